@@ -1,0 +1,50 @@
+# Each target sets up what it needs in .venv; only Python (3.11 or newer), make and git are assumed.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench clean
+
+help: ## List the targets.
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "pairdp needs Python 3.11 or newer: run make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp for each set of extras, so that the demo does not wait for the linters.
+$(VENV)/.pairdp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.pairdp-test: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ $(VENV)/.pairdp
+
+$(VENV)/.pairdp-lint: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lint]'
+	@touch $@ $(VENV)/.pairdp
+
+demo: $(VENV)/.pairdp ## Plan a private ranker on real data and print its privacy statement.
+	$(BIN)/python -m pairdp.demo
+
+test: $(VENV)/.pairdp-test ## Run all tests.
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+
+lint: $(VENV)/.pairdp-lint ## Check style, format and types.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.pairdp-lint ## Format the code.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.pairdp-test ## Run the benchmarks; each prints ratios measured side by side.
+	$(BIN)/python -m benchmarks
+
+clean: ## Remove everything that the targets made.
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,36 @@
+"""Writing files so that a crash leaves the old one or the new one, never half of one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace a file's content durably: write beside it, flush to disk, rename.
+
+    After this returns the content survives a crash of the machine. The caller makes
+    sure that no one else writes the same path at the same time.
+    """
+    beside = path.with_name(f".{path.name}.writing")
+    try:
+        with beside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    _sync_directory(path.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    try:
+        handle = os.open(directory, os.O_RDONLY)
+    except OSError:  # not every platform opens directories; the rename is still atomic
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,68 @@
+"""Checks of public numbers, with errors that say what was wrong and what is accepted."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import SupportsFloat, cast
+
+
+def real(name: str, value: object) -> float:
+    """Return ``value`` as a float, refusing everything that is not a real number."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(
+            f"{name} must be a real number, got {value!r} of type {type(value).__name__}"
+        )
+    try:
+        number = float(cast(SupportsFloat, value))
+    except OverflowError:
+        raise ValueError(f"{name} is too large for a float: {value!r}") from None
+    if math.isnan(number):
+        raise ValueError(f"{name} must be a number, got NaN")
+    return number
+
+
+def positive(name: str, value: object, *, finite: bool = True) -> float:
+    """Return ``value`` as a float in (0, inf), or (0, inf] when not ``finite``."""
+    number = real(name, value)
+    if number <= 0 or (finite and math.isinf(number)):
+        kind = "positive and finite" if finite else "positive"
+        raise ValueError(f"{name} must be {kind}, got {number!r}")
+    return number
+
+
+def non_negative(name: str, value: object) -> float:
+    """Return ``value`` as a float in [0, inf)."""
+    number = real(name, value)
+    if number < 0 or math.isinf(number):
+        raise ValueError(f"{name} must be finite and at least 0, got {number!r}")
+    return number
+
+
+def probability(name: str, value: object) -> float:
+    """Return ``value`` as a float in [0, 1)."""
+    number = real(name, value)
+    if not 0 <= number < 1:
+        raise ValueError(f"{name} must be at least 0 and below 1, got {number!r}")
+    return number
+
+
+def whole(name: str, value: object, *, at_least: int = 1) -> int:
+    """Return ``value`` as an int that is at least ``at_least``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(
+            f"{name} must be a whole number, got {value!r} of type {type(value).__name__}"
+        )
+    number = int(value)
+    if number < at_least:
+        raise ValueError(f"{name} must be at least {at_least}, got {number}")
+    return number
+
+
+def text(name: str, value: object) -> str:
+    """Return ``value`` when it is a non-empty string."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string, got {value!r} of type {type(value).__name__}")
+    if not value.strip():
+        raise ValueError(f"{name} must not be empty")
+    return value

@@ -1,0 +1,120 @@
+"""The privacy curve by dp-accounting, and by enumeration: for checking, not calibrating.
+
+dp-accounting reads ``REPLACE_ONE`` in two ways. Its Rényi accountant divides the
+noise by the replace-one sensitivity Δ; its privacy-loss accountant divides by the norm
+of one contribution, half of Δ for a sum. Here μ = Δ/σ throughout, and the
+translation happens in this file alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import comb
+
+from pairdp.privacy import gaussian
+from pairdp.privacy.events import (
+    ApproximateEvent,
+    Event,
+    GaussianEvent,
+    PureEvent,
+    SampledEvent,
+)
+from pairdp.privacy.sampling import FixedSizeSampling
+
+if TYPE_CHECKING:
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+
+
+def enumerated_delta(events: Iterable[Event], epsilon: float) -> float:
+    """Return δ(ε) of pure and (ε, δ) events, summing over all their outcomes.
+
+    Each is randomised response with a leak, whose loss is ±ε₀; equal ones together
+    are binomial.
+    """
+    law: dict[float, float] = {0.0: 1.0}
+    kept = 1.0
+    for event in events:
+        match event:
+            case PureEvent(own, count):
+                leak = 0.0
+            case ApproximateEvent(own, leak):
+                count = 1
+            case _:
+                raise TypeError(f"not a pure or (ε, δ) event: {event!r}")
+        kept *= 1 - leak
+        ups = np.arange(count + 1)
+        high = 1 / (1 + math.exp(-own))
+        masses = comb(count, ups) * high**ups * (1 - high) ** (count - ups)
+        following: dict[float, float] = defaultdict(float)
+        for loss, mass in law.items():
+            for up, share in zip(ups, masses, strict=True):
+                following[round(loss + (2 * int(up) - count) * own, 12)] += mass * float(share)
+        law = following
+    above = (m * -math.expm1(epsilon - loss) for loss, m in law.items() if loss > epsilon)
+    return 1 - kept + kept * math.fsum(above)
+
+
+def fixed_size_profile(epsilon: float, mu: float, rate: float) -> float:
+    """Return one step's δ at any real ε, by the formula for sampling without replacement."""
+    if epsilon < 0:
+        return -math.expm1(epsilon) + math.exp(epsilon) * fixed_size_profile(-epsilon, mu, rate)
+    amplified = math.log1p(math.expm1(min(epsilon, 600.0)) / rate)
+    return rate * gaussian.delta(amplified, mu)
+
+
+def accountant_delta(events: Sequence[Event], epsilon: float, width: float = 1e-4) -> float:
+    """Return an upper bound on δ(ε) of elementary events, by dp-accounting's distributions."""
+    return float(_distribution(events, width).get_delta_for_epsilon(epsilon))
+
+
+def _distribution(events: Sequence[Event], width: float) -> PrivacyLossDistribution:
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    composed = pld.identity(width)
+    for event in events:
+        composed = composed.compose(_single(event, width))
+    return composed
+
+
+def _single(event: Event, width: float) -> Any:
+    from dp_accounting import NeighboringRelation
+    from dp_accounting.pld import common
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    match event:
+        case GaussianEvent(mu):
+            return pld.from_gaussian_mechanism(1 / mu, value_discretization_interval=width)
+        case PureEvent(own, count):
+            parameters = common.DifferentialPrivacyParameters(own)
+            return pld.from_privacy_parameters(parameters, width).self_compose(count)
+        case ApproximateEvent(own, leak):
+            parameters = common.DifferentialPrivacyParameters(own, leak)
+            return pld.from_privacy_parameters(parameters, width)
+        case SampledEvent(mu, sampling, steps) if isinstance(sampling, FixedSizeSampling):
+            return _without_replacement(mu, sampling.rate, width).self_compose(steps)
+        case SampledEvent(mu, sampling, steps):
+            one = pld.from_gaussian_mechanism(
+                2 / mu,  # its unit is the norm of one contribution, half of Δ
+                value_discretization_interval=width,
+                sampling_prob=sampling.rate,
+                neighboring_relation=NeighboringRelation.REPLACE_ONE,
+            )
+            return one.self_compose(steps)
+    raise TypeError(f"not an elementary event: {event!r}")
+
+
+def _without_replacement(mu: float, rate: float, width: float) -> Any:
+    from dp_accounting.pld import pld_pmf
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    reach = math.log1p(rate * math.expm1(min(600.0, mu * (mu / 2 + 9))))
+    half = math.ceil(reach / width)
+    grid = range(-half, half + 1)
+    deltas = np.array([fixed_size_profile(k * width, mu, rate) for k in grid])
+    pmf = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(width, -half, half, deltas)
+    return pld.PrivacyLossDistribution(pmf)

@@ -1,0 +1,51 @@
+"""The budget: how much privacy may be spent, and between which data sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pairdp.privacy._checks import positive, probability
+
+RELATION = "replace-one"
+RELATION_IN_WORDS = (
+    "two data sets are neighbours when they have the same public number of records n "
+    "and differ in one record, with its label"
+)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """An (ε, δ) differential privacy budget under replace-one, with n public.
+
+    Parameters
+    ----------
+    epsilon : float
+        Positive and finite.
+    delta : float, default=0
+        At least 0 and below 1. Zero is pure ε-differential privacy. A useful δ is
+        far below 1/n: releasing one random record outright is (0, 1/n)-private.
+
+    Examples
+    --------
+    >>> Budget(1.0, 1e-6)
+    Budget(epsilon=1.0, delta=1e-06)
+    >>> Budget(0.5).is_pure
+    True
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
+        object.__setattr__(self, "delta", probability("delta", self.delta))
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether δ is zero."""
+        return self.delta == 0
+
+    @property
+    def relation(self) -> str:
+        """The neighbouring relation, the same for every budget."""
+        return RELATION

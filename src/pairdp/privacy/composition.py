@@ -1,0 +1,286 @@
+"""Composition: the privacy curve of everything that was released."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+
+from pairdp.privacy import gaussian
+from pairdp.privacy._checks import non_negative, probability
+from pairdp.privacy.dominating import ApproximatePair, DominatingPair, GaussianPair
+from pairdp.privacy.events import (
+    ApproximateEvent,
+    Event,
+    GaussianEvent,
+    NonPrivateEvent,
+    ParallelEvent,
+    PureEvent,
+    SampledEvent,
+    SequentialEvent,
+)
+from pairdp.privacy.loss_curve import PairComposition
+
+_LARGEST_EPSILON = 1e5
+_MOST_SEQUENCES = 4096
+
+
+def gaussian_ratio(sensitivities: ArrayLike, scales: ArrayLike) -> float:
+    r"""Return the ratio μ of a sequence of Gaussian releases, for its worst record.
+
+    .. math:: \mu^2 = \max_k \sum_t (\Delta_{t,k}/\sigma_t)^2
+
+    Adaptive Gaussian releases are exactly as private as one Gaussian release of
+    this ratio in the worst case (Dong, Roth and Su 2022, Corollary 3.3).
+
+    Parameters
+    ----------
+    sensitivities : array of shape (T,) or (T, K)
+        How far release t moves when the record is replaced; with a second axis, when
+        record k is (a stream: record k touches the releases from k on).
+    scales : float or array of shape (T,)
+        Standard deviations of the releases.
+
+    Returns
+    -------
+    float
+        The root of the largest column sum.
+    """
+    delta = np.asarray(sensitivities, dtype=np.float64)
+    sigma = np.asarray(scales, dtype=np.float64)
+    if delta.ndim not in (1, 2) or delta.size == 0:
+        raise ValueError(
+            f"sensitivities must have shape (T,) or (T, K) and not be empty, got {delta.shape}"
+        )
+    if sigma.shape not in ((), (delta.shape[0],)):
+        raise ValueError(
+            f"scales must be one number or have shape ({delta.shape[0]},), got {sigma.shape}"
+        )
+    if not np.all(np.isfinite(delta)) or np.any(delta < 0):
+        raise ValueError("sensitivities must be finite and at least 0")
+    if not np.all(np.isfinite(sigma)) or np.any(sigma <= 0):
+        raise ValueError("scales must be finite and positive")
+    table = delta.reshape(delta.shape[0], -1)
+    largest = float(np.max(table / np.broadcast_to(sigma, table.shape[:1])[:, None]))
+    if largest == 0:
+        return 0.0
+    ratios = table / np.broadcast_to(sigma, table.shape[:1])[:, None] / largest
+    return largest * math.sqrt(float(np.max(np.sum(ratios**2, axis=0))))
+
+
+@dataclass(frozen=True)
+class _Sequence:
+    """A composition without alternatives, sorted by kind."""
+
+    mu: float
+    pure: tuple[tuple[float, int], ...]
+    approximate: tuple[tuple[float, float], ...]
+    sampled: tuple[SampledEvent, ...]
+    private: bool
+
+    @staticmethod
+    def of(events: Iterable[Event]) -> _Sequence:
+        mus, pure, approximate, sampled, private = [], [], [], [], True
+        for event in events:
+            match event:
+                case GaussianEvent(mu):
+                    mus.append(mu)
+                case PureEvent(epsilon, count):
+                    pure.append((epsilon, count))
+                case ApproximateEvent(epsilon, delta):
+                    approximate.append((epsilon, delta))
+                case SampledEvent():
+                    sampled.append(event)
+                case NonPrivateEvent():
+                    private = False
+                case _:
+                    raise TypeError(f"not an elementary event: {event!r}")
+        return _Sequence(
+            math.hypot(*mus),
+            tuple((e, count) for e, count in pure if e > 0),
+            tuple(approximate),
+            tuple(s for s in sampled if s.mu > 0),
+            private,
+        )
+
+    @cached_property
+    def added_epsilon(self) -> float:
+        """What pure and (ε, δ) releases cost when their ε simply add up."""
+        pure = math.fsum(e * count for e, count in self.pure)
+        return pure + math.fsum(e for e, _ in self.approximate)
+
+    @cached_property
+    def added_delta(self) -> float:
+        return math.fsum(d for _, d in self.approximate)
+
+    @property
+    def _responses(self) -> int:
+        """How many releases are known by their ε alone."""
+        return sum(count for _, count in self.pure) + len(self.approximate)
+
+    @cached_property
+    def _sampled_steps(self) -> list[tuple[DominatingPair, int]]:
+        counts = Counter[tuple[float, object]]()
+        pairs: dict[tuple[float, object], DominatingPair] = {}
+        for event in self.sampled:
+            key = (event.mu, event.sampling)
+            pairs[key] = event.sampling.pair(event.mu)
+            counts[key] += event.steps
+        return [(pairs[key], count) for key, count in counts.items()]
+
+    @cached_property
+    def _noise_curve(self) -> PairComposition:
+        """Gaussian and sampled releases together."""
+        gaussians = [(GaussianPair(self.mu), 1)] if self.mu > 0 else []
+        return PairComposition([*gaussians, *self._sampled_steps])
+
+    @cached_property
+    def _whole_curve(self) -> PairComposition:
+        """Everything, through its dominating pairs."""
+        bounded = Counter(self.approximate)
+        for e, count in self.pure:
+            bounded[e, 0.0] += count
+        gaussians = [(GaussianPair(self.mu), 1)] if self.mu > 0 else []
+        responses = [(ApproximatePair(e, d), count) for (e, d), count in bounded.items()]
+        return PairComposition([*gaussians, *responses, *self._sampled_steps])
+
+    def _noise_log_delta(self, epsilon: float) -> float:
+        if not self.sampled:
+            return gaussian.log_delta(epsilon, self.mu)
+        return self._noise_curve.log_delta(epsilon)
+
+    def log_delta(self, epsilon: float) -> float:
+        """Return the logarithm of the least δ known to hold at ε."""
+        if not self.private:
+            return 0.0
+        if not self.pure and not self.approximate:
+            return self._noise_log_delta(epsilon)
+        bounds = [0.0]
+        if epsilon >= self.added_epsilon:
+            noise = self._noise_log_delta(epsilon - self.added_epsilon)
+            added = math.log(self.added_delta) if self.added_delta > 0 else -math.inf
+            if max(noise, added) == -math.inf:
+                return -math.inf
+            bounds.append(float(np.logaddexp(noise, added)))
+        if self._responses > 1 or self.mu > 0 or self.sampled:
+            bounds.append(self._whole_curve.log_delta(epsilon))
+        else:
+            bounds.append(self._single_response(epsilon))
+        return min(bounds)
+
+    def _single_response(self, epsilon: float) -> float:
+        """Return the curve of one (ε₀, δ₀)-DP release: randomised response's own."""
+        ((own, delta),) = [(e, 0.0) for e, _ in self.pure] or self.approximate
+        if epsilon >= own:
+            return math.log(delta) if delta > 0 else -math.inf
+        share = -math.expm1(epsilon - own) / (1 + math.exp(-own))
+        return math.log(delta + (1 - delta) * share)
+
+
+def elementary_alternatives(event: Event) -> list[tuple[Event, ...]]:
+    """Return every choice of one part in each parallel event, as flat sequences."""
+    match event:
+        case SequentialEvent(events):
+            choices = [elementary_alternatives(e) for e in events]
+            count = math.prod(len(c) for c in choices)
+            if count > _MOST_SEQUENCES:
+                raise ValueError(
+                    f"{count} ways to meet the parallel parts are too many to compose: "
+                    "give releases on the same parts as one parallel event of sequences"
+                )
+            return [tuple(itertools.chain(*c)) for c in itertools.product(*choices)]
+        case ParallelEvent(parts):
+            return [flat for part in parts for flat in elementary_alternatives(part)]
+    return [(event,)]
+
+
+class PrivacyCurve:
+    """The trade-off of ε and δ that a composition of events satisfies.
+
+    Gaussian events compose exactly; pure ε adds up, or composes through randomised
+    response where that is less; sampled events and mixtures compose through
+    their privacy loss, pessimistically; parallel parts count by their worst.
+
+    Parameters
+    ----------
+    *events : Event
+        All on the same records. No event is no release at all.
+    """
+
+    def __init__(self, *events: Event) -> None:
+        flat = {_Sequence.of(a) for a in elementary_alternatives(SequentialEvent(tuple(events)))}
+        self._sequences = _worst(flat)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether no event is without a guarantee."""
+        return all(sequence.private for sequence in self._sequences)
+
+    def log_delta(self, epsilon: float) -> float:
+        """Return the logarithm of the least δ known to hold at ε ≥ 0."""
+        epsilon = non_negative("epsilon", epsilon)
+        return max(sequence.log_delta(epsilon) for sequence in self._sequences)
+
+    def delta(self, epsilon: float) -> float:
+        """Return the least δ known to hold at ε ≥ 0."""
+        return math.exp(self.log_delta(epsilon))
+
+    def epsilon(self, delta: float) -> float:
+        """Return the least ε known to hold at δ, infinite when there is none."""
+        delta = probability("delta", delta)
+        return max(self._epsilon(sequence, delta) for sequence in self._sequences)
+
+    @staticmethod
+    def _epsilon(sequence: _Sequence, delta: float) -> float:
+        if not sequence.private:
+            return math.inf
+        noisy = sequence.mu > 0 or bool(sequence.sampled)
+        if delta == 0:
+            return math.inf if noisy or sequence.added_delta > 0 else sequence.added_epsilon
+        if not sequence.sampled and not sequence.pure and not sequence.approximate:
+            return gaussian.epsilon(sequence.mu, delta)
+        log_target = math.log(delta)
+
+        def excess(eps: float) -> float:
+            return max(sequence.log_delta(eps) - log_target, -1e300)
+
+        if excess(0.0) <= 0:
+            return 0.0
+        high = 1.0
+        while excess(high) > 0:
+            high *= 2
+            if high > _LARGEST_EPSILON:
+                return math.inf
+        root = float(brentq(excess, 0.0, high, xtol=1e-12, rtol=1e-5, maxiter=200))
+        step = 1e-9 * max(root, 1e-3)
+        while excess(root) > 0:
+            root, step = min(high, root + step), 4 * step
+        # Simple addition has a jump at its sum, which root finding only comes near.
+        total = sequence.added_epsilon
+        if 0 < total <= root and excess(total) <= 0:
+            return total
+        return root
+
+
+def _worst(sequences: Iterable[_Sequence]) -> list[_Sequence]:
+    """Drop Gaussian-only and pure-only sequences that another one of their kind covers."""
+    gaussians, pures, others = [], [], []
+    for sequence in sequences:
+        if not sequence.private or sequence.sampled or sequence.approximate:
+            others.append(sequence)
+        elif not sequence.pure:
+            gaussians.append(sequence)
+        elif sequence.mu == 0 and len(sequence.pure) == 1 and sequence.pure[0][1] == 1:
+            pures.append(sequence)
+        else:
+            others.append(sequence)
+    worst_gaussian = [max(gaussians, key=lambda s: s.mu)] if gaussians else []
+    worst_pure = [max(pures, key=lambda s: s.pure)] if pures else []
+    return worst_gaussian + worst_pure + others

@@ -1,0 +1,25 @@
+"""Errors of the privacy core."""
+
+from __future__ import annotations
+
+
+class BudgetExceededError(ValueError):
+    """A release would spend more than the ledger has left; nothing was spent."""
+
+
+class LedgerError(ValueError):
+    """A ledger file is damaged, foreign, or not the one that was asked for."""
+
+
+class CertificateError(ValueError):
+    """A certificate does not hold, or is not a certificate.
+
+    Attributes
+    ----------
+    reasons : tuple of str
+        Everything that does not hold, one sentence each.
+    """
+
+    def __init__(self, *reasons: str) -> None:
+        self.reasons = reasons
+        super().__init__("; ".join(reasons))

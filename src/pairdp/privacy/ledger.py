@@ -1,0 +1,332 @@
+"""The ledger: one budget for all releases of a data set, kept on disk."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from pairdp._files import write_atomically
+from pairdp._sealed import fields_of, seal, unseal
+from pairdp.privacy import gaussian
+from pairdp.privacy._checks import text
+from pairdp.privacy.budget import RELATION, Budget
+from pairdp.privacy.certificate import Certificate
+from pairdp.privacy.composition import PrivacyCurve
+from pairdp.privacy.errors import BudgetExceededError, LedgerError
+from pairdp.privacy.events import (
+    ApproximateEvent,
+    Event,
+    GaussianEvent,
+    PureEvent,
+    event_from_dict,
+    event_to_dict,
+)
+
+FORMAT = "pairdp ledger"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Spend:
+    """One entry of a ledger: what was released, when, and what it costs."""
+
+    label: str
+    time: str
+    event: Event
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What one more release may cost, each field by itself.
+
+    Attributes
+    ----------
+    pure_epsilon : float
+        Largest ε of one more pure release.
+    gaussian_mu : float
+        Largest ratio Δ/σ of one more Gaussian release; zero for a pure budget.
+    gaussian_epsilon : float
+        The ε of that Gaussian release alone, at the ledger's δ.
+    """
+
+    pure_epsilon: float
+    gaussian_mu: float
+    gaussian_epsilon: float
+
+    def __str__(self) -> str:
+        pure = f"one pure release of ε = {self.pure_epsilon:.6g}"
+        if self.gaussian_mu == 0:
+            return pure
+        return (
+            f"{pure}, or one Gaussian release of Δ/σ = {self.gaussian_mu:.6g} "
+            f"(ε = {self.gaussian_epsilon:.6g} by itself)"
+        )
+
+
+class BudgetLedger:
+    """A budget from which the releases on one data set are drawn.
+
+    A spend is on disk before `spend` returns, and so before any noise is drawn: a crash
+    may lose a release but never forgets that its budget is gone. Processes that
+    share the file take turns, so no two of them can spend the same remainder.
+
+    Parameters
+    ----------
+    budget : Budget
+        What all releases together may spend.
+    path : path-like, optional
+        Where to keep it. An existing ledger is continued, and must have this budget.
+        Without a path the ledger lives in memory.
+    timeout : float, default=60
+        Seconds to wait for another process that is spending.
+
+    Notes
+    -----
+    Gaussian releases compose exactly, pure ε adds up, and mixtures compose through
+    their privacy losses. Each release may depend on the *results* of earlier ones. For
+    Gaussian releases alone, and for pure releases alone, its *noise* may be chosen
+    after seeing them too; for mixtures it must be chosen beforehand.
+
+    Examples
+    --------
+    >>> ledger = BudgetLedger(Budget(1.0))
+    >>> spent = ledger.spend(PureEvent(0.75), "first model")
+    >>> ledger.spend(PureEvent(0.5), "second model")
+    Traceback (most recent call last):
+    ...
+    pairdp.privacy.errors.BudgetExceededError: second model does not fit ...
+    >>> ledger.remaining().pure_epsilon
+    0.25
+    """
+
+    def __init__(
+        self, budget: Budget, path: str | Path | None = None, *, timeout: float = 60.0
+    ) -> None:
+        if not isinstance(budget, Budget):
+            raise TypeError(f"budget must be a Budget, got {type(budget).__name__}")
+        self._open(budget, path, timeout)
+        if self._path is not None:
+            with self._exclusive():
+                if self._path.exists():
+                    self._read()
+                else:
+                    self._write(())
+
+    def _open(self, budget: Budget | None, path: str | Path | None, timeout: float) -> None:
+        self._budget = budget
+        self._path = None if path is None else Path(path)
+        self._timeout = timeout
+        self._spends: tuple[Spend, ...] = ()
+        self._thread_lock = threading.RLock()
+
+    @classmethod
+    def load(cls, path: str | Path, *, timeout: float = 60.0) -> BudgetLedger:
+        """Return the ledger of a file, with the budget that the file has."""
+        ledger = cls.__new__(cls)
+        ledger._open(None, path, timeout)
+        with ledger._exclusive():
+            ledger._read()
+        return ledger
+
+    @property
+    def budget(self) -> Budget:
+        """What all releases together may spend."""
+        if self._budget is None:  # only while a file is being read
+            raise LedgerError("the ledger was not read")
+        return self._budget
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """Everything spent so far, by any process."""
+        with self._exclusive():
+            self._refresh()
+            return self._spends
+
+    def spent(self) -> Budget | None:
+        """Return the (ε, δ) spent so far, at the ledger's δ; None when nothing is."""
+        spends = self.spends
+        if not spends:
+            return None
+        epsilon = PrivacyCurve(*(s.event for s in spends)).epsilon(self.budget.delta)
+        return Budget(max(epsilon, 5e-324), self.budget.delta)
+
+    def spend(self, cost: Certificate | Budget | Event, label: str | None = None) -> Spend:
+        """Draw a release from the budget, durably, before it is made.
+
+        Parameters
+        ----------
+        cost : Certificate, Budget or Event
+            What it costs. A certificate composes best; a Budget stands for a release of
+            which only (ε, δ)-DP is known.
+        label : str, optional
+            What it is for; a certificate's algorithm by default.
+
+        Raises
+        ------
+        BudgetExceededError
+            If it does not fit; nothing is spent, and the error says what is left.
+        LedgerError
+            If the file is damaged, or is locked for longer than the timeout.
+        """
+        if isinstance(cost, Certificate):
+            label, event = label or cost.algorithm, cost.event
+        elif isinstance(cost, Budget):
+            pure = cost.is_pure
+            event = PureEvent(cost.epsilon) if pure else ApproximateEvent(cost.epsilon, cost.delta)
+        else:
+            event = event_from_dict(event_to_dict(cost))
+        spend = Spend(text("label", label), datetime.now(UTC).isoformat(timespec="seconds"), event)
+        with self._exclusive():
+            self._refresh()
+            if not self._fits(event):
+                raise BudgetExceededError(
+                    f"{spend.label} does not fit into what is left of ε = {self.budget.epsilon:g}, "
+                    f"δ = {self.budget.delta:g}: there is room for {self._remaining()}. "
+                    "Nothing was spent"
+                )
+            self._write((*self._spends, spend))
+        return spend
+
+    def remaining(self) -> Remaining:
+        """Return how much one more release may cost."""
+        with self._exclusive():
+            self._refresh()
+            return self._remaining()
+
+    def _fits(self, event: Event) -> bool:
+        curve = PrivacyCurve(*(s.event for s in self._spends), event)
+        if not curve.is_private:
+            return False
+        if self.budget.is_pure:
+            return curve.epsilon(0.0) <= self.budget.epsilon
+        return curve.log_delta(self.budget.epsilon) <= math.log(self.budget.delta)
+
+    def _remaining(self) -> Remaining:
+        pure = self._largest(PureEvent, self.budget.epsilon)
+        if self.budget.is_pure:
+            return Remaining(pure, 0.0, 0.0)
+        mu = self._largest(GaussianEvent, gaussian.ratio(self.budget.epsilon, self.budget.delta))
+        return Remaining(pure, mu, gaussian.epsilon(mu, self.budget.delta))
+
+    def _largest(self, kind: type[PureEvent] | type[GaussianEvent], limit: float) -> float:
+        """Return the largest event of a kind that still fits, to six digits and from below."""
+        spent = [s.event for s in self._spends]
+        if kind is PureEvent and all(isinstance(e, PureEvent) for e in spent):
+            exact = self.budget.epsilon - math.fsum(
+                e.epsilon * e.count for e in spent if isinstance(e, PureEvent)
+            )
+            if exact > 0 and self._fits(PureEvent(exact)):
+                return exact
+        if kind is GaussianEvent and all(isinstance(e, GaussianEvent) for e in spent):
+            used = math.hypot(*(e.mu for e in spent if isinstance(e, GaussianEvent)))
+            exact = math.sqrt(max(0.0, (limit - used) * (limit + used))) * (1 - 1e-12)
+            if exact > 0 and self._fits(GaussianEvent(exact)):
+                return exact
+        if self._fits(kind(limit)):
+            return limit
+        low = limit * 1e-9
+        if not self._fits(kind(low)):
+            return 0.0
+        # Bisect on the logarithm: fits at the lower end, does not at the upper.
+        bottom, top = math.log(low), math.log(limit)
+        while top - bottom > 1e-6:
+            middle = (bottom + top) / 2
+            bottom, top = (middle, top) if self._fits(kind(math.exp(middle))) else (bottom, middle)
+        return math.exp(bottom)
+
+    @contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        """Hold the ledger against other threads and other processes."""
+        with self._thread_lock:
+            if self._path is None:
+                yield
+                return
+            lock = FileLock(self._path.with_name(self._path.name + ".lock"))
+            try:
+                lock.acquire(timeout=self._timeout)
+            except Timeout:
+                raise LedgerError(
+                    f"the ledger {self._path} is in use by another process for over "
+                    f"{self._timeout:g} s: try again, or give a longer timeout"
+                ) from None
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise LedgerError(f"the ledger {self._path} cannot be locked: {reason}") from None
+            try:
+                yield
+            finally:
+                lock.release()
+
+    def _refresh(self) -> None:
+        if self._path is not None:
+            self._read()
+
+    def _write(self, spends: tuple[Spend, ...]) -> None:
+        if self._path is not None:
+            document = {
+                "format": FORMAT,
+                "format_version": FORMAT_VERSION,
+                "relation": RELATION,
+                "budget": {"epsilon": self.budget.epsilon, "delta": self.budget.delta},
+                "spends": [
+                    {"label": s.label, "time": s.time, "event": event_to_dict(s.event)}
+                    for s in spends
+                ],
+            }
+            try:
+                write_atomically(self._path, seal(document).encode())
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise LedgerError(
+                    f"the ledger {self._path} cannot be written: {reason}. Nothing was spent"
+                ) from None
+        self._spends = spends
+
+    def _read(self) -> None:
+        path = self._path
+        if path is None:
+            return
+        try:
+            budget, spends = _parse(path.read_bytes())
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise LedgerError(f"the ledger {path} cannot be read: {reason}") from None
+        except (ValueError, TypeError) as error:
+            raise LedgerError(
+                f"the ledger {path} is damaged and nothing may be spent from it: {error}"
+            ) from None
+        if self._budget is not None and budget != self._budget:
+            raise LedgerError(
+                f"the ledger {path} has {budget}, not {self._budget}: open it with its own budget, "
+                "or with BudgetLedger.load"
+            )
+        self._budget, self._spends = budget, spends
+
+
+def _parse(document: bytes) -> tuple[Budget, tuple[Spend, ...]]:
+    values = unseal(document)
+    if values.get("format") != FORMAT:
+        raise ValueError(f"its format is {values.get('format')!r}, not {FORMAT!r}")
+    if values.get("format_version") != FORMAT_VERSION:
+        raise ValueError(
+            f"its format version {values.get('format_version')!r} is not {FORMAT_VERSION}: "
+            "use a newer pairdp"
+        )
+    required = {"format", "format_version", "relation", "budget", "spends"}
+    fields = fields_of("ledger", values, required)
+    if fields["relation"] != RELATION:
+        raise ValueError(f"unknown neighbouring relation {fields['relation']!r}")
+    budget = fields_of("budget", fields["budget"], {"epsilon", "delta"})
+    spends = []
+    for entry in fields["spends"]:
+        spend = fields_of("spend", entry, {"label", "time", "event"})
+        label, time = text("label", spend["label"]), text("time", spend["time"])
+        spends.append(Spend(label, time, event_from_dict(spend["event"])))
+    return Budget(budget["epsilon"], budget["delta"]), tuple(spends)

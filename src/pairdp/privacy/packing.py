@@ -1,0 +1,60 @@
+r"""Symmetric matrices as vectors of the same norm.
+
+The upper triangle of a symmetric d × d matrix, with the off-diagonal entries times
+√2, is a vector of dimension d(d+1)/2 whose ℓ2 norm is the matrix's Frobenius
+norm. Noise added there is symmetric noise with the right law: this, and not d or
+d², is the dimension metric learning pays for.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairdp.privacy._checks import whole
+
+Array = NDArray[np.float64]
+_SQRT2 = math.sqrt(2.0)
+
+
+def packed_dimension(order: int) -> int:
+    """Return d(d+1)/2, the dimension of the symmetric d × d matrices."""
+    order = whole("order", order)
+    return order * (order + 1) // 2
+
+
+def pack(matrix: ArrayLike) -> Array:
+    """Return a symmetric matrix as a vector with the same norm.
+
+    Raises
+    ------
+    ValueError
+        If the argument is not a non-empty square matrix, or not symmetric.
+    """
+    values = np.asarray(matrix, dtype=np.float64)
+    if values.ndim != 2 or values.shape[0] != values.shape[1] or values.size == 0:
+        raise ValueError(f"a non-empty square matrix is needed, got shape {values.shape}")
+    if not np.allclose(values, values.T, rtol=1e-10, atol=1e-12 * (1 + np.abs(values).max())):
+        raise ValueError("the matrix is not symmetric: average it with its transpose first")
+    rows, columns = np.triu_indices(values.shape[0])
+    packed = values[rows, columns]
+    packed[rows != columns] *= _SQRT2
+    return packed
+
+
+def unpack(vector: ArrayLike) -> Array:
+    """Return the symmetric matrix that `pack` made a vector of."""
+    values = np.asarray(vector, dtype=np.float64)
+    order = (math.isqrt(8 * values.size + 1) - 1) // 2
+    if values.ndim != 1 or values.size == 0 or packed_dimension(order) != values.size:
+        raise ValueError(
+            f"a vector of length d(d+1)/2 for some d >= 1 is needed, got shape {values.shape}"
+        )
+    rows, columns = np.triu_indices(order)
+    entries = np.where(rows == columns, values, values / _SQRT2)
+    matrix = np.empty((order, order))
+    matrix[rows, columns] = entries
+    matrix[columns, rows] = entries
+    return matrix

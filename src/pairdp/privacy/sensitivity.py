@@ -1,0 +1,253 @@
+r"""Named bounds on how far one record can move a released value.
+
+A certificate must let anyone recompute its numbers, so a sensitivity is kept as
+the *name* of a proved bound with the public numbers that go into it. Each bound
+has its formula and a second route to the same value, which `verify` takes: a
+recursion unrolled step by step against its closed form, a count of the changed
+pairs against their average. New bounds are added with `register_bound`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from pairdp.privacy._checks import non_negative, positive, real, text, whole
+
+ROUNDING_SLACK = 1e-9
+"""Relative slack on every certified sensitivity, for rounding in what is released."""
+
+Number = float | int
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A proved bound: its formula, another route to it, and what it says.
+
+    Attributes
+    ----------
+    name : str
+        What certificates call it.
+    words : str
+        The bound in words, for the statement.
+    formula : callable
+        The bound from its inputs, given by keyword.
+    second_route : callable or None
+        The same from the same inputs, computed otherwise; None when the value is
+        taken on trust.
+    """
+
+    name: str
+    words: str
+    formula: Callable[..., float]
+    second_route: Callable[..., float] | None
+
+
+_BOUNDS: dict[str, Bound] = {}
+
+
+def register_bound(bound: Bound) -> Bound:
+    """Make a bound known to certificates and to `verify`, in this process.
+
+    Raises
+    ------
+    ValueError
+        If another bound has the name: a certificate must mean one thing.
+    """
+    if bound.name in _BOUNDS:
+        raise ValueError(f"a bound named {bound.name!r} is already registered")
+    _BOUNDS[text("name", bound.name)] = bound
+    return bound
+
+
+def find_bound(name: str) -> Bound:
+    """Return a registered bound."""
+    try:
+        return _BOUNDS[name]
+    except KeyError:
+        known = ", ".join(repr(n) for n in sorted(_BOUNDS))
+        raise KeyError(f"no bound named {name!r} is registered; known: {known}") from None
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """A sensitivity with where it comes from.
+
+    Parameters
+    ----------
+    bound : str
+        Name of a registered bound.
+    inputs : mapping of str to number
+        The public numbers that go into it.
+    value : float
+        The replace-one ℓ2 sensitivity, with `ROUNDING_SLACK`.
+
+    Examples
+    --------
+    >>> s = Sensitivity.of("average over pairs", diameter=4.0, n=100)
+    >>> round(s.value, 6)
+    0.04
+    """
+
+    bound: str
+    inputs: Mapping[str, Number]
+    value: float
+
+    def __post_init__(self) -> None:
+        text("bound", self.bound)
+        for name, value in self.inputs.items():
+            if not math.isfinite(real(f"input {name}", value)):
+                raise ValueError(f"input {name} must be finite: leave an unbounded one out")
+        object.__setattr__(self, "inputs", MappingProxyType(dict(self.inputs)))
+        object.__setattr__(self, "value", positive("sensitivity", self.value))
+
+    def __hash__(self) -> int:
+        return hash((self.bound, tuple(sorted(self.inputs.items())), self.value))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Sensitivity, (self.bound, dict(self.inputs), self.value)
+
+    @classmethod
+    def of(cls, bound: str, **inputs: Number) -> Sensitivity:
+        """Return the sensitivity that a named bound gives."""
+        return cls(bound, inputs, find_bound(bound).formula(**inputs) * (1 + ROUNDING_SLACK))
+
+    @classmethod
+    def stated(cls, value: float) -> Sensitivity:
+        """Return a sensitivity taken on trust, which the statement will say."""
+        return cls.of("stated", value=value)
+
+
+def _stated(value: float) -> float:
+    return positive("value", value)
+
+
+def _average_over_pairs(diameter: float, n: int) -> float:
+    return positive("diameter", diameter) / whole("n", n, at_least=2)
+
+
+def _count_changed_pairs(diameter: float, n: int) -> float:
+    partners, pairs = n - 1, n * (n - 1)
+    changed_ordered_pairs = 2 * partners
+    return changed_ordered_pairs * (diameter / 2) / pairs
+
+
+def _class_sums(data_norm: float, n: int) -> float:
+    return 2 * positive("data_norm", data_norm) / whole("n", n, at_least=2)
+
+
+def _worst_class_sums(data_norm: float, n: int) -> float:
+    # Affine in the number of other positives, so the ends are worst; x = -x' at the bound.
+    changes = []
+    for positives in (0, n - 1):
+        negatives = n - 1 - positives
+        changes += [2 * data_norm * negatives, 2 * data_norm * positives]  # the label stays
+        changes.append(2 * data_norm * positives + 2 * data_norm * negatives)  # it flips
+    return max(changes) / (n * (n - 1))
+
+
+def _drifts(
+    gradient_sensitivity: float, step_size: float, contraction: float, steps: int
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return how far the iterates 1..T of two neighbouring runs are apart at most."""
+    moved = positive("gradient_sensitivity", gradient_sensitivity) * positive(
+        "step_size", step_size
+    )
+    q = non_negative("contraction", contraction)
+    t = np.arange(1, whole("steps", steps) + 1, dtype=np.float64)
+    if q == 1:
+        return moved * t
+    if q == 0:
+        return np.full(t.size, moved)
+    return moved * np.expm1(t * math.log(q)) / (q - 1)
+
+
+def _last_iterate(
+    gradient_sensitivity: float,
+    step_size: float,
+    contraction: float,
+    steps: int,
+    diameter: float = math.inf,
+) -> float:
+    drift = float(_drifts(gradient_sensitivity, step_size, contraction, steps)[-1])
+    return min(positive("diameter", diameter, finite=False), drift)
+
+
+def _average_iterate(
+    gradient_sensitivity: float,
+    step_size: float,
+    contraction: float,
+    steps: int,
+    diameter: float = math.inf,
+) -> float:
+    drift = float(_drifts(gradient_sensitivity, step_size, contraction, steps).mean())
+    return min(positive("diameter", diameter, finite=False), drift)
+
+
+def _unrolled(
+    gradient_sensitivity: float, step_size: float, contraction: float, steps: int
+) -> tuple[float, float]:
+    drift, total = 0.0, 0.0
+    for _ in range(steps):
+        drift = contraction * drift + step_size * gradient_sensitivity
+        total += drift
+    return drift, total / steps
+
+
+def _unrolled_last(diameter: float = math.inf, **inputs: float) -> float:
+    return min(diameter, _unrolled(**inputs)[0])  # type: ignore[arg-type]
+
+
+def _unrolled_average(diameter: float = math.inf, **inputs: float) -> float:
+    return min(diameter, _unrolled(**inputs)[1])  # type: ignore[arg-type]
+
+
+register_bound(
+    Bound(
+        "stated",
+        "stated by whoever made the plan, and not derived by this library",
+        _stated,
+        None,
+    )
+)
+register_bound(
+    Bound(
+        "average over pairs",
+        "an average over all n(n-1) ordered pairs, of which one record is in 2(n-1), moves "
+        "by at most the one-record diameter of the symmetrised summand over n",
+        _average_over_pairs,
+        _count_changed_pairs,
+    )
+)
+register_bound(
+    Bound(
+        "difference of class sums",
+        "(n₋ Σ₊x - n₊ Σ₋x)/(n(n-1)), for records of norm at most R, moves by at most 2R/n: "
+        "by 2R times the size of the other class when the label stays, and by the sum of "
+        "n-1 differences of two records when it flips",
+        _class_sums,
+        _worst_class_sums,
+    )
+)
+register_bound(
+    Bound(
+        "last iterate of gradient descent",
+        "two neighbouring runs drift apart by at most s·η a step, shrunk by the contraction "
+        "q of a step: s·η·(1-q^T)/(1-q), or the diameter of the constraint set if less",
+        _last_iterate,
+        _unrolled_last,
+    )
+)
+register_bound(
+    Bound(
+        "average iterate of gradient descent",
+        "the average over the iterates 1..T of how far two neighbouring runs can be apart, "
+        "or the diameter of the constraint set if less",
+        _average_iterate,
+        _unrolled_average,
+    )
+)

@@ -1,0 +1,240 @@
+"""Verification: recompute every number of a certificate by another route."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from pairdp.privacy.accountant import accountant_delta, enumerated_delta, fixed_size_profile
+from pairdp.privacy.certificate import Certificate
+from pairdp.privacy.composition import PrivacyCurve, elementary_alternatives
+from pairdp.privacy.errors import CertificateError
+from pairdp.privacy.events import ApproximateEvent, Event, PureEvent, SampledEvent
+from pairdp.privacy.inversion import inverted_delta
+from pairdp.privacy.mechanisms import LaplaceMechanism
+from pairdp.privacy.release import Release, sampled_population
+from pairdp.privacy.sampling import FixedSizeSampling
+from pairdp.privacy.sensitivity import ROUNDING_SLACK, find_bound
+
+_SAME = 1e-9
+_MOST_ENUMERATED = 200_000
+
+
+@dataclass(frozen=True)
+class Check:
+    """One recomputed number.
+
+    Attributes
+    ----------
+    what : str
+        The number.
+    stated, recomputed : float
+        As the certificate has it, and by the other route.
+    route : str
+        The other route.
+    ok : bool
+        Whether the two agree, or the one bounds the other as it must.
+    """
+
+    what: str
+    stated: float
+    recomputed: float
+    route: str
+    ok: bool
+
+    def __str__(self) -> str:
+        mark = "ok  " if self.ok else "FAIL"
+        return f"{mark} {self.what}: {self.stated:.9g}; {self.route}: {self.recomputed:.9g}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `verify` recomputed of a certificate that holds."""
+
+    certificate: Certificate
+    checks: tuple[Check, ...]
+
+    def __str__(self) -> str:
+        budget = self.certificate.budget
+        head = (
+            f"The certificate of {self.certificate.algorithm} is in order and claims no privacy."
+            if budget is None
+            else f"The certificate of {self.certificate.algorithm} holds: "
+            f"ε = {budget.epsilon:g}, δ = {budget.delta:g}, n = {self.certificate.n}."
+        )
+        return "\n".join([head, *(f"  {check}" for check in self.checks)])
+
+
+def verify(certificate: Certificate | str | bytes | Path) -> Report:
+    """Recompute every number of a certificate by another route than made it.
+
+    Sensitivities are recomputed from their inputs by the second route of their
+    bound; the privacy curve by its own accounting and once more by inverting the
+    moment function of the privacy loss, by enumeration, or by dp-accounting.
+
+    Parameters
+    ----------
+    certificate : Certificate, JSON text, or Path
+        A path must be a `pathlib.Path`: a string is the certificate's text.
+
+    Returns
+    -------
+    Report
+        Printable, with each number beside its recomputation.
+
+    Raises
+    ------
+    CertificateError
+        If it is no certificate, was changed or damaged, or does not hold; the message
+        says precisely what does not.
+    """
+    if isinstance(certificate, Path):
+        certificate = Certificate.load(certificate)
+    elif isinstance(certificate, str | bytes):
+        certificate = Certificate.from_json(certificate)
+    elif not isinstance(certificate, Certificate):
+        raise TypeError(
+            f"verify takes a Certificate, its JSON text or a Path, got {type(certificate).__name__}"
+        )
+    reasons = list(_structure(certificate))
+    checks: list[Check] = []
+    for release in certificate.releases:
+        try:
+            checks += _release_checks(release)
+        except (KeyError, TypeError, ValueError) as error:
+            reasons.append(f"{release.name}: {error.args[0]}")
+    if not reasons:
+        checks += _claim_checks(certificate)
+    reasons += [f"{_why(check)}" for check in checks if not check.ok]
+    if reasons:
+        raise CertificateError(*reasons)
+    return Report(certificate, tuple(checks))
+
+
+def _why(check: Check) -> str:
+    return (
+        f"{check.what} is stated as {check.stated:.9g}, but {check.route} gives "
+        f"{check.recomputed:.9g}"
+    )
+
+
+def _structure(certificate: Certificate) -> Iterator[str]:
+    """Yield what does not fit together, whatever the numbers are."""
+    sizes: dict[str, int] = {}
+    for release in certificate.releases:
+        touched = certificate.n if release.part is None else release.part.size
+        part = release.part
+        if part is not None and sizes.setdefault(part.name, part.size) != part.size:
+            yield f"part {part.name} has two sizes"
+        population = sampled_population(release)
+        if population is not None and population != touched:
+            yield (
+                f"{release.name}: batches are drawn from {population} records, but the release "
+                f"touches {touched}"
+            )
+        for name in ("n", "population"):
+            inputs = {} if release.sensitivity is None else release.sensitivity.inputs
+            batch = release.sampling.size if isinstance(release.sampling, FixedSizeSampling) else 0
+            if name in inputs and inputs[name] not in (touched, batch):
+                yield (
+                    f"{release.name}: its sensitivity is for {name} = {inputs[name]}, but the "
+                    f"release touches {touched} records"
+                )
+        if certificate.budget is not None and release.mechanism_name == "none":
+            yield f"{release.name} has no noise, but privacy is claimed"
+    if sum(sizes.values()) > certificate.n:
+        yield (
+            f"the parts have {sum(sizes.values())} records in all, more than n = {certificate.n}: "
+            "they cannot be disjoint"
+        )
+
+
+def _release_checks(release: Release) -> list[Check]:
+    sensitivity = release.sensitivity
+    if sensitivity is None:
+        return []
+    bound = find_bound(sensitivity.bound)
+    slack = 1 + ROUNDING_SLACK
+    checks = []
+    routes = [("its formula", bound.formula)]
+    if bound.second_route is not None:
+        routes.append(("its second route", bound.second_route))
+    for route, compute in routes:
+        value = compute(**sensitivity.inputs) * slack
+        same = math.isclose(value, sensitivity.value, rel_tol=_SAME)
+        what = f"sensitivity of {release.name} ({sensitivity.bound})"
+        checks.append(Check(what, sensitivity.value, value, route, same))
+    if isinstance(release.mechanism, LaplaceMechanism):
+        mechanism = release.mechanism
+        l1 = math.sqrt(release.dimension) * sensitivity.value
+        again = release.count * l1 / mechanism.scale
+        own = PrivacyCurve(release.event).epsilon(0.0)
+        same = math.isclose(own, again, rel_tol=_SAME)
+        checks.append(Check(f"ε of {release.name}", own, again, "ℓ1 sensitivity over scale", same))
+    return checks
+
+
+class _Route(NamedTuple):
+    name: str
+    delta: float
+    error: float
+
+
+def _second_delta(events: Sequence[Event], epsilon: float) -> _Route:
+    """Return δ(ε) by a route that shares nothing with the calibration."""
+    bounded = [e for e in events if isinstance(e, PureEvent | ApproximateEvent)]
+    if len(bounded) == len(events):
+        outcomes = math.prod(e.count + 1 if isinstance(e, PureEvent) else 2 for e in bounded)
+        if outcomes <= _MOST_ENUMERATED:
+            return _Route("enumeration", enumerated_delta(events, epsilon), 0.0)
+        return _by_accountant(events, epsilon)
+    if len(events) == 1 and isinstance(events[0], SampledEvent) and events[0].steps == 1:
+        event = events[0]
+        if isinstance(event.sampling, FixedSizeSampling):
+            profile = fixed_size_profile(epsilon, event.mu, event.sampling.rate)
+            return _Route("the formula for one step", profile, 0.0)
+    inverted = inverted_delta(events, epsilon)
+    if inverted.error <= 0.02 * inverted.delta:
+        return _Route("moment inversion", inverted.delta, inverted.error)
+    return _by_accountant(events, epsilon)
+
+
+def _by_accountant(events: Sequence[Event], epsilon: float) -> _Route:
+    fine, coarse = (accountant_delta(events, epsilon, width) for width in (1e-4, 2e-4))
+    return _Route("dp-accounting", fine, abs(coarse - fine))
+
+
+def _claim_checks(certificate: Certificate) -> list[Check]:
+    budget = certificate.budget
+    if budget is None:
+        return []
+    if budget.is_pure:
+        return [_pure_check(events, budget.epsilon) for events in _worst_first(certificate)]
+    checks = []
+    for events in _worst_first(certificate):
+        own = PrivacyCurve(*events).delta(budget.epsilon)
+        claimed = budget.delta * (1 + _SAME)
+        what = f"δ at ε = {budget.epsilon:g}"
+        checks.append(Check(f"claimed {what}", budget.delta, own, "accounting", own <= claimed))
+        second = _second_delta(events, budget.epsilon)
+        low = second.delta - second.error
+        # The first route bounds δ from above, so the other must not lie above it.
+        consistent = low <= claimed and low <= own * (1 + 1e-6) + 1e-300
+        checks.append(Check(f"accounted {what}", own, second.delta, second.name, consistent))
+    return checks
+
+
+def _pure_check(events: Sequence[Event], claimed: float) -> Check:
+    total = math.inf
+    if all(isinstance(e, PureEvent) for e in events):
+        total = math.fsum(e.epsilon * e.count for e in events if isinstance(e, PureEvent))
+    ok = total <= claimed * (1 + _SAME)
+    return Check("claimed ε at δ = 0", claimed, total, "the sum of the releases", ok)
+
+
+def _worst_first(certificate: Certificate) -> list[tuple[Event, ...]]:
+    """Return the distinct sequences of events that a record can meet."""
+    return list(dict.fromkeys(elementary_alternatives(certificate.event)))
