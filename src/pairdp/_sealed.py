@@ -36,9 +36,15 @@ def unseal(document: str | bytes) -> dict[str, object]:
         its digest.
     """
     try:
-        values = json.loads(document, object_pairs_hook=_unique, parse_constant=_no_constant)
-    except (UnicodeDecodeError, RecursionError) as error:
+        return _open(document)
+    except UnicodeDecodeError as error:
         raise ValueError(f"not a JSON text: {error}") from None
+    except RecursionError:
+        raise ValueError("not a JSON text: nested too deeply") from None
+
+
+def _open(document: str | bytes) -> dict[str, object]:
+    values = json.loads(document, object_pairs_hook=_unique, parse_constant=_no_constant)
     if not isinstance(values, dict):
         raise ValueError("not a JSON object")
     stated = values.pop("digest", None)

@@ -19,7 +19,14 @@ _SMALLEST = math.log(0.1)
 _TOLERANCE = 2e-4
 
 
-@lru_cache(maxsize=4096)
+def require_delta(budget: Budget) -> None:
+    """Refuse a pure budget for Gaussian noise, and say what to do."""
+    if budget.is_pure:
+        raise ValueError(
+            "Gaussian noise cannot give pure privacy: set delta > 0, or use KNormMechanism"
+        )
+
+
 def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None = None) -> float:
     r"""Return the least σ/Δ that keeps ``steps`` Gaussian releases within a budget.
 
@@ -47,12 +54,14 @@ def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None =
     guarantee would rest on the record not being drawn.
     """
     steps = whole("steps", steps)
-    if budget.is_pure:
-        raise ValueError(
-            "Gaussian noise cannot give pure privacy: set delta > 0, or use KNormMechanism"
-        )
+    require_delta(budget)
     if sampling is None or sampling.rate == 1:
         return math.sqrt(steps) / gaussian.ratio(budget.epsilon, budget.delta)
+    return _sampled_multiplier(budget, steps, sampling)
+
+
+@lru_cache(maxsize=4096)
+def _sampled_multiplier(budget: Budget, steps: int, sampling: Sampling) -> float:
     log_target = math.log(budget.delta)
 
     def curve(log_multiplier: float) -> PairComposition:
@@ -65,41 +74,37 @@ def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None =
         return curve(log_multiplier).log_delta(budget.epsilon) - log_target
 
     # Without sampling the noise is larger: walk down from there, on the rough curve.
-    high = math.log(math.sqrt(steps) / gaussian.ratio(budget.epsilon, budget.delta))
-    while rough(high) > 0:
-        high += 0.5
-    while high > _SMALLEST and rough(high - 0.5) <= 0:
-        high -= 0.5
-    if high > _SMALLEST:
-        high = float(brentq(rough, high - 0.5, high, xtol=1e-3))
-    slope = (rough(high) - rough(high - 0.01)) / 0.01
-    return math.exp(_least(excess, high, slope))
+    start = math.log(math.sqrt(steps) / gaussian.ratio(budget.epsilon, budget.delta))
+    while rough(start) > 0:
+        start += 0.5
+    while start > _SMALLEST and rough(start - 0.5) <= 0:
+        start -= 0.5
+    if start > _SMALLEST:
+        start = float(brentq(rough, start - 0.5, start, xtol=1e-3))
+    start = max(start, _SMALLEST)
+    fall = max(1.0, (rough(start - 0.01) - rough(start)) / 0.01)
+    return math.exp(_least(excess, start, fall))
 
 
-def _least(excess: Callable[[float], float], start: float, slope: float) -> float:
-    """Return the root of a decreasing function, to `_TOLERANCE` and where it is not positive.
+def _least(excess: Callable[[float], float], start: float, fall: float) -> float:
+    """Return where a decreasing function becomes negative, from above and to `_TOLERANCE`.
 
-    Secant steps, each a little beyond the predicted root, until it is bracketed.
+    The returned point has itself been evaluated, and is not below `_SMALLEST`. ``fall``
+    is about how steeply the function falls.
     """
-    at, value = start, excess(start)
-    low, high = -math.inf, math.inf
-    for _ in range(100):
-        if value > 0:
-            low, low_value = at, value
-        else:
-            high, high_value = at, value
-        if high - low <= _TOLERANCE or high <= _SMALLEST:
-            return high
-        if math.isinf(high - low):
-            move = -value / min(slope, -1e-3)
-            nearest = _TOLERANCE / 2
-            at += math.copysign(min(max(1.1 * abs(move), nearest), 1.0), value)
-        else:
-            # The secant's root, kept inside; a tolerance towards the end farther off.
-            slope = (high_value - low_value) / (high - low)
-            root = low - low_value / slope
-            margin = 0.4 * _TOLERANCE * (1 if high_value < -low_value else -1)
-            at = min(max(root - margin, low + _TOLERANCE / 4), high - _TOLERANCE / 4)
-        at = max(at, _SMALLEST)
-        value = excess(at)
-    return high
+    seen: dict[float, float] = {}
+
+    def look(at: float) -> float:
+        if at not in seen:
+            seen[at] = excess(at)
+        return seen[at]
+
+    low = high = start
+    stride = abs(look(start)) / fall + _TOLERANCE
+    while look(high) > 0:
+        low, high, stride = high, high + stride, 2 * stride
+    while low > _SMALLEST and look(low) <= 0:
+        high, low, stride = low, max(_SMALLEST, low - stride), 2 * stride
+    if look(low) > 0:
+        brentq(look, low, high, xtol=_TOLERANCE / 2)
+    return min(at for at, value in seen.items() if value <= 0)

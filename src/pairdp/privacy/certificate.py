@@ -202,7 +202,7 @@ class Certificate:
             return cls._from_dict(unseal(document))
         except CertificateError:
             raise
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise CertificateError(f"not a valid certificate: {error}") from None
 
     @classmethod

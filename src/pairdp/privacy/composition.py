@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -175,6 +175,10 @@ class _Sequence:
             bounds.append(self._single_response(epsilon))
         return min(bounds)
 
+    def rough_log_delta(self, epsilon: float) -> float:
+        """Return about log δ(ε), quickly and without promise."""
+        return self._whole_curve.rough_log_delta(epsilon)
+
     def _single_response(self, epsilon: float) -> float:
         """Return the curve of one (ε₀, δ₀)-DP release: randomised response's own."""
         ((own, delta),) = [(e, 0.0) for e, _ in self.pure] or self.approximate
@@ -185,7 +189,11 @@ class _Sequence:
 
 
 def elementary_alternatives(event: Event) -> list[tuple[Event, ...]]:
-    """Return every choice of one part in each parallel event, as flat sequences."""
+    """Return the sequences of elementary events that one record can meet.
+
+    One for each choice of a part in each parallel event, without those that another
+    one of the same kind covers.
+    """
     match event:
         case SequentialEvent(events):
             choices = [elementary_alternatives(e) for e in events]
@@ -197,8 +205,23 @@ def elementary_alternatives(event: Event) -> list[tuple[Event, ...]]:
                 )
             return [tuple(itertools.chain(*c)) for c in itertools.product(*choices)]
         case ParallelEvent(parts):
-            return [flat for part in parts for flat in elementary_alternatives(part)]
+            return _undominated([flat for part in parts for flat in elementary_alternatives(part)])
     return [(event,)]
+
+
+def _undominated(flats: list[tuple[Event, ...]]) -> list[tuple[Event, ...]]:
+    """Keep the worst of the Gaussian sequences, the worst pure event, and all others."""
+    mus, epsilons, others = [], [], []
+    for flat in flats:
+        if all(isinstance(e, GaussianEvent) for e in flat):
+            mus.append(math.hypot(*(e.mu for e in flat if isinstance(e, GaussianEvent))))
+        elif len(flat) == 1 and isinstance(flat[0], PureEvent) and flat[0].count == 1:
+            epsilons.append(flat[0].epsilon)
+        else:
+            others.append(flat)
+    worst: list[tuple[Event, ...]] = [(GaussianEvent(max(mus)),)] if mus else []
+    worst += [(PureEvent(max(epsilons)),)] if epsilons else []
+    return worst + others
 
 
 class PrivacyCurve:
@@ -215,8 +238,8 @@ class PrivacyCurve:
     """
 
     def __init__(self, *events: Event) -> None:
-        flat = {_Sequence.of(a) for a in elementary_alternatives(SequentialEvent(tuple(events)))}
-        self._sequences = _worst(flat)
+        flats = elementary_alternatives(SequentialEvent(tuple(events)))
+        self._sequences = list(dict.fromkeys(_Sequence.of(flat) for flat in flats))
 
     @property
     def is_private(self) -> bool:
@@ -251,14 +274,11 @@ class PrivacyCurve:
         def excess(eps: float) -> float:
             return max(sequence.log_delta(eps) - log_target, -1e300)
 
-        if excess(0.0) <= 0:
-            return 0.0
-        high = 1.0
-        while excess(high) > 0:
-            high *= 2
-            if high > _LARGEST_EPSILON:
-                return math.inf
-        root = float(brentq(excess, 0.0, high, xtol=1e-12, rtol=1e-5, maxiter=200))
+        # Far above the answer δ is tiny and dear to compute: begin near a rough answer.
+        low, high = _bracket(excess, lambda e: sequence.rough_log_delta(e) - log_target)
+        if math.isinf(high) or low == high:
+            return high
+        root = float(brentq(excess, low, high, xtol=1e-12, rtol=1e-5, maxiter=200))
         step = 1e-9 * max(root, 1e-3)
         while excess(root) > 0:
             root, step = min(high, root + step), 4 * step
@@ -269,18 +289,22 @@ class PrivacyCurve:
         return root
 
 
-def _worst(sequences: Iterable[_Sequence]) -> list[_Sequence]:
-    """Drop Gaussian-only and pure-only sequences that another one of their kind covers."""
-    gaussians, pures, others = [], [], []
-    for sequence in sequences:
-        if not sequence.private or sequence.sampled or sequence.approximate:
-            others.append(sequence)
-        elif not sequence.pure:
-            gaussians.append(sequence)
-        elif sequence.mu == 0 and len(sequence.pure) == 1 and sequence.pure[0][1] == 1:
-            pures.append(sequence)
-        else:
-            others.append(sequence)
-    worst_gaussian = [max(gaussians, key=lambda s: s.mu)] if gaussians else []
-    worst_pure = [max(pures, key=lambda s: s.pure)] if pures else []
-    return worst_gaussian + worst_pure + others
+def _bracket(
+    excess: Callable[[float], float], rough: Callable[[float], float]
+) -> tuple[float, float]:
+    """Return ε on either side of where a decreasing excess ends; equal ends if known."""
+    near = 1.0
+    while near > 1e-9 and rough(near) < 0:
+        near /= 2
+    while near < _LARGEST_EPSILON and rough(near) > 0:
+        near *= 1.25
+    low, high = near / 1.25, near
+    while excess(high) > 0:
+        low, high = high, 1.25 * high
+        if high > _LARGEST_EPSILON:
+            return low, math.inf
+    while low > 1e-9 and excess(low) <= 0:
+        low, high = low / 1.5, low
+    if low <= 1e-9 and excess(0.0) <= 0:
+        return 0.0, 0.0
+    return (low if low > 1e-9 else 0.0), high

@@ -36,6 +36,8 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 # erfcx(u) overflows below about -26; far above that the direct form is exact anyway.
 _LOWEST_SCALED = -1.0
 _NARROW = 0.5
+_FAR = 1e3
+_SMALLEST_LOG = -744.0
 
 
 def _bracket(x: float, width: float) -> float:
@@ -43,7 +45,11 @@ def _bracket(x: float, width: float) -> float:
     if width >= _NARROW:
         return float(erfcx(x) - erfcx(x + width))
     u = x + 0.5 * width * (1.0 + _NODES)
-    slope = 2.0 / math.sqrt(math.pi) - 2.0 * u * erfcx(u)
+    if x < _FAR:
+        slope = 2.0 / math.sqrt(math.pi) - 2.0 * u * erfcx(u)
+    else:  # there the two terms cancel, and the asymptotic series is exact to rounding
+        inverse_square = (1.0 / u) ** 2
+        slope = inverse_square * (1.0 - 1.5 * inverse_square) / math.sqrt(math.pi)
     return float(0.5 * width * np.dot(_WEIGHTS, slope))
 
 
@@ -73,7 +79,7 @@ def log_delta(epsilon: float, mu: float) -> float:
         bracket = _bracket(a / _SQRT2, mu / _SQRT2)
         if bracket <= 0:
             return -math.inf
-        return -a * a / 2 + math.log(0.5 * bracket)
+        return -a * a / 2 + math.log(bracket) - math.log(2)
     return math.log1p(-_complement(a, a + mu))
 
 
@@ -98,22 +104,20 @@ def delta(epsilon: float, mu: float) -> float:
     return math.exp(log_delta(non_negative("epsilon", epsilon), non_negative("mu", mu)))
 
 
-def _target_log_odds(delta: float) -> float:
-    return math.log(delta) - math.log1p(-delta)
-
-
-@lru_cache(maxsize=4096)
 def ratio(epsilon: float, delta: float) -> float:
     """Return the largest ``mu`` whose Gaussian release is (ε, δ)-DP.
 
     The root is accurate to rounding and lies on the private side:
     ``log_delta(epsilon, ratio(epsilon, delta)) <= log(delta)``.
     """
-    epsilon = non_negative("epsilon", epsilon)
-    delta = probability("delta", delta)
+    return _ratio(non_negative("epsilon", epsilon), probability("delta", delta))
+
+
+@lru_cache(maxsize=4096)
+def _ratio(epsilon: float, delta: float) -> float:
     if delta == 0:
         return 0.0
-    target = _target_log_odds(delta)
+    target = math.log(delta) - math.log1p(-delta)
 
     def excess(log_mu: float) -> float:
         value = _log_odds(epsilon, math.exp(log_mu)) - target
@@ -121,9 +125,9 @@ def ratio(epsilon: float, delta: float) -> float:
 
     low, high = -1.0, 1.0
     while excess(low) > 0:
-        low -= 2.0 * (1.0 + abs(low))
-        if low < -700:
+        if low == _SMALLEST_LOG:
             return 0.0
+        low = max(_SMALLEST_LOG, low - 2.0 * (1.0 + abs(low)))
     while excess(high) < 0:
         high += 2.0
     root = math.exp(brentq(excess, low, high, xtol=1e-15, rtol=8.9e-16, maxiter=500))
@@ -153,10 +157,12 @@ def epsilon(mu: float, delta: float) -> float:
     high = mu * mu / 2 + mu
     while excess(high) > 0:
         high *= 2
-    root = float(brentq(excess, 0.0, high, xtol=1e-300, rtol=8.9e-16, maxiter=500))
+    if math.isinf(high):
+        return math.inf
+    root = float(brentq(excess, 0.0, high, xtol=5e-324, rtol=8.9e-16, maxiter=500))
     step = 1e-15
     while excess(root) > 0:
-        root *= 1 + step
+        root = max(root * (1 + step), 5e-324)
         step *= 2
     return root
 
@@ -168,4 +174,5 @@ def classical_multiplier(epsilon: float, delta: float) -> float:
     ``calibration="printed"`` reproduces it and nothing else does.
     """
     epsilon = positive("epsilon", epsilon)
-    return math.sqrt(2 * math.log(1.25 / positive("delta", delta))) / epsilon
+    delta = positive("delta", probability("delta", delta))
+    return math.sqrt(2 * (math.log(1.25) - math.log(delta))) / epsilon

@@ -37,10 +37,11 @@ Complex = NDArray[np.complex128]
 LogMoment = Callable[[Complex], Complex]
 _BLOCK = 256
 _PANELS = 100
+_ROUNDING = 1e-12
 
 
 class Inverted(NamedTuple):
-    """δ(ε) and a bound on the error of the truncated integral."""
+    """δ(ε), and a bound on its error by truncation and rounding."""
 
     delta: float
     error: float
@@ -149,7 +150,10 @@ def inverted_delta(events: Iterable[Event], epsilon: float, most_points: int = 6
         theta = math.exp(log_theta)
         moments, _ = _log_moments(events, theta)
         s = np.array([theta], dtype=np.complex128)
-        real = sum(float(m(s)[0].real) for m in moments)
+        with np.errstate(over="ignore", invalid="ignore"):
+            real = sum(float(m(s)[0].real) for m in moments)
+        if not math.isfinite(real):
+            return 1e300
         return real - theta * epsilon - math.log(theta * (theta + 1))
 
     best = minimize_scalar(exponent, bounds=(-6.0, 7.0), method="bounded", options={"xatol": 0.02})
@@ -167,13 +171,15 @@ def inverted_delta(events: Iterable[Event], epsilon: float, most_points: int = 6
     logs = log_integrand(1j * np.array([-apart, 0.0, apart]))
     spread = math.sqrt(max(float((logs[0] - 2 * logs[1] + logs[2]).real), 0.0)) / apart
     step = min(theta / 8, math.pi / (2 * (epsilon + 12 * spread)))
-    total, count, size = 0.0, 0, 1.0
+    total, absolute, count, size = 0.0, 0.0, 0, 1.0
     while count == 0 or (count < most_points and size * step * count > 1e-13 * abs(total)):
         omega = step * np.arange(count, count + _BLOCK)
         values = np.exp(log_integrand(omega) - peak)
         total += step * float(values.real @ np.where(omega == 0, 0.5, 1.0))
-        size = float(np.abs(values).max())
+        sizes = np.abs(values)
+        absolute, size = absolute + step * float(sizes.sum()), float(sizes.max())
         count += _BLOCK
     scale = kept * math.exp(peak) / math.pi
     # The integrand falls at least like 1/ω², so the rest is at most its last size times ω.
-    return Inverted(1 - kept + scale * total, scale * size * step * count)
+    rounding = _ROUNDING * (1 + abs(peak)) * absolute
+    return Inverted(1 - kept + scale * total, scale * (size * step * count + rounding))

@@ -149,13 +149,9 @@ class BudgetLedger:
             self._refresh()
             return self._spends
 
-    def spent(self) -> Budget | None:
-        """Return the (ε, δ) spent so far, at the ledger's δ; None when nothing is."""
-        spends = self.spends
-        if not spends:
-            return None
-        epsilon = PrivacyCurve(*(s.event for s in spends)).epsilon(self.budget.delta)
-        return Budget(max(epsilon, 5e-324), self.budget.delta)
+    def spent(self) -> float:
+        """Return the ε spent so far, at the ledger's δ."""
+        return PrivacyCurve(*(s.event for s in self.spends)).epsilon(self.budget.delta)
 
     def spend(self, cost: Certificate | Budget | Event, label: str | None = None) -> Spend:
         """Draw a release from the budget, durably, before it is made.
@@ -298,7 +294,7 @@ class BudgetLedger:
         except OSError as error:
             reason = error.strerror or str(error)
             raise LedgerError(f"the ledger {path} cannot be read: {reason}") from None
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise LedgerError(
                 f"the ledger {path} is damaged and nothing may be spent from it: {error}"
             ) from None

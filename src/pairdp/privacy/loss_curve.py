@@ -116,10 +116,12 @@ class _Probe:
             for losses, weights, count, _ in self._tilted(0.0)
         )
 
-    def width(self, theta: float) -> float:
+    def width(self, theta: float, slope: float) -> float:
         """Return a grid width whose rounding changes log δ by about `_ACCURACY`."""
         tilted = self._tilted(theta)
-        curvature = max(theta * (theta + 1), 1.0) / 2
+        variance = max(self.cumulants(0.0)[2], self.cumulants(theta)[2])
+        # By the tilt, log δ answers to added variance; near its top, to its share of variance.
+        curvature = max(theta * (theta + 1), 1 / max(variance, 1e-300)) / 2
 
         def effect(width: float) -> float:
             # A loss l below the width is split between 0 and width: variance l (width - l).
@@ -128,7 +130,8 @@ class _Probe:
                 for losses, weights, count, _ in tilted
             )
 
-        width = _WIDEST
+        # Between two points δ is the chord of a curve that falls about like exp(-θε).
+        width = min(_WIDEST, math.sqrt(8 * _ACCURACY) / (1 + max(theta, slope)))
         while effect(width) > _ACCURACY:
             width /= math.sqrt(2)
         return width
@@ -161,19 +164,24 @@ class PairComposition:
         self._composed: dict[tuple[float, float], ComposedLoss] = {}
 
     def rough_log_delta(self, epsilon: float) -> float:
-        """Return about log δ(ε), in a millisecond and without promise.
+        """Return about log δ(ε), in a millisecond and without promise."""
+        return self._rough(epsilon)[0]
 
-        The larger of the normal limit and of one step alone being to blame.
+    def _rough(self, epsilon: float) -> tuple[float, float]:
+        """Return about log δ(ε), and how steeply it falls where one step alone is to blame.
+
+        It is the larger of the normal limit and of a single large loss.
         """
         _, mean, variance = self._far.cumulants(0.0)
-        blame = -math.inf
+        normal = gaussian.log_delta(epsilon, math.sqrt(max(variance, 2 * mean)))
+        rough, slope = max(normal, _FARTHEST), 0.0
         for pair, count in self._steps:
             p_tail, q_tail = pair.tails(np.array([epsilon]))
-            single = float(p_tail[0]) - math.exp(min(epsilon, 700.0)) * float(q_tail[0])
-            if single > 0:
-                blame = max(blame, math.log(count) + math.log(single))
-        normal = gaussian.log_delta(epsilon, math.sqrt(max(variance, 2 * mean)))
-        return min(0.0, max(normal, blame, _FARTHEST))
+            paid = math.exp(min(epsilon, 700.0)) * float(q_tail[0])
+            single = float(p_tail[0]) - paid
+            if single > 0 and math.log(count) + math.log(single) > rough:
+                rough, slope = math.log(count) + math.log(single), paid / single
+        return min(0.0, rough), slope
 
     def log_delta(self, epsilon: float, refine: float = 1.0) -> float:
         """Return an upper bound on log δ(ε), for ε ≥ 0.
@@ -185,19 +193,19 @@ class PairComposition:
         refine : float
             Divides the width of the grid: larger is sharper and slower.
         """
-        rough = self.rough_log_delta(epsilon)
+        rough, slope = self._rough(epsilon)
         while True:
             # Truncated mass counts as an infinite loss: keep it far below the answer.
             log_tail = -8.0 * math.ceil((_DROPPED - rough) / 8.0)
-            bound = self._with_tail(epsilon, log_tail, refine)
+            bound = self._with_tail(epsilon, log_tail, slope, refine)
             if log_tail < bound - _DROPPED / 2 or rough <= _FARTHEST:
                 return bound
             rough = max(_FARTHEST, 2 * rough - _DROPPED)
 
-    def _with_tail(self, epsilon: float, log_tail: float, refine: float) -> float:
+    def _with_tail(self, epsilon: float, log_tail: float, slope: float, refine: float) -> float:
         probe = _Probe(self._steps, log_tail - self._log_count)
         saddle = probe.saddle(epsilon)
-        width = probe.width(saddle) / refine
+        width = probe.width(saddle, slope) / refine
         slack = transform_slack(probe.moves(width))
         ceiling = log_tail + _DROPPED + math.log(_ROUNDING / slack)
         gentlest = probe.gentlest(epsilon, saddle, ceiling)

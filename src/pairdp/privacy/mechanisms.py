@@ -7,8 +7,9 @@ from these alone; values and random numbers come in only when it is used.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from pairdp.privacy import gaussian
 from pairdp.privacy._checks import positive, whole
 from pairdp.privacy.budget import Budget
-from pairdp.privacy.calibration import noise_multiplier
+from pairdp.privacy.calibration import noise_multiplier, require_delta
+from pairdp.privacy.composition import PrivacyCurve
 from pairdp.privacy.events import (
     Event,
     GaussianEvent,
@@ -113,9 +115,11 @@ class GaussianMechanism(_Additive):
         _check_calibration(calibration)
         sensitivity = positive("sensitivity", sensitivity)
         if calibration == "certified":
-            return cls(sensitivity, sensitivity * noise_multiplier(budget, steps, sampling))
-        if steps != 1 or sampling is not None:
+            scale = sensitivity * noise_multiplier(budget, steps, sampling)
+            return _within(budget, scale, lambda s: cls(sensitivity, s), steps, sampling)
+        if whole("steps", steps) != 1 or sampling is not None:
             raise ValueError("the printed formula is for one step on all records")
+        require_delta(budget)
         multiplier = gaussian.classical_multiplier(budget.epsilon, budget.delta)
         return cls(sensitivity, sensitivity * multiplier)
 
@@ -153,7 +157,8 @@ class KNormMechanism(_Additive):
     def calibrate(cls, budget: Budget, sensitivity: float, *, steps: int = 1) -> KNormMechanism:
         """Return the mechanism whose ``steps`` uses cost ε in all; δ is not spent."""
         sensitivity = positive("sensitivity", sensitivity)
-        return cls(sensitivity, sensitivity * whole("steps", steps) / budget.epsilon)
+        scale = sensitivity * whole("steps", steps) / budget.epsilon
+        return _within(budget, scale, lambda s: cls(sensitivity, s), steps)
 
     def event(self, steps: int = 1) -> Event:
         """Return what using the mechanism ``steps`` times costs."""
@@ -198,8 +203,8 @@ class LaplaceMechanism(_Additive):
         """
         sensitivity = positive("sensitivity", sensitivity)
         dimension = whole("dimension", dimension)
-        l1 = math.sqrt(dimension) * sensitivity
-        return cls(sensitivity, dimension, l1 * whole("steps", steps) / budget.epsilon)
+        scale = math.sqrt(dimension) * sensitivity * whole("steps", steps) / budget.epsilon
+        return _within(budget, scale, lambda s: cls(sensitivity, dimension, s), steps)
 
     def event(self, steps: int = 1) -> Event:
         """Return what using the mechanism ``steps`` times costs."""
@@ -226,6 +231,34 @@ class NoMechanism(_Additive):
     def noise(self, dimension: int, generator: np.random.Generator) -> Array:
         """Draw one noise vector."""
         return np.zeros(whole("dimension", dimension))
+
+
+_M = TypeVar("_M", GaussianMechanism, KNormMechanism, LaplaceMechanism)
+
+
+def _within(
+    budget: Budget,
+    scale: float,
+    make: Callable[[float], _M],
+    steps: int,
+    sampling: Sampling | None = None,
+) -> _M:
+    """Return the mechanism whose event, rounding included, stays within the budget."""
+    grow = 1e-16
+    while True:
+        mechanism = make(scale)
+        event = (
+            mechanism.event(steps, sampling)
+            if isinstance(mechanism, GaussianMechanism)
+            else mechanism.event(steps)
+        )
+        curve = PrivacyCurve(event)
+        if isinstance(event, PureEvent):
+            if curve.epsilon(0.0) <= budget.epsilon:
+                return mechanism
+        elif curve.log_delta(budget.epsilon) <= math.log(budget.delta):
+            return mechanism
+        scale, grow = scale * (1 + grow), 2 * grow
 
 
 Mechanism = GaussianMechanism | KNormMechanism | LaplaceMechanism | NoMechanism

@@ -21,7 +21,8 @@ from randomgen import ChaCha
 from pairdp.privacy._checks import text
 
 _KEY_BYTES = 32
-_ROUNDS = 20
+SECURE = "ChaCha20 keyed by the operating system"
+SEEDED = "ChaCha20 from a given seed (for study; no privacy against who knows the seed)"
 
 
 class NoiseReuseError(RuntimeError):
@@ -72,8 +73,10 @@ class NoiseSource:
         An int or None is taken as the seed. A generator is drawn from, so each call
         gives another source.
         """
-        if random_state is None or isinstance(random_state, numbers.Integral):
-            return cls(None if random_state is None else int(random_state))
+        if random_state is None or isinstance(random_state, int):
+            return cls(random_state)
+        if isinstance(random_state, np.integer):
+            return cls(int(random_state))
         if isinstance(random_state, np.random.RandomState):
             words = random_state.randint(0, 2**32, size=8, dtype=np.uint32)
         elif isinstance(random_state, np.random.Generator):
@@ -93,9 +96,7 @@ class NoiseSource:
     @property
     def description(self) -> str:
         """What a certificate says of this source; never the key or the seed."""
-        if self._seeded:
-            return "ChaCha20 from a given seed (for study; no privacy against who knows the seed)"
-        return "ChaCha20 keyed by the operating system"
+        return SEEDED if self._seeded else SECURE
 
     def stream(self, purpose: str, *path: int | str) -> np.random.Generator:
         """Return the generator for one purpose, such as ``stream("noise", step)``.
@@ -116,8 +117,9 @@ class NoiseSource:
 
     def _claim(self, kind: bytes, purpose: str, path: tuple[int | str, ...]) -> int:
         name = _encode((text("purpose", purpose), *path))
-        with self._lock:
+        if os.getpid() != self._process:
             self._leave_parent()
+        with self._lock:
             claimed = kind + b"\0" + name
             if claimed in self._given:
                 shown = "/".join(map(str, (purpose, *path)))
@@ -129,10 +131,14 @@ class NoiseSource:
             return int.from_bytes(_derive(self._key, kind, name), "little")
 
     def _leave_parent(self) -> None:
-        """After a fork, a secure source takes a new key: two processes must not share noise."""
-        if self._seeded or os.getpid() == self._process:
-            return
-        self._key = _derive(self._key, b"fork", secrets.token_bytes(_KEY_BYTES))
+        """After a fork, take a new key: two processes must not share noise.
+
+        A seeded source keeps its key, as reproducing is its purpose. The lock is new
+        too, for a thread of the parent may have held it.
+        """
+        self._lock = threading.Lock()
+        if not self._seeded:
+            self._key = _derive(self._key, b"fork", secrets.token_bytes(_KEY_BYTES))
         self._process = os.getpid()
 
     def __repr__(self) -> str:

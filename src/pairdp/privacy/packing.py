@@ -36,6 +36,8 @@ def pack(matrix: ArrayLike) -> Array:
     values = np.asarray(matrix, dtype=np.float64)
     if values.ndim != 2 or values.shape[0] != values.shape[1] or values.size == 0:
         raise ValueError(f"a non-empty square matrix is needed, got shape {values.shape}")
+    if not np.all(np.isfinite(values)):
+        raise ValueError("the matrix must be finite")
     if not np.allclose(values, values.T, rtol=1e-10, atol=1e-12 * (1 + np.abs(values).max())):
         raise ValueError("the matrix is not symmetric: average it with its transpose first")
     rows, columns = np.triu_indices(values.shape[0])

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pairdp.privacy.accountant import accountant_delta, enumerated_delta, fixed_size_profile
-from pairdp.privacy.certificate import Certificate
+from pairdp.privacy.certificate import UNDRAWN, Certificate
 from pairdp.privacy.composition import PrivacyCurve, elementary_alternatives
 from pairdp.privacy.errors import CertificateError
 from pairdp.privacy.events import ApproximateEvent, Event, PureEvent, SampledEvent
 from pairdp.privacy.inversion import inverted_delta
 from pairdp.privacy.mechanisms import LaplaceMechanism
+from pairdp.privacy.noise import SEEDED
 from pairdp.privacy.release import Release, sampled_population
-from pairdp.privacy.sampling import FixedSizeSampling
+from pairdp.privacy.sampling import FixedSizeSampling, PoissonSampling
 from pairdp.privacy.sensitivity import ROUNDING_SLACK, find_bound
 
 _SAME = 1e-9
@@ -56,6 +57,7 @@ class Report:
 
     certificate: Certificate
     checks: tuple[Check, ...]
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         budget = self.certificate.budget
@@ -65,7 +67,8 @@ class Report:
             else f"The certificate of {self.certificate.algorithm} holds: "
             f"ε = {budget.epsilon:g}, δ = {budget.delta:g}, n = {self.certificate.n}."
         )
-        return "\n".join([head, *(f"  {check}" for check in self.checks)])
+        notes = (f"note {note}" for note in self.notes)
+        return "\n".join([head, *(f"  {line}" for line in (*self.checks, *notes))])
 
 
 def verify(certificate: Certificate | str | bytes | Path) -> Report:
@@ -111,7 +114,18 @@ def verify(certificate: Certificate | str | bytes | Path) -> Report:
     reasons += [f"{_why(check)}" for check in checks if not check.ok]
     if reasons:
         raise CertificateError(*reasons)
-    return Report(certificate, tuple(checks))
+    return Report(certificate, tuple(checks), tuple(_notes(certificate)))
+
+
+def _notes(certificate: Certificate) -> Iterator[str]:
+    """Yield what a reader must know that no arithmetic can check."""
+    for release in certificate.releases:
+        if release.sensitivity is not None and release.sensitivity.bound == "stated":
+            yield f"the sensitivity of {release.name} is stated, and taken on trust"
+    if certificate.noise_source == UNDRAWN:
+        yield "this certificate is of a plan: no noise has been drawn"
+    elif certificate.noise_source == SEEDED:
+        yield "noise from a given seed does not protect against who knows the seed"
 
 
 def _why(check: Check) -> str:
@@ -135,20 +149,29 @@ def _structure(certificate: Certificate) -> Iterator[str]:
                 f"{release.name}: batches are drawn from {population} records, but the release "
                 f"touches {touched}"
             )
-        for name in ("n", "population"):
-            inputs = {} if release.sensitivity is None else release.sensitivity.inputs
-            batch = release.sampling.size if isinstance(release.sampling, FixedSizeSampling) else 0
-            if name in inputs and inputs[name] not in (touched, batch):
-                yield (
-                    f"{release.name}: its sensitivity is for {name} = {inputs[name]}, but the "
-                    f"release touches {touched} records"
-                )
+        yield from _averaged_records(release, touched)
         if certificate.budget is not None and release.mechanism_name == "none":
             yield f"{release.name} has no noise, but privacy is claimed"
     if sum(sizes.values()) > certificate.n:
         yield (
             f"the parts have {sum(sizes.values())} records in all, more than n = {certificate.n}: "
             "they cannot be disjoint"
+        )
+
+
+def _averaged_records(release: Release, touched: int) -> Iterator[str]:
+    """Yield whether a bound that averages over n records means the records averaged here."""
+    n = None if release.sensitivity is None else release.sensitivity.inputs.get("n")
+    if n is None:
+        return
+    if isinstance(release.sampling, PoissonSampling):
+        yield f"{release.name}: a bound over n records does not fit batches of random size"
+        return
+    averaged = touched if release.sampling is None else release.sampling.size
+    if n != averaged:
+        yield (
+            f"{release.name}: its sensitivity is for n = {n}, but each value is over "
+            f"{averaged} records"
         )
 
 
@@ -189,7 +212,7 @@ def _second_delta(events: Sequence[Event], epsilon: float) -> _Route:
     if len(bounded) == len(events):
         outcomes = math.prod(e.count + 1 if isinstance(e, PureEvent) else 2 for e in bounded)
         if outcomes <= _MOST_ENUMERATED:
-            return _Route("enumeration", enumerated_delta(events, epsilon), 0.0)
+            return _Route("enumeration", enumerated_delta(events, epsilon), 1e-11)
         return _by_accountant(events, epsilon)
     if len(events) == 1 and isinstance(events[0], SampledEvent) and events[0].steps == 1:
         event = events[0]

@@ -1,0 +1,29 @@
+"""The examples of the documentation, run as they stand."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("page", ["README.md"])
+def test_examples_of_a_page(page: str) -> None:
+    # A closing fence would be read as expected output.
+    text = (ROOT / page).read_text(encoding="utf-8").replace("```", "")
+    examples = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
+    results = doctest.DocTestRunner().run(examples)
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize("page", sorted(p.name for p in ROOT.glob("*.md")))
+def test_links_between_pages_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for part in text.split("](")[1:]:
+        target = part.split(")")[0]
+        if not target.startswith("http"):
+            assert (ROOT / target).exists(), target
