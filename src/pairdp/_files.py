@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 
@@ -12,17 +13,24 @@ def write_atomically(path: Path, content: bytes) -> None:
     After this returns the content survives a crash of the machine. The caller makes
     sure that no one else writes the same path at the same time.
     """
+    path = path.resolve()  # through a link, replace what it points to and not the link
     beside = path.with_name(f".{path.name}.writing")
     try:
         with beside.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        if path.exists():
+            beside.chmod(stat.S_IMODE(path.stat().st_mode))
         beside.replace(path)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
     _sync_directory(path.parent)
+
+
+class NotDurableError(OSError):
+    """The new content is in place, but might not survive a crash of the machine."""
 
 
 def _sync_directory(directory: Path) -> None:
@@ -32,5 +40,7 @@ def _sync_directory(directory: Path) -> None:
         return
     try:
         os.fsync(handle)
+    except OSError as error:
+        raise NotDurableError(error.errno, error.strerror) from error
     finally:
         os.close(handle)

@@ -30,7 +30,8 @@ def test_average_over_pairs(diameter: float, n: int) -> None:
 
 
 @given(
-    gradient_sensitivity=positive,
+    one_record=positive,
+    n=st.integers(2, 1000),
     step_size=positive,
     contraction=st.one_of(st.floats(0, 1.05), st.sampled_from([0.0, 1.0, 1 - 1e-12])),
     steps=st.integers(1, 200),
@@ -42,14 +43,16 @@ def test_average_over_pairs(diameter: float, n: int) -> None:
 )
 def test_gradient_descent_unrolled(
     name: str,
-    gradient_sensitivity: float,
+    one_record: float,
+    n: int,
     step_size: float,
     contraction: float,
     steps: int,
     diameter: float | None,
 ) -> None:
     inputs: dict[str, float] = {
-        "gradient_sensitivity": gradient_sensitivity,
+        "one_record": one_record,
+        "n": n,
         "step_size": step_size,
         "contraction": contraction,
         "steps": steps,
@@ -106,7 +109,8 @@ def test_the_last_iterate_bound_is_attained_by_a_quadratic() -> None:
         ends.append(w)
     bound = Sensitivity.of(
         "last iterate of gradient descent",
-        gradient_sensitivity=s,
+        one_record=10 * s,
+        n=10,
         step_size=eta,
         contraction=1 - eta * alpha,
         steps=steps,

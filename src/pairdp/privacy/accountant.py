@@ -9,12 +9,11 @@ translation happens in this file alone.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.special import comb
+from scipy.special import gammaln
 
 from pairdp.privacy import gaussian
 from pairdp.privacy.events import (
@@ -30,14 +29,20 @@ if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 
-def enumerated_delta(events: Iterable[Event], epsilon: float) -> float:
+class Enumerated(NamedTuple):
+    """δ(ε), and a bound on its rounding error."""
+
+    delta: float
+    error: float
+
+
+def enumerated_delta(events: Iterable[Event], epsilon: float) -> Enumerated:
     """Return δ(ε) of pure and (ε, δ) events, summing over all their outcomes.
 
     Each is randomised response with a leak, whose loss is ±ε₀; equal ones together
     are binomial.
     """
-    law: dict[float, float] = {0.0: 1.0}
-    kept = 1.0
+    losses, log_masses, kept = np.zeros(1), np.zeros(1), 1.0
     for event in events:
         match event:
             case PureEvent(own, count):
@@ -48,15 +53,18 @@ def enumerated_delta(events: Iterable[Event], epsilon: float) -> float:
                 raise TypeError(f"not a pure or (ε, δ) event: {event!r}")
         kept *= 1 - leak
         ups = np.arange(count + 1)
-        high = 1 / (1 + math.exp(-own))
-        masses = comb(count, ups) * high**ups * (1 - high) ** (count - ups)
-        following: dict[float, float] = defaultdict(float)
-        for loss, mass in law.items():
-            for up, share in zip(ups, masses, strict=True):
-                following[round(loss + (2 * int(up) - count) * own, 12)] += mass * float(share)
-        law = following
-    above = (m * -math.expm1(epsilon - loss) for loss, m in law.items() if loss > epsilon)
-    return 1 - kept + kept * math.fsum(above)
+        log_high = -np.logaddexp(0.0, -own)
+        log_binomial = gammaln(count + 1) - gammaln(ups + 1) - gammaln(count - ups + 1)
+        own_masses = log_binomial + ups * log_high + (count - ups) * (log_high - own)
+        losses = np.add.outer(losses, (2 * ups - count) * own).ravel()
+        log_masses = np.add.outer(log_masses, own_masses).ravel()
+    masses = np.exp(log_masses)
+    above = losses > epsilon
+    delta = float(-np.expm1(epsilon - losses[above]) @ masses[above])
+    # A loss is known to about 1e-13 of the largest one, and so is what lies just around ε.
+    blur = 1e-13 * (1 + epsilon + float(np.abs(losses).max()))
+    near = float(masses[losses > epsilon - blur].sum())
+    return Enumerated(1 - kept + kept * delta, blur * near + 1e-10 * delta)
 
 
 def fixed_size_profile(epsilon: float, mu: float, rate: float) -> float:

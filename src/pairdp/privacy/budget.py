@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pairdp.privacy._checks import positive, probability
+from pairdp._checks import positive, probability
 
 RELATION = "replace-one"
 RELATION_IN_WORDS = (

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from scipy.optimize import brentq
 
+from pairdp._checks import whole
 from pairdp.privacy import gaussian
-from pairdp.privacy._checks import whole
 from pairdp.privacy.budget import Budget
 from pairdp.privacy.loss_curve import PairComposition
 from pairdp.privacy.sampling import Sampling

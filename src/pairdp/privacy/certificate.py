@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._checks import text, whole
 from pairdp._files import write_atomically
 from pairdp._sealed import fields_of, seal, unseal
 from pairdp._version import __version__
-from pairdp.privacy._checks import text, whole
 from pairdp.privacy.budget import RELATION, Budget
 from pairdp.privacy.composition import PrivacyCurve
 from pairdp.privacy.errors import CertificateError
@@ -80,7 +80,8 @@ class Certificate:
         object.__setattr__(self, "n", whole("n", self.n))
         object.__setattr__(self, "releases", tuple(self.releases))
         object.__setattr__(self, "assumptions", tuple(self.assumptions))
-        object.__setattr__(self, "problem", MappingProxyType(dict(self.problem)))
+        problem = {name: _plain(value) for name, value in self.problem.items()}
+        object.__setattr__(self, "problem", MappingProxyType(problem))
         if self.calibration not in ("certified", "printed", "none"):
             raise ValueError(
                 f'calibration must be "certified", "printed" or "none", got {self.calibration!r}'
@@ -151,7 +152,12 @@ class Certificate:
     def curve(self, deltas: Sequence[float] | None = None) -> TradeOff:
         """Return the trade-off of ε and δ, at 25 δ from 1e-12 to 0.1 by default."""
         chosen = np.geomspace(1e-12, 0.1, 25) if deltas is None else np.asarray(deltas, float)
-        return TradeOff(np.array([self.epsilon(float(d)) for d in chosen]), chosen)
+        order = np.argsort(chosen)
+        epsilons = np.array([self.epsilon(float(d)) for d in chosen[order]])
+        # What holds at a δ holds at every larger one.
+        found = np.empty_like(epsilons)
+        found[order] = np.minimum.accumulate(epsilons)
+        return TradeOff(found, chosen)
 
     def with_noise_source(self, source: NoiseSource) -> Certificate:
         """Return the certificate of a run that drew its noise from ``source``."""
@@ -253,3 +259,8 @@ class Certificate:
             assumptions=tuple(assumptions),
             library_version=fields["library_version"],
         )
+
+
+def _plain(value: object) -> Any:
+    """Return a numpy scalar as the Python number it is."""
+    return value.item() if isinstance(value, np.generic) else value

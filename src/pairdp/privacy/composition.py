@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
+from pairdp._checks import non_negative, probability
 from pairdp.privacy import gaussian
-from pairdp.privacy._checks import non_negative, probability
 from pairdp.privacy.dominating import ApproximatePair, DominatingPair, GaussianPair
 from pairdp.privacy.events import (
     ApproximateEvent,
@@ -30,6 +30,8 @@ from pairdp.privacy.loss_curve import PairComposition
 
 _LARGEST_EPSILON = 1e5
 _MOST_SEQUENCES = 4096
+_LARGEST_GRID_EPSILON = 500.0
+_LARGEST_GRID_MU = 100.0
 
 
 def gaussian_ratio(sensitivities: ArrayLike, scales: ArrayLike) -> float:
@@ -96,6 +98,10 @@ class _Sequence:
                     pure.append((epsilon, count))
                 case ApproximateEvent(epsilon, delta):
                     approximate.append((epsilon, delta))
+                case SampledEvent(mu, sampling, steps) if mu > _LARGEST_GRID_MU:
+                    # So little noise that all there is, is the chance of not being drawn.
+                    undrawn = steps * math.log1p(-min(sampling.rate, 1 - 1e-16))
+                    approximate.append((0.0, -math.expm1(undrawn)))
                 case SampledEvent():
                     sampled.append(event)
                 case NonPrivateEvent():
@@ -169,15 +175,37 @@ class _Sequence:
             if max(noise, added) == -math.inf:
                 return -math.inf
             bounds.append(float(np.logaddexp(noise, added)))
-        if self._responses > 1 or self.mu > 0 or self.sampled:
-            bounds.append(self._whole_curve.log_delta(epsilon))
-        else:
+        if self._responses == 1 and self.mu == 0 and not self.sampled:
             bounds.append(self._single_response(epsilon))
+        elif self._fits_a_grid:
+            bounds.append(self._whole_curve.log_delta(epsilon))
         return min(bounds)
+
+    @property
+    def _fits_a_grid(self) -> bool:
+        """Whether privacy losses are small enough to be worth composing."""
+        largest = max([e for e, _ in (*self.pure, *self.approximate)], default=0.0)
+        return (
+            largest <= _LARGEST_GRID_EPSILON
+            and self.added_epsilon <= _LARGEST_EPSILON
+            and self.mu <= _LARGEST_GRID_MU
+        )
 
     def rough_log_delta(self, epsilon: float) -> float:
         """Return about log δ(ε), quickly and without promise."""
+        if not self._fits_a_grid:
+            return self.log_delta(epsilon)
         return self._whole_curve.rough_log_delta(epsilon)
+
+    def single_response_epsilon(self, delta: float) -> float | None:
+        """Return the inverse of one (ε₀, δ₀)-DP release's own curve; None for others."""
+        if self._responses != 1 or self.mu > 0 or self.sampled:
+            return None
+        ((own, leak),) = [(e, 0.0) for e, _ in self.pure] or self.approximate
+        if delta < leak:
+            return math.inf
+        share = (delta - leak) / (1 - leak) * (1 + math.exp(-own))
+        return 0.0 if share >= 1 else max(0.0, own + math.log1p(-share))
 
     def _single_response(self, epsilon: float) -> float:
         """Return the curve of one (ε₀, δ₀)-DP release: randomised response's own."""
@@ -269,6 +297,9 @@ class PrivacyCurve:
             return math.inf if noisy or sequence.added_delta > 0 else sequence.added_epsilon
         if not sequence.sampled and not sequence.pure and not sequence.approximate:
             return gaussian.epsilon(sequence.mu, delta)
+        single = sequence.single_response_epsilon(delta)
+        if single is not None:
+            return single
         log_target = math.log(delta)
 
         def excess(eps: float) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pairdp.privacy._checks import non_negative, probability, whole
+from pairdp._checks import non_negative, probability, whole
 from pairdp.privacy.sampling import FixedSizeSampling, PoissonSampling, Sampling
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr
 
-from pairdp.privacy._checks import non_negative, positive, probability
+from pairdp._checks import non_negative, positive, probability
 
 _SQRT2 = math.sqrt(2.0)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)

@@ -156,7 +156,9 @@ def inverted_delta(events: Iterable[Event], epsilon: float, most_points: int = 6
             return 1e300
         return real - theta * epsilon - math.log(theta * (theta + 1))
 
-    best = minimize_scalar(exponent, bounds=(-6.0, 7.0), method="bounded", options={"xatol": 0.02})
+    # At a product of tilt and ε of a few thousand no δ above 1e-300 needs more.
+    bounds = (-6.0, math.log(5000.0 / max(epsilon, 1e-9)))
+    best = minimize_scalar(exponent, bounds=bounds, method="bounded", options={"xatol": 0.02})
     theta = math.exp(float(best.x))
     moments, kept = _log_moments(events, theta)
 
@@ -166,15 +168,21 @@ def inverted_delta(events: Iterable[Event], epsilon: float, most_points: int = 6
         return total - s * epsilon - np.log(s * (s + 1))
 
     # The trapezoidal rule is exact but for images of the loss one period away.
-    peak = float(log_integrand(np.zeros(1))[0].real)
     apart = theta / 100
-    logs = log_integrand(1j * np.array([-apart, 0.0, apart]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        logs = log_integrand(1j * np.array([-apart, 0.0, apart]))
+    if not np.all(np.isfinite(logs)):
+        return Inverted(math.nan, math.inf)
+    peak = float(logs[1].real)
     spread = math.sqrt(max(float((logs[0] - 2 * logs[1] + logs[2]).real), 0.0)) / apart
     step = min(theta / 8, math.pi / (2 * (epsilon + 12 * spread)))
     total, absolute, count, size = 0.0, 0.0, 0, 1.0
     while count == 0 or (count < most_points and size * step * count > 1e-13 * abs(total)):
         omega = step * np.arange(count, count + _BLOCK)
-        values = np.exp(log_integrand(omega) - peak)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = np.exp(log_integrand(omega) - peak)
+        if not np.all(np.isfinite(values)):
+            return Inverted(math.nan, math.inf)
         total += step * float(values.real @ np.where(omega == 0, 0.5, 1.0))
         sizes = np.abs(values)
         absolute, size = absolute + step * float(sizes.sum()), float(sizes.max())

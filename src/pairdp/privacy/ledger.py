@@ -12,10 +12,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from pairdp._files import write_atomically
+from pairdp._checks import text
+from pairdp._files import NotDurableError, write_atomically
 from pairdp._sealed import fields_of, seal, unseal
 from pairdp.privacy import gaussian
-from pairdp.privacy._checks import text
 from pairdp.privacy.budget import RELATION, Budget
 from pairdp.privacy.certificate import Certificate
 from pairdp.privacy.composition import PrivacyCurve
@@ -121,7 +121,8 @@ class BudgetLedger:
 
     def _open(self, budget: Budget | None, path: str | Path | None, timeout: float) -> None:
         self._budget = budget
-        self._path = None if path is None else Path(path)
+        # Resolved, so that links and a change of directory lead to one file and one lock.
+        self._path = None if path is None else Path(path).resolve()
         self._timeout = timeout
         self._spends: tuple[Spend, ...] = ()
         self._thread_lock = threading.RLock()
@@ -131,6 +132,10 @@ class BudgetLedger:
         """Return the ledger of a file, with the budget that the file has."""
         ledger = cls.__new__(cls)
         ledger._open(None, path, timeout)
+        if not Path(path).exists():
+            raise LedgerError(
+                f"the ledger {path} cannot be read: it does not exist; make one with a budget first"
+            )
         with ledger._exclusive():
             ledger._read()
         return ledger
@@ -176,8 +181,12 @@ class BudgetLedger:
         elif isinstance(cost, Budget):
             pure = cost.is_pure
             event = PureEvent(cost.epsilon) if pure else ApproximateEvent(cost.epsilon, cost.delta)
+        elif isinstance(cost, Event):
+            event = cost
         else:
-            event = event_from_dict(event_to_dict(cost))
+            raise TypeError(
+                f"a cost is a Certificate, a Budget or a privacy event, got {type(cost).__name__}"
+            )
         spend = Spend(text("label", label), datetime.now(UTC).isoformat(timespec="seconds"), event)
         with self._exclusive():
             self._refresh()
@@ -212,9 +221,12 @@ class BudgetLedger:
         return Remaining(pure, mu, gaussian.epsilon(mu, self.budget.delta))
 
     def _largest(self, kind: type[PureEvent] | type[GaussianEvent], limit: float) -> float:
-        """Return the largest event of a kind that still fits, to six digits and from below."""
+        """Return the largest event of a kind that still fits, from below.
+
+        Exact where Gaussian or pure events compose exactly, else to three digits.
+        """
         spent = [s.event for s in self._spends]
-        if kind is PureEvent and all(isinstance(e, PureEvent) for e in spent):
+        if kind is PureEvent and self.budget.is_pure:
             exact = self.budget.epsilon - math.fsum(
                 e.epsilon * e.count for e in spent if isinstance(e, PureEvent)
             )
@@ -232,7 +244,7 @@ class BudgetLedger:
             return 0.0
         # Bisect on the logarithm: fits at the lower end, does not at the upper.
         bottom, top = math.log(low), math.log(limit)
-        while top - bottom > 1e-6:
+        while top - bottom > 1e-3:
             middle = (bottom + top) / 2
             bottom, top = (middle, top) if self._fits(kind(math.exp(middle))) else (bottom, middle)
         return math.exp(bottom)
@@ -244,6 +256,8 @@ class BudgetLedger:
             if self._path is None:
                 yield
                 return
+            if not self._path.parent.is_dir():
+                raise LedgerError(f"there is no directory {self._path.parent} for the ledger")
             lock = FileLock(self._path.with_name(self._path.name + ".lock"))
             try:
                 lock.acquire(timeout=self._timeout)
@@ -278,6 +292,12 @@ class BudgetLedger:
             }
             try:
                 write_atomically(self._path, seal(document).encode())
+            except NotDurableError as error:
+                self._spends = spends
+                raise LedgerError(
+                    f"the ledger {self._path} was written but might not survive a crash of the "
+                    f"machine: {error.strerror}. What was to be spent counts as spent"
+                ) from None
             except OSError as error:
                 reason = error.strerror or str(error)
                 raise LedgerError(
@@ -321,6 +341,8 @@ def _parse(document: bytes) -> tuple[Budget, tuple[Spend, ...]]:
         raise ValueError(f"unknown neighbouring relation {fields['relation']!r}")
     budget = fields_of("budget", fields["budget"], {"epsilon", "delta"})
     spends = []
+    if not isinstance(fields["spends"], list):
+        raise ValueError("its spends are not a list")
     for entry in fields["spends"]:
         spend = fields_of("spend", entry, {"label", "time", "event"})
         label, time = text("label", spend["label"]), text("time", spend["time"])

@@ -14,8 +14,8 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp._checks import positive, whole
 from pairdp.privacy import gaussian
-from pairdp.privacy._checks import positive, whole
 from pairdp.privacy.budget import Budget
 from pairdp.privacy.calibration import noise_multiplier, require_delta
 from pairdp.privacy.composition import PrivacyCurve
@@ -126,9 +126,11 @@ class GaussianMechanism(_Additive):
     def event(self, steps: int = 1, sampling: Sampling | None = None) -> Event:
         """Return what using the mechanism ``steps`` times costs."""
         mu = self.sensitivity / self.scale
-        steps = whole("steps", steps)
+        total = mu * math.sqrt(whole("steps", steps))
+        if math.isinf(total):
+            return NonPrivateEvent()
         if sampling is None or sampling.rate == 1:
-            return GaussianEvent(mu * math.sqrt(steps))
+            return GaussianEvent(total)
         return SampledEvent(mu, sampling, steps)
 
     def noise(self, dimension: int, generator: np.random.Generator) -> Array:
@@ -162,7 +164,7 @@ class KNormMechanism(_Additive):
 
     def event(self, steps: int = 1) -> Event:
         """Return what using the mechanism ``steps`` times costs."""
-        return PureEvent(self.sensitivity / self.scale, steps)
+        return _pure(self.sensitivity / self.scale, steps)
 
     def noise(self, dimension: int, generator: np.random.Generator) -> Array:
         """Draw one noise vector."""
@@ -208,7 +210,7 @@ class LaplaceMechanism(_Additive):
 
     def event(self, steps: int = 1) -> Event:
         """Return what using the mechanism ``steps`` times costs."""
-        return PureEvent(math.sqrt(self.dimension) * self.sensitivity / self.scale, steps)
+        return _pure(math.sqrt(self.dimension) * self.sensitivity / self.scale, steps)
 
     def noise(self, dimension: int, generator: np.random.Generator) -> Array:
         """Draw one noise vector."""
@@ -231,6 +233,11 @@ class NoMechanism(_Additive):
     def noise(self, dimension: int, generator: np.random.Generator) -> Array:
         """Draw one noise vector."""
         return np.zeros(whole("dimension", dimension))
+
+
+def _pure(epsilon: float, steps: int) -> Event:
+    """Return the event of pure releases, or that of none when their noise is next to nothing."""
+    return NonPrivateEvent() if math.isinf(epsilon) else PureEvent(epsilon, steps)
 
 
 _M = TypeVar("_M", GaussianMechanism, KNormMechanism, LaplaceMechanism)

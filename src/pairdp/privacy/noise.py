@@ -18,7 +18,7 @@ from typing import NoReturn
 import numpy as np
 from randomgen import ChaCha
 
-from pairdp.privacy._checks import text
+from pairdp._checks import text
 
 _KEY_BYTES = 32
 SECURE = "ChaCha20 keyed by the operating system"

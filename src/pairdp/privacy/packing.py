@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp.privacy._checks import whole
+from pairdp._checks import whole
 
 Array = NDArray[np.float64]
 _SQRT2 = math.sqrt(2.0)

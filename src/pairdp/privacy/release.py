@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pairdp._checks import text, whole
 from pairdp._sealed import fields_of
-from pairdp.privacy._checks import text, whole
 from pairdp.privacy.events import Event, sampling_from_dict, sampling_to_dict
 from pairdp.privacy.mechanisms import (
     GaussianMechanism,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pairdp.privacy._checks import positive, whole
+from pairdp._checks import positive, whole
 from pairdp.privacy.dominating import (
     DominatingPair,
     FixedSizeSamplingPair,

@@ -10,18 +10,20 @@ pairs against their average. New bounds are added with `register_bound`.
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
-from pairdp.privacy._checks import non_negative, positive, real, text, whole
+from pairdp._checks import non_negative, positive, real, text, whole
 
 ROUNDING_SLACK = 1e-9
 """Relative slack on every certified sensitivity, for rounding in what is released."""
 
 Number = float | int
+_MOST_STEPS = 10**7
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,13 @@ class Sensitivity:
 
     def __post_init__(self) -> None:
         text("bound", self.bound)
+        inputs: dict[str, Number] = {}
         for name, value in self.inputs.items():
-            if not math.isfinite(real(f"input {name}", value)):
+            number = real(f"input {name}", value)
+            if not math.isfinite(number):
                 raise ValueError(f"input {name} must be finite: leave an unbounded one out")
-        object.__setattr__(self, "inputs", MappingProxyType(dict(self.inputs)))
+            inputs[name] = int(value) if isinstance(value, numbers.Integral) else number
+        object.__setattr__(self, "inputs", MappingProxyType(inputs))
         object.__setattr__(self, "value", positive("sensitivity", self.value))
 
     def __hash__(self) -> int:
@@ -151,49 +156,52 @@ def _worst_class_sums(data_norm: float, n: int) -> float:
 
 
 def _drifts(
-    gradient_sensitivity: float, step_size: float, contraction: float, steps: int
+    one_record: float, n: int, step_size: float, contraction: float, steps: int
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return how far the iterates 1..T of two neighbouring runs are apart at most."""
-    moved = positive("gradient_sensitivity", gradient_sensitivity) * positive(
-        "step_size", step_size
-    )
+    moved = _average_over_pairs(one_record, n) * positive("step_size", step_size)
     q = non_negative("contraction", contraction)
-    t = np.arange(1, whole("steps", steps) + 1, dtype=np.float64)
-    if q == 1:
-        return moved * t
-    if q == 0:
-        return np.full(t.size, moved)
-    return moved * np.expm1(t * math.log(q)) / (q - 1)
+    t = np.arange(1, whole("steps", steps, at_most=_MOST_STEPS) + 1, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        if q == 1:
+            return moved * t
+        if q == 0:
+            return np.full(t.size, moved)
+        return moved * np.expm1(t * math.log(q)) / (q - 1)
 
 
 def _last_iterate(
-    gradient_sensitivity: float,
+    one_record: float,
+    n: int,
     step_size: float,
     contraction: float,
     steps: int,
     diameter: float = math.inf,
 ) -> float:
-    drift = float(_drifts(gradient_sensitivity, step_size, contraction, steps)[-1])
+    drift = float(_drifts(one_record, n, step_size, contraction, steps)[-1])
     return min(positive("diameter", diameter, finite=False), drift)
 
 
 def _average_iterate(
-    gradient_sensitivity: float,
+    one_record: float,
+    n: int,
     step_size: float,
     contraction: float,
     steps: int,
     diameter: float = math.inf,
 ) -> float:
-    drift = float(_drifts(gradient_sensitivity, step_size, contraction, steps).mean())
+    with np.errstate(over="ignore"):
+        drift = float(_drifts(one_record, n, step_size, contraction, steps).mean())
     return min(positive("diameter", diameter, finite=False), drift)
 
 
 def _unrolled(
-    gradient_sensitivity: float, step_size: float, contraction: float, steps: int
+    one_record: float, n: int, step_size: float, contraction: float, steps: int
 ) -> tuple[float, float]:
     drift, total = 0.0, 0.0
+    moved = step_size * _count_changed_pairs(one_record, n)
     for _ in range(steps):
-        drift = contraction * drift + step_size * gradient_sensitivity
+        drift = contraction * drift + moved
         total += drift
     return drift, total / steps
 
@@ -236,8 +244,9 @@ register_bound(
 register_bound(
     Bound(
         "last iterate of gradient descent",
-        "two neighbouring runs drift apart by at most s·η a step, shrunk by the contraction "
-        "q of a step: s·η·(1-q^T)/(1-q), or the diameter of the constraint set if less",
+        "two neighbouring runs drift apart by at most s·η a step, where s = D/n is how far the "
+        "gradient of the average over pairs moves, shrunk by the contraction q of a step: "
+        "s·η·(1-q^T)/(1-q), or the diameter of the constraint set if less",
         _last_iterate,
         _unrolled_last,
     )
@@ -245,8 +254,8 @@ register_bound(
 register_bound(
     Bound(
         "average iterate of gradient descent",
-        "the average over the iterates 1..T of how far two neighbouring runs can be apart, "
-        "or the diameter of the constraint set if less",
+        "the average over the iterates 1..T of how far two neighbouring runs of gradient "
+        "descent can be apart, or the diameter of the constraint set if less",
         _average_iterate,
         _unrolled_average,
     )

@@ -25,7 +25,7 @@ _ALWAYS = (
 
 def write_statement(certificate: Certificate) -> str:
     """Return the claim, what was released, and the caveats, in plain words."""
-    lines = [_claim(certificate), "", "What is released:"]
+    lines = [_wrap(_claim(certificate)), "", "What is released:"]
     lines += [_item(release.describe()) for release in certificate.releases]
     bounds = {r.sensitivity.bound for r in certificate.releases if r.sensitivity is not None}
     lines += ["", "Why this much noise:"] if bounds else []
@@ -33,8 +33,9 @@ def write_statement(certificate: Certificate) -> str:
     lines += ["", "What this rests on:"]
     lines += [_item(sentence) for sentence in _caveats(certificate)]
     made_by = f"Certificate by pairdp {certificate.library_version}"
-    lines += ["", f"Noise: {certificate.noise_source}. {made_by}; check it with pairdp.verify."]
-    return "\n".join(line if line.startswith("  ") else _wrap(line) for line in lines)
+    source = f"Noise: {certificate.noise_source}. {made_by}; check it with pairdp.verify."
+    lines += ["", _wrap(source)]
+    return "\n".join(lines)
 
 
 def _claim(certificate: Certificate) -> str:
@@ -94,9 +95,10 @@ def _caveats(certificate: Certificate) -> list[str]:
     return caveats + (list(_ALWAYS) if budget is not None else [])
 
 
-def _wrap(line: str) -> str:
-    return textwrap.fill(line, _WIDTH) if line else line
+def _wrap(sentence: str) -> str:
+    return textwrap.fill(" ".join(sentence.split()), _WIDTH)
 
 
 def _item(sentence: str) -> str:
-    return textwrap.fill(sentence, _WIDTH, initial_indent="  - ", subsequent_indent="    ")
+    plain = " ".join(sentence.split())
+    return textwrap.fill(plain, _WIDTH, initial_indent="  - ", subsequent_indent="    ")

@@ -47,8 +47,12 @@ def probability(name: str, value: object) -> float:
     return number
 
 
-def whole(name: str, value: object, *, at_least: int = 1) -> int:
-    """Return ``value`` as an int that is at least ``at_least``."""
+LARGEST_WHOLE = 2**53
+"""Whole numbers beyond this are not exact as floats, and are refused."""
+
+
+def whole(name: str, value: object, *, at_least: int = 1, at_most: int = LARGEST_WHOLE) -> int:
+    """Return ``value`` as an int between ``at_least`` and ``at_most``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(
             f"{name} must be a whole number, got {value!r} of type {type(value).__name__}"
@@ -56,6 +60,8 @@ def whole(name: str, value: object, *, at_least: int = 1) -> int:
     number = int(value)
     if number < at_least:
         raise ValueError(f"{name} must be at least {at_least}, got {number}")
+    if number > at_most:
+        raise ValueError(f"{name} must be at most {at_most}, got one of {number.bit_length()} bits")
     return number
 
 

@@ -1,0 +1,36 @@
+"""What a constraint set is."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Constraint(Protocol):
+    """A closed convex set of parameters that contains zero.
+
+    Attributes
+    ----------
+    radius : float
+        Largest ℓ2 (Frobenius) norm of a member, infinite when unbounded.
+    """
+
+    @property
+    def radius(self) -> float:
+        """Largest ℓ2 (Frobenius) norm of a member."""
+
+    def project(self, point: Array) -> Array:
+        """Return the nearest member, exactly."""
+
+    def diameter(self, features: int) -> float:
+        """Return the largest distance of two members."""
+
+    def dimension(self, features: int) -> int:
+        """Return the number of free parameters for records of so many features."""
+
+    def initial(self, features: int) -> Array:
+        """Return where algorithms start: zero."""

@@ -1,0 +1,80 @@
+"""Constraints on the weights of a linear scorer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import positive, whole
+
+Array = NDArray[np.float64]
+
+
+def shrink_to(point: Array, radius: float) -> Array:
+    """Return the nearest point of norm at most ``radius``; the point itself if it is inside."""
+    norm = float(np.linalg.norm(point))
+    return point if norm <= radius else point * (radius / norm)
+
+
+def _vector(point: Array) -> Array:
+    values = np.asarray(point, dtype=np.float64)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"a non-empty weight vector is needed, got shape {values.shape}")
+    return values
+
+
+@dataclass(frozen=True)
+class L2Ball:
+    """Weights of norm at most ``radius``."""
+
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", positive("radius", self.radius))
+
+    def project(self, point: Array) -> Array:
+        """Return the nearest member."""
+        return shrink_to(_vector(point), self.radius)
+
+    def diameter(self, features: int) -> float:
+        """Return 2 B."""
+        whole("features", features)
+        return 2 * self.radius
+
+    def dimension(self, features: int) -> int:
+        """Return d."""
+        return whole("features", features)
+
+    def initial(self, features: int) -> Array:
+        """Return zero."""
+        return np.zeros(whole("features", features))
+
+
+@dataclass(frozen=True)
+class Unconstrained:
+    """All weights."""
+
+    @property
+    def radius(self) -> float:
+        """Infinity."""
+        return math.inf
+
+    def project(self, point: Array) -> Array:
+        """Return the point."""
+        return _vector(point)
+
+    def diameter(self, features: int) -> float:
+        """Return infinity."""
+        whole("features", features)
+        return math.inf
+
+    def dimension(self, features: int) -> int:
+        """Return d."""
+        return whole("features", features)
+
+    def initial(self, features: int) -> Array:
+        """Return zero."""
+        return np.zeros(whole("features", features))
