@@ -213,7 +213,8 @@ class _Sequence:
         if epsilon >= own:
             return math.log(delta) if delta > 0 else -math.inf
         share = -math.expm1(epsilon - own) / (1 + math.exp(-own))
-        return math.log(delta + (1 - delta) * share)
+        total = delta + (1 - delta) * share
+        return math.log(total) if total > 0 else -math.inf
 
 
 def elementary_alternatives(event: Event) -> list[tuple[Event, ...]]:
@@ -307,6 +308,8 @@ class PrivacyCurve:
 
         # Far above the answer δ is tiny and dear to compute: begin near a rough answer.
         low, high = _bracket(excess, lambda e: sequence.rough_log_delta(e) - log_target)
+        if math.isinf(high) and not noisy and sequence.added_delta <= delta:
+            return sequence.added_epsilon
         if math.isinf(high) or low == high:
             return high
         root = float(brentq(excess, low, high, xtol=1e-12, rtol=1e-5, maxiter=200))

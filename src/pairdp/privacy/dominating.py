@@ -162,9 +162,14 @@ class PoissonSamplingPair:
 
     def reach(self, log_mass: float) -> float:
         """Return a loss beyond which P has at most ``exp(log_mass)`` finite-loss mass."""
-        # P(x > s) <= P(N(c,1) > s), and the loss at x is at most 2cx (its value at q = 1).
-        s = self.mu / 2 - float(ndtri_exp(log_mass))
-        return max(0.0, self.mu * s)
+        # P(x > s) <= P(N(c,1) > s), and the loss grows with x.
+        c, q = self.mu / 2, self.rate
+        s = max(0.0, c - float(ndtri_exp(log_mass)))
+        if q == 1:
+            return 2 * c * s
+        above, below = (math.log(q) + sign * c * s - c * c / 2 for sign in (1, -1))
+        rest = math.log1p(-q)
+        return max(0.0, float(np.logaddexp(rest, above) - np.logaddexp(rest, below)))
 
 
 @dataclass(frozen=True)

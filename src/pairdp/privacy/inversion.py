@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from pairdp.privacy.convolution import complex_log1p
 from pairdp.privacy.events import (
     ApproximateEvent,
     Event,
@@ -85,7 +86,7 @@ def _without_replacement(mu: float, rate: float, steps: int, theta: float) -> Lo
     def log_moment(s: Complex) -> Complex:
         up = np.expm1(s[:, None] * loss) * np.exp(loss)
         down = np.expm1(-s[:, None] * loss)
-        return np.asarray(steps * np.log1p((up + down) @ density))
+        return steps * complex_log1p((up + down) @ density)
 
     return log_moment
 
@@ -104,7 +105,7 @@ def _poisson(mu: float, rate: float, steps: int, theta: float) -> LogMoment:
     loss = log_p - log_q
 
     def log_moment(s: Complex) -> Complex:
-        return np.asarray(steps * np.log1p(np.expm1(s[:, None] * loss) @ density))
+        return steps * complex_log1p(np.expm1(s[:, None] * loss) @ density)
 
     return log_moment
 

@@ -32,6 +32,7 @@ _SHAPE = np.geomspace(1e-9, 1.0, 800)
 _STEEPEST = 2000.0
 _ACCURACY = 4e-3
 _WIDEST = 1 / 16
+_MOST_WIDENINGS = 60
 _ROUNDING = 2e-3
 _DROPPED = 12.0
 _WINDOW_TILTS = tuple(2.0**k for k in range(-3, 5))
@@ -224,11 +225,12 @@ class PairComposition:
     def _bound(
         self, epsilon: float, width: float, log_tail: float, tilt: Tilt, real: Real
     ) -> LogDelta:
-        while True:
+        for _ in range(_MOST_WIDENINGS):
             try:
                 return self._at(width, log_tail).log_delta(epsilon, tilt, real)
             except GridTooFineError:
                 width *= 2
+        return LogDelta(0.0, 0.0)
 
     def _at(self, width: float, log_tail: float) -> ComposedLoss:
         key = (width, log_tail)

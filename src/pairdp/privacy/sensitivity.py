@@ -225,8 +225,9 @@ register_bound(
 register_bound(
     Bound(
         "average over pairs",
-        "an average over all n(n-1) ordered pairs, of which one record is in 2(n-1), moves "
-        "by at most the one-record diameter of the symmetrised summand over n",
+        "the average of f over all n(n-1) ordered pairs moves by at most D/n, where D bounds how "
+        "far f(z,p) + f(p,z) moves when z is replaced (for a symmetric f, twice as far as f): "
+        "one record is in 2(n-1) of the pairs",
         _average_over_pairs,
         _count_changed_pairs,
     )

@@ -22,6 +22,7 @@ from pairdp.privacy.sensitivity import ROUNDING_SLACK, find_bound
 
 _SAME = 1e-9
 _MOST_ENUMERATED = 200_000
+_ACCOUNTANT = "dp-accounting"
 
 
 @dataclass(frozen=True)
@@ -117,14 +118,22 @@ def verify(certificate: Certificate | str | bytes | Path) -> Report:
     reasons += [f"{_why(check)}" for check in checks if not check.ok]
     if reasons:
         raise CertificateError(*reasons)
-    return Report(certificate, tuple(checks), tuple(_notes(certificate)))
+    notes = list(_notes(certificate))
+    if any(c.route == _ACCOUNTANT and c.stated < 1e-11 for c in checks):
+        notes.append("so small a δ is beyond the second route, which could only not contradict it")
+    return Report(certificate, tuple(checks), tuple(notes))
 
 
 def _notes(certificate: Certificate) -> Iterator[str]:
     """Yield what a reader must know that no arithmetic can check."""
     for release in certificate.releases:
-        if release.sensitivity is not None and release.sensitivity.bound == "stated":
+        if release.sensitivity is None:
+            continue
+        if release.sensitivity.bound == "stated":
             yield f"the sensitivity of {release.name} is stated, and taken on trust"
+        else:
+            inputs = ", ".join(f"{k} = {v:g}" for k, v in release.sensitivity.inputs.items())
+            yield f"the sensitivity of {release.name} rests on {inputs}"
     if certificate.noise_source == UNDRAWN:
         yield "this certificate is of a plan: no noise has been drawn"
     elif certificate.noise_source == SEEDED:
@@ -231,7 +240,7 @@ def _second_delta(events: Sequence[Event], epsilon: float) -> _Route:
 def _by_accountant(events: Sequence[Event], epsilon: float) -> _Route:
     # Its bound is from above, and no sharper than its grid and its truncation at 1e-15.
     fine, coarse = (accountant_delta(events, epsilon, width) for width in (1e-4, 2e-4))
-    return _Route("dp-accounting", fine, abs(coarse - fine) + 0.05 * fine + 1e-12)
+    return _Route(_ACCOUNTANT, fine, abs(coarse - fine) + 0.05 * fine + 1e-12)
 
 
 def _claim_checks(certificate: Certificate) -> list[Check]:
