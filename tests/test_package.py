@@ -39,6 +39,6 @@ def test_demo_prints_plan_statement_and_verification(capsys: pytest.CaptureFixtu
     out = capsys.readouterr().out
     assert "n = 569 records, 30 features" in out
     assert "differentially private with ε = 1 and δ = 1e-06" in out
-    assert "ChaCha20 keyed by the operating system" in out
+    assert "planned for n = 569 records" in out
     assert "holds: ε = 1, δ = 1e-06, n = 569" in out
     assert "FAIL" not in out

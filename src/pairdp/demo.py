@@ -14,7 +14,6 @@ from pairdp.privacy import (
     Budget,
     Certificate,
     GaussianMechanism,
-    NoiseSource,
     Release,
     Sensitivity,
     verify,
@@ -39,7 +38,7 @@ def plan_ranker(n: int, dimension: int, budget: Budget) -> Certificate:
         budget=budget,
         n=n,
         releases=(Release("ranking direction", mechanism, sensitivity, dimension),),
-        problem={"data norm R": _DATA_NORM, "features": dimension, "constraint": None},
+        problem={"data_norm": _DATA_NORM, "features": dimension, "constraint": None},
         assumptions=(
             f"Every record is clipped to norm {_DATA_NORM:g} after scaling by public bounds.",
             "Labels are binary.",
@@ -65,7 +64,7 @@ def main() -> None:
     """Print the plan of a private ranker on the breast-cancer data, and its certificate."""
     n, dimension = load_breast_cancer().data.shape
     budget = Budget(1.0, _DELTA)
-    certificate = plan_ranker(n, dimension, budget).with_noise_source(NoiseSource())
+    certificate = plan_ranker(n, dimension, budget)
     print(f"Breast-cancer data: n = {n} records, {dimension} features.")
     print(f"\nPlanning a private ranker at δ = {_DELTA:g}, from these two numbers alone:\n")
     print("\n".join(_table(n, dimension)))

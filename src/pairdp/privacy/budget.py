@@ -13,6 +13,12 @@ RELATION_IN_WORDS = (
 )
 
 
+def check_budget(budget: object) -> None:
+    """Refuse anything that is not a Budget."""
+    if not isinstance(budget, Budget):
+        raise TypeError(f"budget must be a Budget, got {budget!r} of type {type(budget).__name__}")
+
+
 @dataclass(frozen=True)
 class Budget:
     """An (ε, δ) differential privacy budget under replace-one, with n public.

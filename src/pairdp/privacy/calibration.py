@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from pairdp._checks import whole
 from pairdp.privacy import gaussian
-from pairdp.privacy.budget import Budget
+from pairdp.privacy.budget import Budget, check_budget
 from pairdp.privacy.loss_curve import PairComposition
 from pairdp.privacy.sampling import Sampling
 
@@ -21,6 +21,7 @@ _TOLERANCE = 2e-4
 
 def require_delta(budget: Budget) -> None:
     """Refuse a pure budget for Gaussian noise, and say what to do."""
+    check_budget(budget)
     if budget.is_pure:
         raise ValueError(
             "Gaussian noise cannot give pure privacy: set delta > 0, or use KNormMechanism"
@@ -55,6 +56,10 @@ def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None =
     """
     steps = whole("steps", steps)
     require_delta(budget)
+    if not (sampling is None or isinstance(sampling, Sampling)):
+        raise TypeError(
+            f"sampling must be FixedSizeSampling, PoissonSampling or None, got {sampling!r}"
+        )
     if sampling is None or sampling.rate == 1:
         return math.sqrt(steps) / gaussian.ratio(budget.epsilon, budget.delta)
     return _sampled_multiplier(budget, steps, sampling)

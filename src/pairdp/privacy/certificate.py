@@ -21,12 +21,11 @@ from pairdp.privacy.budget import RELATION, Budget
 from pairdp.privacy.composition import PrivacyCurve
 from pairdp.privacy.errors import CertificateError
 from pairdp.privacy.events import Event, NonPrivateEvent, ParallelEvent, SequentialEvent
-from pairdp.privacy.noise import NoiseSource
+from pairdp.privacy.noise import UNDRAWN, NoiseSource
 from pairdp.privacy.release import Release
 
 FORMAT = "pairdp certificate"
 FORMAT_VERSION = 1
-UNDRAWN = "not drawn yet"
 Scalar = float | int | str | bool | None
 
 
@@ -78,6 +77,8 @@ class Certificate:
         if self.budget is not None and not isinstance(self.budget, Budget):
             raise TypeError(f"budget must be a Budget or None, got {self.budget!r}")
         object.__setattr__(self, "n", whole("n", self.n))
+        if isinstance(self.releases, Release) or isinstance(self.assumptions, str):
+            raise TypeError("releases and assumptions are sequences: put a single one into a tuple")
         object.__setattr__(self, "releases", tuple(self.releases))
         object.__setattr__(self, "assumptions", tuple(self.assumptions))
         problem = {name: _plain(value) for name, value in self.problem.items()}
@@ -152,6 +153,8 @@ class Certificate:
     def curve(self, deltas: Sequence[float] | None = None) -> TradeOff:
         """Return the trade-off of ε and δ, at 25 δ from 1e-12 to 0.1 by default."""
         chosen = np.geomspace(1e-12, 0.1, 25) if deltas is None else np.asarray(deltas, float)
+        if chosen.ndim != 1:
+            raise ValueError(f"deltas must be a sequence of numbers, got shape {chosen.shape}")
         order = np.argsort(chosen)
         epsilons = np.array([self.epsilon(float(d)) for d in chosen[order]])
         # What holds at a δ holds at every larger one.
@@ -193,6 +196,8 @@ class Certificate:
 
     def save(self, path: str | Path) -> None:
         """Write the certificate to a file, whole or not at all."""
+        if not Path(path).resolve().parent.is_dir():
+            raise FileNotFoundError(f"there is no directory {Path(path).parent} to save into")
         write_atomically(Path(path), self.to_json().encode())
 
     @classmethod
@@ -209,7 +214,8 @@ class Certificate:
         except CertificateError:
             raise
         except (ValueError, TypeError, RecursionError) as error:
-            raise CertificateError(f"not a valid certificate: {error}") from None
+            hint = "" if _looks_like_json(document) else "; a file is given as a pathlib.Path"
+            raise CertificateError(f"not a valid certificate: {error}{hint}") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
@@ -225,7 +231,7 @@ class Certificate:
     def _from_dict(cls, values: dict[str, object]) -> Certificate:
         if values.get("format") != FORMAT:
             raise CertificateError(f"not a certificate: its format is {values.get('format')!r}")
-        if values.get("format_version") != FORMAT_VERSION:
+        if repr(values.get("format_version")) != repr(FORMAT_VERSION):
             raise CertificateError(
                 f"certificate format {values.get('format_version')!r} is not known to this "
                 f"version, which reads format {FORMAT_VERSION}: use a newer pairdp"
@@ -264,3 +270,7 @@ class Certificate:
 def _plain(value: object) -> Any:
     """Return a numpy scalar as the Python number it is."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _looks_like_json(document: str | bytes) -> bool:
+    return document.lstrip()[:1] in ("{", b"{")

@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 
 from pairdp._checks import non_negative, probability
 from pairdp.privacy import gaussian
+from pairdp.privacy.budget import Budget
 from pairdp.privacy.dominating import ApproximatePair, DominatingPair, GaussianPair
 from pairdp.privacy.events import (
     ApproximateEvent,
@@ -32,6 +33,7 @@ _LARGEST_EPSILON = 1e5
 _MOST_SEQUENCES = 4096
 _LARGEST_GRID_EPSILON = 500.0
 _LARGEST_GRID_MU = 100.0
+_CLEARLY = 3.0
 
 
 def gaussian_ratio(sensitivities: ArrayLike, scales: ArrayLike) -> float:
@@ -193,7 +195,7 @@ class _Sequence:
 
     def rough_log_delta(self, epsilon: float) -> float:
         """Return about log δ(ε), quickly and without promise."""
-        if not self._fits_a_grid:
+        if not self._fits_a_grid or not (self.mu > 0 or self._responses or self.sampled):
             return self.log_delta(epsilon)
         return self._whole_curve.rough_log_delta(epsilon)
 
@@ -283,6 +285,28 @@ class PrivacyCurve:
     def delta(self, epsilon: float) -> float:
         """Return the least δ known to hold at ε ≥ 0."""
         return math.exp(self.log_delta(epsilon))
+
+    def within(self, budget: Budget) -> bool:
+        """Return whether everything released stays within a budget."""
+        if not self.is_private:
+            return False
+        if budget.is_pure:
+            return self.epsilon(0.0) <= budget.epsilon
+        log_target = math.log(budget.delta)
+        return all(self._within(s, budget.epsilon, log_target) for s in self._sequences)
+
+    @staticmethod
+    def _within(sequence: _Sequence, epsilon: float, log_target: float) -> bool:
+        # δ falls with ε, and a δ far below the target is dear to compute: try a smaller ε first.
+        if sequence.rough_log_delta(epsilon) < log_target - _CLEARLY:
+            low, high = 0.0, epsilon
+            for _ in range(20):
+                middle = (low + high) / 2
+                clear = sequence.rough_log_delta(middle) < log_target - _CLEARLY
+                low, high = (low, middle) if clear else (middle, high)
+            if sequence.log_delta(high) <= log_target:
+                return True
+        return sequence.log_delta(epsilon) <= log_target
 
     def epsilon(self, delta: float) -> float:
         """Return the least ε known to hold at δ, infinite when there is none."""

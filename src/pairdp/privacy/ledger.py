@@ -16,7 +16,7 @@ from pairdp._checks import text
 from pairdp._files import NotDurableError, write_atomically
 from pairdp._sealed import fields_of, seal, unseal
 from pairdp.privacy import gaussian
-from pairdp.privacy.budget import RELATION, Budget
+from pairdp.privacy.budget import RELATION, Budget, check_budget
 from pairdp.privacy.certificate import Certificate
 from pairdp.privacy.composition import PrivacyCurve
 from pairdp.privacy.errors import BudgetExceededError, LedgerError
@@ -109,8 +109,7 @@ class BudgetLedger:
     def __init__(
         self, budget: Budget, path: str | Path | None = None, *, timeout: float = 60.0
     ) -> None:
-        if not isinstance(budget, Budget):
-            raise TypeError(f"budget must be a Budget, got {type(budget).__name__}")
+        check_budget(budget)
         self._open(budget, path, timeout)
         if self._path is not None:
             with self._exclusive():
@@ -122,6 +121,8 @@ class BudgetLedger:
     def _open(self, budget: Budget | None, path: str | Path | None, timeout: float) -> None:
         self._budget = budget
         # Resolved, so that links and a change of directory lead to one file and one lock.
+        if path is not None and not str(path):
+            raise ValueError("path must not be empty: leave it out for a ledger in memory")
         self._path = None if path is None else Path(path).resolve()
         self._timeout = timeout
         self._spends: tuple[Spend, ...] = ()
@@ -190,28 +191,23 @@ class BudgetLedger:
         spend = Spend(text("label", label), datetime.now(UTC).isoformat(timespec="seconds"), event)
         with self._exclusive():
             self._refresh()
-            if not self._fits(event):
-                raise BudgetExceededError(
-                    f"{spend.label} does not fit into what is left of ε = {self.budget.epsilon:g}, "
-                    f"δ = {self.budget.delta:g}: there is room for {self._remaining()}. "
-                    "Nothing was spent"
-                )
-            self._write((*self._spends, spend))
-        return spend
+            if self._fits(event):
+                self._write((*self._spends, spend))
+                return spend
+        # Outside the lock, as it takes a while to tell.
+        raise BudgetExceededError(
+            f"{spend.label} does not fit into what is left of ε = {self.budget.epsilon:g}, "
+            f"δ = {self.budget.delta:g}: there is room for {self._remaining()}. Nothing was spent"
+        )
 
     def remaining(self) -> Remaining:
         """Return how much one more release may cost."""
         with self._exclusive():
             self._refresh()
-            return self._remaining()
+        return self._remaining()
 
     def _fits(self, event: Event) -> bool:
-        curve = PrivacyCurve(*(s.event for s in self._spends), event)
-        if not curve.is_private:
-            return False
-        if self.budget.is_pure:
-            return curve.epsilon(0.0) <= self.budget.epsilon
-        return curve.log_delta(self.budget.epsilon) <= math.log(self.budget.delta)
+        return PrivacyCurve(*(s.event for s in self._spends), event).within(self.budget)
 
     def _remaining(self) -> Remaining:
         pure = self._largest(PureEvent, self.budget.epsilon)
@@ -310,7 +306,14 @@ class BudgetLedger:
         if path is None:
             return
         try:
+            if path.stat().st_nlink > 1:
+                raise LedgerError(
+                    f"the ledger {path} has a second name (a hard link), under which others would "
+                    "miss what is spent here: remove one of the two"
+                )
             budget, spends = _parse(path.read_bytes())
+        except LedgerError:
+            raise
         except OSError as error:
             reason = error.strerror or str(error)
             raise LedgerError(f"the ledger {path} cannot be read: {reason}") from None

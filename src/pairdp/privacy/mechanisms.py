@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairdp._checks import positive, whole
 from pairdp.privacy import gaussian
-from pairdp.privacy.budget import Budget
+from pairdp.privacy.budget import Budget, check_budget
 from pairdp.privacy.calibration import noise_multiplier, require_delta
 from pairdp.privacy.composition import PrivacyCurve
 from pairdp.privacy.events import (
@@ -55,6 +55,13 @@ class _Additive:
         generator : numpy.random.Generator
             A stream of a `NoiseSource` that nothing else draws from.
         """
+        if np.iscomplexobj(value):
+            raise TypeError("the value to release must be real")
+        if not isinstance(generator, np.random.Generator):
+            raise TypeError(
+                "noise comes from a stream of a NoiseSource, such as source.stream('noise'), "
+                f"got {type(generator).__name__}"
+            )
         vector = np.asarray(value, dtype=np.float64)
         if vector.ndim != 1 or vector.size == 0:
             raise ValueError(f"a non-empty vector is needed, got an array of shape {vector.shape}")
@@ -159,6 +166,7 @@ class KNormMechanism(_Additive):
     def calibrate(cls, budget: Budget, sensitivity: float, *, steps: int = 1) -> KNormMechanism:
         """Return the mechanism whose ``steps`` uses cost ε in all; δ is not spent."""
         sensitivity = positive("sensitivity", sensitivity)
+        check_budget(budget)
         scale = sensitivity * whole("steps", steps) / budget.epsilon
         return _within(budget, scale, lambda s: cls(sensitivity, s), steps)
 
@@ -205,6 +213,7 @@ class LaplaceMechanism(_Additive):
         """
         sensitivity = positive("sensitivity", sensitivity)
         dimension = whole("dimension", dimension)
+        check_budget(budget)
         scale = math.sqrt(dimension) * sensitivity * whole("steps", steps) / budget.epsilon
         return _within(budget, scale, lambda s: cls(sensitivity, dimension, s), steps)
 
@@ -263,7 +272,7 @@ def _within(
         if isinstance(event, PureEvent):
             if curve.epsilon(0.0) <= budget.epsilon:
                 return mechanism
-        elif curve.log_delta(budget.epsilon) <= math.log(budget.delta):
+        elif curve.within(budget):
             return mechanism
         scale, grow = scale * (1 + grow), 2 * grow
 

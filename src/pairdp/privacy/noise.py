@@ -21,12 +21,30 @@ from randomgen import ChaCha
 from pairdp._checks import text
 
 _KEY_BYTES = 32
+UNDRAWN = "not drawn yet"
 SECURE = "ChaCha20 keyed by the operating system"
 SEEDED = "ChaCha20 from a given seed (for study; no privacy against who knows the seed)"
 
 
 class NoiseReuseError(RuntimeError):
     """A stream was asked for a second time: its noise would be used twice."""
+
+
+class Stream(np.random.Generator):
+    """A generator that cannot be copied: a copy would draw the same noise once more.
+
+    It is not to be carried across a fork either: ask for streams in the process that
+    draws from them.
+    """
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a noise stream cannot be pickled or copied: a copy would repeat its noise")
+
+    def __copy__(self) -> NoReturn:
+        self.__reduce__()
+
+    def __deepcopy__(self, memo: object) -> NoReturn:
+        self.__reduce__()
 
 
 class NoiseSource:
@@ -106,7 +124,7 @@ class NoiseSource:
         NoiseReuseError
             If the same stream was handed out before.
         """
-        return np.random.Generator(ChaCha(key=self._claim(b"stream", purpose, path)))
+        return Stream(ChaCha(key=self._claim(b"stream", purpose, path)))
 
     def child(self, purpose: str, *path: int | str) -> NoiseSource:
         """Return an independent source, for a part of the work that names its own streams."""

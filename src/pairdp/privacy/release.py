@@ -114,7 +114,8 @@ class Release:
     def describe(self) -> str:
         """Return the release in one sentence."""
         times = "" if self.count == 1 else f", {self.count} times"
-        what = f"{self.name} ({self.dimension} numbers{times})"
+        numbers = "1 number" if self.dimension == 1 else f"{self.dimension} numbers"
+        what = f"{self.name} ({numbers}{times})"
         if isinstance(self.mechanism, NoMechanism):
             return f"{what}: without noise."
         noise = f"{_NOISE[self.mechanism_name]} {self.mechanism.scale:.6g}"

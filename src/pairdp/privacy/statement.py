@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from pairdp.privacy.budget import RELATION_IN_WORDS
+from pairdp.privacy.noise import UNDRAWN
 from pairdp.privacy.sensitivity import find_bound
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ def write_statement(certificate: Certificate) -> str:
     bounds = {r.sensitivity.bound for r in certificate.releases if r.sensitivity is not None}
     lines += ["", "Why this much noise:"] if bounds else []
     lines += [_item(f"{name}: {_words(name)}.") for name in sorted(bounds)]
-    lines += ["", "What this rests on:"]
-    lines += [_item(sentence) for sentence in _caveats(certificate)]
+    caveats = _caveats(certificate)
+    lines += ["", "What this rests on:"] if caveats else []
+    lines += [_item(sentence) for sentence in caveats]
     made_by = f"Certificate by pairdp {certificate.library_version}"
     source = f"Noise: {certificate.noise_source}. {made_by}; check it with pairdp.verify."
     lines += ["", _wrap(source)]
@@ -39,7 +41,8 @@ def write_statement(certificate: Certificate) -> str:
 
 
 def _claim(certificate: Certificate) -> str:
-    who = f"{certificate.algorithm}, fitted on n = {certificate.n} records,"
+    done = "planned for" if certificate.noise_source == UNDRAWN else "fitted on"
+    who = f"{certificate.algorithm}, {done} n = {certificate.n} records,"
     budget = certificate.budget
     if budget is None:
         return f"NOT PRIVATE. {who} gives no privacy guarantee: it is a baseline without noise."

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pairdp.privacy.accountant import accountant_delta, enumerated_delta, fixed_size_profile
-from pairdp.privacy.certificate import UNDRAWN, Certificate
+from pairdp.privacy.certificate import Certificate
 from pairdp.privacy.composition import PrivacyCurve, elementary_alternatives
 from pairdp.privacy.errors import CertificateError
 from pairdp.privacy.events import ApproximateEvent, Event, PureEvent, SampledEvent
 from pairdp.privacy.inversion import inverted_delta
 from pairdp.privacy.mechanisms import LaplaceMechanism
-from pairdp.privacy.noise import SEEDED
+from pairdp.privacy.noise import SECURE, SEEDED, UNDRAWN
 from pairdp.privacy.release import Release, sampled_population
 from pairdp.privacy.sampling import FixedSizeSampling, PoissonSampling
 from pairdp.privacy.sensitivity import ROUNDING_SLACK, find_bound
@@ -138,6 +138,8 @@ def _notes(certificate: Certificate) -> Iterator[str]:
         yield "this certificate is of a plan: no noise has been drawn"
     elif certificate.noise_source == SEEDED:
         yield "noise from a given seed does not protect against who knows the seed"
+    elif certificate.noise_source != SECURE:
+        yield f"the noise source is not one of this library: {certificate.noise_source}"
 
 
 def _why(check: Check) -> str:
@@ -162,6 +164,14 @@ def _structure(certificate: Certificate) -> Iterator[str]:
                 f"touches {touched}"
             )
         yield from _averaged_records(release, touched)
+        for name, value in (
+            {} if release.sensitivity is None else release.sensitivity.inputs.items()
+        ):
+            if certificate.problem.get(name, value) != value:
+                yield (
+                    f"{release.name}: its sensitivity is for {name} = {value}, but the problem has "
+                    f"{name} = {certificate.problem[name]}"
+                )
         if certificate.budget is not None and release.mechanism_name == "none":
             yield f"{release.name} has no noise, but privacy is claimed"
     if sum(sizes.values()) > certificate.n:
