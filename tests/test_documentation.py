@@ -20,10 +20,12 @@ def test_examples_of_a_page(page: str) -> None:
     assert results.failed == 0
 
 
-@pytest.mark.parametrize("page", sorted(p.name for p in ROOT.glob("*.md")))
-def test_links_between_pages_lead_somewhere(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    for part in text.split("](")[1:]:
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for part in page.read_text(encoding="utf-8").split("](")[1:]:
         target = part.split(")")[0]
         if not target.startswith("http"):
-            assert (ROOT / target).exists(), target
+            assert (page.parent / target).exists(), target

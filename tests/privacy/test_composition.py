@@ -195,6 +195,8 @@ def test_sampling_is_pessimistic_and_sharp(
 ) -> None:
     event = sampled(multiplier, size, 500, steps)
     exact = inverted_delta([event], epsilon, most_points=3000)
+    if math.isinf(exact.error):
+        return
     ours = PrivacyCurve(event).delta(epsilon)
     assert ours >= (exact.delta - exact.error) * (1 - 1e-6)
     if exact.delta > 1e-13:

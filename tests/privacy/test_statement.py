@@ -51,7 +51,7 @@ def sampled(sampling: Sampling) -> Release:
 def test_the_claim_comes_first() -> None:
     text = flat(CERTIFICATE)
     assert text.startswith(
-        "A learner, fitted on n = 100 records, is differentially private with ε = 1 and δ = 1e-06"
+        "A learner, planned for n = 100 records, is differentially private with ε = 1 and δ = 1e-06"
     )
     assert "FALSE" not in text
     assert "NOT PRIVATE" not in text
@@ -105,7 +105,7 @@ def test_every_bound_is_explained_once() -> None:
     text = flat(with_releases(NOISY, other, NOISY, budget=Budget(3.0, 1e-6)))
     assert "Why this much noise:" in text
     assert text.count("average over pairs:") == 1
-    assert "one record is in 2(n-1), moves by at most" in text
+    assert "one record is in 2(n-1) of the pairs" in text
     assert "stated: stated by whoever made the plan, and not derived by this library" in text
 
 
@@ -146,7 +146,7 @@ def test_a_false_printed_claim_is_called_false_with_the_true_epsilon() -> None:
     assert not claim.holds
     assert claim.epsilon() == pytest.approx(2.115, abs=5e-4)
     text = flat(claim)
-    assert text.startswith("FALSE CLAIM. A learner, fitted on n = 100 records,")
+    assert text.startswith("FALSE CLAIM. A learner, planned for n = 100 records,")
     assert "printed as differentially private with ε = 2 and δ = 1e-05" in text
     assert "its noise gives ε = 2.115 at that δ" in text
     assert "Do not release it as private." in text
@@ -175,7 +175,7 @@ def test_a_true_printed_claim_says_that_it_is_printed() -> None:
 def test_a_baseline_is_called_not_private(release: Release) -> None:
     baseline = Certificate("A baseline", None, 100, (release,), calibration="none")
     text = flat(baseline)
-    assert text.startswith("NOT PRIVATE. A baseline, fitted on n = 100 records,")
+    assert text.startswith("NOT PRIVATE. A baseline, planned for n = 100 records,")
     assert "gives no privacy guarantee" in text
     assert "differentially private" not in text
     assert "The guarantee" not in text

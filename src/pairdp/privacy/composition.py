@@ -33,7 +33,6 @@ _LARGEST_EPSILON = 1e5
 _MOST_SEQUENCES = 4096
 _LARGEST_GRID_EPSILON = 500.0
 _LARGEST_GRID_MU = 100.0
-_CLEARLY = 3.0
 
 
 def gaussian_ratio(sensitivities: ArrayLike, scales: ArrayLike) -> float:
@@ -159,28 +158,33 @@ class _Sequence:
         responses = [(ApproximatePair(e, d), count) for (e, d), count in bounded.items()]
         return PairComposition([*gaussians, *responses, *self._sampled_steps])
 
-    def _noise_log_delta(self, epsilon: float) -> float:
+    def _noise_log_delta(self, epsilon: float, enough: float) -> float:
         if not self.sampled:
             return gaussian.log_delta(epsilon, self.mu)
-        return self._noise_curve.log_delta(epsilon)
+        return self._noise_curve.log_delta(epsilon, enough=enough)
 
-    def log_delta(self, epsilon: float) -> float:
-        """Return the logarithm of the least δ known to hold at ε."""
+    def log_delta(self, epsilon: float, enough: float = -math.inf) -> float:
+        """Return the logarithm of the least δ known to hold at ε.
+
+        Below ``enough`` the bound need not be sharp.
+        """
         if not self.private:
             return 0.0
         if not self.pure and not self.approximate:
-            return self._noise_log_delta(epsilon)
+            return self._noise_log_delta(epsilon, enough)
         bounds = [0.0]
         if epsilon >= self.added_epsilon:
-            noise = self._noise_log_delta(epsilon - self.added_epsilon)
+            noise = self._noise_log_delta(epsilon - self.added_epsilon, enough)
             added = math.log(self.added_delta) if self.added_delta > 0 else -math.inf
             if max(noise, added) == -math.inf:
                 return -math.inf
             bounds.append(float(np.logaddexp(noise, added)))
+            if bounds[-1] <= enough:
+                return bounds[-1]
         if self._responses == 1 and self.mu == 0 and not self.sampled:
             bounds.append(self._single_response(epsilon))
         elif self._fits_a_grid:
-            bounds.append(self._whole_curve.log_delta(epsilon))
+            bounds.append(self._whole_curve.log_delta(epsilon, enough=enough))
         return min(bounds)
 
     @property
@@ -293,20 +297,12 @@ class PrivacyCurve:
         if budget.is_pure:
             return self.epsilon(0.0) <= budget.epsilon
         log_target = math.log(budget.delta)
-        return all(self._within(s, budget.epsilon, log_target) for s in self._sequences)
-
-    @staticmethod
-    def _within(sequence: _Sequence, epsilon: float, log_target: float) -> bool:
-        # δ falls with ε, and a δ far below the target is dear to compute: try a smaller ε first.
-        if sequence.rough_log_delta(epsilon) < log_target - _CLEARLY:
-            low, high = 0.0, epsilon
-            for _ in range(20):
-                middle = (low + high) / 2
-                clear = sequence.rough_log_delta(middle) < log_target - _CLEARLY
-                low, high = (low, middle) if clear else (middle, high)
-            if sequence.log_delta(high) <= log_target:
-                return True
-        return sequence.log_delta(epsilon) <= log_target
+        # A bound that is good enough is much cheaper than a sharp one far below the target.
+        return all(
+            s.log_delta(budget.epsilon, log_target) <= log_target
+            or s.log_delta(budget.epsilon) <= log_target
+            for s in self._sequences
+        )
 
     def epsilon(self, delta: float) -> float:
         """Return the least ε known to hold at δ, infinite when there is none."""

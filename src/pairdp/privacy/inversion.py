@@ -32,7 +32,7 @@ from pairdp.privacy.events import (
     PureEvent,
     SampledEvent,
 )
-from pairdp.privacy.sampling import FixedSizeSampling
+from pairdp.privacy.sampling import FixedSizeSampling, Sampling
 
 Complex = NDArray[np.complex128]
 LogMoment = Callable[[Complex], Complex]
@@ -110,6 +110,14 @@ def _poisson(mu: float, rate: float, steps: int, theta: float) -> LogMoment:
     return log_moment
 
 
+def sampled_log_moment(mu: float, sampling: Sampling, steps: int, theta: float) -> LogMoment:
+    """Return the log moment function of steps on sampled records, for real parts near θ."""
+    if sampling.rate == 1:
+        return _gaussian(mu * math.sqrt(steps))
+    build = _without_replacement if isinstance(sampling, FixedSizeSampling) else _poisson
+    return build(mu, sampling.rate, steps, theta)
+
+
 def _log_moments(events: Iterable[Event], theta: float) -> tuple[list[LogMoment], float]:
     """Return the moment functions of elementary events, and their chance of no leak."""
     moments: list[LogMoment] = []
@@ -124,9 +132,7 @@ def _log_moments(events: Iterable[Event], theta: float) -> tuple[list[LogMoment]
                 moments.append(_response(epsilon, 1))
                 kept *= 1 - delta
             case SampledEvent(mu, sampling, steps):
-                fixed = isinstance(sampling, FixedSizeSampling)
-                build = _without_replacement if fixed else _poisson
-                moments.append(build(mu, sampling.rate, steps, theta))
+                moments.append(sampled_log_moment(mu, sampling, steps, theta))
             case _:
                 raise TypeError(f"not an elementary event: {event!r}")
     return moments, kept

@@ -25,9 +25,11 @@ from pairdp.privacy.events import (
     Event,
     GaussianEvent,
     PureEvent,
+    SequentialEvent,
     event_from_dict,
     event_to_dict,
 )
+from pairdp.privacy.filter import RenyiFilter
 
 FORMAT = "pairdp ledger"
 FORMAT_VERSION = 1
@@ -84,15 +86,20 @@ class BudgetLedger:
     path : path-like, optional
         Where to keep it. An existing ledger is continued, and must have this budget.
         Without a path the ledger lives in memory.
+    adaptive : bool, default=False
+        Whether the *amount* of a release's noise may be chosen after seeing the results of
+        earlier ones. This costs a little: see the notes.
     timeout : float, default=60
         Seconds to wait for another process that is spending.
 
     Notes
     -----
     Gaussian releases compose exactly, pure ε adds up, and mixtures compose through
-    their privacy losses. Each release may depend on the *results* of earlier ones. For
-    Gaussian releases alone, and for pure releases alone, its *noise* may be chosen
-    after seeing them too; for mixtures it must be chosen beforehand.
+    their privacy losses. *What* a release computes may always depend on earlier results.
+    *How much it costs* may do so only if the budget is pure, or all releases are Gaussian
+    (decided in advance), or ``adaptive=True``: then costs are added up as Rényi
+    divergences of one order that the budget fixes, which is true for any way of
+    choosing (`pairdp.privacy.filter`), and (ε, δ) costs without more detail are refused.
 
     Examples
     --------
@@ -107,10 +114,15 @@ class BudgetLedger:
     """
 
     def __init__(
-        self, budget: Budget, path: str | Path | None = None, *, timeout: float = 60.0
+        self,
+        budget: Budget,
+        path: str | Path | None = None,
+        *,
+        adaptive: bool = False,
+        timeout: float = 60.0,
     ) -> None:
         check_budget(budget)
-        self._open(budget, path, timeout)
+        self._open(budget, bool(adaptive), path, timeout)
         if self._path is not None:
             with self._exclusive():
                 if self._path.exists():
@@ -118,13 +130,20 @@ class BudgetLedger:
                 else:
                     self._write(())
 
-    def _open(self, budget: Budget | None, path: str | Path | None, timeout: float) -> None:
+    def _open(
+        self,
+        budget: Budget | None,
+        adaptive: bool | None,
+        path: str | Path | None,
+        timeout: float,
+    ) -> None:
         self._budget = budget
         # Resolved, so that links and a change of directory lead to one file and one lock.
         if path is not None and not str(path):
             raise ValueError("path must not be empty: leave it out for a ledger in memory")
         self._path = None if path is None else Path(path).resolve()
         self._timeout = timeout
+        self._adaptive = adaptive
         self._spends: tuple[Spend, ...] = ()
         self._thread_lock = threading.RLock()
 
@@ -132,7 +151,7 @@ class BudgetLedger:
     def load(cls, path: str | Path, *, timeout: float = 60.0) -> BudgetLedger:
         """Return the ledger of a file, with the budget that the file has."""
         ledger = cls.__new__(cls)
-        ledger._open(None, path, timeout)
+        ledger._open(None, None, path, timeout)
         if not Path(path).exists():
             raise LedgerError(
                 f"the ledger {path} cannot be read: it does not exist; make one with a budget first"
@@ -149,6 +168,11 @@ class BudgetLedger:
         return self._budget
 
     @property
+    def adaptive(self) -> bool:
+        """Whether amounts of noise may be chosen as one goes."""
+        return bool(self._adaptive)
+
+    @property
     def spends(self) -> tuple[Spend, ...]:
         """Everything spent so far, by any process."""
         with self._exclusive():
@@ -157,7 +181,15 @@ class BudgetLedger:
 
     def spent(self) -> float:
         """Return the ε spent so far, at the ledger's δ."""
-        return PrivacyCurve(*(s.event for s in self.spends)).epsilon(self.budget.delta)
+        events = tuple(s.event for s in self.spends)
+        if self._filtered:
+            rule = RenyiFilter.of(self.budget)
+            return rule.epsilon(rule.cost(SequentialEvent(events)))
+        return PrivacyCurve(*events).epsilon(self.budget.delta)
+
+    @property
+    def _filtered(self) -> bool:
+        return self.adaptive and not self.budget.is_pure
 
     def spend(self, cost: Certificate | Budget | Event, label: str | None = None) -> Spend:
         """Draw a release from the budget, durably, before it is made.
@@ -207,7 +239,11 @@ class BudgetLedger:
         return self._remaining()
 
     def _fits(self, event: Event) -> bool:
-        return PrivacyCurve(*(s.event for s in self._spends), event).within(self.budget)
+        events = (*(s.event for s in self._spends), event)
+        if self._filtered:
+            rule = RenyiFilter.of(self.budget)
+            return rule.cost(SequentialEvent(events)) <= rule.allowance
+        return PrivacyCurve(*events).within(self.budget)
 
     def _remaining(self) -> Remaining:
         pure = self._largest(PureEvent, self.budget.epsilon)
@@ -219,7 +255,8 @@ class BudgetLedger:
     def _largest(self, kind: type[PureEvent] | type[GaussianEvent], limit: float) -> float:
         """Return the largest event of a kind that still fits, from below.
 
-        Exact where Gaussian or pure events compose exactly, else to three digits.
+        Exact where Gaussian or pure events compose exactly; else to three digits, and
+        zero when it is less than a thousandth of the budget.
         """
         spent = [s.event for s in self._spends]
         if kind is PureEvent and self.budget.is_pure:
@@ -228,14 +265,15 @@ class BudgetLedger:
             )
             if exact > 0 and self._fits(PureEvent(exact)):
                 return exact
-        if kind is GaussianEvent and all(isinstance(e, GaussianEvent) for e in spent):
+        gaussian_only = all(isinstance(e, GaussianEvent) for e in spent)
+        if kind is GaussianEvent and gaussian_only and not self._filtered:
             used = math.hypot(*(e.mu for e in spent if isinstance(e, GaussianEvent)))
             exact = math.sqrt(max(0.0, (limit - used) * (limit + used))) * (1 - 1e-12)
             if exact > 0 and self._fits(GaussianEvent(exact)):
                 return exact
         if self._fits(kind(limit)):
             return limit
-        low = limit * 1e-9
+        low = limit * 1e-3
         if not self._fits(kind(low)):
             return 0.0
         # Bisect on the logarithm: fits at the lower end, does not at the upper.
@@ -281,6 +319,7 @@ class BudgetLedger:
                 "format_version": FORMAT_VERSION,
                 "relation": RELATION,
                 "budget": {"epsilon": self.budget.epsilon, "delta": self.budget.delta},
+                "adaptive": self.adaptive,
                 "spends": [
                     {"label": s.label, "time": s.time, "event": event_to_dict(s.event)}
                     for s in spends
@@ -306,12 +345,12 @@ class BudgetLedger:
         if path is None:
             return
         try:
-            if path.stat().st_nlink > 1:
+            if path.is_file() and path.stat().st_nlink > 1:
                 raise LedgerError(
                     f"the ledger {path} has a second name (a hard link), under which others would "
                     "miss what is spent here: remove one of the two"
                 )
-            budget, spends = _parse(path.read_bytes())
+            budget, adaptive, spends = _parse(path.read_bytes())
         except LedgerError:
             raise
         except OSError as error:
@@ -326,10 +365,15 @@ class BudgetLedger:
                 f"the ledger {path} has {budget}, not {self._budget}: open it with its own budget, "
                 "or with BudgetLedger.load"
             )
-        self._budget, self._spends = budget, spends
+        if self._adaptive is not None and adaptive != self._adaptive:
+            raise LedgerError(
+                f"the ledger {path} has adaptive={adaptive}, not {self._adaptive}: open it as it "
+                "is, or with BudgetLedger.load"
+            )
+        self._budget, self._adaptive, self._spends = budget, adaptive, spends
 
 
-def _parse(document: bytes) -> tuple[Budget, tuple[Spend, ...]]:
+def _parse(document: bytes) -> tuple[Budget, bool, tuple[Spend, ...]]:
     values = unseal(document)
     if values.get("format") != FORMAT:
         raise ValueError(f"its format is {values.get('format')!r}, not {FORMAT!r}")
@@ -338,16 +382,18 @@ def _parse(document: bytes) -> tuple[Budget, tuple[Spend, ...]]:
             f"its format version {values.get('format_version')!r} is not {FORMAT_VERSION}: "
             "use a newer pairdp"
         )
-    required = {"format", "format_version", "relation", "budget", "spends"}
+    required = {"format", "format_version", "relation", "budget", "adaptive", "spends"}
     fields = fields_of("ledger", values, required)
     if fields["relation"] != RELATION:
         raise ValueError(f"unknown neighbouring relation {fields['relation']!r}")
     budget = fields_of("budget", fields["budget"], {"epsilon", "delta"})
     spends = []
+    if not isinstance(fields["adaptive"], bool):
+        raise ValueError("whether it is adaptive is neither true nor false")
     if not isinstance(fields["spends"], list):
         raise ValueError("its spends are not a list")
     for entry in fields["spends"]:
         spend = fields_of("spend", entry, {"label", "time", "event"})
         label, time = text("label", spend["label"]), text("time", spend["time"])
         spends.append(Spend(label, time, event_from_dict(spend["event"])))
-    return Budget(budget["epsilon"], budget["delta"]), tuple(spends)
+    return Budget(budget["epsilon"], budget["delta"]), fields["adaptive"], tuple(spends)

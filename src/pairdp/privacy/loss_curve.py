@@ -34,6 +34,7 @@ _ACCURACY = 4e-3
 _WIDEST = 1 / 16
 _MOST_WIDENINGS = 60
 _ROUNDING = 2e-3
+_CLEARLY = 3.0
 _DROPPED = 12.0
 _WINDOW_TILTS = tuple(2.0**k for k in range(-3, 5))
 _FARTHEST = -750.0
@@ -184,7 +185,7 @@ class PairComposition:
                 rough, slope = math.log(count) + math.log(single), paid / single
         return min(0.0, rough), slope
 
-    def log_delta(self, epsilon: float, refine: float = 1.0) -> float:
+    def log_delta(self, epsilon: float, refine: float = 1.0, enough: float = -math.inf) -> float:
         """Return an upper bound on log δ(ε), for ε ≥ 0.
 
         Parameters
@@ -193,19 +194,27 @@ class PairComposition:
             Privacy parameter.
         refine : float
             Divides the width of the grid: larger is sharper and slower.
+        enough : float
+            A log δ below which the bound need not be sharp, which saves much work.
         """
         rough, slope = self._rough(epsilon)
+        if rough < enough:
+            rough, slope = enough, 0.0
         while True:
             # Truncated mass counts as an infinite loss: keep it far below the answer.
             log_tail = -8.0 * math.ceil((_DROPPED - rough) / 8.0)
-            bound = self._with_tail(epsilon, log_tail, slope, refine)
-            if log_tail < bound - _DROPPED / 2 or rough <= _FARTHEST:
+            bound = self._with_tail(epsilon, log_tail, slope, refine, enough)
+            if log_tail < bound - _DROPPED / 2 or rough <= _FARTHEST or bound <= enough:
                 return bound
             rough = max(_FARTHEST, 2 * rough - _DROPPED)
 
-    def _with_tail(self, epsilon: float, log_tail: float, slope: float, refine: float) -> float:
+    def _with_tail(
+        self, epsilon: float, log_tail: float, slope: float, refine: float, enough: float
+    ) -> float:
         probe = _Probe(self._steps, log_tail - self._log_count)
         saddle = probe.saddle(epsilon)
+        if enough > -math.inf:
+            saddle = probe.gentlest(epsilon, saddle, enough - _CLEARLY)
         width = probe.width(saddle, slope) / refine
         slack = transform_slack(probe.moves(width))
         ceiling = log_tail + _DROPPED + math.log(_ROUNDING / slack)
@@ -218,7 +227,7 @@ class PairComposition:
         for theta, real in attempts:
             found = self._bound(epsilon, width, log_tail, probe.tilt(theta), real)
             bounds.append(found.bound)
-            if found.rounding < 2 * _ROUNDING:
+            if found.rounding < 2 * _ROUNDING or found.bound <= enough:
                 break
         return min(bounds)
 

@@ -164,13 +164,12 @@ def _structure(certificate: Certificate) -> Iterator[str]:
                 f"touches {touched}"
             )
         yield from _averaged_records(release, touched)
-        for name, value in (
-            {} if release.sensitivity is None else release.sensitivity.inputs.items()
-        ):
-            if certificate.problem.get(name, value) != value:
+        inputs = {} if release.sensitivity is None else release.sensitivity.inputs
+        for name in inputs.keys() & certificate.problem.keys():
+            if inputs[name] != certificate.problem[name]:
                 yield (
-                    f"{release.name}: its sensitivity is for {name} = {value}, but the problem has "
-                    f"{name} = {certificate.problem[name]}"
+                    f"{release.name}: its sensitivity is for {name} = {inputs[name]}, but the "
+                    f"problem has {name} = {certificate.problem[name]}"
                 )
         if certificate.budget is not None and release.mechanism_name == "none":
             yield f"{release.name} has no noise, but privacy is claimed"

@@ -1,0 +1,115 @@
+r"""A privacy filter: composition that stays true when costs are chosen as one goes.
+
+Composing whole privacy curves is valid when the costs of all releases are fixed in
+advance. Someone who picks the next *amount* of noise after seeing earlier results
+can exceed it: a curve that is worst for one outcome and another that is worst for
+the other, each within the budget, are together not.
+
+Rényi divergences of one fixed order α do add up, even then (Feldman and Zrnic
+2021, Theorem 3.1): if every step costs at most ρᵢ given the past, and the sum of
+the ρᵢ never exceeds B, then
+:math:`E[\prod_i L_i^{\alpha-1}] \le e^{(\alpha-1)B}` for the likelihood ratios Lᵢ, by
+induction from the last step. The order is fixed by the budget alone, as is B from
+
+.. math::
+    B = \varepsilon - \log\frac{\alpha-1}{\alpha} + \frac{\log\delta + \log\alpha}{\alpha-1}
+
+(Canonne, Kamath and Steinke 2020, Proposition 12).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from pairdp.privacy.budget import Budget
+from pairdp.privacy.calibration import require_delta
+from pairdp.privacy.events import (
+    Event,
+    GaussianEvent,
+    ParallelEvent,
+    PureEvent,
+    SampledEvent,
+    SequentialEvent,
+)
+from pairdp.privacy.inversion import sampled_log_moment
+from pairdp.privacy.sampling import Sampling
+
+_QUADRATURE = 1 + 1e-9
+_LARGEST_MU = 30.0
+
+
+def _allowance(budget: Budget, order: float) -> float:
+    return (
+        budget.epsilon
+        - math.log1p(-1 / order)
+        + (math.log(budget.delta) + math.log(order)) / (order - 1)
+    )
+
+
+@dataclass(frozen=True)
+class RenyiFilter:
+    """The filter of a budget: one Rényi order, and how much may be spent at it.
+
+    Attributes
+    ----------
+    budget : Budget
+        Its δ must be positive. (Pure ε needs no such filter: it adds up in any case.)
+    order : float
+        The order that lets the most Gaussian noise through.
+    allowance : float
+        What the costs of all releases may add up to.
+    """
+
+    budget: Budget
+    order: float
+    allowance: float
+
+    @classmethod
+    def of(cls, budget: Budget) -> RenyiFilter:
+        """Return the filter of a budget."""
+        require_delta(budget)
+
+        def loss(log_excess: float) -> float:
+            order = 1 + math.exp(log_excess)
+            return -_allowance(budget, order) / order
+
+        best = minimize_scalar(loss, bounds=(-9.0, 14.0), method="bounded", options={"xatol": 1e-6})
+        order = 1 + math.exp(float(best.x))
+        return cls(budget, order, max(0.0, _allowance(budget, order)))
+
+    def cost(self, event: Event) -> float:
+        """Return the Rényi divergence of an event at the filter's order."""
+        match event:
+            case GaussianEvent(mu):
+                return self.order * mu * mu / 2
+            case PureEvent(epsilon, count):
+                return count * self._response(epsilon)
+            case SampledEvent(mu, sampling, steps) if mu <= _LARGEST_MU:
+                return self._sampled(mu, sampling, steps)
+            case SequentialEvent(events):
+                return math.fsum(self.cost(e) for e in events)
+            case ParallelEvent(parts):
+                return max(self.cost(e) for e in parts)
+        return math.inf
+
+    def _sampled(self, mu: float, sampling: Sampling, steps: int) -> float:
+        a = self.order - 1
+        with np.errstate(over="ignore", invalid="ignore"):
+            log_moment = sampled_log_moment(mu, sampling, steps, a)(np.array([complex(a)]))
+        cost = float(log_moment[0].real) / a * _QUADRATURE
+        return cost if math.isfinite(cost) else math.inf
+
+    def _response(self, epsilon: float) -> float:
+        # Randomised response, the worst ε-DP release: log(p e^{aε} + q e^{-aε})/a, a = order - 1.
+        a = self.order - 1
+        log_p = -float(np.logaddexp(0.0, -epsilon))
+        high, low = log_p + a * epsilon, log_p - epsilon - a * epsilon
+        return float(np.logaddexp(high, low)) / a
+
+    def epsilon(self, cost: float) -> float:
+        """Return the ε, at the budget's δ, of releases that cost so much in all."""
+        return max(0.0, self.budget.epsilon - self.allowance + cost) if cost > 0 else 0.0
