@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import reprlib
 from typing import SupportsFloat, cast
 
 
@@ -16,7 +17,7 @@ def real(name: str, value: object) -> float:
     try:
         number = float(cast(SupportsFloat, value))
     except OverflowError:
-        raise ValueError(f"{name} is too large for a float: {value!r}") from None
+        raise ValueError(f"{name} is too large for a float: {reprlib.repr(value)}") from None
     if math.isnan(number):
         raise ValueError(f"{name} must be a number, got NaN")
     return number

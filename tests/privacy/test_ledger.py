@@ -998,3 +998,22 @@ def test_waits_for_a_ledger_that_is_soon_free(
     patient.spend(PureEvent(0.5), "patient")
     holder.join()
     assert [s.label for s in patient.spends] == ["slow", "patient"]
+
+
+def test_a_second_name_for_the_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.json"
+    ledger = BudgetLedger(Budget(1.0), path)
+    os.link(path, tmp_path / "other.json")
+    with pytest.raises(LedgerError, match="hard link"):
+        ledger.spend(PureEvent(0.1), "under two names")
+    with pytest.raises(ValueError, match="path must not be empty"):
+        BudgetLedger(Budget(1.0), "")
+
+
+def test_sampled_releases_are_spent_and_composed() -> None:
+    ledger = BudgetLedger(Budget(3.0, 1e-6))
+    drawn = FixedSizeSampling(64, 100_000)
+    for steps in (20_000, 5_000):
+        ledger.spend(SampledEvent(0.5, drawn, steps), f"{steps} steps")
+    whole = PrivacyCurve(SampledEvent(0.5, drawn, 25_000)).epsilon(1e-6)
+    assert ledger.spent() == pytest.approx(whole, rel=1e-3)

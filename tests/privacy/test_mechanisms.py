@@ -21,6 +21,7 @@ from scipy import stats
 
 from pairdp.privacy import (
     Budget,
+    BudgetLedger,
     FixedSizeSampling,
     GaussianEvent,
     GaussianMechanism,
@@ -686,3 +687,38 @@ def test_laplace_attains_epsilon_along_the_diagonal(dimension: int) -> None:
     at_other = log_density_laplace(mechanism, other, other)
     attained = at_other - log_density_laplace(mechanism, other, centre)
     assert attained == pytest.approx(0.7, rel=1e-12)
+
+
+@pytest.mark.parametrize("generator", [None, 5, NoiseSource(0), np.random.RandomState(0)])
+def test_noise_comes_from_a_stream_and_nothing_else(generator: object) -> None:
+    with pytest.raises(TypeError, match="stream of a NoiseSource"):
+        GaussianMechanism(1.0, 1.0).release([1.0], generator)  # type: ignore[arg-type]
+
+
+def test_complex_values_are_refused() -> None:
+    with pytest.raises(TypeError, match="real"):
+        GaussianMechanism(1.0, 1.0).release([1 + 2j], NoiseSource(0).stream("noise"))
+
+
+@pytest.mark.parametrize("budget", [1.0, (1.0, 1e-5), None, "1"])
+def test_a_budget_is_a_budget(budget: object) -> None:
+    for calibrate in (
+        lambda: GaussianMechanism.calibrate(budget, 1.0),  # type: ignore[arg-type]
+        lambda: KNormMechanism.calibrate(budget, 1.0),  # type: ignore[arg-type]
+        lambda: LaplaceMechanism.calibrate(budget, 1.0, dimension=2),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(TypeError, match="budget must be a Budget"):
+            calibrate()
+
+
+def test_what_is_calibrated_fits_a_ledger_of_its_budget() -> None:
+    for epsilon in (0.1, 0.3, 1.0, 1 / 3, 7.7):
+        for steps in (1, 3, 7):
+            pure, budget = Budget(epsilon), Budget(epsilon, 1e-7)
+            BudgetLedger(pure).spend(
+                KNormMechanism.calibrate(pure, 0.7, steps=steps).event(steps), "k-norm"
+            )
+            laplace = LaplaceMechanism.calibrate(pure, 0.7, dimension=5, steps=steps)
+            BudgetLedger(pure).spend(laplace.event(steps), "laplace")
+            normal = GaussianMechanism.calibrate(budget, 0.7, steps=steps)
+            BudgetLedger(budget).spend(normal.event(steps), "gaussian")

@@ -497,3 +497,10 @@ def test_any_other_random_state_is_refused(garbage: Any) -> None:
 def test_a_negative_random_state_is_refused() -> None:
     with pytest.raises(ValueError, match="must be at least 0"):
         NoiseSource.from_random_state(-1)
+
+
+def test_a_stream_cannot_be_copied_either() -> None:
+    stream = NoiseSource(1).stream("noise")
+    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="repeat its noise"):
+            attempt(stream)

@@ -145,5 +145,7 @@ def test_refusals() -> None:
         Sensitivity("stated", {"value": math.inf}, 1.0)
     with pytest.raises(ValueError, match="positive"):
         Sensitivity.stated(0.0)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"takes diameter, n: .*colour"):
         Sensitivity.of("average over pairs", diameter=1.0, n=5, colour=3)
+    with pytest.raises(TypeError, match=r"takes diameter, n: missing .*diameter"):
+        Sensitivity.of("average over pairs", n=5)

@@ -741,3 +741,21 @@ def test_failed_checks_are_marked() -> None:
     check = verification.Check("δ", 1e-6, 2e-6, "counting", ok=False)
     assert str(check) == "FAIL δ: 1e-06; counting: 2e-06"
     assert re.match("ok +δ", str(dataclasses.replace(check, ok=True)))
+
+
+def test_problem_and_bound_must_agree() -> None:
+    verify(certify(gaussian(), problem={"diameter": 4.0}))
+    with pytest.raises(CertificateError, match=r"diameter = 4.0, but the problem has diameter = 8"):
+        verify(certify(gaussian(), problem={"diameter": 8.0}))
+
+
+def test_the_report_notes_what_no_arithmetic_checks() -> None:
+    notes = "\n".join(verify(certify(gaussian(), noise_source="a coin")).notes)
+    assert "rests on diameter = 4, n = 100" in notes
+    assert "not one of this library: a coin" in notes
+    assert "no noise has been drawn" in "\n".join(verify(certify(gaussian())).notes)
+
+
+def test_a_path_given_as_text_gets_a_hint() -> None:
+    with pytest.raises(CertificateError, match=r"given as a pathlib\.Path"):
+        verify("certificate.json")

@@ -9,6 +9,7 @@ pairs against their average. New bounds are added with `register_bound`.
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
 from collections.abc import Callable, Mapping
@@ -119,7 +120,13 @@ class Sensitivity:
     @classmethod
     def of(cls, bound: str, **inputs: Number) -> Sensitivity:
         """Return the sensitivity that a named bound gives."""
-        return cls(bound, inputs, find_bound(bound).formula(**inputs) * (1 + ROUNDING_SLACK))
+        formula = find_bound(bound).formula
+        try:
+            inspect.signature(formula).bind(**inputs)
+        except TypeError as error:
+            takes = ", ".join(inspect.signature(formula).parameters)
+            raise TypeError(f"the bound {bound!r} takes {takes}: {error}") from None
+        return cls(bound, inputs, formula(**inputs) * (1 + ROUNDING_SLACK))
 
     @classmethod
     def stated(cls, value: float) -> Sensitivity:
