@@ -19,7 +19,8 @@ from pairdp.privacy.events import (
     SampledEvent,
     SequentialEvent,
 )
-from pairdp.privacy.ledger import BudgetLedger, Remaining, Spend
+from pairdp.privacy.ledger import BudgetLedger, Remaining
+from pairdp.privacy.ledger_file import Spend
 from pairdp.privacy.mechanisms import (
     GaussianMechanism,
     KNormMechanism,

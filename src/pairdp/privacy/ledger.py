@@ -14,9 +14,8 @@ from filelock import FileLock, Timeout
 
 from pairdp._checks import text
 from pairdp._files import NotDurableError, write_atomically
-from pairdp._sealed import fields_of, seal, unseal
 from pairdp.privacy import gaussian
-from pairdp.privacy.budget import RELATION, Budget, check_budget
+from pairdp.privacy.budget import Budget, check_budget
 from pairdp.privacy.certificate import Certificate
 from pairdp.privacy.composition import PrivacyCurve
 from pairdp.privacy.errors import BudgetExceededError, LedgerError
@@ -26,22 +25,9 @@ from pairdp.privacy.events import (
     GaussianEvent,
     PureEvent,
     SequentialEvent,
-    event_from_dict,
-    event_to_dict,
 )
 from pairdp.privacy.filter import RenyiFilter
-
-FORMAT = "pairdp ledger"
-FORMAT_VERSION = 1
-
-
-@dataclass(frozen=True)
-class Spend:
-    """One entry of a ledger: what was released, when, and what it costs."""
-
-    label: str
-    time: str
-    event: Event
+from pairdp.privacy.ledger_file import Spend, read_ledger, write_ledger
 
 
 @dataclass(frozen=True)
@@ -314,19 +300,9 @@ class BudgetLedger:
 
     def _write(self, spends: tuple[Spend, ...]) -> None:
         if self._path is not None:
-            document = {
-                "format": FORMAT,
-                "format_version": FORMAT_VERSION,
-                "relation": RELATION,
-                "budget": {"epsilon": self.budget.epsilon, "delta": self.budget.delta},
-                "adaptive": self.adaptive,
-                "spends": [
-                    {"label": s.label, "time": s.time, "event": event_to_dict(s.event)}
-                    for s in spends
-                ],
-            }
+            document = write_ledger(self.budget, self.adaptive, spends)
             try:
-                write_atomically(self._path, seal(document).encode())
+                write_atomically(self._path, document)
             except NotDurableError as error:
                 self._spends = spends
                 raise LedgerError(
@@ -350,7 +326,7 @@ class BudgetLedger:
                     f"the ledger {path} has a second name (a hard link), under which others would "
                     "miss what is spent here: remove one of the two"
                 )
-            budget, adaptive, spends = _parse(path.read_bytes())
+            budget, adaptive, spends = read_ledger(path.read_bytes())
         except LedgerError:
             raise
         except OSError as error:
@@ -371,29 +347,3 @@ class BudgetLedger:
                 "is, or with BudgetLedger.load"
             )
         self._budget, self._adaptive, self._spends = budget, adaptive, spends
-
-
-def _parse(document: bytes) -> tuple[Budget, bool, tuple[Spend, ...]]:
-    values = unseal(document)
-    if values.get("format") != FORMAT:
-        raise ValueError(f"its format is {values.get('format')!r}, not {FORMAT!r}")
-    if values.get("format_version") != FORMAT_VERSION:
-        raise ValueError(
-            f"its format version {values.get('format_version')!r} is not {FORMAT_VERSION}: "
-            "use a newer pairdp"
-        )
-    required = {"format", "format_version", "relation", "budget", "adaptive", "spends"}
-    fields = fields_of("ledger", values, required)
-    if fields["relation"] != RELATION:
-        raise ValueError(f"unknown neighbouring relation {fields['relation']!r}")
-    budget = fields_of("budget", fields["budget"], {"epsilon", "delta"})
-    spends = []
-    if not isinstance(fields["adaptive"], bool):
-        raise ValueError("whether it is adaptive is neither true nor false")
-    if not isinstance(fields["spends"], list):
-        raise ValueError("its spends are not a list")
-    for entry in fields["spends"]:
-        spend = fields_of("spend", entry, {"label", "time", "event"})
-        label, time = text("label", spend["label"]), text("time", spend["time"])
-        spends.append(Spend(label, time, event_from_dict(spend["event"])))
-    return Budget(budget["epsilon"], budget["delta"]), fields["adaptive"], tuple(spends)

@@ -7,6 +7,7 @@ from these alone; values and random numbers come in only when it is used.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeVar
@@ -38,12 +39,12 @@ def _check_calibration(calibration: str) -> None:
         raise ValueError(f'calibration must be "certified" or "printed", got {calibration!r}')
 
 
-class _Additive:
+class _Additive(ABC):
     """What all mechanisms share: adding their noise to vectors and symmetric matrices."""
 
+    @abstractmethod
     def noise(self, dimension: int, generator: np.random.Generator) -> Array:
         """Draw one noise vector."""
-        raise NotImplementedError
 
     def release(self, value: ArrayLike, generator: np.random.Generator) -> Array:
         """Return ``value`` with noise: the only way a private value leaves.
