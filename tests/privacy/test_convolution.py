@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp
 
 from pairdp.privacy import gaussian
-from pairdp.privacy.convolution import ComposedLoss, GridLoss, Tilt, on_grid
+from pairdp.privacy.convolution import ComposedLoss, GridLoss, Tilt, complex_log1p, on_grid
 from pairdp.privacy.dominating import FixedSizeSamplingPair, GaussianPair, PoissonSamplingPair
 from pairdp.privacy.loss_curve import PairComposition
 
@@ -116,3 +117,31 @@ def test_grids_of_different_widths_are_refused() -> None:
     losses = [(on_grid(GaussianPair(1.0), w, -30.0), 1) for w in (0.1, 0.2)]
     with pytest.raises(ValueError, match="widths"):
         ComposedLoss(losses)
+
+
+def test_log1p_keeps_its_digits_near_zero_and_near_minus_one() -> None:
+    for z in (1e-12 + 1e-13j, -1e-9j, 0.3 - 2j, -1 + 1e-9j, -1 + 3e-12 + 1e-12j, -0.5 + 0.1j):
+        with mp.workdps(50):
+            exact = complex(mp.log(1 + mp.mpmathify(z)))
+        found = complex(complex_log1p(np.array([z]))[0])
+        assert abs(found - exact) <= 1e-15 * max(1.0, abs(exact)) * (
+            1 if abs(z) > 0.1 else abs(z)
+        ) + 4e-16 / max(abs(1 + z), 1e-3)
+
+
+@pytest.mark.parametrize("refine", [1.0, 20.0])
+@pytest.mark.parametrize(
+    ("mu", "epsilon"), [(0.23997708313696547, 2.538740515641744), (1.0, 7.0), (3.0, 22.5)]
+)
+def test_a_single_step_is_bounded_from_above(mu: float, epsilon: float, refine: float) -> None:
+    found = PairComposition([(GaussianPair(mu), 1)]).log_delta(epsilon, refine)
+    exact = gaussian.log_delta(epsilon, mu)
+    assert exact <= found <= exact + 0.02
+
+
+def test_a_single_poisson_step_is_sharp() -> None:
+    pair = PoissonSamplingPair(0.9500686731099155, 0.9498088054038257)
+    epsilon = 7.143199386535321
+    p, q = pair.tails(np.array([epsilon]))
+    exact = math.log(p[0] - math.exp(epsilon) * q[0])
+    assert exact <= PairComposition([(pair, 1)]).log_delta(epsilon) <= exact + 0.05

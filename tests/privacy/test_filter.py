@@ -7,6 +7,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp
 
 from pairdp.privacy import (
     ApproximateEvent,
@@ -152,3 +153,20 @@ def test_a_pure_budget_adds_up_either_way() -> None:
     ledger = BudgetLedger(Budget(1.0), adaptive=True)
     ledger.spend(PureEvent(0.75), "first")
     assert ledger.remaining().pure_epsilon == 0.25
+
+
+@given(epsilon=st.floats(1e-12, 40.0), order=st.floats(1.001, 1e4))
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_the_cost_of_a_pure_release_keeps_its_digits(epsilon: float, order: float) -> None:
+    with mp.workdps(60):
+        a, e = mp.mpf(order) - 1, mp.mpf(epsilon)
+        p = 1 / (1 + mp.exp(-e))
+        exact = mp.log(p * mp.exp(a * e) + (1 - p) * mp.exp(-a * e)) / a
+        found = RenyiFilter(Budget(1.0, 1e-6), order, 1.0).cost(PureEvent(epsilon))
+        assert abs(found / exact - 1) < 1e-11
+
+
+def test_a_great_many_tiny_releases_are_not_free() -> None:
+    ledger = BudgetLedger(Budget(1.0, 0.9), adaptive=True)
+    with pytest.raises(BudgetExceededError):
+        ledger.spend(PureEvent(1e-6, count=10**14), "very often")

@@ -42,7 +42,7 @@ def enumerated_delta(events: Iterable[Event], epsilon: float) -> Enumerated:
     Each is randomised response with a leak, whose loss is ±ε₀; equal ones together
     are binomial.
     """
-    losses, log_masses, kept = np.zeros(1), np.zeros(1), 1.0
+    losses, log_masses, log_kept = np.zeros(1), np.zeros(1), 0.0
     for event in events:
         match event:
             case PureEvent(own, count):
@@ -51,7 +51,7 @@ def enumerated_delta(events: Iterable[Event], epsilon: float) -> Enumerated:
                 count = 1
             case _:
                 raise TypeError(f"not a pure or (ε, δ) event: {event!r}")
-        kept *= 1 - leak
+        log_kept += math.log1p(-leak)
         ups = np.arange(count + 1)
         log_high = -np.logaddexp(0.0, -own)
         log_binomial = gammaln(count + 1) - gammaln(ups + 1) - gammaln(count - ups + 1)
@@ -64,7 +64,9 @@ def enumerated_delta(events: Iterable[Event], epsilon: float) -> Enumerated:
     # A loss is known to about 1e-13 of the largest one, and so is what lies just around ε.
     blur = 1e-13 * (1 + epsilon + float(np.abs(losses).max()))
     near = float(masses[losses > epsilon - blur].sum())
-    return Enumerated(1 - kept + kept * delta, blur * near + 1e-10 * delta)
+    return Enumerated(
+        -math.expm1(log_kept) + math.exp(log_kept) * delta, blur * near + 1e-10 * delta
+    )
 
 
 def fixed_size_profile(epsilon: float, mu: float, rate: float) -> float:

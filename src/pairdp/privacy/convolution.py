@@ -119,7 +119,11 @@ def on_grid(pair: DominatingPair, width: float, log_tail: float) -> GridLoss:
 def complex_log1p(z: NDArray[Any]) -> NDArray[Any]:
     """Return log(1 + z) with the digits of a small z, which numpy's own loses."""
     x, y = z.real, z.imag
-    return np.asarray(0.5 * np.log1p(x * (2 + x) + y * y) + 1j * np.arctan2(y, 1 + x))
+    with np.errstate(divide="ignore"):
+        size = 0.5 * np.log1p(x * (2 + x) + y * y)
+        # Near z = -1 the square of |1 + z| loses digits, and the plain form does not.
+        size = np.where(np.abs(1 + z) < 0.5, np.log(np.abs(1 + z)), size)
+    return np.asarray(size + 1j * np.arctan2(y, 1 + x))
 
 
 def transform_slack(moves: float, real: Real = np.float64) -> float:

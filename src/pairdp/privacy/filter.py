@@ -78,8 +78,9 @@ class RenyiFilter:
             return -_allowance(budget, order) / order
 
         best = minimize_scalar(loss, bounds=(-9.0, 14.0), method="bounded", options={"xatol": 1e-6})
-        order = 1 + math.exp(float(best.x))
-        return cls(budget, order, max(0.0, _allowance(budget, order)))
+        # Rounded, so that no version of the optimiser gives a ledger another order.
+        order = 1 + math.exp(round(float(best.x), 2))
+        return cls(budget, order, _allowance(budget, order))
 
     def cost(self, event: Event) -> float:
         """Return the Rényi divergence of an event at the filter's order."""
@@ -104,12 +105,17 @@ class RenyiFilter:
         return cost if math.isfinite(cost) else math.inf
 
     def _response(self, epsilon: float) -> float:
-        # Randomised response, the worst ε-DP release: log(p e^{aε} + q e^{-aε})/a, a = order - 1.
+        # Randomised response, the worst ε-DP release: log(p e^{aε} + q e^{-aε})/a, a = order - 1,
+        # where p e^{aε} + q e^{-aε} - 1 = p (e^{aε} - 1)(1 - e^{-(1+a)ε}) has no cancellation.
         a = self.order - 1
         log_p = -float(np.logaddexp(0.0, -epsilon))
-        high, low = log_p + a * epsilon, log_p - epsilon - a * epsilon
-        return float(np.logaddexp(high, low)) / a
+        if a * epsilon > 30:
+            return (log_p + a * epsilon + math.log1p(math.exp(-epsilon - 2 * a * epsilon))) / a
+        raised = math.exp(log_p) * math.expm1(a * epsilon) * -math.expm1(-self.order * epsilon)
+        return math.log1p(raised) / a
 
     def epsilon(self, cost: float) -> float:
         """Return the ε, at the budget's δ, of releases that cost so much in all."""
-        return max(0.0, self.budget.epsilon - self.allowance + cost) if cost > 0 else 0.0
+        if cost == 0:
+            return 0.0
+        return max(0.0, self.budget.epsilon - self.allowance + cost)

@@ -75,20 +75,24 @@ def _normal_density(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _without_replacement(mu: float, rate: float, steps: int, theta: float) -> LogMoment:
-    # Over the Gaussian loss z > 0 with density q: M(s) - 1 is the integral of
-    # q (e^l (e^{sl} - 1) + (e^{-sl} - 1)), where l = log(1 - rate + rate e^z).
+    # Over the Gaussian loss z > 0 with density q, where l = log(1 - rate + rate e^z).
     high = mu / 2 + (1 + theta) * mu + 12
     x, weights = _legendre(mu / 2, high, _PANELS)
     z = mu * x - mu * mu / 2
-    loss = np.log1p(rate * np.expm1(z)) if z[-1] < 600 else _large_losses(z, rate)
+    loss = _mixture_log_ratio(z, rate)
     density = weights * _normal_density(x)
 
-    def log_moment(s: Complex) -> Complex:
-        up = np.expm1(s[:, None] * loss) * np.exp(loss)
-        down = np.expm1(-s[:, None] * loss)
-        return steps * complex_log1p((up + down) @ density)
+    return lambda s: steps * complex_log1p(_symmetric_moment(s, loss) @ density)
 
-    return log_moment
+
+def _symmetric_moment(s: Complex, loss: NDArray[np.float64]) -> Complex:
+    """Return e^l (e^{sl} - 1) + (e^{-sl} - 1), which is small and has no cancellation here.
+
+    Integrated against the lower law of a symmetric pair, over its positive losses,
+    this is the moment function less one.
+    """
+    power = s[:, None] * loss
+    return np.asarray(np.expm1(loss) * np.expm1(power) + 4 * np.sinh(power / 2) ** 2)
 
 
 def _large_losses(z: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
@@ -96,18 +100,19 @@ def _large_losses(z: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
 
 
 def _poisson(mu: float, rate: float, steps: int, theta: float) -> LogMoment:
+    # Over x > 0, where the loss is positive, with the density of the lower law.
     c = mu / 2
-    reach = c + (1 + theta) * mu + 12
-    x, weights = _legendre(-reach, reach, 2 * _PANELS)
-    log_p = np.logaddexp(math.log1p(-rate), math.log(rate) + c * x - c * c / 2)
-    log_q = np.logaddexp(math.log1p(-rate), math.log(rate) - c * x - c * c / 2)
-    density = weights * _normal_density(x) * np.exp(log_p)
+    x, weights = _legendre(0.0, c + (1 + theta) * mu + 12, _PANELS)
+    log_p, log_q = (_mixture_log_ratio(sign * c * x - c * c / 2, rate) for sign in (1, -1))
     loss = log_p - log_q
+    density = weights * _normal_density(x) * np.exp(log_q)
+    return lambda s: steps * complex_log1p(_symmetric_moment(s, loss) @ density)
 
-    def log_moment(s: Complex) -> Complex:
-        return steps * complex_log1p(np.expm1(s[:, None] * loss) @ density)
 
-    return log_moment
+def _mixture_log_ratio(exponent: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
+    """Return log(1 - rate + rate e^u)."""
+    small = np.log1p(rate * np.expm1(np.minimum(exponent, 30.0)))
+    return np.where(exponent > 30, _large_losses(exponent, rate), small)
 
 
 def sampled_log_moment(mu: float, sampling: Sampling, steps: int, theta: float) -> LogMoment:
@@ -119,9 +124,9 @@ def sampled_log_moment(mu: float, sampling: Sampling, steps: int, theta: float) 
 
 
 def _log_moments(events: Iterable[Event], theta: float) -> tuple[list[LogMoment], float]:
-    """Return the moment functions of elementary events, and their chance of no leak."""
+    """Return the moment functions of elementary events, and the log chance of no leak."""
     moments: list[LogMoment] = []
-    kept = 1.0
+    log_kept = 0.0
     for event in events:
         match event:
             case GaussianEvent(mu):
@@ -130,12 +135,12 @@ def _log_moments(events: Iterable[Event], theta: float) -> tuple[list[LogMoment]
                 moments.append(_response(epsilon, count))
             case ApproximateEvent(epsilon, delta):
                 moments.append(_response(epsilon, 1))
-                kept *= 1 - delta
+                log_kept += math.log1p(-delta)
             case SampledEvent(mu, sampling, steps):
                 moments.append(sampled_log_moment(mu, sampling, steps, theta))
             case _:
                 raise TypeError(f"not an elementary event: {event!r}")
-    return moments, kept
+    return moments, log_kept
 
 
 def inverted_delta(events: Iterable[Event], epsilon: float, most_points: int = 6_000) -> Inverted:
@@ -167,7 +172,7 @@ def inverted_delta(events: Iterable[Event], epsilon: float, most_points: int = 6
     bounds = (-6.0, math.log(5000.0 / max(epsilon, 1e-9)))
     best = minimize_scalar(exponent, bounds=bounds, method="bounded", options={"xatol": 0.02})
     theta = math.exp(float(best.x))
-    moments, kept = _log_moments(events, theta)
+    moments, log_kept = _log_moments(events, theta)
 
     def log_integrand(omega: NDArray[Any]) -> Complex:
         s = theta + 1j * omega
@@ -194,7 +199,7 @@ def inverted_delta(events: Iterable[Event], epsilon: float, most_points: int = 6
         sizes = np.abs(values)
         absolute, size = absolute + step * float(sizes.sum()), float(sizes.max())
         count += _BLOCK
-    scale = kept * math.exp(peak) / math.pi
+    scale = math.exp(log_kept + peak) / math.pi
     # The integrand falls at least like 1/ω², so the rest is at most its last size times ω.
     rounding = _ROUNDING * (1 + abs(peak)) * absolute
-    return Inverted(1 - kept + scale * total, scale * (size * step * count + rounding))
+    return Inverted(-math.expm1(log_kept) + scale * total, scale * (size * step * count + rounding))
