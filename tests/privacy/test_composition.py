@@ -261,3 +261,16 @@ def test_many_fits_on_gaussian_parts_compose() -> None:
     fit = ParallelEvent(tuple(GaussianEvent(0.1 / k) for k in range(1, 9)))
     curve = PrivacyCurve(*[fit] * 40)
     assert curve.epsilon(1e-5) == pytest.approx(gaussian.epsilon(0.1 * math.sqrt(40), 1e-5))
+
+
+def test_batches_of_all_records_compose_exactly() -> None:
+    everything = SampledEvent(0.1, FixedSizeSampling(10, 10), 4)
+    assert PrivacyCurve(everything).epsilon(1e-6) == gaussian.epsilon(0.2, 1e-6)
+
+
+@pytest.mark.parametrize("steps", [1, 10**6])
+def test_next_to_no_noise_leaves_the_chance_of_not_being_drawn(steps: int) -> None:
+    bare = SampledEvent(1e6, FixedSizeSampling(1, 100), steps)
+    curve = PrivacyCurve(bare, GaussianEvent(0.1), PureEvent(0.1))
+    drawn = -math.expm1(steps * math.log1p(-0.01))
+    assert drawn <= curve.delta(1.0) <= min(1.0, drawn + 1e-3)

@@ -149,3 +149,50 @@ def test_refusals() -> None:
         Sensitivity.of("average over pairs", diameter=1.0, n=5, colour=3)
     with pytest.raises(TypeError, match=r"takes diameter, n: missing .*diameter"):
         Sensitivity.of("average over pairs", n=5)
+
+
+def average_of_products(values: np.ndarray) -> float:
+    n = len(values)
+    return float(values.sum() ** 2 - (values**2).sum()) / (n * (n - 1))
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 101])
+def test_average_over_pairs_is_attained_by_a_flipped_label(n: int) -> None:
+    # f(z, p) = y y' moves by 2 when a label flips, and f(z, p) + f(p, z) by 4.
+    bound = Sensitivity.of("average over pairs", diameter=4.0, n=n).value
+    labels = np.ones(n)
+    flipped = labels.copy()
+    flipped[0] = -1
+    moved = abs(average_of_products(labels) - average_of_products(flipped))
+    assert bound * 0.999 <= moved <= bound
+
+
+@given(n=st.integers(2, 30), seed=st.integers(0, 10**6))
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_no_replacement_moves_an_average_over_pairs_further(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.uniform(-1, 1, n)
+    neighbour = values.copy()
+    neighbour[rng.integers(n)] = rng.uniform(-1, 1)
+    moved = abs(average_of_products(values) - average_of_products(neighbour))
+    assert moved <= Sensitivity.of("average over pairs", diameter=4.0, n=n).value
+
+
+def test_the_average_iterate_bound_is_attained_by_a_quadratic() -> None:
+    alpha, eta, s, steps = 0.3, 0.8, 0.5, 17
+    averages = []
+    for gradient in (s / 2, -s / 2):
+        w, total = 0.0, 0.0
+        for _ in range(steps):
+            w -= eta * (alpha * w + gradient)
+            total += w
+        averages.append(total / steps)
+    bound = Sensitivity.of(
+        "average iterate of gradient descent",
+        one_record=10 * s,
+        n=10,
+        step_size=eta,
+        contraction=1 - eta * alpha,
+        steps=steps,
+    )
+    assert bound.value * 0.999999 <= abs(averages[0] - averages[1]) <= bound.value

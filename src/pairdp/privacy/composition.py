@@ -99,10 +99,13 @@ class _Sequence:
                     pure.append((epsilon, count))
                 case ApproximateEvent(epsilon, delta):
                     approximate.append((epsilon, delta))
+                case SampledEvent(mu, sampling, steps) if sampling.rate == 1:
+                    mus.append(mu * math.sqrt(steps))
                 case SampledEvent(mu, sampling, steps) if mu > _LARGEST_GRID_MU:
                     # So little noise that all there is, is the chance of not being drawn.
-                    undrawn = steps * math.log1p(-min(sampling.rate, 1 - 1e-16))
-                    approximate.append((0.0, -math.expm1(undrawn)))
+                    drawn = -math.expm1(steps * math.log1p(-sampling.rate))
+                    approximate.append((0.0, drawn))
+                    private = private and drawn < 1
                 case SampledEvent():
                     sampled.append(event)
                 case NonPrivateEvent():

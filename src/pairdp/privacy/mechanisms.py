@@ -55,6 +55,12 @@ class _Additive(ABC):
             The vector whose sensitivity the mechanism was made for.
         generator : numpy.random.Generator
             A stream of a `NoiseSource` that nothing else draws from.
+
+        Raises
+        ------
+        ValueError
+            If the value is not a finite vector. Values made of records that were clipped to
+            a finite bound are always finite, so this only ever tells of a mistake in code.
         """
         if np.iscomplexobj(value):
             raise TypeError("the value to release must be real")
