@@ -17,7 +17,19 @@ class Constraint(Protocol):
     ----------
     radius : float
         Largest ℓ2 (Frobenius) norm of a member, infinite when unbounded.
+    matrix : bool
+        Whether members are symmetric d × d matrices instead of vectors.
+    positive_semidefinite : bool
+        Whether all members are positive semidefinite matrices.
     """
+
+    @property
+    def matrix(self) -> bool:
+        """Whether members are symmetric matrices instead of vectors."""
+
+    @property
+    def positive_semidefinite(self) -> bool:
+        """Whether all members are positive semidefinite matrices."""
 
     @property
     def radius(self) -> float:

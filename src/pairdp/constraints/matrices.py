@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,9 @@ def _onto_simplex(values: Array, total: float) -> Array:
 class _Symmetric:
     """What all sets of symmetric matrices share."""
 
+    matrix: ClassVar[bool] = True
+    positive_semidefinite: ClassVar[bool] = False
+
     def dimension(self, features: int) -> int:
         """Return d(d+1)/2."""
         features = whole("features", features)
@@ -95,6 +99,8 @@ class PSDFrobeniusBall(_Symmetric):
 
     radius: float = 1.0
 
+    positive_semidefinite: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive("radius", self.radius))
 
@@ -112,6 +118,8 @@ class PSDNuclearBall(_Symmetric):
     """Positive semidefinite matrices of nuclear norm (trace) at most ``radius``."""
 
     radius: float = 1.0
+
+    positive_semidefinite: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive("radius", self.radius))
@@ -136,6 +144,8 @@ class PSDNuclearBall(_Symmetric):
 @dataclass(frozen=True)
 class PSDCone(_Symmetric):
     """All positive semidefinite matrices."""
+
+    positive_semidefinite: ClassVar[bool] = True
 
     @property
     def radius(self) -> float:

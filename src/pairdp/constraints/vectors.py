@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,23 @@ def _vector(point: Array) -> Array:
     return values
 
 
+class _Vectors:
+    """What all sets of weight vectors share."""
+
+    matrix: ClassVar[bool] = False
+    positive_semidefinite: ClassVar[bool] = False
+
+    def dimension(self, features: int) -> int:
+        """Return d."""
+        return whole("features", features)
+
+    def initial(self, features: int) -> Array:
+        """Return zero."""
+        return np.zeros(whole("features", features))
+
+
 @dataclass(frozen=True)
-class L2Ball:
+class L2Ball(_Vectors):
     """Weights of norm at most ``radius``."""
 
     radius: float = 1.0
@@ -44,17 +60,9 @@ class L2Ball:
         whole("features", features)
         return 2 * self.radius
 
-    def dimension(self, features: int) -> int:
-        """Return d."""
-        return whole("features", features)
-
-    def initial(self, features: int) -> Array:
-        """Return zero."""
-        return np.zeros(whole("features", features))
-
 
 @dataclass(frozen=True)
-class Unconstrained:
+class Unconstrained(_Vectors):
     """All weights."""
 
     @property
@@ -70,11 +78,3 @@ class Unconstrained:
         """Return infinity."""
         whole("features", features)
         return math.inf
-
-    def dimension(self, features: int) -> int:
-        """Return d."""
-        return whole("features", features)
-
-    def initial(self, features: int) -> Array:
-        """Return zero."""
-        return np.zeros(whole("features", features))

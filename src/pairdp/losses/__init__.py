@@ -1,0 +1,52 @@
+"""Losses over pairs (and over single records), each with its certified constants."""
+
+from pairdp.losses.base import Constants, Holder, PairwiseLoss
+from pairdp.losses.checker import (
+    Check,
+    CheckReport,
+    LossCheckError,
+    check_pairwise_loss,
+    check_pointwise_loss,
+)
+from pairdp.losses.domain import Domain
+from pairdp.losses.hinge_metric import HingeMetric
+from pairdp.losses.hinge_pointwise import HingePointwise
+from pairdp.losses.hinge_ranking import HingeRanking
+from pairdp.losses.least_squares_pointwise import LeastSquaresPointwise
+from pairdp.losses.least_squares_ranking import LeastSquaresRanking
+from pairdp.losses.logistic_metric import LogisticMetric
+from pairdp.losses.logistic_pointwise import LogisticPointwise
+from pairdp.losses.logistic_ranking import LogisticRanking
+from pairdp.losses.metric import MetricLoss
+from pairdp.losses.pointwise import PointwiseLoss
+from pairdp.losses.power_hinge_ranking import PowerHingeRanking, SquaredHingeRanking
+from pairdp.losses.ranking import RankingLoss
+from pairdp.losses.structure import Analytic, Quadratic, TruncatedPowers
+
+__all__ = [
+    "Analytic",
+    "Check",
+    "CheckReport",
+    "Constants",
+    "Domain",
+    "HingeMetric",
+    "HingePointwise",
+    "HingeRanking",
+    "Holder",
+    "LeastSquaresPointwise",
+    "LeastSquaresRanking",
+    "LogisticMetric",
+    "LogisticPointwise",
+    "LogisticRanking",
+    "LossCheckError",
+    "MetricLoss",
+    "PairwiseLoss",
+    "PointwiseLoss",
+    "PowerHingeRanking",
+    "Quadratic",
+    "RankingLoss",
+    "SquaredHingeRanking",
+    "TruncatedPowers",
+    "check_pairwise_loss",
+    "check_pointwise_loss",
+]

@@ -1,0 +1,1 @@
+"""How `pairdp.losses.checker` tries to break a loss."""

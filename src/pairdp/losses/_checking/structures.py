@@ -1,0 +1,98 @@
+"""Whether a declared structure is the function itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from pairdp.losses.structure import Analytic, Quadratic, Structure, TruncatedPowers
+
+Array = NDArray[np.float64]
+Function = Callable[[Array], Array]
+_EXACT = 1e-11
+_LAST_DIGIT = 4 * float(np.finfo(float).eps)
+_SLOWER = 0.95
+
+
+def structure_problem(phi: Function, slope: Function, structure: Structure) -> str:
+    """Say how a function differs from its declared structure; nothing if it does not."""
+    if isinstance(structure, TruncatedPowers):
+        return _truncated_problem(phi, structure)
+    if isinstance(structure, Quadratic):
+        return _quadratic_problem(phi, structure)
+    return _limits_problem(phi, slope, structure) or _strip_problem(slope, structure)
+
+
+def _truncated_problem(phi: Function, structure: TruncatedPowers) -> str:
+    if structure.power < 1 or any(abs(sign) != 1 for sign, _ in structure.terms):
+        return "a power is below 1, or a sign is not ±1"
+    knots = structure.knot - np.array([drop for _, drop in structure.terms])
+    u = np.concatenate([np.linspace(-60.0, 60.0, 2401), *(knots + t for t in (-1e-3, 0.0, 1e-3))])
+    terms = [
+        structure.scale * sign * np.maximum(structure.knot - u - drop, 0.0) ** structure.power
+        for sign, drop in structure.terms
+    ]
+    return _difference(u, phi(u), np.sum(terms, axis=0), np.sum(np.abs(terms), axis=0))
+
+
+def _quadratic_problem(phi: Function, structure: Quadratic) -> str:
+    u = np.linspace(-60.0, 60.0, 2401)
+    terms = [np.full(u.shape, structure.constant), structure.linear * u, structure.square * u * u]
+    return _difference(u, phi(u), np.sum(terms, axis=0), np.sum(np.abs(terms), axis=0))
+
+
+def _difference(u: Array, values: Array, built: Array, size: Array) -> str:
+    wrong = np.abs(values - built) > _EXACT * (size + np.abs(values))
+    if not wrong.any():
+        return ""
+    at = int(wrong.argmax())
+    return f"φ({u[at]:.6g}) is {values[at]:.9g}, the structure gives {built[at]:.9g}"
+
+
+def _limits_problem(phi: Function, slope: Function, structure: Analytic) -> str:
+    size = max(abs(structure.left), abs(structure.right))
+    for side, limit in ((-1.0, structure.left), (1.0, structure.right)):
+        u = side * structure.straight * np.linspace(1.0, 3.0, 41)
+        if (np.abs(slope(u) - limit) > _LAST_DIGIT * size).any():
+            return f"the slope beyond {side * structure.straight:g} is not {limit:g}"
+        line = phi(u[:1]) + limit * (u - u[0])
+        if (np.abs(phi(u) - line) > _EXACT * (np.abs(line) + size)).any():
+            return f"φ is not straight beyond {side * structure.straight:g}"
+    return ""
+
+
+def _strip_problem(slope: Function, structure: Analytic) -> str:
+    """Say where Chebyshev coefficients fall more slowly than analyticity in the strip implies.
+
+    On an interval of half-width H, those of a function that is analytic within the ellipse
+    through ± i·strip fall like ρ^{-n}, with ρ = (strip + √(strip² + H²)) / H.
+    """
+    for half in structure.strip * np.array([1.0, 2.0, 4.0]):
+        rate = math.asinh(structure.strip / half)
+        degree = math.ceil(-math.log(1e-14) / rate)
+        for centre in structure.strip * np.array([-2.0, -1.0, 0.0, 1.0, 2.0]):
+            measured = _decay(slope, centre, half, degree)
+            if measured < _SLOWER * rate:
+                return (
+                    f"around {centre:.3g} ± {half:.3g} coefficients fall by "
+                    f"e^-{measured:.4g}, the strip implies e^-{rate:.4g}"
+                )
+    return ""
+
+
+def _decay(function: Function, centre: float, half: float, degree: int) -> float:
+    """Return the rate at which Chebyshev coefficients fall, before they drown in rounding."""
+    nodes = chebyshev.chebpts1(2 * degree)
+    values = function(centre + half * nodes)
+    found = chebyshev.chebvander(nodes, 2 * degree - 1).T @ values / degree
+    envelope = np.maximum.accumulate(np.abs(found)[::-1])[::-1]
+    heard = np.nonzero(envelope > 1e-12 * envelope[0])[0]
+    first, last = degree // 5, min(int(heard[-1]), degree)
+    # Too few to measure a rate: they fell at once.
+    if last - first < 5:
+        return math.inf
+    return float(np.log(envelope[first] / envelope[last]) / (last - first))

@@ -1,0 +1,132 @@
+r"""What a loss over pairs of records is.
+
+A loss declares its constants as functions of a `Domain`. They are what privacy and
+step sizes rest on, so each must hold for *every* pair of records and every
+parameter in the domain; `pairdp.losses.check_pairwise_loss` tries to break them.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import whole
+from pairdp.losses.domain import Domain
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Holder:
+    r"""Hölder continuity of the gradient: :math:`|∇ℓ(w)-∇ℓ(v)| ≤ c|w-v|^a`.
+
+    Exponent 1 is smoothness. Exponent 0 says how far the (sub)gradient of one pair
+    can jump.
+    """
+
+    exponent: float
+    constant: float
+
+
+@dataclass(frozen=True)
+class Constants:
+    """All certified constants of a loss on one domain; see `PairwiseLoss`."""
+
+    lipschitz: float
+    smoothness: float
+    holder: Holder
+    one_slot: float
+    one_record: float
+
+
+class PairwiseLoss(ABC):
+    r"""A loss ℓ(w; z, z') of an ordered pair of records z = (x, y), z' = (x', y').
+
+    A loss of one's own needs `value`, `gradient` and `lipschitz`; every other constant
+    has a default that is always valid, and that a tighter one may replace. It should
+    be convex in w, depend on labels only through the values it documents, and be a
+    frozen dataclass, so that a plan can hold it. Losses of a score difference or of a
+    Mahalanobis distance need less: see `RankingLoss` and `MetricLoss`.
+
+    Attributes
+    ----------
+    matrix : bool
+        Whether the parameter is a symmetric d × d matrix instead of a vector.
+    binary : bool
+        Whether labels must be -1 and +1; otherwise they only tell classes apart.
+    symmetric : bool
+        Whether ℓ(w; z, z') = ℓ(w; z', z).
+    """
+
+    matrix: ClassVar[bool] = False
+    binary: ClassVar[bool] = True
+    symmetric: bool = True
+
+    @abstractmethod
+    def value(self, parameters: Array, x: Array, y: Array, other_x: Array, other_y: Array) -> Array:
+        """Return the loss of each pair (x[k], y[k]), (other_x[k], other_y[k])."""
+
+    @abstractmethod
+    def gradient(
+        self, parameters: Array, x: Array, y: Array, other_x: Array, other_y: Array
+    ) -> Array:
+        """Return a (sub)gradient for each pair, along the first axis."""
+
+    @abstractmethod
+    def lipschitz(self, domain: Domain) -> float:
+        """Return G, which the norm of no gradient exceeds; infinite if there is none."""
+
+    def smoothness(self, domain: Domain) -> float:
+        """Return L, the Lipschitz constant of one pair's gradient; infinite if there is none."""
+        return math.inf
+
+    def holder(self, domain: Domain) -> Holder:
+        """Return the Hölder continuity of the gradient of one pair."""
+        smoothness = self.smoothness(domain)
+        if math.isfinite(smoothness):
+            return Holder(1.0, smoothness)
+        return Holder(0.0, 2 * self.lipschitz(domain))
+
+    def one_slot(self, domain: Domain) -> float:
+        r"""Return D_o, how far the gradient of one ordered pair moves when one record is replaced.
+
+        :math:`\sup |∇ℓ(w;z,p)-∇ℓ(w;z',p)|`, in either slot; never more than 2G.
+        """
+        return 2 * self.lipschitz(domain)
+
+    def one_record(self, domain: Domain) -> float:
+        r"""Return D_h, the same for both orders of the pair together.
+
+        :math:`\sup |h(w;z,p)-h(w;z',p)|` with h(w;z,p) = ∇ℓ(w;z,p) + ∇ℓ(w;p,z); never
+        more than 2 D_o, and equal to it for a symmetric loss.
+        """
+        return 2 * self.one_slot(domain)
+
+    def risk_smoothness(self, domain: Domain, n: int) -> float:
+        """Return the smoothness of the average over all pairs of n records; at most L."""
+        whole("n", n, at_least=2)
+        return self.smoothness(domain)
+
+    def sensitivity(self, domain: Domain, n: int) -> float:
+        """Return D_h / n: how far one replaced record moves the average gradient over all pairs.
+
+        A record is in 2(n-1) of the n(n-1) ordered pairs; attained when all other
+        records equal the worst partner. The same holds over a design of pairs that has
+        each record equally often.
+        """
+        return self.one_record(domain) / whole("n", n, at_least=2)
+
+    def constants(self, domain: Domain) -> Constants:
+        """Return all constants that do not depend on n."""
+        return Constants(
+            self.lipschitz(domain),
+            self.smoothness(domain),
+            self.holder(domain),
+            self.one_slot(domain),
+            self.one_record(domain),
+        )

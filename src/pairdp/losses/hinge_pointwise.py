@@ -1,0 +1,58 @@
+"""The hinge loss, one record at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import non_negative
+from pairdp.losses.base import Holder
+from pairdp.losses.domain import Domain
+from pairdp.losses.hinge_ranking import huber_hinge, huber_hinge_slope
+from pairdp.losses.pointwise import PointwiseLoss
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class HingePointwise(PointwiseLoss):
+    r"""max(1 - y·wᵀx, 0) for labels ±1: G = R, D = 2R, the gradient of one record jumps by R.
+
+    Parameters
+    ----------
+    width : float
+        h, the width on which the corner is a parabola (L = R²/h); 0 for the sharp hinge.
+    """
+
+    width: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "width", non_negative("width", self.width))
+
+    def value(self, parameters: Array, x: Array, y: Array) -> Array:
+        """Return the hinge of 1 - y·wᵀx."""
+        return huber_hinge(1 - y * (x @ parameters), self.width)
+
+    def gradient(self, parameters: Array, x: Array, y: Array) -> Array:
+        """Return -y·x times the hinge's derivative."""
+        slopes = huber_hinge_slope(1 - y * (x @ parameters), self.width)
+        return np.asarray((-y * slopes)[:, None] * x)
+
+    def lipschitz(self, domain: Domain) -> float:
+        """Return R, or less where a wide rounding is not left."""
+        if self.width == 0:
+            return domain.data_norm
+        reach = domain.data_norm * domain.radius if domain.radius else 0.0
+        return domain.data_norm * min(1.0, (1 + reach) / self.width)
+
+    def smoothness(self, domain: Domain) -> float:
+        """Return R²/h."""
+        return float("inf") if self.width == 0 else domain.data_norm**2 / self.width
+
+    def holder(self, domain: Domain) -> Holder:
+        """Return smoothness, or the jump at the corner."""
+        if self.width == 0:
+            return Holder(0.0, domain.data_norm)
+        return Holder(1.0, self.smoothness(domain))

@@ -1,0 +1,75 @@
+"""The hinge ranking loss, with or without a rounded corner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import non_negative
+from pairdp.losses.ranking import RankingLoss
+from pairdp.losses.structure import TruncatedPowers
+
+Array = NDArray[np.float64]
+
+
+def huber_hinge(room: Array, width: float) -> Array:
+    """Return max(room, 0), with its corner replaced by a parabola on [0, width]."""
+    above = np.maximum(room, 0.0)
+    if width == 0:
+        return above
+    inside = np.minimum(above, width)
+    return np.asarray(inside * inside / (2 * width) + (above - inside))
+
+
+def huber_hinge_slope(room: Array, width: float) -> Array:
+    """Return the derivative of `huber_hinge`; 0 at the corner of a sharp one."""
+    if width == 0:
+        return (room > 0).astype(np.float64)
+    return np.clip(room / width, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class HingeRanking(RankingLoss):
+    r"""φ(u) = max(1 - u, 0); with ``width`` h > 0 its corner is a parabola on [1 - h, 1].
+
+    G = 2kR. The sharp hinge is not smooth (its gradient jumps by at most G); the rounded
+    one has L = 4k²R²/h and lies below the sharp one by at most h/2. A gradient step η is
+    non-expansive when h ≥ η·(2kR)²/2.
+
+    Parameters
+    ----------
+    form, temperature
+        See `RankingLoss`.
+    width : float
+        h, the width of the rounding; 0 for the sharp hinge.
+    """
+
+    width: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "width", non_negative("width", self.width))
+
+    def phi(self, u: Array) -> Array:
+        """Return the hinge of 1 - u."""
+        return huber_hinge(1 - u, self.width)
+
+    def slope(self, u: Array) -> Array:
+        """Return minus the hinge's derivative."""
+        return -huber_hinge_slope(1 - u, self.width)
+
+    def steepest(self, reach: float) -> float:
+        """Return 1, or less where a wide rounding is not left within the reach."""
+        return 1.0 if self.width == 0 else min(1.0, (1 + reach) / self.width)
+
+    def curvature(self, reach: float) -> float:
+        """Return 1/h."""
+        return float("inf") if self.width == 0 else 1 / self.width
+
+    def structure(self) -> TruncatedPowers:
+        """Return one ramp, or the difference of two parabolas."""
+        if self.width == 0:
+            return TruncatedPowers(1.0, 1.0)
+        return TruncatedPowers(1.0, 2.0, 1 / (2 * self.width), ((1, 0.0), (-1, self.width)))

@@ -1,0 +1,62 @@
+"""Least squares, one record at a time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import positive
+from pairdp.losses.domain import Domain
+from pairdp.losses.pointwise import PointwiseLoss
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LeastSquaresPointwise(PointwiseLoss):
+    r"""(wᵀx - y)² for targets \|y\| ≤ Y: G = 2R(RB + Y), L = 2R².
+
+    D = 4R·max_σ cos σ·(RB·sin σ + Y), attained. The gradient is g = 2xxᵀw - 2yx. For a unit vector
+    u, turn x and x' so that s = u·x and s' = u·x' are not negative; then u·(g - g') is at most
+    2B|s·x - s'·x'| + 2Y(s + s'). With s = R·cos p and s' = R·cos q the first norm is largest when
+    both records are at the bound with opposite parts across u, where it is R²·sin(p + q); and
+    cos p + cos q ≤ 2cos σ for σ = (p + q)/2.
+
+    Parameters
+    ----------
+    label_bound : float
+        Y, which targets must be clipped to.
+    """
+
+    label_bound: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label_bound", positive("label_bound", self.label_bound))
+
+    def value(self, parameters: Array, x: Array, y: Array) -> Array:
+        """Return (wᵀx - y)²."""
+        return np.asarray((x @ parameters - y) ** 2)
+
+    def gradient(self, parameters: Array, x: Array, y: Array) -> Array:
+        """Return 2(wᵀx - y)x."""
+        return np.asarray((2 * (x @ parameters - y))[:, None] * x)
+
+    def lipschitz(self, domain: Domain) -> float:
+        """Return 2R(RB + Y)."""
+        return 2 * domain.data_norm * (domain.data_norm * domain.radius + self.label_bound)
+
+    def smoothness(self, domain: Domain) -> float:
+        """Return 2R²."""
+        return 2 * domain.data_norm**2
+
+    def one_record(self, domain: Domain) -> float:
+        """Return 4R·max_σ cos σ·(RB·sin σ + Y), at sin σ = (√(1+8ρ²) - 1)/(4ρ), ρ = RB/Y."""
+        norm, bound = domain.data_norm, self.label_bound
+        reach = norm * domain.radius
+        if math.isinf(reach):
+            return math.inf
+        sine = 2 * reach / (bound * (math.sqrt(1 + 8 * (reach / bound) ** 2) + 1))
+        return 4 * norm * math.sqrt(1 - sine**2) * (reach * sine + bound)

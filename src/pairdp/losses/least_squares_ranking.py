@@ -1,0 +1,56 @@
+"""The least-squares ranking loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.losses.base import Holder
+from pairdp.losses.domain import Domain
+from pairdp.losses.ranking import RankingLoss
+from pairdp.losses.structure import Quadratic
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LeastSquaresRanking(RankingLoss):
+    r"""φ(u) = (1 - u)²: G = 4kR(1 + U), L = 8k²R².
+
+    φ rises beyond 1, and still D_o = G. The gradient is -2ka + 2k²aaᵀw; when a becomes a',
+    the first term moves by at most 2k·2R, and the eigenvalues of aaᵀ - a'a'ᵀ lie between
+    -|a'|² and |a|², so the second moves by at most 2k²·4R²B: together 4kR(1 + 2kRB) = G.
+    """
+
+    falling: ClassVar[bool] = False
+
+    def phi(self, u: Array) -> Array:
+        """Return (1 - u)²."""
+        return np.asarray((1 - u) ** 2)
+
+    def slope(self, u: Array) -> Array:
+        """Return -2(1 - u)."""
+        return np.asarray(2 * (u - 1))
+
+    def steepest(self, reach: float) -> float:
+        """Return 2(1 + U)."""
+        return 2 * (1 + reach)
+
+    def curvature(self, reach: float) -> float:
+        """Return 2."""
+        return 2.0
+
+    def holder(self, domain: Domain) -> Holder:
+        """Return smoothness."""
+        return Holder(1.0, self.smoothness(domain))
+
+    def one_slot(self, domain: Domain) -> float:
+        """Return G, by the eigenvalues of aaᵀ - a'a'ᵀ."""
+        return self.lipschitz(domain)
+
+    def structure(self) -> Quadratic:
+        """Return 1 - 2u + u²."""
+        return Quadratic(1.0, -2.0, 1.0)

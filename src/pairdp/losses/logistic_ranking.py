@@ -1,0 +1,50 @@
+"""The logistic ranking loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from pairdp.losses.ranking import RankingLoss
+from pairdp.losses.structure import Analytic
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LogisticRanking(RankingLoss):
+    r"""φ(u) = ln(1 + e^{-u}).
+
+    With s the sigmoid, G = 2kR·s(U) and L = k²R²: two-sided at R = B = τ = 1, G = 4·s(4) ≈ 3.93
+    and L = 4.
+
+    Examples
+    --------
+    >>> from pairdp.losses import Domain
+    >>> round(LogisticRanking().lipschitz(Domain(data_norm=1.0, radius=1.0)), 4)
+    3.9281
+    """
+
+    def phi(self, u: Array) -> Array:
+        """Return ln(1 + e^{-u})."""
+        return np.logaddexp(0.0, -u)
+
+    def slope(self, u: Array) -> Array:
+        """Return -s(-u)."""
+        return np.asarray(-expit(-u))
+
+    def steepest(self, reach: float) -> float:
+        """Return s(U)."""
+        return float(expit(reach))
+
+    def curvature(self, reach: float) -> float:
+        """Return 1/4, the curvature at zero."""
+        return 0.25
+
+    def structure(self) -> Analytic:
+        """Return that the nearest poles of φ' are at ±iπ."""
+        return Analytic(strip=math.pi, straight=40.0, left=-1.0, right=0.0)

@@ -1,0 +1,56 @@
+r"""Losses of one record, for the pointwise algorithm of Wang 2024."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.losses.base import Constants, Holder
+from pairdp.losses.domain import Domain
+
+Array = NDArray[np.float64]
+
+
+class PointwiseLoss(ABC):
+    """A convex loss ℓ(w; x, y) of one record and a weight vector.
+
+    A loss of one's own needs `value`, `gradient` and `lipschitz`. Its constants hold for the
+    labels it documents: -1 and +1, or targets up to its ``label_bound``.
+    """
+
+    @abstractmethod
+    def value(self, parameters: Array, x: Array, y: Array) -> Array:
+        """Return the loss of each record."""
+
+    @abstractmethod
+    def gradient(self, parameters: Array, x: Array, y: Array) -> Array:
+        """Return a (sub)gradient for each record, along the first axis."""
+
+    @abstractmethod
+    def lipschitz(self, domain: Domain) -> float:
+        """Return G, which the norm of no gradient exceeds; infinite if there is none."""
+
+    def smoothness(self, domain: Domain) -> float:
+        """Return L, the Lipschitz constant of the gradient; infinite if there is none."""
+        return math.inf
+
+    def holder(self, domain: Domain) -> Holder:
+        """Return the Hölder continuity of the gradient."""
+        smoothness = self.smoothness(domain)
+        if math.isfinite(smoothness):
+            return Holder(1.0, smoothness)
+        return Holder(0.0, 2 * self.lipschitz(domain))
+
+    def one_record(self, domain: Domain) -> float:
+        """Return D, how far the gradient moves when the record is replaced; at most 2G."""
+        return 2 * self.lipschitz(domain)
+
+    def constants(self, domain: Domain) -> Constants:
+        """Return all constants; one record has one slot."""
+        moved = self.one_record(domain)
+        return Constants(
+            self.lipschitz(domain), self.smoothness(domain), self.holder(domain), moved, moved
+        )

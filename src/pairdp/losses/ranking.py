@@ -1,0 +1,152 @@
+r"""Losses of a score difference: ranking, bipartite ranking, AUC.
+
+With a = x - x', both forms are functions of u = k·wᵀa, once the pair is turned so that
+the positive comes first:
+
+- two-sided, :math:`φ((y-y')wᵀ(x-x')/τ)` (Xue 2021, Huai 2020, Kang 2021): k = 2/τ, and both
+  orders of a pair count; a pair of equal labels has the constant loss φ(0);
+- one-sided, :math:`φ(wᵀ(x-x')/τ)·1[y=1, y'=-1]` (Yang 2021): k = 1/τ, one order counts.
+
+Since |a| ≤ 2R and |w| ≤ B, \|u\| ≤ U = 2kRB, the *reach*, and
+
+- G = 2kR · sup\|φ'\| over the reach,
+- L = 4k²R² · sup φ'' over the reach,
+- D_o = G when φ never rises (privacy-constants, section 1): with the partner fixed, the
+  gradients are {-c·k·a : 0 ≤ c ≤ c_max, |a| ≤ 2R} and 0; |ca - c'a'| is convex in (c, c'), so
+  largest at a corner, where it is at most 2R·c_max because |a - a'| = |x - x'| ≤ 2R;
+- D_h = 2 D_o two-sided, and D_o one-sided: only one order of a pair has a gradient;
+- the risk's smoothness is the share of ordered pairs with a gradient times L, and at
+  most ⌊n/2⌋⌈n/2⌉ positive-negative pairs exist (1.1).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import positive, whole
+from pairdp.losses.base import Holder, PairwiseLoss
+from pairdp.losses.domain import Domain
+from pairdp.losses.structure import Structure
+
+Array = NDArray[np.float64]
+FORMS = ("two-sided", "one-sided")
+
+
+@dataclass(frozen=True)
+class RankingLoss(PairwiseLoss):
+    """A convex function φ of the scaled score difference.
+
+    A loss of one's own defines `phi`, `slope` and `steepest`; with `curvature` it is
+    smooth, with `structure` its sums over pairs are fast. If φ rises anywhere, it sets
+    ``falling = False``.
+
+    Parameters
+    ----------
+    form : {"two-sided", "one-sided"}
+        Which pairs count; see `pairdp.losses.ranking`.
+    temperature : float
+        τ, which score differences are divided by.
+    """
+
+    form: str = "two-sided"
+    temperature: float = 1.0
+
+    falling: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.form not in FORMS:
+            raise ValueError(f"form must be one of {', '.join(FORMS)}, got {self.form!r}")
+        object.__setattr__(self, "temperature", positive("temperature", self.temperature))
+
+    @abstractmethod
+    def phi(self, u: Array) -> Array:
+        """Return φ(u)."""
+
+    @abstractmethod
+    def slope(self, u: Array) -> Array:
+        """Return φ'(u), or a subgradient."""
+
+    @abstractmethod
+    def steepest(self, reach: float) -> float:
+        """Return the largest |φ'(u)| for |u| <= reach, which may be infinite."""
+
+    def curvature(self, reach: float) -> float:
+        """Return the largest φ''(u) for |u| <= reach."""
+        return float("inf")
+
+    def structure(self) -> Structure | None:
+        """Return what φ is made of, for fast sums over pairs."""
+        return None
+
+    @property
+    def symmetric(self) -> bool:  # type: ignore[override]
+        """Whether both orders of a pair have the same loss: in the two-sided form."""
+        return self.form == "two-sided"
+
+    @property
+    def orders(self) -> int:
+        """How many orders of a positive-negative pair have a gradient."""
+        return 2 if self.symmetric else 1
+
+    @property
+    def scale(self) -> float:
+        """The factor k from a score difference to u."""
+        return self.orders / self.temperature
+
+    def reach(self, domain: Domain) -> float:
+        """Return U = 2kRB, the largest |u|."""
+        # 0 · inf would be NaN; a zero radius with any k means u = 0.
+        return self.scale * domain.widest * domain.radius if domain.radius else 0.0
+
+    def _margins(self, parameters: Array, apart: Array, turn: Array) -> Array:
+        """Return u of each pair, with the positive first."""
+        return np.asarray(self.scale * turn * (apart @ parameters))
+
+    def value(self, parameters: Array, x: Array, y: Array, other_x: Array, other_y: Array) -> Array:
+        """Return the loss of each pair."""
+        losses = self.phi(self._margins(parameters, x - other_x, np.sign(y - other_y)))
+        return losses if self.symmetric else np.where(y > other_y, losses, 0.0)
+
+    def gradient(
+        self, parameters: Array, x: Array, y: Array, other_x: Array, other_y: Array
+    ) -> Array:
+        """Return k φ'(u)·(x - x'), turned; zero for pairs that do not count."""
+        apart = x - other_x
+        turn = np.sign(y - other_y) if self.symmetric else (y > other_y).astype(np.float64)
+        slopes = self.slope(self._margins(parameters, apart, turn))
+        return np.asarray((self.scale * turn * slopes)[:, None] * apart)
+
+    def lipschitz(self, domain: Domain) -> float:
+        """Return 2kR · sup|φ'|."""
+        return self.scale * domain.widest * self.steepest(self.reach(domain))
+
+    def smoothness(self, domain: Domain) -> float:
+        """Return 4k²R² · sup φ''."""
+        return (self.scale * domain.widest) ** 2 * self.curvature(self.reach(domain))
+
+    def holder(self, domain: Domain) -> Holder:
+        """Return smoothness, or how far the gradient can jump."""
+        declared = super().holder(domain)
+        if declared.exponent == 1 or not self.falling:
+            return declared
+        return Holder(0.0, self.lipschitz(domain))
+
+    def one_slot(self, domain: Domain) -> float:
+        """Return G when φ never rises, else 2G."""
+        lipschitz = self.lipschitz(domain)
+        return lipschitz if self.falling else 2 * lipschitz
+
+    def one_record(self, domain: Domain) -> float:
+        """Return D_o for each order that counts."""
+        return self.orders * self.one_slot(domain)
+
+    def risk_smoothness(self, domain: Domain, n: int) -> float:
+        """Return L times the largest share of ordered pairs that count."""
+        n = whole("n", n, at_least=2)
+        counted = self.orders * (n // 2) * (n - n // 2)
+        return self.smoothness(domain) * (counted / (n * (n - 1)))

@@ -1,0 +1,295 @@
+"""Ranking losses: the table of constants, what they are functions of, and refusals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+
+from pairdp.losses import (
+    Domain,
+    HingeRanking,
+    Holder,
+    LeastSquaresRanking,
+    LogisticRanking,
+    PowerHingeRanking,
+    RankingLoss,
+    SquaredHingeRanking,
+)
+
+
+def shown(value: object) -> str:
+    """Name a test case; a function has no lasting name."""
+    return "function" if callable(value) else repr(value)
+
+
+TWO, ONE = "two-sided", "one-sided"
+UNIT = Domain(1.0, 1.0)
+sizes = st.floats(0.05, 20.0)
+every_loss = [
+    *(LogisticRanking(form, t) for form in (TWO, ONE) for t in (0.5, 1.0, 3.0)),
+    *(HingeRanking(form, 1.0, width) for form in (TWO, ONE) for width in (0.0, 0.3, 4.0)),
+    *(PowerHingeRanking(form, 2.0, q) for form in (TWO, ONE) for q in (1.1, 1.5, 2.0)),
+    *(SquaredHingeRanking(form) for form in (TWO, ONE)),
+    *(LeastSquaresRanking(form, 0.7) for form in (TWO, ONE)),
+]
+
+# Section 1 at R = B = 1: G, L, D_o, D_h.
+TABLE = [
+    (LogisticRanking(TWO), 3.928055, 4.0, 3.928055, 7.856110),
+    (LogisticRanking(ONE), 1.761594, 1.0, 1.761594, 1.761594),
+    (HingeRanking(TWO), 4.0, math.inf, 4.0, 8.0),
+    (HingeRanking(ONE), 2.0, math.inf, 2.0, 2.0),
+    (HingeRanking(ONE, width=0.25), 2.0, 16.0, 2.0, 2.0),
+    (SquaredHingeRanking(ONE), 12.0, 8.0, 12.0, 12.0),
+    (SquaredHingeRanking(TWO), 40.0, 32.0, 40.0, 80.0),
+    (LeastSquaresRanking(ONE), 12.0, 8.0, 12.0, 12.0),
+    (LeastSquaresRanking(TWO), 40.0, 32.0, 40.0, 80.0),
+    (PowerHingeRanking(ONE, power=1.5), 5.196152, math.inf, 5.196152, 5.196152),
+]
+
+
+@pytest.mark.parametrize(("loss", "lipschitz", "smoothness", "slot", "record"), TABLE, ids=shown)
+def test_the_table_at_one(
+    loss: RankingLoss, lipschitz: float, smoothness: float, slot: float, record: float
+) -> None:
+    declared = loss.constants(UNIT)
+    assert declared.lipschitz == pytest.approx(lipschitz, rel=1e-6)
+    assert declared.smoothness == pytest.approx(smoothness, rel=1e-6)
+    assert declared.one_slot == pytest.approx(slot, rel=1e-6)
+    assert declared.one_record == pytest.approx(record, rel=1e-6)
+    assert loss.sensitivity(UNIT, 50) == pytest.approx(record / 50, rel=1e-6)
+
+
+def s(u: float) -> float:
+    return float(expit(u))
+
+
+FORMULAS: list[tuple[RankingLoss, Callable[[float, float], float], Callable[[float], float]]] = [
+    (LogisticRanking(TWO), lambda r, b: 4 * r * s(4 * r * b), lambda r: 4 * r**2),
+    (LogisticRanking(ONE), lambda r, b: 2 * r * s(2 * r * b), lambda r: r**2),
+    (HingeRanking(TWO), lambda r, b: 4 * r, lambda r: math.inf),
+    (HingeRanking(ONE, width=0.5), lambda r, b: 2 * r, lambda r: 8 * r**2),
+    (SquaredHingeRanking(ONE), lambda r, b: 4 * r * (1 + 2 * r * b), lambda r: 8 * r**2),
+    (SquaredHingeRanking(TWO), lambda r, b: 8 * r * (1 + 4 * r * b), lambda r: 32 * r**2),
+    (LeastSquaresRanking(ONE), lambda r, b: 4 * r * (1 + 2 * r * b), lambda r: 8 * r**2),
+    (LeastSquaresRanking(TWO), lambda r, b: 8 * r * (1 + 4 * r * b), lambda r: 32 * r**2),
+    (
+        PowerHingeRanking(ONE, power=1.2),
+        lambda r, b: 2 * r * 1.2 * (1 + 2 * r * b) ** 0.2,
+        lambda r: math.inf,
+    ),
+]
+
+
+@pytest.mark.parametrize(("loss", "lipschitz", "smoothness"), FORMULAS, ids=shown)
+@given(norm=sizes, radius=sizes)
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_the_table_in_general(
+    loss: RankingLoss, lipschitz: Any, smoothness: Any, norm: float, radius: float
+) -> None:
+    domain = Domain(norm, radius)
+    assert loss.lipschitz(domain) == pytest.approx(lipschitz(norm, radius))
+    assert loss.smoothness(domain) == pytest.approx(smoothness(norm))
+
+
+@pytest.mark.parametrize("loss", every_loss, ids=repr)
+@given(norm=sizes, radius=sizes)
+@settings(max_examples=15, deadline=None, derandomize=True)
+def test_one_record_by_form(loss: RankingLoss, norm: float, radius: float) -> None:
+    domain = Domain(norm, radius)
+    assert loss.one_slot(domain) == loss.lipschitz(domain)
+    assert loss.one_record(domain) == (2 if loss.form == TWO else 1) * loss.one_slot(domain)
+
+
+@pytest.mark.parametrize("loss", every_loss, ids=repr)
+@given(norm=sizes, radius=sizes, factor=st.floats(0.0, 1.0))
+@settings(max_examples=25, deadline=None, derandomize=True)
+def test_constants_grow_with_the_radius(
+    loss: RankingLoss, norm: float, radius: float, factor: float
+) -> None:
+    small, large = (loss.constants(Domain(norm, size)) for size in (factor * radius, radius))
+    assert small.lipschitz <= large.lipschitz
+    assert small.one_slot <= large.one_slot
+    assert small.one_record <= large.one_record
+    assert small.smoothness <= large.smoothness
+    assert small.holder.constant <= large.holder.constant
+
+
+@pytest.mark.parametrize("loss", every_loss, ids=repr)
+@given(norm=sizes, radius=sizes, temperature=st.floats(0.1, 10.0))
+@settings(max_examples=15, deadline=None, derandomize=True)
+def test_temperature_scales_the_data(
+    loss: RankingLoss, norm: float, radius: float, temperature: float
+) -> None:
+    settings_ = {name: value for name, value in vars(loss).items() if name != "temperature"}
+    hot = type(loss)(**settings_, temperature=temperature)
+    unit = type(loss)(**settings_, temperature=1.0)
+    scaled = unit.constants(Domain(norm / temperature, radius))
+    assert hot.lipschitz(Domain(norm, radius)) == pytest.approx(scaled.lipschitz)
+    assert hot.smoothness(Domain(norm, radius)) == pytest.approx(scaled.smoothness)
+
+
+def test_unbounded_weights() -> None:
+    free = Domain(0.5)
+    assert LogisticRanking(TWO).lipschitz(free) == 2.0
+    assert LogisticRanking(ONE).one_record(free) == 1.0
+    assert HingeRanking(ONE, width=2.0).lipschitz(free) == 1.0
+    assert SquaredHingeRanking().lipschitz(free) == math.inf
+    assert SquaredHingeRanking().smoothness(free) == 8.0
+    assert PowerHingeRanking(ONE, power=1.5).holder(free) == Holder(0.5, 1.5)
+
+
+def test_only_the_start() -> None:
+    start = Domain(1.0, 0.0)
+    assert LogisticRanking(TWO).one_slot(start) == 2.0
+    assert LeastSquaresRanking(ONE).lipschitz(start) == 4.0
+    assert HingeRanking(ONE, width=4.0).lipschitz(start) == 0.5
+
+
+def test_a_known_radius_gives_smaller_constants() -> None:
+    loss = LogisticRanking()
+    assert loss.lipschitz(UNIT.within(0.1)) == pytest.approx(4 * s(0.4))
+    assert loss.lipschitz(UNIT.within(10.0)) == loss.lipschitz(UNIT)
+
+
+def test_holder_constants() -> None:
+    # The gradient of one pair jumps by G, not by 2G (section 1).
+    assert HingeRanking(TWO).holder(UNIT) == Holder(0.0, 4.0)
+    assert HingeRanking(ONE).holder(UNIT) == Holder(0.0, 2.0)
+    assert LogisticRanking().holder(UNIT) == Holder(1.0, 4.0)
+    assert LeastSquaresRanking(ONE).holder(UNIT) == Holder(1.0, 8.0)
+    declared = PowerHingeRanking(ONE, power=1.25).holder(Domain(2.0, 1.0))
+    assert declared.exponent == pytest.approx(0.25)
+    assert declared.constant == pytest.approx(1.25 * 4.0**1.25)
+
+
+def test_a_rising_loss_pays_double_unless_it_knows_better() -> None:
+    class Absolute(RankingLoss):
+        falling = False
+
+        def phi(self, u: Any) -> Any:
+            return np.abs(1 - u)
+
+        def slope(self, u: Any) -> Any:
+            return np.sign(u - 1)
+
+        def steepest(self, reach: float) -> float:
+            return 1.0
+
+    loss = Absolute()
+    assert loss.one_slot(UNIT) == 8.0
+    assert loss.holder(UNIT) == Holder(0.0, 8.0)
+    assert loss.structure() is None
+
+
+@pytest.mark.parametrize("n", [2, 4, 10, 1000])
+def test_risk_smoothness_of_even_n(n: int) -> None:
+    # (1.1): at most n/(2(n-1)) of the ordered pairs have curvature.
+    assert LogisticRanking(TWO).risk_smoothness(UNIT, n) == pytest.approx(2 * n / (n - 1))
+    assert LogisticRanking(ONE).risk_smoothness(UNIT, n) == pytest.approx(n / (4 * (n - 1)))
+
+
+def test_risk_smoothness_of_odd_n() -> None:
+    assert SquaredHingeRanking(TWO).risk_smoothness(UNIT, 3) == pytest.approx(32 * 4 / 6)
+    assert HingeRanking().risk_smoothness(UNIT, 3) == math.inf
+
+
+def draw(seed: int, count: int = 50) -> tuple[Any, ...]:
+    rng = np.random.default_rng(seed)
+    x, other = rng.standard_normal((2, count, 3))
+    y, other_y = rng.choice([-1.0, 1.0], (2, count))
+    return rng.standard_normal(3), x, y, other, other_y
+
+
+def test_forms_are_those_of_the_papers() -> None:
+    w, x, y, other, other_y = draw(0)
+    apart = (x - other) @ w
+    two = LogisticRanking(TWO, 2.0).value(w, x, y, other, other_y)
+    np.testing.assert_allclose(two, np.log1p(np.exp(-(y - other_y) * apart / 2.0)))
+    one = SquaredHingeRanking(ONE, 2.0).value(w, x, y, other, other_y)
+    expected = np.maximum(1 - apart / 2.0, 0) ** 2 * ((y == 1) & (other_y == -1))
+    np.testing.assert_allclose(one, expected)
+
+
+FUNCTIONS: list[tuple[RankingLoss, Callable[[Any], Any]]] = [
+    (LogisticRanking(), lambda u: np.log(1 + np.exp(-u))),
+    (HingeRanking(), lambda u: np.where(u < 1, 1 - u, 0)),
+    (
+        HingeRanking(width=0.5),
+        lambda u: np.where(u < 0.5, 0.75 - u, np.where(u < 1, (1 - u) ** 2, 0)),
+    ),
+    (PowerHingeRanking(power=1.5), lambda u: np.where(u < 1, 1 - u, 0) ** 1.5),
+    (LeastSquaresRanking(), lambda u: 1 - 2 * u + u * u),
+]
+
+
+@pytest.mark.parametrize(("loss", "function"), FUNCTIONS, ids=shown)
+def test_functions(loss: RankingLoss, function: Callable[[Any], Any]) -> None:
+    u = np.linspace(-4.0, 4.0, 1600) + 1e-4
+    np.testing.assert_allclose(loss.phi(u), function(u), atol=1e-12)
+    step = 1e-6
+    differences = (loss.phi(u + step) - loss.phi(u - step)) / (2 * step)
+    np.testing.assert_allclose(loss.slope(u), differences, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", every_loss, ids=repr)
+def test_gradients_are_finite_differences(loss: RankingLoss) -> None:
+    w, x, y, other, other_y = draw(1)
+    gradients = loss.gradient(w, x, y, other, other_y)
+    step = 1e-6
+    for k in range(3):
+        shift = step * np.eye(3)[k]
+        ends = [loss.value(v, x, y, other, other_y) for v in (w + shift, w - shift)]
+        np.testing.assert_allclose(gradients[:, k], (ends[0] - ends[1]) / (2 * step), atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", every_loss, ids=repr)
+def test_pairs_of_one_label_have_no_gradient(loss: RankingLoss) -> None:
+    w, x, y, other, _ = draw(2)
+    assert not loss.gradient(w, x, y, other, y).any()
+    values = loss.value(w, x, y, other, y)
+    assert np.unique(values).size == 1
+
+
+def test_the_rounded_hinge_lies_below_the_sharp_one() -> None:
+    u = np.linspace(-3.0, 3.0, 1001)
+    gap = HingeRanking().phi(u) - HingeRanking(width=0.4).phi(u)
+    assert gap.min() >= -1e-15
+    assert gap.max() == pytest.approx(0.2)
+
+
+def test_large_scores_do_not_overflow() -> None:
+    u = np.array([-1e4, 1e4])
+    np.testing.assert_allclose(LogisticRanking().phi(u), [1e4, 0.0])
+    np.testing.assert_allclose(LogisticRanking().slope(u), [-1.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: LogisticRanking("both"), "form must be one of two-sided, one-sided"),
+        (lambda: LogisticRanking(temperature=0.0), "temperature must be positive"),
+        (lambda: LogisticRanking(temperature=math.inf), "temperature must be positive and finite"),
+        (lambda: HingeRanking(temperature="1"), "temperature must be a real number"),
+        (lambda: HingeRanking(width=-1.0), "width must be finite and at least 0"),
+        (lambda: HingeRanking(width=math.nan), "width must be a number"),
+        (lambda: PowerHingeRanking(power=1.0), "power must be above 1.*use HingeRanking"),
+        (lambda: PowerHingeRanking(power=2.5), "power must be above 1 and at most 2"),
+        (lambda: LogisticRanking().risk_smoothness(UNIT, 1), "n must be at least 2"),
+        (lambda: LogisticRanking().sensitivity(UNIT, 1), "n must be at least 2"),
+        (lambda: LogisticRanking().sensitivity(UNIT, 2.0), "n must be a whole number"),
+        (lambda: Domain(0.0, 1.0), "data_norm must be positive"),
+        (lambda: Domain(1.0, -1.0), "radius must be at least 0"),
+        (lambda: Domain(1.0, math.nan), "radius must be a number"),
+    ],
+)
+def test_refusals(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        make()
