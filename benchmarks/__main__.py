@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import calibration, import_time, noise
+from benchmarks import calibration, import_time, metric, noise, ranking
 
-BENCHMARKS = {"import": import_time.main, "calibration": calibration.main, "noise": noise.main}
+BENCHMARKS = {
+    "import": import_time.main,
+    "calibration": calibration.main,
+    "noise": noise.main,
+    "ranking": ranking.main,
+    "metric": metric.main,
+}
 
 
 def main(names: list[str]) -> int:

@@ -1,0 +1,61 @@
+"""How long a call takes and how much memory it needs, side by side with others."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+
+def best_seconds(calls: Sequence[Callable[[], object]], rounds: int = 7) -> list[float]:
+    """Return the best time of each call, taken in turns so that all meet the same machine."""
+    best = [float("inf")] * len(calls)
+    for _ in range(rounds):
+        for place, call in enumerate(calls):
+            gc.collect()
+            start = time.perf_counter()
+            call()
+            best[place] = min(best[place], time.perf_counter() - start)
+    return best
+
+
+def traced_peak(call: Callable[[], object]) -> int:
+    """Return the most bytes of Python and numpy memory that a call holds at once."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def peak_megabytes() -> float:
+    """Return the largest resident memory of this process so far."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage may count what the parent held when it forked
+        line = next(row for row in status.read_text().splitlines() if row.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def in_new_process(module: str, *arguments: str) -> str:
+    """Return what a module prints when run with these arguments in a process of its own."""
+    command = [sys.executable, "-m", module, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def random_records(n: int, d: int, positives: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
+    """Return made-up rows of norm below 1 and labels that they say something about."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((n, d))
+    x *= rng.uniform(0.2, 1.0, (n, 1)) / np.linalg.norm(x, axis=1, keepdims=True)
+    y = np.where(x[:, 0] + 0.3 * rng.standard_normal(n) > 0.5 - positives, 1.0, -1.0)
+    return x, y

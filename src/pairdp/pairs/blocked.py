@@ -1,0 +1,176 @@
+r"""Averages over pairs for any loss, in blocks of bounded memory.
+
+Two averages: over all n(n-1) ordered pairs, and over a `PairDesign`, of (ℓ(z,z') + ℓ(z',z))/2. The
+first is the second over the complete design. Pairs come as runs on a circle of records, so both
+sides of a block are views of the (shuffled) records and no pair is ever stored.
+
+The time is O(nm·p) for m pairs a record (m = n - 1 for all pairs) and p parameters, and the memory
+O(nd + block·p). For losses of a score difference or of a distance it is O(nd + block·d): their
+gradients are c·a and c·aaᵀ with a = x - x', so the sum over a block is aᵀc or aᵀ(ca) with the rows
+of a stacked, and the gradients of single pairs are never formed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import whole
+from pairdp.losses.base import PairwiseLoss
+from pairdp.losses.metric import MetricLoss
+from pairdp.losses.ranking import RankingLoss
+from pairdp.pairs.design import PairDesign
+
+Array = NDArray[np.float64]
+Summed = Callable[[Array, Array, Array, Array], Array]
+
+_NUMBERS = 2**18
+"""Pairs in a block times parameters, unless the block is given: 2 MB of gradients.
+
+Matrix products of this size are not spread over cores, and wait for none: for ones as narrow as
+these, two cores gain nothing and lose much when one of them is busy."""
+_FEWEST = 16
+
+
+def all_pairs_value(
+    loss: PairwiseLoss, parameters: Array, x: Array, y: Array, *, block: int | None = None
+) -> float:
+    """Return the average loss over all ordered pairs of different records.
+
+    Parameters
+    ----------
+    loss : PairwiseLoss
+        Any loss; a symmetric one is evaluated once for both orders of a pair.
+    parameters : array
+        Where the loss is evaluated.
+    x : array of shape (n, d)
+        The records, at least two.
+    y : array of shape (n,)
+        Their labels.
+    block : int, optional
+        How many pairs are evaluated at a time; by default as many as have gradients of 2 MB, and
+        at least 16.
+    """
+    return design_value(loss, parameters, x, y, PairDesign.complete(len(x)), block=block)
+
+
+def all_pairs_gradient(
+    loss: PairwiseLoss, parameters: Array, x: Array, y: Array, *, block: int | None = None
+) -> Array:
+    """Return the average gradient over all ordered pairs; see `all_pairs_value`."""
+    return design_gradient(loss, parameters, x, y, PairDesign.complete(len(x)), block=block)
+
+
+def design_value(
+    loss: PairwiseLoss,
+    parameters: Array,
+    x: Array,
+    y: Array,
+    design: PairDesign,
+    *,
+    block: int | None = None,
+) -> float:
+    """Return the average over a design of the mean loss of both orders of a pair.
+
+    Parameters
+    ----------
+    loss, parameters, x, y, block
+        See `all_pairs_value`.
+    design : PairDesign
+        Pairs of the n records, drawn before the data was read.
+    """
+
+    def summed(x: Array, y: Array, other_x: Array, other_y: Array) -> Array:
+        return np.asarray(loss.value(parameters, x, y, other_x, other_y).sum())
+
+    size = _size(block, parameters)
+    return math.fsum(map(float, _sums(summed, loss.symmetric, x, y, design, size))) / design.pairs
+
+
+def design_gradient(
+    loss: PairwiseLoss,
+    parameters: Array,
+    x: Array,
+    y: Array,
+    design: PairDesign,
+    *,
+    block: int | None = None,
+) -> Array:
+    """Return the average over a design of the mean gradient of both orders; see `design_value`.
+
+    One replaced record moves it by at most D_h/n, `PairwiseLoss.sensitivity`, for every design;
+    the proof is in `pairdp.pairs.design`.
+    """
+    parameters = np.asarray(parameters, dtype=np.float64)
+    summed, total = _summed_gradient(loss, parameters), np.zeros_like(parameters)
+    for part in _sums(summed, loss.symmetric, x, y, design, _size(block, parameters)):
+        total += part
+    return total / design.pairs
+
+
+def _size(block: int | None, parameters: Array) -> int:
+    if block is not None:
+        return whole("block", block)
+    return max(_FEWEST, _NUMBERS // max(1, np.size(parameters)))
+
+
+def _sums(
+    summed: Summed, symmetric: bool, x: Array, y: Array, design: PairDesign, size: int
+) -> Iterator[Array]:
+    """Iterate over the sums over blocks, each pair counted by the mean of its two orders."""
+    records, labels = _shuffled(x, y, design)
+    for left, right in design.runs(size):
+        first, second = (records[left], labels[left]), (records[right], labels[right])
+        if symmetric:
+            yield summed(*first, *second)
+        else:
+            yield (summed(*first, *second) + summed(*second, *first)) / 2
+
+
+def _shuffled(x: Array, y: Array, design: PairDesign) -> tuple[Array, Array]:
+    records, labels = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if records.ndim != 2 or labels.shape != records.shape[:1]:
+        raise ValueError(
+            f"x must have shape (n, d) and y shape (n,), got {records.shape} and {labels.shape}"
+        )
+    if len(records) != design.n:
+        raise ValueError(f"the design is for {design.n} records, got {len(records)}")
+    return records[design.permutation], labels[design.permutation]
+
+
+def _summed_gradient(loss: PairwiseLoss, parameters: Array) -> Summed:
+    """Return what sums the gradients over a block."""
+    # A subclass with a gradient of its own is taken at its word.
+    if isinstance(loss, RankingLoss) and type(loss).gradient is RankingLoss.gradient:
+        return _ranking_sum(loss, parameters)
+    if isinstance(loss, MetricLoss) and type(loss).gradient is MetricLoss.gradient:
+        return _metric_sum(loss, parameters)
+
+    def summed(x: Array, y: Array, other_x: Array, other_y: Array) -> Array:
+        return np.asarray(loss.gradient(parameters, x, y, other_x, other_y).sum(axis=0))
+
+    return summed
+
+
+def _ranking_sum(loss: RankingLoss, weights: Array) -> Summed:
+    def summed(x: Array, y: Array, other_x: Array, other_y: Array) -> Array:
+        apart = x - other_x
+        turn = loss.scale * np.sign(y - other_y)
+        slopes = loss.slope(turn * (apart @ weights))
+        counted = turn if loss.symmetric else np.maximum(turn, 0.0)
+        return np.asarray((counted * slopes) @ apart)
+
+    return summed
+
+
+def _metric_sum(loss: MetricLoss, matrix: Array) -> Summed:
+    def summed(x: Array, y: Array, other_x: Array, other_y: Array) -> Array:
+        apart = x - other_x
+        squared = np.einsum("ki,ki->k", apart @ matrix, apart)
+        slopes = loss.slope(squared, y == other_y)
+        return np.asarray(apart.T @ (slopes[:, None] * apart))
+
+    return summed

@@ -1,0 +1,84 @@
+"""Sums over pairs for a function without declared structure: every pair, in blocks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.pairs.pieces import Function
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+_ENTRIES = 2**20
+"""Pairs looked at together: 8 MB an array."""
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """The scaled scores of both classes; those of disjoint parts are put together."""
+
+    negatives: Array
+    positives: Array
+
+    @property
+    def counts(self) -> Array:
+        """How many negatives and positives there are."""
+        return np.array([self.negatives.size, self.positives.size], dtype=np.float64)
+
+    def __add__(self, other: ClassScores) -> ClassScores:
+        return ClassScores(
+            np.concatenate([self.negatives, other.negatives]),
+            np.concatenate([self.positives, other.positives]),
+        )
+
+
+@dataclass(frozen=True)
+class DirectSums:
+    """Sums of φ' and φ over all positive-negative pairs, one by one: O(n²) time, O(n) memory.
+
+    Parameters
+    ----------
+    phi, slope : callable
+        φ and φ'.
+    """
+
+    phi: Function
+    slope: Function
+
+    def moments(self, u: Array, positive: Index) -> ClassScores:
+        """Return the scores of these records; ``positive`` is 1 for positives, else 0."""
+        return ClassScores(u[positive == 0], u[positive == 1])
+
+    def slopes(self, u: Array, positive: Index, moments: ClassScores) -> Array:
+        """Return, for each record, Σ φ'(u₊ - u₋) over the partners in the other class."""
+        sums = np.zeros(u.size)
+        for sign, partners, mine in (
+            (1.0, moments.negatives, np.flatnonzero(positive)),
+            (-1.0, moments.positives, np.flatnonzero(positive == 0)),
+        ):
+            own = u[mine]
+            for rows, columns in _tiles(own.size, partners.size):
+                apart = sign * (own[rows, None] - partners[None, columns])
+                sums[mine[rows]] += self.slope(apart).sum(axis=1)
+        return sums
+
+    def total(self, moments: ClassScores) -> float:
+        """Return Σ φ(u₊ - u₋) over all positive-negative pairs."""
+        return math.fsum(
+            float(self.phi(moments.positives[rows, None] - moments.negatives[None, columns]).sum())
+            for rows, columns in _tiles(moments.positives.size, moments.negatives.size)
+        )
+
+
+def _tiles(rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
+    """Yield the tiles of a table, each of bounded size."""
+    width = min(max(columns, 1), 4096)
+    height = max(1, _ENTRIES // width)
+    for top in range(0, rows, height):
+        for left in range(0, columns, width):
+            yield slice(top, top + height), slice(left, left + width)

@@ -1,0 +1,181 @@
+r"""A ranking risk and its gradient over all pairs, as a map-reduce over parts of the records.
+
+With positives i and negatives j, n₊n₋ pairs, k the loss's scale and m its orders,
+
+.. math::
+    L(w) &= \frac{m Σ_{ij} φ(k wᵀ(x_i - x_j)) + φ(0)·\#\{\text{same label}\}}{n(n-1)},
+
+    ∇L(w) &= Xᵀc, \quad c_i = \frac{mk}{n(n-1)} Σ_j φ'(k(s_i - s_j)), \quad
+    c_j = -\frac{mk}{n(n-1)} Σ_i φ'(k(s_i - s_j)),
+
+where s = Xw, and pairs of the same label count in the two-sided form alone. The
+normaliser n(n-1) is public; n₊n₋ is not.
+
+Each part of the records gives its `moments`; moments of disjoint parts add up; with
+their sum each part gives its share of the gradient, and shares add up too. A
+distributed engine calls `RankingSums` where the parts are; `RankingRisk` is the same on one
+machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import whole
+from pairdp.losses.ranking import RankingLoss
+from pairdp.losses.structure import Analytic, Quadratic, TruncatedPowers
+from pairdp.pairs.dense_pieces import DenseSums
+from pairdp.pairs.direct import DirectSums
+from pairdp.pairs.pieces import choose_pieces
+from pairdp.pairs.quadratic import QuadraticSums
+from pairdp.pairs.sparse_pieces import SparseSums
+from pairdp.pairs.truncated import TruncatedSums
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+class Moments(Protocol):
+    """What the other parts must know of a part's scores."""
+
+    @property
+    def counts(self) -> Array:
+        """How many negatives and positives there are."""
+
+    def __add__(self, other: Any, /) -> Self: ...
+
+
+class ScoreSums(Protocol):
+    """Sums of φ and φ' of score differences over all positive-negative pairs."""
+
+    def moments(self, u: Array, positive: Index) -> Any:
+        """Return the moments of these records."""
+
+    def slopes(self, u: Array, positive: Index, moments: Any) -> Array:
+        """Return, for each record, Σ φ'(u₊ - u₋) over the partners in the other class."""
+
+    def total(self, moments: Any) -> float:
+        """Return Σ φ(u₊ - u₋) over all positive-negative pairs."""
+
+
+def score_sums(loss: RankingLoss, low: float, high: float, n: int) -> ScoreSums:
+    """Return the fastest sums that the loss's structure allows.
+
+    Parameters
+    ----------
+    loss : RankingLoss
+        Its φ.
+    low, high : float
+        Where all scaled scores u = k·wᵀx lie.
+    n : int
+        How many records there are in all.
+    """
+    structure = loss.structure()
+    if isinstance(structure, TruncatedPowers):
+        return TruncatedSums(structure)
+    if isinstance(structure, Quadratic):
+        return QuadraticSums(structure)
+    if isinstance(structure, Analytic):
+        pieces = choose_pieces(low, high, structure.strip, n)
+        sparse = SparseSums(loss.phi, loss.slope, structure)
+        if pieces.cost(n) <= sparse.cost(high - low, n):
+            return DenseSums(loss.phi, loss.slope, pieces)
+        return sparse
+    return DirectSums(loss.phi, loss.slope)
+
+
+def all_slopes(sums: ScoreSums, u: Array, positive: Index) -> Array:
+    """Return the sums of slopes when these are all the records."""
+    if isinstance(sums, TruncatedSums):
+        return sums.all_slopes(u, positive)
+    return sums.slopes(u, positive, sums.moments(u, positive))
+
+
+@dataclass(frozen=True)
+class RankingSums:
+    """The map-reduce form of a ranking risk at one weight vector.
+
+    Parameters
+    ----------
+    loss : RankingLoss
+        The loss.
+    weights : array of shape (d,)
+        Where to take the value and the gradient.
+    n : int
+        Number of records in all parts together.
+    data_norm : float
+        R; records must have been clipped to it, so that |wᵀx| ≤ R|w| in every part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairdp.losses import LogisticRanking
+    >>> X = np.array([[0.6, 0.0], [0.0, 0.5], [-0.3, 0.2], [0.1, -0.4]])
+    >>> y = np.array([1.0, -1.0, 1.0, -1.0])
+    >>> sums = RankingSums(LogisticRanking(), np.array([0.5, 0.1]), n=4, data_norm=1.0)
+    >>> parts = [(X[:2], y[:2]), (X[2:], y[2:])]
+    >>> moments = sums.moments(*parts[0]) + sums.moments(*parts[1])
+    >>> gradient = sum(sums.gradient(*part, moments) for part in parts)
+    >>> bool(np.allclose(gradient, sums.gradient(X, y, sums.moments(X, y))))
+    True
+    """
+
+    loss: RankingLoss
+    weights: Array
+    n: int
+    data_norm: float
+
+    def __post_init__(self) -> None:
+        whole("n", self.n, at_least=2)
+
+    def _sums(self) -> ScoreSums:
+        reach = self.loss.scale * self.data_norm * float(np.linalg.norm(self.weights))
+        # A clipped row may exceed the bound by a rounding.
+        reach *= 1 + 1e-9
+        return score_sums(self.loss, -reach, reach, self.n)
+
+    def _scaled(self, x: Array) -> Array:
+        return np.asarray(x @ (self.loss.scale * self.weights))
+
+    def moments(self, x: Array, y: Array) -> Moments:
+        """Return the moments of one part; add those of all parts with ``+``."""
+        moments: Moments = self._sums().moments(self._scaled(x), positives(y))
+        return moments
+
+    def gradient(self, x: Array, y: Array, moments: Moments) -> Array:
+        """Return one part's share of the gradient, given the moments of all parts."""
+        positive = positives(y)
+        slopes = self._sums().slopes(self._scaled(x), positive, moments)
+        return np.asarray(x.T @ coefficients(self.loss, slopes, positive, self.n))
+
+    def value(self, moments: Moments) -> float:
+        """Return the risk, from the moments of all parts."""
+        return average_loss(self.loss, self._sums().total(moments), moments, self.n)
+
+
+def positives(y: Array) -> Index:
+    """Return 1 for the records labelled +1 and 0 for those labelled -1."""
+    return (y > 0).astype(np.intp)
+
+
+def coefficients(loss: RankingLoss, slopes: Array, positive: Index, n: int) -> Array:
+    """Return c with ∇L = Xᵀc, from the sums of slopes; overwrites them."""
+    factor = loss.orders * loss.scale / (n * (n - 1))
+    slopes *= np.array([-factor, factor]).take(positive)
+    return slopes
+
+
+def average_loss(loss: RankingLoss, total: float, moments: Moments, n: int) -> float:
+    """Return the average over all ordered pairs, from the sum over positive-negative ones."""
+    negatives, positives_ = (float(count) for count in moments.counts)
+    if round(negatives) + round(positives_) != n:
+        raise ValueError(f"the moments are not those of all n = {n} records: add up every part's")
+    value = loss.orders * total
+    if loss.symmetric:
+        same = n * (n - 1) - 2 * negatives * positives_
+        value += same * float(loss.phi(np.zeros(1))[0])
+    return value / (n * (n - 1))

@@ -1,0 +1,107 @@
+"""Values sorted once, to count and sum those above any threshold."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+class SortedValues:
+    """Answers, for many thresholds at once, what lies strictly above each.
+
+    Parameters
+    ----------
+    ascending : array
+        The values, already sorted.
+    """
+
+    def __init__(self, ascending: Array) -> None:
+        self._values = ascending
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return int(self._values.size)
+
+    def _ranks(self, thresholds: Array) -> Index:
+        return np.searchsorted(self._values, thresholds, side="right")
+
+    def counts_above(self, thresholds: Array) -> Array:
+        """Return the number of values above each threshold."""
+        return (self.size - self._ranks(thresholds)).astype(np.float64)
+
+    def excess_above(self, thresholds: Array, drop: float, unit: float) -> tuple[Array, Array]:
+        """Return Σ (value - threshold - drop) over the values above, as a large and a small part.
+
+        The large part is a whole number of ``unit``, so that two of them may be subtracted
+        without loss. ``unit`` must come from `exact_unit`.
+        """
+        ranks = self._ranks(thresholds + drop)
+        counts = (self.size - ranks).astype(np.float64)
+        whole, rest = split(thresholds, unit)
+        whole_above, rest_above = (_suffix(part) for part in split(self._values, unit))
+        whole *= counts
+        rest += drop
+        rest *= counts
+        return whole_above.take(ranks) - whole, rest_above.take(ranks) - rest
+
+    def squares_above(self, thresholds: Array) -> Array:
+        """Return Σ (value - threshold)² over the values above each threshold."""
+        ranks = self._ranks(thresholds)
+        centre = self._values[self.size // 2] if self.size else 0.0
+        shifted, apart = self._values - centre, thresholds - centre
+        first, second = _suffix(shifted).take(ranks), _suffix(shifted * shifted).take(ranks)
+        return np.asarray(second - 2 * apart * first + (self.size - ranks) * apart * apart)
+
+    def squares_within(self, thresholds: Array, width: float) -> Array:
+        """Return Σ (value - threshold)² over the values above it by at most ``width``.
+
+        The values are summed about the edges of cells as wide as that, of which a window
+        meets two, or by rounding three: no sum is of larger numbers than width².
+        """
+        cells = np.floor(self._values / width)
+        local = self._values - cells * width
+        first, second = _prefix(local), _prefix(local * local)
+        start, stop = self._ranks(thresholds), self._ranks(thresholds + width)
+        cell = np.floor(thresholds / width)
+        total = np.zeros(thresholds.size)
+        for _ in range(3):
+            end = np.clip(np.searchsorted(cells, cell, side="right"), start, stop)
+            apart = cell * width - thresholds
+            total += second.take(end) - second.take(start)
+            total += 2 * apart * (first.take(end) - first.take(start))
+            total += (end - start) * apart * apart
+            start, cell = end, cell + 1
+        return total
+
+
+def exact_unit(count: int, *arrays: Array) -> float:
+    """Return a power of two of which ``count`` multiples as large as the entries add up exactly."""
+    largest = max((float(np.abs(values).max(initial=0.0)) for values in arrays), default=0.0)
+    if largest == 0:
+        return 1.0
+    room = 51 - max(count, 1).bit_length()
+    return math.ldexp(1.0, max(math.frexp(largest)[1] - room, -1000))
+
+
+def split(values: Array, unit: float) -> tuple[Array, Array]:
+    """Return whole multiples of the unit, and the rest, exactly."""
+    whole = np.rint(values / unit)
+    return whole, values - whole * unit
+
+
+def _prefix(values: Array) -> Array:
+    """Return the sums up to each place, the first being 0."""
+    sums = np.zeros(values.size + 1)
+    np.cumsum(values, out=sums[1:])
+    return sums
+
+
+def _suffix(values: Array) -> Array:
+    """Return the sums from each place to the end, the last being 0."""
+    return _prefix(values[::-1])[::-1]

@@ -1,0 +1,249 @@
+r"""What to minimise, and every constant that privacy and step sizes need of it.
+
+.. math:: F(w) = \frac{1}{n(n-1)} Σ_{i≠j} ℓ(w; z_i, z_j) + \frac{λ}{2}|w - w_0|^2,
+    \quad w ∈ C, \quad |x_i| ≤ R.
+
+The regulariser does not depend on data. So it adds λ to the strong convexity and to the
+smoothness, and nothing to any sensitivity (privacy-constants 0.3); the papers' G + λB in
+its place is safe and loose.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairdp._checks import non_negative, positive, whole
+from pairdp.constraints import Constraint
+from pairdp.losses import Domain, Holder, PairwiseLoss
+from pairdp.pairs import ACCURACY, PairDesign, Risk, risk
+from pairdp.records import Records
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ProblemConstants:
+    """The constants of a problem with n records, on parameters within a radius.
+
+    Attributes
+    ----------
+    lipschitz : float
+        G, the largest norm of the gradient of one pair's loss, without the regulariser.
+    pair_smoothness : float
+        L of one pair, plus λ.
+    smoothness : float
+        L of the risk over all pairs, plus λ; at most ``pair_smoothness``.
+    strong_convexity : float
+        λ.
+    holder : Holder
+        Hölder continuity of one pair's gradient, without the regulariser.
+    one_slot : float
+        D_o: how far one ordered pair's gradient moves when one of its records is replaced.
+    one_record : float
+        D_h: the same for both orders together.
+    sensitivity : float
+        How far the computed gradient of the risk moves when one record is replaced.
+    """
+
+    lipschitz: float
+    pair_smoothness: float
+    smoothness: float
+    strong_convexity: float
+    holder: Holder
+    one_slot: float
+    one_record: float
+    sensitivity: float
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A loss, a constraint, a regulariser and a bound on the data.
+
+    Parameters
+    ----------
+    loss : PairwiseLoss
+        The loss of a pair.
+    constraint : Constraint
+        The set C.
+    regularization : float
+        λ, at least 0.
+    center : float or array
+        w₀: 0, or an array of the parameter's shape. It must be public.
+    data_norm : float
+        R, which records are clipped to.
+
+    Examples
+    --------
+    >>> from pairdp.constraints import L2Ball
+    >>> from pairdp.losses import LogisticRanking
+    >>> problem = Problem(LogisticRanking(), L2Ball(1.0), regularization=0.1)
+    >>> constants = problem.constants(n=1000)
+    >>> round(constants.lipschitz, 3), round(constants.smoothness, 3)
+    (3.928, 2.102)
+    >>> round(constants.sensitivity, 6)         # 2G/n; the papers' generic bound is 4G/n
+    0.007856
+    """
+
+    loss: PairwiseLoss
+    constraint: Constraint
+    regularization: float = 0.0
+    center: float | Array = 0.0
+    data_norm: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.loss, PairwiseLoss):
+            raise TypeError(
+                f"loss must be a PairwiseLoss such as LogisticRanking(), got {self.loss!r}"
+            )
+        for needed in ("project", "diameter", "dimension", "initial", "radius", "matrix"):
+            if not hasattr(self.constraint, needed):
+                raise TypeError(
+                    f"constraint must be a constraint set such as L2Ball(1.0): "
+                    f"{self.constraint!r} has no {needed}"
+                )
+        if self.loss.matrix != self.constraint.matrix:
+            kinds = {True: "symmetric matrices", False: "vectors"}
+            example = "PSDFrobeniusBall(1.0)" if self.loss.matrix else "L2Ball(1.0)"
+            raise ValueError(
+                f"{type(self.loss).__name__} is a loss of {kinds[self.loss.matrix]} and "
+                f"{type(self.constraint).__name__} a set of {kinds[self.constraint.matrix]}: "
+                f"use a constraint such as {example}"
+            )
+        object.__setattr__(
+            self, "regularization", non_negative("regularization", self.regularization)
+        )
+        object.__setattr__(self, "data_norm", positive("data_norm", self.data_norm))
+        object.__setattr__(self, "center", _center(self.center, self.loss.matrix))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Problem):
+            return NotImplemented
+        return self._key() == other._key() and np.array_equal(self.center, other.center)
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return self.loss, self.constraint, self.regularization, self.data_norm
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the constraint set is bounded."""
+        return math.isfinite(self.constraint.radius)
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether the gradient of a pair's loss is Lipschitz continuous on the set."""
+        return math.isfinite(self.loss.smoothness(self.domain()))
+
+    @property
+    def is_lipschitz(self) -> bool:
+        """Whether the gradient of a pair's loss is bounded on the set."""
+        return math.isfinite(self.loss.lipschitz(self.domain()))
+
+    @property
+    def is_strongly_convex(self) -> bool:
+        """Whether λ > 0."""
+        return self.regularization > 0
+
+    def domain(self, radius: float | None = None) -> Domain:
+        """Return where the loss is looked at, on parameters within a radius if it is known."""
+        domain = Domain(
+            self.data_norm, self.constraint.radius, self.constraint.positive_semidefinite
+        )
+        return domain if radius is None else domain.within(radius)
+
+    def one_record(self, n: int, radius: float | None = None) -> float:
+        """Return how far one record moves n times the *computed* gradient of the risk.
+
+        This is D_h plus 2·n·`ACCURACY`·G, which covers the error of two computed sums: what is
+        released is the computed gradient, not the exact one. It is the diameter that the
+        bound "average over pairs" takes.
+        """
+        domain = self.domain(radius)
+        rounding = 2 * whole("n", n, at_least=2) * ACCURACY * self.loss.lipschitz(domain)
+        return self.loss.one_record(domain) + rounding
+
+    def sensitivity(self, n: int, radius: float | None = None) -> float:
+        """Return how far one record moves the computed gradient: about D_h/n."""
+        return self.one_record(n, radius) / n
+
+    def constants(self, n: int, radius: float | None = None) -> ProblemConstants:
+        """Return all constants for n records, on parameters within a radius if it is known.
+
+        Parameters
+        ----------
+        n : int
+            Number of records.
+        radius : float, optional
+            A bound on |w| that is known before data is read, such as the sum of all step
+            sizes times G when starting at zero.
+        """
+        domain = self.domain(radius)
+        loss, added = self.loss, self.regularization
+        return ProblemConstants(
+            lipschitz=loss.lipschitz(domain),
+            pair_smoothness=loss.smoothness(domain) + added,
+            smoothness=loss.risk_smoothness(domain, n) + added,
+            strong_convexity=added,
+            holder=loss.holder(domain),
+            one_slot=loss.one_slot(domain),
+            one_record=self.one_record(n, radius),
+            sensitivity=self.sensitivity(n, radius),
+        )
+
+    def records(self, x: ArrayLike, y: ArrayLike) -> Records:
+        """Return the data as this problem needs it: clipped to R, labels coded."""
+        return Records(x, y, data_norm=self.data_norm, binary=self.loss.binary)
+
+    def risk(self, records: Records, design: PairDesign | None = None) -> Risk:
+        """Return the average loss over all pairs, or over a design, without the regulariser."""
+        if records.data_norm > self.data_norm:
+            raise ValueError(
+                f"the records are clipped to norm {records.data_norm:g}, the problem needs "
+                f"{self.data_norm:g}: make them with problem.records(x, y)"
+            )
+        return risk(self.loss, records, design)
+
+    def value(self, parameters: Array, records: Records, design: PairDesign | None = None) -> float:
+        """Return F(w). This is a statistic of the data: it is not private."""
+        shift = self._shift(parameters)
+        penalty = self.regularization / 2 * float(np.vdot(shift, shift))
+        return self.risk(records, design).value(parameters) + penalty
+
+    def gradient(
+        self, parameters: Array, records: Records, design: PairDesign | None = None
+    ) -> Array:
+        """Return ∇F(w). This is a statistic of the data: it is not private."""
+        return self.risk(records, design).gradient(parameters) + self.pull(parameters)
+
+    def pull(self, parameters: Array) -> Array:
+        """Return λ(w - w₀), the regulariser's gradient, which no data enters."""
+        return self.regularization * self._shift(parameters)
+
+    def _shift(self, parameters: Array) -> Array:
+        if np.ndim(self.center) and np.shape(self.center) != np.shape(parameters):
+            raise ValueError(
+                f"the parameter has shape {np.shape(parameters)}, the center "
+                f"{np.shape(self.center)}"
+            )
+        return np.asarray(parameters - self.center)
+
+
+def _center(center: float | ArrayLike, matrix: bool) -> float | Array:
+    values = np.array(center, dtype=np.float64)
+    if values.ndim == 0:
+        if values != 0:
+            raise ValueError("center must be 0 or an array of the parameter's shape")
+        return 0.0
+    if values.ndim != 1 + matrix or not np.all(np.isfinite(values)):
+        kind = "symmetric matrix" if matrix else "vector"
+        raise ValueError(f"center must be 0 or a finite {kind}, got shape {values.shape}")
+    if matrix and not (values.shape[0] == values.shape[1] and np.allclose(values, values.T)):
+        raise ValueError("center must be a symmetric matrix")
+    values.setflags(write=False)
+    return values
