@@ -1,0 +1,25 @@
+"""Algorithms: plan from public facts, then run."""
+
+from pairdp.algorithms.base import Algorithm, Fit, Plan, Task
+from pairdp.algorithms.epoch_descent import EpochGradientDescent
+from pairdp.algorithms.gradient_descent import GradientDescent
+from pairdp.algorithms.minimizer import MinimizerRelease
+from pairdp.algorithms.moments import MomentRelease
+from pairdp.algorithms.noisy_descent import NoisyGradientDescent
+from pairdp.algorithms.published import PUBLISHED, published
+from pairdp.algorithms.stream_descent import StreamGradientDescent
+
+__all__ = [
+    "PUBLISHED",
+    "Algorithm",
+    "EpochGradientDescent",
+    "Fit",
+    "GradientDescent",
+    "MinimizerRelease",
+    "MomentRelease",
+    "NoisyGradientDescent",
+    "Plan",
+    "StreamGradientDescent",
+    "Task",
+    "published",
+]

@@ -1,0 +1,303 @@
+"""Plan, then run: what every algorithm shares.
+
+An algorithm is a frozen set of hyper-parameters. `Algorithm.plan` turns it, from public
+facts alone, into a `Plan` with every number fixed: steps, step sizes, noise and
+certificate. `Plan.run` reads the records, draws the noise that was planned, and
+returns a `Fit`. Nothing else that depends on the data leaves it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import whole
+from pairdp.algorithms.progress import Progress
+from pairdp.privacy import Budget, Certificate, NoiseSource, Release
+from pairdp.privacy.certificate import Scalar
+from pairdp.problem import Problem
+from pairdp.records import Records
+
+Array = NDArray[np.float64]
+Calibration = Literal["certified", "printed"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """The public facts that a plan is made from.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to minimise.
+    n : int
+        Number of records.
+    features : int
+        Number of features.
+    budget : Budget or None
+        What may be spent; None for a baseline without noise.
+    calibration : {"certified", "printed"}
+        Whose noise.
+    """
+
+    problem: Problem
+    n: int
+    features: int
+    budget: Budget | None = None
+    calibration: Calibration = "certified"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", whole("n", self.n, at_least=2))
+        object.__setattr__(self, "features", whole("features", self.features))
+        if self.budget is not None and not isinstance(self.budget, Budget):
+            raise TypeError(f"budget must be a Budget or None, got {self.budget!r}")
+        if self.calibration not in ("certified", "printed"):
+            raise ValueError(
+                f'calibration must be "certified" or "printed", got {self.calibration!r}'
+            )
+
+    @property
+    def dimension(self) -> int:
+        """Number of free parameters, d(d+1)/2 for a metric."""
+        return self.problem.constraint.dimension(self.features)
+
+    @property
+    def diameter(self) -> float:
+        """Largest distance of two parameters."""
+        return self.problem.constraint.diameter(self.features)
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether the noise is to be the paper's."""
+        return self.budget is not None and self.calibration == "printed"
+
+    @property
+    def printed_lipschitz(self) -> float:
+        """The papers' G: that of the loss with its regulariser, G + λ(B + |w₀|)."""
+        problem = self.problem
+        lipschitz = problem.loss.lipschitz(problem.domain())
+        if problem.regularization == 0:
+            return lipschitz
+        far = problem.constraint.radius + float(np.linalg.norm(problem.center))
+        return lipschitz + problem.regularization * far
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What leaves the machine: parameters, and the certificate of how they were made."""
+
+    parameters: Array
+    certificate: Certificate
+
+    def __post_init__(self) -> None:
+        self.parameters.setflags(write=False)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An algorithm with every number fixed, before any data is read.
+
+    Attributes
+    ----------
+    algorithm : Algorithm
+        What was planned.
+    task : Task
+        The public facts.
+    certificate : Certificate
+        What the run will release, and why it is private.
+    settings : mapping of str to number or string
+        Every hyper-parameter as it will be used.
+    reasons : tuple of str
+        Why those that were not given are what they are.
+    """
+
+    algorithm: Algorithm
+    task: Task
+    certificate: Certificate
+    settings: Mapping[str, Scalar]
+    reasons: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
+
+    @property
+    def problem(self) -> Problem:
+        """What is minimised; an algorithm may have added a regulariser."""
+        return self.task.problem
+
+    @property
+    def true_epsilon(self) -> float:
+        """The ε that the noise is proved to give at the claimed δ; infinite for a baseline."""
+        return self.certificate.epsilon()
+
+    @property
+    def claim_is_proved(self) -> bool:
+        """Whether the claimed budget follows from the noise. A printed formula's may not."""
+        return self.task.budget is not None and self.certificate.holds
+
+    def run(
+        self,
+        records: Records,
+        noise: NoiseSource | None = None,
+        *,
+        progress: bool | None = None,
+    ) -> Fit:
+        """Read the records, draw the planned noise, and return the release.
+
+        Parameters
+        ----------
+        records : Records
+            Made by ``problem.records(x, y)``.
+        noise : NoiseSource, optional
+            Where randomness comes from; by default a new source keyed by the operating
+            system. A source serves one run.
+        progress : bool, optional
+            Whether to show a progress bar; by default on a terminal, for runs of more than
+            two seconds.
+
+        Notes
+        -----
+        A run that is interrupted returns nothing and has released nothing.
+        """
+        task = self.task
+        if (records.n, records.features) != (task.n, task.features):
+            raise ValueError(
+                f"the plan is for {task.n} records of {task.features} features, got "
+                f"{records.n} of {records.features}: plan again for these"
+            )
+        if records.data_norm > task.problem.data_norm:
+            raise ValueError("make the records with problem.records(x, y), which clips them")
+        source = NoiseSource() if noise is None else noise
+        parameters = self.algorithm.execute(self, records, source, Progress(progress))
+        return Fit(np.array(parameters), self.certificate.with_noise_source(source))
+
+    def __str__(self) -> str:
+        budget = self.task.budget
+        claim = "no privacy" if budget is None else f"ε = {budget.epsilon:g}, δ = {budget.delta:g}"
+        lines = [f"{self.algorithm.name} for n = {self.task.n}, {claim}"]
+        lines += [f"  {name} = {_shown(value)}" for name, value in self.settings.items()]
+        lines += [f"  {release.describe()}" for release in self.certificate.releases]
+        if budget is not None and not self.claim_is_proved:
+            lines.append(
+                f"  NOT PROVED: this noise is certified for ε = {self.true_epsilon:.4g} at that δ"
+            )
+        lines += [f"  {reason}" for reason in self.reasons]
+        return "\n".join(lines)
+
+
+def _shown(value: Scalar) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What an algorithm decides for a task, from which its plan is made.
+
+    Attributes
+    ----------
+    releases : tuple of Release
+        Everything that leaves.
+    settings, reasons
+        See `Plan`.
+    problem : Problem, optional
+        The problem that is solved, when it is not the task's own.
+    """
+
+    releases: tuple[Release, ...]
+    settings: Mapping[str, Scalar]
+    reasons: tuple[str, ...] = ()
+    problem: Problem | None = None
+    facts: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+class Algorithm(ABC):
+    """A frozen set of hyper-parameters that knows how to plan and how to run a plan."""
+
+    name: str
+    needs_delta: ClassVar[bool] = False
+
+    def plan(
+        self,
+        problem: Problem,
+        n: int,
+        features: int,
+        budget: Budget | None = None,
+        *,
+        calibration: Calibration = "certified",
+    ) -> Plan:
+        """Fix every number for a problem with n records, from public facts alone.
+
+        Parameters
+        ----------
+        problem : Problem
+            What to minimise.
+        n, features : int
+            The public size of the data.
+        budget : Budget, optional
+            What may be spent. Without one the plan is the non-private baseline: the same
+            steps without noise, and a certificate that says so.
+        calibration : {"certified", "printed"}
+            "certified" is proved and tight. "printed" is the paper's formula to the letter,
+            for study; the plan then tells what that noise truly gives.
+
+        Raises
+        ------
+        ValueError
+            If the problem lacks what the algorithm needs, saying what to change.
+        """
+        task = Task(problem, n, features, budget, calibration)
+        if budget is not None and budget.is_pure and self.needs_delta:
+            raise ValueError(
+                f"{self.name} adds Gaussian noise at every step and cannot be pure: set "
+                "delta > 0, or use an output-perturbed algorithm such as GradientDescent"
+            )
+        draft = self.draft(task)
+        solved = draft.problem or problem
+        certificate = Certificate(
+            algorithm=self.name,
+            budget=budget,
+            n=task.n,
+            releases=draft.releases,
+            problem={**_facts(solved, task), **draft.facts},
+            calibration="none" if budget is None else calibration,
+            assumptions=(
+                f"Every record is clipped to norm {problem.data_norm:g}, which is public.",
+                "Labels are two classes." if problem.loss.binary else "Labels only name classes.",
+            ),
+        )
+        task = Task(solved, task.n, task.features, budget, calibration)
+        return Plan(self, task, certificate, draft.settings, draft.reasons)
+
+    @abstractmethod
+    def draft(self, task: Task) -> Draft:
+        """Decide releases and settings for a task."""
+
+    @abstractmethod
+    def execute(
+        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+    ) -> Array:
+        """Return the parameters that a plan releases."""
+
+
+def _facts(problem: Problem, task: Task) -> dict[str, Scalar]:
+    """Return the public facts of a problem for its certificate."""
+    facts: dict[str, Any] = {
+        "loss": str(problem.loss),
+        "constraint": str(problem.constraint),
+        "regularization": problem.regularization,
+        "data_norm": problem.data_norm,
+        "features": task.features,
+    }
+    domain = problem.domain()
+    for name, value in (
+        ("lipschitz", problem.loss.lipschitz(domain)),
+        ("pair_smoothness", problem.loss.smoothness(domain)),
+    ):
+        facts[name] = value if np.isfinite(value) else None
+    return facts

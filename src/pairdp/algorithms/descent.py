@@ -1,0 +1,66 @@
+"""Projected gradient descent, and how far its steps can reach and contract."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.algorithms.progress import Progress
+from pairdp.pairs import Risk
+from pairdp.problem import Problem
+
+Array = NDArray[np.float64]
+
+
+def contraction(step_size: float, smoothness: float, strong_convexity: float) -> float:
+    """Return q = max(|1-ηα|, |1-ηL|), the Lipschitz constant of a step."""
+    return max(abs(1 - step_size * strong_convexity), abs(1 - step_size * smoothness))
+
+
+def known_radius(problem: Problem, step_size: float, steps: int) -> float:
+    """Return a bound on all iterates of so many steps from zero, before data is read.
+
+    Each step adds at most ηG, or G/λ in all when the regulariser pulls back to zero
+    (privacy-constants 0.7c). The last gradient is taken one step earlier.
+    """
+    lipschitz = problem.loss.lipschitz(problem.domain())
+    pull = problem.regularization
+    if np.ndim(problem.center):
+        return problem.constraint.radius
+    reach = (steps - 1) * step_size * lipschitz
+    if 0 < step_size * pull <= 1:
+        reach = min(reach, lipschitz / pull)
+    return min(problem.constraint.radius, reach)
+
+
+def descend(
+    problem: Problem,
+    risk: Risk,
+    start: Array,
+    step_size: float,
+    steps: int,
+    progress: Progress,
+    *,
+    average: bool = False,
+) -> Array:
+    """Return the last of w_1 … w_T, or their average, of projected gradient descent."""
+    point, total = start, np.zeros_like(start)
+    for _ in progress.steps(steps, "gradient descent"):
+        gradient = risk.gradient(point) + problem.pull(point)
+        point = problem.constraint.project(point - step_size * gradient)
+        if average:
+            total += point
+    return total / steps if average else point
+
+
+def steps_to_shrink(ratio: float, factor: float, most: int) -> int:
+    """Return how many steps of contraction ``ratio`` shrink a distance by ``factor``."""
+    if factor <= 1:
+        return 1
+    if ratio <= 0:
+        return 1
+    if ratio >= 1:
+        return most
+    return min(most, max(1, math.ceil(math.log(factor) / -math.log(ratio))))

@@ -1,0 +1,76 @@
+"""Which mechanism a release gets."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.algorithms.base import Task
+from pairdp.privacy import (
+    Budget,
+    GaussianMechanism,
+    KNormMechanism,
+    LaplaceMechanism,
+    Mechanism,
+    NoMechanism,
+    Part,
+    Release,
+    Sensitivity,
+)
+from pairdp.privacy.gaussian import classical_multiplier
+
+Array = NDArray[np.float64]
+
+
+def output_release(
+    name: str, task: Task, sensitivity: Sensitivity, printed: float, part: Part | None = None
+) -> Release:
+    """Return the release of one noisy output.
+
+    Gaussian noise for δ > 0, K-norm noise for pure ε; by the papers' formulas, Gaussian
+    noise of the textbook calibration and Laplace noise.
+
+    Parameters
+    ----------
+    name : str
+        What is released.
+    task : Task
+        Its budget and calibration.
+    sensitivity : Sensitivity
+        The certified one.
+    printed : float
+        The sensitivity that the paper prints, which its noise is made from.
+    part : Part, optional
+        The records that it touches.
+    """
+    mechanism = _output_mechanism(task, sensitivity.value, printed)
+    stated = None if isinstance(mechanism, NoMechanism) else sensitivity
+    return Release(name, mechanism, stated, task.dimension, part=part)
+
+
+def _output_mechanism(task: Task, sensitivity: float, printed: float) -> Mechanism:
+    budget = task.budget
+    if budget is None:
+        return NoMechanism()
+    if not task.is_printed:
+        if budget.is_pure:
+            return KNormMechanism.calibrate(budget, sensitivity)
+        return GaussianMechanism.calibrate(budget, sensitivity)
+    if budget.is_pure:
+        scale = printed * math.sqrt(task.dimension) / budget.epsilon
+        return LaplaceMechanism(sensitivity, task.dimension, scale)
+    return GaussianMechanism(sensitivity, printed * textbook(budget))
+
+
+def textbook(budget: Budget) -> float:
+    """Return √(2 ln(1.25/δ))/ε."""
+    return classical_multiplier(budget.epsilon, budget.delta)
+
+
+def add_noise(mechanism: Mechanism, value: Array, generator: np.random.Generator) -> Array:
+    """Return a vector or symmetric matrix with the mechanism's noise."""
+    if value.ndim == 2:
+        return mechanism.release_symmetric(value, generator)
+    return mechanism.release(value, generator)

@@ -1,0 +1,31 @@
+"""A progress bar for long runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_PATIENCE = 2.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Whether and how to show progress.
+
+    Parameters
+    ----------
+    show : bool or None
+        None shows a bar on a terminal, once a run has taken two seconds.
+    """
+
+    show: bool | None = None
+
+    def steps(self, count: int, what: str) -> Iterator[int]:
+        """Yield 0 … count-1, showing how far one is. It tells nothing but time."""
+        if self.show is False or (self.show is None and not sys.stderr.isatty()):
+            yield from range(count)
+            return
+        from tqdm import tqdm
+
+        yield from tqdm(range(count), desc=what, delay=0 if self.show else _PATIENCE, leave=False)

@@ -1,0 +1,52 @@
+"""The papers' algorithms, by the names they are published under."""
+
+from __future__ import annotations
+
+from pairdp.algorithms.base import Algorithm
+from pairdp.algorithms.epoch_descent import EpochGradientDescent
+from pairdp.algorithms.gradient_descent import GradientDescent
+from pairdp.algorithms.noisy_descent import NoisyGradientDescent
+from pairdp.algorithms.stream_descent import StreamGradientDescent
+
+DPGDSC = GradientDescent(output="last", name="DPGDSC (Xue 2021, Algorithm 1)")
+"""Last iterate of gradient descent with output noise, strongly convex."""
+
+DPGDC = GradientDescent(output="average", name="DPGDC (Xue 2021, Algorithm 4)")
+"""Average iterate of gradient descent with output noise, convex."""
+
+DPGDC2 = NoisyGradientDescent(output="average", name="DPGDC2 (Xue 2021, Algorithm 2)")
+"""Gradient descent with gradient noise, average released."""
+
+DPEGD = EpochGradientDescent(name="DPEGD (Xue 2021, Algorithm 3)")
+"""Epoch gradient descent on disjoint parts."""
+
+OFFPAIRSTRC = StreamGradientDescent(name="OffPairStrC (Huai 2020, Algorithm 3)")
+"""Offline pairwise GIGA, strongly convex."""
+
+OFFPAIRC = StreamGradientDescent(name="OffPairC (Huai 2020, Algorithm 4)")
+"""Offline pairwise GIGA, regularised to strong convexity."""
+
+KANG = NoisyGradientDescent(
+    output="last", printed_rule="kang", name="Gradient perturbation (Kang 2021, Algorithm 1)"
+)
+"""Gradient descent with gradient noise, last iterate released."""
+
+PUBLISHED: dict[str, Algorithm] = {
+    "DPGDSC": DPGDSC,
+    "DPGDC": DPGDC,
+    "DPGDC2": DPGDC2,
+    "DPEGD": DPEGD,
+    "OffPairStrC": OFFPAIRSTRC,
+    "OffPairC": OFFPAIRC,
+    "Kang2021": KANG,
+}
+
+
+def published(name: str) -> Algorithm:
+    """Return the algorithm that is published under a name."""
+    try:
+        return PUBLISHED[name]
+    except KeyError:
+        raise ValueError(
+            f"no algorithm is published as {name!r}; known: {', '.join(PUBLISHED)}"
+        ) from None

@@ -1,0 +1,68 @@
+"""What an algorithm needs of a problem, and what to change when it is missing."""
+
+from __future__ import annotations
+
+import math
+
+from pairdp.losses import HingeMetric, HingeRanking
+from pairdp.problem import Problem
+
+
+def require_smooth(name: str, problem: Problem, instead: str) -> None:
+    """Refuse a loss that is not smooth."""
+    if problem.is_smooth:
+        return
+    loss = problem.loss
+    if isinstance(loss, HingeRanking | HingeMetric):
+        hint = (
+            f"round its corner with {type(loss).__name__}(width=h), where a step η needs "
+            f"h ≥ η·{_steepest_square(problem) / 2:g}; or {instead}"
+        )
+    else:
+        hint = f"use a smooth loss such as LogisticRanking or LogisticMetric; or {instead}"
+    raise ValueError(f"{name} needs a smooth loss, and {type(loss).__name__} is not smooth: {hint}")
+
+
+def _steepest_square(problem: Problem) -> float:
+    """Return L·h of a rounded hinge: (2kR)² for ranking, 16R⁴/τ² for metrics."""
+    loss, domain = problem.loss, problem.domain()
+    if isinstance(loss, HingeRanking):
+        return (loss.scale * domain.widest) ** 2
+    return float(domain.widest**4 / loss.temperature**2)  # type: ignore[attr-defined]
+
+
+def require_lipschitz(name: str, problem: Problem) -> None:
+    """Refuse a loss whose gradient is unbounded on the constraint set."""
+    if not problem.is_lipschitz:
+        raise ValueError(
+            f"{name} needs bounded gradients, and those of {type(problem.loss).__name__} are "
+            "unbounded without a bounded constraint set: use L2Ball(radius) for weights or "
+            "PSDFrobeniusBall(radius) for a metric"
+        )
+
+
+def require_strongly_convex(name: str, problem: Problem, instead: str) -> None:
+    """Refuse a problem without regularisation."""
+    if not problem.is_strongly_convex:
+        raise ValueError(
+            f"{name} needs a strongly convex problem: set regularization > 0 in the Problem; "
+            f"or {instead}"
+        )
+
+
+def require_bounded(name: str, problem: Problem, why: str) -> None:
+    """Refuse an unbounded constraint set."""
+    if not problem.is_bounded:
+        raise ValueError(
+            f"{name} needs a bounded constraint set {why}: use L2Ball(radius) for weights or "
+            "PSDFrobeniusBall(radius) for a metric"
+        )
+
+
+def require_step(name: str, step_size: float, largest: float, formula: str) -> None:
+    """Refuse a step size beyond what the guarantee holds for."""
+    if step_size > largest * (1 + 1e-12) or not math.isfinite(step_size):
+        raise ValueError(
+            f"{name} is certified for step sizes up to {formula} = {largest:.6g}, got "
+            f"{step_size:.6g}"
+        )

@@ -1,0 +1,203 @@
+r"""Bounds for descent with noise inside, on streams, and to the very minimum.
+
+Each is registered with two routes to its value, as in `pairdp.privacy.sensitivity`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import non_negative, positive, whole
+from pairdp.privacy.sensitivity import Bound, register_bound
+
+Array = NDArray[np.float64]
+_MOST_STEPS = 10**7
+
+
+def _noisy_last_iterate(
+    one_record: float,
+    n: int,
+    step_size: float,
+    contraction: float,
+    steps: int,
+    diameter: float = math.inf,
+) -> float:
+    r"""Return :math:`\min_{1≤τ≤T} (c^τ·D·[τ<T] + s·S_τ)/(η\sqrt{Q_τ})`, times η.
+
+    With s = η·one_record/n the drift of one step, S_τ and Q_τ the sums of c^i and c^{2i} for
+    i < τ. Noise of standard deviation σ on the gradient is ησ on the iterate, so this
+    over σ is the ratio μ (Bok, Su and Altschuler 2024; privacy-constants 3.5).
+    """
+    eta = positive("step_size", step_size)
+    drift = eta * positive("one_record", one_record) / whole("n", n, at_least=2)
+    c = non_negative("contraction", contraction)
+    if c > 1:
+        raise ValueError(f"contraction must be at most 1, got {c!r}: take smaller steps")
+    start = positive("diameter", diameter, finite=False)
+    tau = np.arange(1, whole("steps", steps, at_most=_MOST_STEPS) + 1, dtype=np.float64)
+    sums, squares = _geometric(c, tau), _geometric(c * c, tau)
+    with np.errstate(under="ignore"):
+        remembered = np.where(tau < steps, start, 0.0) * c**tau
+    # An infinite diameter times nothing remembered is nothing.
+    remembered = np.where(np.isnan(remembered), 0.0, remembered)
+    return float(np.min((remembered + drift * sums) / (eta * np.sqrt(squares))))
+
+
+def _geometric(ratio: float, terms: Array) -> Array:
+    """Return Σ ratio^i for i < terms."""
+    if ratio == 1:
+        return terms
+    if ratio == 0:
+        return np.ones_like(terms)
+    return np.asarray(np.expm1(terms * math.log(ratio)) / (ratio - 1))
+
+
+def _noisy_unrolled(
+    one_record: float,
+    n: int,
+    step_size: float,
+    contraction: float,
+    steps: int,
+    diameter: float = math.inf,
+) -> float:
+    """Return the same by running the coupling: shifts a_t ∝ c^(T-t) that end at zero."""
+    drift = step_size * one_record / n
+    best = math.inf
+    for tau in _candidates(steps):
+        start = 0.0 if tau == steps else diameter
+        if math.isinf(start):
+            continue
+        weights = [contraction ** (tau - 1 - i) for i in range(tau)]
+        reach, shifted = start, 0.0
+        for weight in weights:
+            reach = contraction * reach + drift
+            shifted = contraction * shifted + weight
+        factor = reach / shifted
+        best = min(best, factor * math.sqrt(math.fsum(w * w for w in weights)) / step_size)
+    return best
+
+
+def _candidates(steps: int) -> list[int]:
+    """Return the numbers of last steps to try: all, when that is not too many."""
+    if steps <= 2000:
+        return list(range(1, steps + 1))
+    return sorted({*np.unique(np.geomspace(1, steps, 400).astype(int)).tolist(), steps})
+
+
+def stream_steps(
+    n: int, strong_convexity: float, smoothness: float, largest: float = math.inf
+) -> Array:
+    r"""Return the step sizes η_2 … η_n of descent on a stream: min(2/(αt), 2/(L+α)).
+
+    The cap keeps every step a contraction, so that no random burn-in is needed.
+    """
+    t = np.arange(2, whole("n", n, at_least=2) + 1, dtype=np.float64)
+    cap = min(2 / (smoothness + strong_convexity), largest)
+    if strong_convexity == 0:
+        return np.full(t.size, cap)
+    return np.minimum(2 / (strong_convexity * t), cap)
+
+
+def _stream_average(
+    one_record: float,
+    n: int,
+    strong_convexity: float,
+    smoothness: float,
+    largest_step: float = math.inf,
+    diameter: float = math.inf,
+) -> float:
+    r"""Return the average over t = 2 … n of how far any record can move the iterate w_t.
+
+    With D = one_record/2 for the mean of both orders of a pair: the record itself arrives
+    at step k and moves w_k by η_k·D; at a later t it is one of t - 1 partners and adds
+    η_t·D/(t-1) to the drift, shrunk by 1 - η_t·α. At every step the worst of these is
+    taken, and the diameter if that is less.
+    """
+    slot = positive("one_record", one_record) / 2
+    steps = stream_steps(n, strong_convexity, smoothness, largest_step)
+    drift, total = 0.0, 0.0
+    for t, eta in enumerate(steps.tolist(), start=2):
+        later = (1 - eta * strong_convexity) * drift + eta * slot / (t - 1)
+        drift = min(diameter, max(later, eta * slot))
+        total += drift
+    return total / steps.size
+
+
+def _stream_every_record(
+    one_record: float,
+    n: int,
+    strong_convexity: float,
+    smoothness: float,
+    largest_step: float = math.inf,
+    diameter: float = math.inf,
+) -> float:
+    """Return the same with all records followed side by side, the worst at every step."""
+    slot = one_record / 2
+    steps = stream_steps(n, strong_convexity, smoothness, largest_step)
+    drifts, total = np.zeros(0), 0.0
+    for t, eta in enumerate(steps.tolist(), start=2):
+        moved = (1 - eta * strong_convexity) * drifts + eta * slot / (t - 1)
+        drifts = np.minimum(np.append(moved, eta * slot), diameter)
+        if t == 2:
+            drifts = np.append(drifts, drifts)
+        total += float(drifts.max())
+        # A record whose drift another exceeds stays behind it: only the largest matters.
+        drifts = drifts[drifts >= drifts.max() * (1 - 1e-12)][:1] if t > 3000 else drifts
+    return total / steps.size
+
+
+def _minimiser(
+    one_record: float, n: int, strong_convexity: float, tolerance: float, diameter: float = math.inf
+) -> float:
+    r"""Return D_h/(αn) + 2·tol/α: two minimisers are D_h/(αn) apart, each found to tol/α."""
+    alpha = positive("strong_convexity", strong_convexity)
+    exact = positive("one_record", one_record) / (alpha * whole("n", n, at_least=2))
+    found = exact + 2 * non_negative("tolerance", tolerance) / alpha
+    return min(found, positive("diameter", diameter, finite=False))
+
+
+def _minimiser_by_descent(
+    one_record: float, n: int, strong_convexity: float, tolerance: float, diameter: float = math.inf
+) -> float:
+    """Return the limit of the drift of gradient descent, with an error at each gradient."""
+    step = 0.5 / strong_convexity
+    moved = step * (one_record / n + 2 * tolerance)
+    drift = 0.0
+    for _ in range(200):
+        drift = 0.5 * drift + moved
+    return min(drift, diameter)
+
+
+register_bound(
+    Bound(
+        "last iterate of noisy gradient descent",
+        "noise enters at every step and only the last iterate is released: earlier steps are "
+        "forgotten as the contraction c shrinks them, so the release is as private as one "
+        "Gaussian release of the least (c^τ·diameter·[τ<T] + s·η·Σc^i)/(η·√Σc^2i) over the last "
+        "τ steps, where s = D/n is how far the gradient of the average over pairs moves",
+        _noisy_last_iterate,
+        _noisy_unrolled,
+    )
+)
+register_bound(
+    Bound(
+        "average iterate of descent on a stream of pairs",
+        "each record is met once by all earlier ones and then once by each later one; the drift "
+        "that it causes follows a recursion, whose worst record is taken at every step",
+        _stream_average,
+        _stream_every_record,
+    )
+)
+register_bound(
+    Bound(
+        "regularised minimiser",
+        "the gradient of the average over pairs moves by at most D/n, so the minimiser of an "
+        "α-strongly convex objective moves by at most D/(αn); each of two is found to within "
+        "tolerance/α",
+        _minimiser,
+        _minimiser_by_descent,
+    )
+)

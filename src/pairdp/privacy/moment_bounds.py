@@ -1,0 +1,105 @@
+r"""Bounds for moments of the classes.
+
+Each is registered with two routes to its value, as in `pairdp.privacy.sensitivity`. All
+are for n records of norm at most R, and averages are over n.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pairdp._checks import positive, whole
+from pairdp.privacy.sensitivity import Bound, register_bound
+
+_ANGLES = np.linspace(0.0, math.pi, 10_001)
+
+
+def _class_scatter(data_norm: float, n: int) -> float:
+    return 4 * positive("data_norm", data_norm) ** 2 / whole("n", n, at_least=2)
+
+
+def _worst_class_scatter(data_norm: float, n: int) -> float:
+    # Convex in the numbers of other positives and negatives, so the ends are worst.
+    changes = []
+    for positives in (0, n - 1):
+        negatives = n - 1 - positives
+        changes.append(4 * data_norm**2 * max(positives, negatives))  # the label stays
+        changes.append(4 * data_norm**2 * math.hypot(positives, negatives))  # it flips
+    return max(changes) / (n * (n - 1))
+
+
+def _mean(data_norm: float, n: int) -> float:
+    return 2 * positive("data_norm", data_norm) / whole("n", n, at_least=2)
+
+
+def _mean_by_angle(data_norm: float, n: int) -> float:
+    # Two records at the bound, at every angle; a signed one may turn the sum round.
+    apart = data_norm * np.sqrt(np.maximum(2 - 2 * np.cos(_ANGLES), 0.0))
+    together = data_norm * np.sqrt(np.maximum(2 + 2 * np.cos(_ANGLES), 0.0))
+    return float(max(apart.max(), together.max())) / n
+
+
+def _share(n: int) -> float:
+    return 1 / whole("n", n, at_least=2)
+
+
+def _share_by_counting(n: int) -> float:
+    return max(abs((k + 1) / n - k / n) for k in (0, n - 1))
+
+
+def _class_squares(data_norm: float, n: int) -> float:
+    return math.sqrt(2) * positive("data_norm", data_norm) ** 2 / whole("n", n, at_least=2)
+
+
+def _class_squares_by_angle(data_norm: float, n: int) -> float:
+    stays = data_norm**2 * np.sqrt(np.maximum(2 - 2 * np.cos(_ANGLES) ** 2, 0.0))
+    flips = math.hypot(data_norm**2, data_norm**2)
+    return max(float(stays.max()), flips) / n
+
+
+register_bound(
+    Bound(
+        "mean of signed records",
+        "Σyx/n, for labels y = ±1 and records of norm at most R, moves by at most 2R/n",
+        _mean,
+        _mean_by_angle,
+    )
+)
+register_bound(
+    Bound(
+        "mean of records",
+        "Σx/n, for records of norm at most R, moves by at most 2R/n",
+        _mean,
+        _mean_by_angle,
+    )
+)
+register_bound(
+    Bound(
+        "share of positives",
+        "the number of positives over n moves by at most 1/n",
+        _share,
+        _share_by_counting,
+    )
+)
+register_bound(
+    Bound(
+        "second moments of classes",
+        "Σ₊xxᵀ/n and Σ₋xxᵀ/n side by side, for records of norm at most R, move by at most √2·R²/n: "
+        "|xxᵀ - x'x'ᵀ|² = |x|⁴ + |x'|⁴ - 2(xᵀx')² when the label stays, |x|⁴ + |x'|⁴ when it flips",
+        _class_squares,
+        _class_squares_by_angle,
+    )
+)
+register_bound(
+    Bound(
+        "scatter between classes",
+        "Σ₊₋(x-x')(x-x')ᵀ/(n(n-1)), for records of norm at most R, moves by at most 4R²/n: a "
+        "replaced record moves each of its terms by at most 4R² when the label stays; when it "
+        "flips, the sums it leaves and joins are positive semidefinite, so the norm of their "
+        "difference is at most the root of the sum of their squares",
+        _class_scatter,
+        _worst_class_scatter,
+    )
+)
