@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pairdp.pairs import power_tree
+from pairdp.pairs import line_tree, power_tree
 from pairdp.pairs.power_tree import power_sums
 
 Array = NDArray[np.float64]
@@ -161,7 +161,7 @@ NUMBERS = st.one_of(
 )
 def test_agrees_for_any_numbers(sources: list[float], queries: list[float], power: float) -> None:
     # The smallest leaves there may be, so that few points already make a deep tree.
-    with mock.patch.object(power_tree, "_LEAF", 8):
+    with mock.patch.object(line_tree, "LEAF", 8):
         assert_sums(np.array(sources), np.array(queries), power)
 
 
@@ -226,15 +226,15 @@ def test_the_series_at_the_least_gap(power: float) -> None:
             assert abs(mpmath.mpf(float(terms)) / exact - 1) < 2e-15
 
 
-def decompose(sources: Array, queries: Array) -> tuple[power_tree._Tree, power_tree._Blocks]:
-    tree = power_tree._build(np.unique(sources), np.unique(queries))
-    return tree, power_tree._decompose(tree)
+def decompose(sources: Array, queries: Array) -> tuple[line_tree.LineTree, line_tree.Blocks]:
+    tree = line_tree.build_tree(np.unique(sources), np.unique(queries))
+    return tree, line_tree.decompose(tree)
 
 
 @pytest.mark.parametrize("samples", SAMPLES.values(), ids=SAMPLES)
 @pytest.mark.parametrize("leaf", [8, 24])
 def test_expansions_converge(samples: Callable[[int], Samples], leaf: int) -> None:
-    with mock.patch.object(power_tree, "_LEAF", leaf):
+    with mock.patch.object(line_tree, "LEAF", leaf):
         tree, blocks = decompose(*samples(400))
     parent = np.flatnonzero(~tree.leaf)
     for child in (tree.child[parent], tree.child[parent] + 1):

@@ -31,16 +31,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import comb
 
 from pairdp._checks import real
+from pairdp.pairs.line_tree import LEAF, LineTree, build_tree, decompose
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -48,13 +47,7 @@ Mask = NDArray[np.bool_]
 
 _TERMS = 28
 """Terms of a Taylor series in either variable."""
-_LEAF = 24
-"""Most points, of both samples together, of a node that is not cut.
-
-At least 8: a node that is cut then has five different values or more, and its centre, which
-is rounded, lies strictly between the outer ones.
-"""
-_SIDES = np.array([1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 20, _LEAF])
+_SIDES = np.array([1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 20, LEAF])
 """Numbers of points that a leaf is padded to."""
 _COLUMNS = 1024
 """Blocks that are expanded at a time."""
@@ -154,170 +147,14 @@ def _changes(values: NDArray[Any]) -> Mask:
 
 def _distinct_sums(sources: Array, weights: Array, queries: Array, power: float) -> Array:
     """Return the sums for increasing sources and increasing queries."""
-    summation = _Summation(_build(sources, queries), weights, power)
-    blocks = _decompose(summation.tree)
+    summation = _Summation(build_tree(sources, queries), weights, power)
+    blocks = decompose(summation.tree)
     summation.to_points(blocks.to_points)
     summation.from_points(blocks.from_points)
     summation.far(blocks.far)
     summation.downward()
     summation.near(blocks.near)
     return summation.sums
-
-
-@dataclass(frozen=True)
-class _Tree:
-    """A binary tree of two increasing samples; nodes are numbered level by level.
-
-    Attributes
-    ----------
-    sources, queries : ndarray
-        The samples.
-    levels : list of int
-        The first node of every level, and the number of nodes.
-    centre, radius : ndarray of shape (nodes,)
-        Where a node is cut and expanded, and how far its points may be from there.
-    source, query : ndarray of shape (2, nodes)
-        The first of a node's sources or queries, and one beyond the last.
-    child : ndarray of shape (nodes,)
-        The left child; the right one is next to it. -1 in a leaf.
-    """
-
-    sources: Array
-    queries: Array
-    levels: list[int]
-    centre: Array
-    radius: Array
-    source: Indices
-    query: Indices
-    child: Indices
-
-    @cached_property
-    def leaf(self) -> Mask:
-        """Whether a node is a leaf."""
-        return np.asarray(self.child < 0)
-
-    @cached_property
-    def has_source(self) -> Mask:
-        """Whether a node has sources."""
-        return np.asarray(self.source[0] < self.source[1])
-
-    @cached_property
-    def has_query(self) -> Mask:
-        """Whether a node has queries."""
-        return np.asarray(self.query[0] < self.query[1])
-
-
-def _build(sources: Array, queries: Array) -> _Tree:
-    """Return the tree of two samples, each increasing and not empty."""
-    source, query = np.array([[0], [len(sources)]]), np.array([[0], [len(queries)]])
-    side = np.array([-1.0])
-    levels, parts = [0], []
-    while source.size:
-        low, high = _span(sources, source, queries, query)
-        centre = low + (high / 2 - low / 2)
-        # Rounded away from the parent's centre, no radius exceeds the distance of the two.
-        lean = side * ((high - centre) - (centre - low)) > 0
-        centre[lean] = np.nextafter(centre[lean], side[lean] * np.inf)
-        radius = np.maximum(high - centre, centre - low)
-        cut = np.flatnonzero(source[1] - source[0] + query[1] - query[0] > _LEAF)
-        levels.append(levels[-1] + len(centre))
-        child = np.full(len(centre), -1)
-        child[cut] = levels[-1] + 2 * np.arange(len(cut))
-        parts.append((centre, radius, source, query, child))
-        source = _halves(sources, source[:, cut], centre[cut])
-        query = _halves(queries, query[:, cut], centre[cut])
-        side = np.tile([-1.0, 1.0], len(cut))
-    fields = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
-    return _Tree(sources, queries, levels, *fields)
-
-
-def _span(sources: Array, source: Indices, queries: Array, query: Indices) -> tuple[Array, Array]:
-    """Return the least and the largest point of every node."""
-    low = np.full(source.shape[1], np.inf)
-    high = -low
-    for points, span in ((sources, source), (queries, query)):
-        some = span[0] < span[1]
-        low[some] = np.minimum(low[some], points[span[0, some]])
-        high[some] = np.maximum(high[some], points[span[1, some] - 1])
-    return low, high
-
-
-def _halves(points: Array, span: Indices, cut: Array) -> Indices:
-    """Return the ranges of every node's points up to its cut and beyond it, side by side."""
-    middle = np.clip(np.searchsorted(points, cut, side="right"), span[0], span[1])
-    return np.stack(
-        [np.stack([span[0], middle], axis=-1).ravel(), np.stack([middle, span[1]], axis=-1).ravel()]
-    )
-
-
-class _Blocks(NamedTuple):
-    """Blocks of a node of queries (first row) and a node of sources to its right (second row).
-
-    Attributes
-    ----------
-    far : ndarray of shape (2, blocks)
-        Both nodes are expanded.
-    to_points, from_points : ndarray of shape (2, blocks)
-        Only the sources, or only the queries, are expanded: the other node is a leaf that is
-        wider than the gap.
-    near : ndarray of shape (2, blocks)
-        Leaves whose pairs are summed one by one; every leaf is paired with itself too.
-    visited : int
-        How many blocks were looked at.
-    """
-
-    far: Indices
-    to_points: Indices
-    from_points: Indices
-    near: Indices
-    visited: int
-
-
-def _decompose(tree: _Tree) -> _Blocks:
-    """Return blocks that hold every pair of a query and a source to its right once.
-
-    They are a well-separated pair decomposition (Callahan and Kosaraju 1995): because nodes
-    are cut in their middle, the number of blocks is linear in the number of leaves. Of two
-    nodes that are too close the wider one is cut, unless it is a leaf.
-    """
-    radius, leaf = tree.radius, tree.leaf
-    own = np.flatnonzero(leaf & tree.has_query & tree.has_source)
-    none = np.empty((2, 0), dtype=np.intp)
-    found = ([none], [none], [none], [np.stack([own, own])])
-    visited = len(own)
-    # The last node that two points share has one in its left child, the other in its right.
-    left = tree.child[~leaf]
-    block = np.stack([left, left + 1])
-    while block.size:
-        block = block[:, tree.has_query[block[0]] & tree.has_source[block[1]]]
-        visited += block.shape[1]
-        a, b = block
-        # Radii, not widths: two neighbouring floats have their centre at one of them.
-        distance = tree.centre[b] - tree.centre[a]
-        clear_a = distance - radius[b] >= 3 * radius[a]
-        clear_b = distance - radius[a] >= 3 * radius[b]
-        far = clear_a & clear_b
-        to_points = clear_b & ~clear_a & leaf[a] & ~leaf[b]
-        from_points = clear_a & ~clear_b & leaf[b] & ~leaf[a]
-        near = ~far & leaf[a] & leaf[b]
-        for parts, chosen in zip(found, (far, to_points, from_points, near), strict=True):
-            parts.append(block[:, chosen])
-        block = block[:, ~(far | to_points | from_points | near)]
-        a, b = block
-        cut_a = leaf[b] | (~leaf[a] & (radius[a] >= radius[b]))
-        block = np.concatenate(
-            [_cut(block, cut_a, 0, tree.child), _cut(block, ~cut_a, 1, tree.child)], axis=1
-        )
-    far, to_points, from_points, near = (np.concatenate(parts, axis=1) for parts in found)
-    return _Blocks(far, to_points, from_points, near, visited)
-
-
-def _cut(block: Indices, chosen: Mask, row: int, child: Indices) -> Indices:
-    """Return the chosen blocks twice, with either child of one of their nodes."""
-    halves = np.repeat(block[:, chosen], 2, axis=1)
-    halves[row] = child[halves[row]]
-    halves[row, 1::2] += 1
-    return halves
 
 
 class _Summation:
@@ -329,7 +166,7 @@ class _Summation:
 
     Parameters
     ----------
-    tree : _Tree
+    tree : LineTree
         The samples.
     weights : ndarray
         Weights of the sources.
@@ -337,7 +174,7 @@ class _Summation:
         a, in (0, 2].
     """
 
-    def __init__(self, tree: _Tree, weights: Array, power: float) -> None:
+    def __init__(self, tree: LineTree, weights: Array, power: float) -> None:
         self.tree = tree
         self.sums = np.zeros(len(tree.queries))
         self._weights = weights
@@ -390,8 +227,8 @@ class _Summation:
 
     def from_points(self, blocks: Indices) -> None:
         """Add blocks of expanded queries and single sources to the coefficients."""
-        for a, b in _chunks(blocks[:, np.argsort(blocks[0])], _COLUMNS // _LEAF):
-            index, inside = _padded(self.tree.source[:, b], _LEAF)
+        for a, b in _chunks(blocks[:, np.argsort(blocks[0])], _COLUMNS // LEAF):
+            index, inside = _padded(self.tree.source[:, b], LEAF)
             a = np.repeat(a, inside.sum(axis=1))
             distance = self.tree.sources[index[inside]] - self.tree.centre[a]
             self._receive(a, distance, self._series[:, :1] * self._weights[index[inside]])
@@ -405,8 +242,8 @@ class _Summation:
 
     def to_points(self, blocks: Indices) -> None:
         """Add blocks of single queries and expanded sources to the sums."""
-        for a, b in _chunks(blocks, _COLUMNS // _LEAF):
-            index, inside = _padded(self.tree.query[:, a], _LEAF)
+        for a, b in _chunks(blocks, _COLUMNS // LEAF):
+            index, inside = _padded(self.tree.query[:, a], LEAF)
             b = np.repeat(b, inside.sum(axis=1))
             distance = self.tree.centre[b] - self.tree.queries[index[inside]]
             terms = _powers(self.tree.radius[b] / distance)
@@ -443,7 +280,7 @@ def _series(power: float) -> Array:
     return np.asarray((-1.0) ** row * binomials[row + column] * comb(row + column, row))
 
 
-def _generation(tree: _Tree, level: int) -> Iterator[tuple[Indices, Indices, Array, Array]]:
+def _generation(tree: LineTree, level: int) -> Iterator[tuple[Indices, Indices, Array, Array]]:
     r"""Yield the parents of a level, a child of each, and the factors that a shift consists of.
 
     With d the distance from the parent's centre p to the child's c, and :math:`x_p = x_c + d`,
@@ -464,7 +301,7 @@ def _generation(tree: _Tree, level: int) -> Iterator[tuple[Indices, Indices, Arr
 
 
 def _in_leaves(
-    tree: _Tree, points: Array, span: Indices
+    tree: LineTree, points: Array, span: Indices
 ) -> Iterator[tuple[Indices, Indices, slice, Array]]:
     """Yield leaves that hold points, in their order, with the numbers of points and the points.
 
