@@ -28,7 +28,7 @@ $(VENV)/.pairdp-lint: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lint]'
 	@touch $@ $(VENV)/.pairdp
 
-demo: $(VENV)/.pairdp ## Plan a private ranker on real data and print its privacy statement.
+demo: $(VENV)/.pairdp ## Fit private rankers to real data and print a privacy statement.
 	$(BIN)/python -m pairdp.demo
 
 test: $(VENV)/.pairdp-test ## Run all tests.

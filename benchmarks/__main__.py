@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import calibration, import_time, metric, noise, ranking
+from benchmarks import algorithms, calibration, import_time, metric, noise, ranking
 
 BENCHMARKS = {
     "import": import_time.main,
@@ -12,6 +12,7 @@ BENCHMARKS = {
     "noise": noise.main,
     "ranking": ranking.main,
     "metric": metric.main,
+    "algorithms": algorithms.main,
 }
 
 

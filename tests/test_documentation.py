@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/losses.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/losses.md", "docs/algorithms.md"])
 def test_examples_of_a_page(page: str) -> None:
     # A closing fence would be read as expected output.
     text = (ROOT / page).read_text(encoding="utf-8").replace("```", "")

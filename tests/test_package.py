@@ -34,11 +34,14 @@ def test_import_leaves_heavy_modules_alone() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_demo_prints_plan_statement_and_verification(capsys: pytest.CaptureFixture[str]) -> None:
+def test_demo_fits_states_and_verifies(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "_SEEDS", 1)
     demo.main()
     out = capsys.readouterr().out
-    assert "n = 569 records, 30 features" in out
-    assert "differentially private with ε = 1 and δ = 1e-06" in out
-    assert "planned for n = 569 records" in out
-    assert "holds: ε = 1, δ = 1e-06, n = 569" in out
-    assert "FAIL" not in out
+    assert "400 records to learn from, 169 held out" in out
+    assert "moment release, certified" in out
+    assert "DPGDSC, printed" in out
+    assert "is differentially private with ε" in out
+    assert "The certificate of Least squares from moments holds" in out

@@ -69,6 +69,10 @@ def test_value_and_gradient(problem: Problem, n: int, seed: int) -> None:
     norm = problem.loss.lipschitz(problem.domain(float(np.linalg.norm(parameters))))
     error = np.linalg.norm(problem.gradient(parameters, records) - gradient)
     assert error <= ACCURACY * norm
+    of_records = problem.risk(records)
+    both = of_records.value_and_gradient(parameters)
+    assert both[0] == pytest.approx(of_records.value(parameters), rel=1e-13)
+    assert np.linalg.norm(both[1] - of_records.gradient(parameters)) <= ACCURACY * norm
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: f"{p.loss} {p.constraint}")

@@ -189,6 +189,27 @@ def test_rounding_at_a_corner_does_not_spread() -> None:
         assert np.linalg.norm(after - before) <= bound
 
 
+@pytest.mark.parametrize(("n", "d", "block"), [(300, 7, 64), (100, 3, 7), (600, 33, 256)])
+def test_distances_of_other_pairs_keep_their_bits(n: int, d: int, block: int) -> None:
+    seen: list[np.ndarray] = []
+
+    class Spy(IndexedMetric):
+        def slope(self, squared: np.ndarray, alike: np.ndarray) -> np.ndarray:
+            seen.append(squared.copy())
+            return np.zeros_like(squared)
+
+    rng = np.random.default_rng(14)
+    X, y, W = rng.standard_normal((n, d)), rng.integers(0, 2, n), a_matrix(d, rng)
+    metric_gradient(Spy(), W, X, y, block=block)
+    before = list(seen)
+    seen.clear()
+    X[n // 2], y[n // 2] = 3 * X[n // 2], 1 - y[n // 2]
+    metric_gradient(Spy(), W, X, y, block=block)
+    changed = sum(int((one != two).sum()) for one, two in zip(before, seen, strict=True))
+    # Its pairs with n - 1 others, and once more with those of its own block; itself.
+    assert 0 < changed <= n + block
+
+
 def test_gradient_is_the_derivative_of_the_value() -> None:
     rng = np.random.default_rng(10)
     X, y, W = rng.standard_normal((50, 4)) / 2, rng.integers(0, 3, 50), a_matrix(4, rng)
