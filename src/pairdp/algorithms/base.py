@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pairdp._checks import whole
 from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.requirements import Need, check_needs
 from pairdp.privacy import Budget, Certificate, NoiseSource, Release
 from pairdp.privacy.certificate import Scalar
 from pairdp.problem import Problem
@@ -221,6 +222,12 @@ class Algorithm(ABC):
 
     name: str
     needs_delta: ClassVar[bool] = False
+    instead: ClassVar[str] = "use pairwise SGD"
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What the algorithm needs of a problem."""
+        return (Need.SMOOTH, Need.LIPSCHITZ)
 
     def plan(
         self,
@@ -257,6 +264,7 @@ class Algorithm(ABC):
                 f"{self.name} adds Gaussian noise at every step and cannot be pure: set "
                 "delta > 0, or use an output-perturbed algorithm such as GradientDescent"
             )
+        check_needs(self.name, self.needs, problem, self.instead)
         draft = self.draft(task)
         solved = draft.problem or problem
         certificate = Certificate(

@@ -13,12 +13,7 @@ from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
 from pairdp.algorithms.descent import contraction, descend
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.progress import Progress
-from pairdp.algorithms.requirements import (
-    require_bounded,
-    require_lipschitz,
-    require_smooth,
-    require_step,
-)
+from pairdp.algorithms.requirements import require_bounded, require_step
 from pairdp.privacy import NoiseSource, Part, Sensitivity
 from pairdp.records import Records
 
@@ -63,8 +58,6 @@ class EpochGradientDescent(Algorithm):
     def draft(self, task: Task) -> Draft:
         """Decide the step size and the noise of each part."""
         problem = task.problem
-        require_smooth(self.name, problem, "use pairwise SGD")
-        require_lipschitz(self.name, problem)
         if task.n < 4:
             raise ValueError(f"{self.name} needs at least 4 records, got n = {task.n}")
         sizes = part_sizes(task.n)

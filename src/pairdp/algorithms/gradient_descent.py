@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,7 @@ from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
 from pairdp.algorithms.descent import contraction, descend, known_radius, steps_to_shrink
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.progress import Progress
-from pairdp.algorithms.requirements import (
-    require_bounded,
-    require_lipschitz,
-    require_smooth,
-    require_step,
-    require_strongly_convex,
-)
+from pairdp.algorithms.requirements import Need, require_bounded, require_step
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.gaussian import ratio
 from pairdp.records import Records
@@ -69,13 +63,17 @@ class GradientDescent(Algorithm):
         if self.step_size is not None:
             positive("step_size", self.step_size)
 
+    instead: ClassVar[str] = 'use GradientDescent(output="average") or pairwise SGD'
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """Smoothness and bounded gradients; for the last iterate strong convexity too."""
+        convexity = (Need.STRONGLY_CONVEX,) if self.output == "last" else ()
+        return (Need.SMOOTH, Need.LIPSCHITZ, *convexity)
+
     def draft(self, task: Task) -> Draft:
         """Decide steps, step size and noise."""
         problem = task.problem
-        require_smooth(self.name, problem, "use pairwise SGD")
-        require_lipschitz(self.name, problem)
-        if self.output == "last":
-            require_strongly_convex(self.name, problem, 'use output="average"')
         step_size, steps, reasons = self._schedule(task)
         constants = problem.constants(task.n)
         largest = 2 / (constants.smoothness + constants.strong_convexity)

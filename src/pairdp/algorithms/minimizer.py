@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,7 @@ from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
 from pairdp.algorithms.descent import contraction, known_radius, steps_to_shrink
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.progress import Progress
-from pairdp.algorithms.requirements import (
-    require_lipschitz,
-    require_smooth,
-    require_strongly_convex,
-)
+from pairdp.algorithms.requirements import Need
 from pairdp.pairs import Risk
 from pairdp.privacy import NoiseSource, Sensitivity, pack, unpack
 from pairdp.problem import Problem, ProblemConstants
@@ -55,12 +52,16 @@ class MinimizerRelease(Algorithm):
     def __post_init__(self) -> None:
         positive("tolerance", self.tolerance)
 
+    instead: ClassVar[str] = 'use GradientDescent(output="average") or pairwise SGD'
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """Smoothness, bounded gradients and strong convexity."""
+        return (Need.SMOOTH, Need.LIPSCHITZ, Need.STRONGLY_CONVEX)
+
     def draft(self, task: Task) -> Draft:
         """Decide the tolerance and the noise."""
         problem = task.problem
-        require_smooth(self.name, problem, "use pairwise SGD")
-        require_lipschitz(self.name, problem)
-        require_strongly_convex(self.name, problem, 'use GradientDescent(output="average")')
         if task.is_printed:
             raise ValueError(f"{self.name} is in none of the papers: use certified")
         # The minimiser is within G/λ of the centre, whatever the data.

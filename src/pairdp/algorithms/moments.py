@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pairdp._checks import non_negative
 from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
 from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.requirements import Need
 from pairdp.losses import LeastSquaresRanking
 from pairdp.privacy import (
     GaussianMechanism,
@@ -82,6 +83,11 @@ class MomentRelease(Algorithm):
             raise ValueError(f"share must be above 0 and below 1, got {self.share!r}")
         if self.ridge is not None:
             non_negative("ridge", self.ridge)
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """Nothing but least squares, which `draft` asks for."""
+        return ()
 
     def draft(self, task: Task) -> Draft:
         """Decide the noise of each moment and the ridge."""

@@ -14,7 +14,7 @@ from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
 from pairdp.algorithms.descent import contraction
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.progress import Progress
-from pairdp.algorithms.requirements import require_bounded, require_lipschitz, require_smooth
+from pairdp.algorithms.requirements import Need, require_bounded, require_smooth
 from pairdp.pairs import risk
 from pairdp.privacy import (
     FixedSizeSampling,
@@ -94,10 +94,14 @@ class NoisyGradientDescent(Algorithm):
             if getattr(self, name) is not None:
                 positive(name, getattr(self, name))
 
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """Bounded gradients, and nothing else."""
+        return (Need.LIPSCHITZ,)
+
     def draft(self, task: Task) -> Draft:
         """Decide steps, step size and noise."""
         problem = self._problem(task)
-        require_lipschitz(self.name, problem)
         if self.batch_size is not None and self.batch_size > task.n:
             raise ValueError(f"batch_size must be at most n = {task.n}, got {self.batch_size}")
         task = Task(problem, task.n, task.features, task.budget, task.calibration)

@@ -3,9 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from enum import Enum
 
 from pairdp.losses import HingeMetric, HingeRanking
 from pairdp.problem import Problem
+
+
+class Need(Enum):
+    """A property that an algorithm needs of a problem."""
+
+    SMOOTH = "a smooth loss"
+    LIPSCHITZ = "gradients bounded on the constraint set"
+    STRONGLY_CONVEX = "a strongly convex problem"
+
+
+def check_needs(name: str, needs: Iterable[Need], problem: Problem, instead: str) -> None:
+    """Refuse a problem that lacks something, saying what to change or use instead."""
+    for need in needs:
+        match need:
+            case Need.SMOOTH:
+                require_smooth(name, problem, instead)
+            case Need.LIPSCHITZ:
+                require_lipschitz(name, problem)
+            case Need.STRONGLY_CONVEX:
+                require_strongly_convex(name, problem, instead)
 
 
 def require_smooth(name: str, problem: Problem, instead: str) -> None:

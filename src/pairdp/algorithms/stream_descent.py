@@ -12,12 +12,7 @@ from pairdp._checks import positive
 from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.progress import Progress
-from pairdp.algorithms.requirements import (
-    require_bounded,
-    require_lipschitz,
-    require_smooth,
-    require_strongly_convex,
-)
+from pairdp.algorithms.requirements import require_bounded, require_strongly_convex
 from pairdp.losses import MetricLoss, PairwiseLoss, RankingLoss
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.descent_bounds import stream_steps
@@ -64,8 +59,6 @@ class StreamGradientDescent(Algorithm):
         """Decide the regulariser and the noise."""
         problem, reasons = self._regularised(task)
         task = replace(task, problem=problem)
-        require_smooth(self.name, problem, "use pairwise SGD")
-        require_lipschitz(self.name, problem)
         alpha = problem.regularization
         smoothness = problem.loss.smoothness(problem.domain()) + alpha
         inputs = {
