@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _SMALL = 50_000
+_BLOCK = 32_768
 _SIGN_BIT = 63
 _ALL_BUT_SIGN = 0x7FFF_FFFF_FFFF_FFFF
 
@@ -33,19 +36,30 @@ def ascending_order(values: Array, later: Index) -> Index:
     bits = (n - 1).bit_length()
     mask = (1 << bits) - 1
     keys = (values + 0.0).view(np.int64)  # which has no negative zero
-    keys ^= (keys >> _SIGN_BIT) & _ALL_BUT_SIGN
-    keys &= ~mask
-    keys |= np.arange(n)
+    for part in _blocks(n):
+        block = keys[part]
+        block ^= (block >> _SIGN_BIT) & _ALL_BUT_SIGN
+        block &= ~mask
+        block |= np.arange(part.start, part.start + block.size)
     keys.sort()
-    order = keys & mask
-    keys >>= bits
-    tied = keys[1:] == keys[:-1]
-    if np.count_nonzero(tied) > n // 4:
+    tied = np.concatenate([part.start + _equal_heads(keys, part, mask) for part in _blocks(n)])
+    if tied.size > n // 4:
         return np.lexsort((later, values))
-    among_equals = np.zeros(n, dtype=np.bool_)
-    among_equals[1:] |= tied
-    among_equals[:-1] |= tied
-    spots = np.flatnonzero(among_equals)
-    places = order[spots]
-    order[spots] = places[np.lexsort((later[places], values[places], keys[spots]))]
-    return order
+    spots = np.union1d(tied, tied + 1)
+    heads = keys[spots] >> bits
+    keys &= mask
+    places = keys[spots]
+    keys[spots] = places[np.lexsort((later[places], values[places], heads))]
+    return keys
+
+
+def _equal_heads(keys: Index, part: slice, mask: int) -> Index:
+    """Return where a key equals the next one in all but its last bits, within a part."""
+    pairs = keys[part.start : part.stop + 1]
+    return np.flatnonzero((pairs[1:] ^ pairs[:-1]) <= mask)
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    # Small arrays stay in cache, and are not fetched page by page from the system.
+    for start in range(0, n, _BLOCK):
+        yield slice(start, min(start + _BLOCK, n))

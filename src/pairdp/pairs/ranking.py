@@ -38,6 +38,8 @@ from pairdp.pairs.truncated import TruncatedSums
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
+_BLOCK = 32_768
+
 
 class Moments(Protocol):
     """What the other parts must know of a part's scores."""
@@ -165,7 +167,10 @@ def positives(y: Array) -> Index:
 def coefficients(loss: RankingLoss, slopes: Array, positive: Index, n: int) -> Array:
     """Return c with ∇L = Xᵀc, from the sums of slopes; overwrites them."""
     factor = loss.orders * loss.scale / (n * (n - 1))
-    slopes *= np.array([-factor, factor]).take(positive)
+    factors = np.array([-factor, factor])
+    for start in range(0, slopes.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        slopes[part] *= factors.take(positive[part])
     return slopes
 
 

@@ -26,6 +26,8 @@ from pairdp.pairs.sorted_values import SortedValues, exact_unit, split
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
+_BLOCK = 32_768
+
 
 @dataclass(frozen=True)
 class SortedClasses:
@@ -104,21 +106,30 @@ class TruncatedSums:
         if structure.power not in (1, 2):
             return self.slopes(u, positive, self.moments(u, positive))
         places = u - structure.knot * positive
-        total = np.zeros(u.size)
         if structure.power == 1:
+            total = np.zeros(u.size)
             for sign, drop in structure.terms:
-                total += sign * _partners(places + drop * positive, positive)
+                total += sign * _partners(places, positive, drop)
+        elif len(structure.terms) == 1:
+            ((sign, drop),) = structure.terms
+            total = sign * _excess(places, positive, drop)
         else:
-            unit = exact_unit(u.size * len(structure.terms), places)
-            small = np.zeros(u.size)
-            for sign, drop in structure.terms:
-                parts = _excess(places, positive, drop, unit)
-                total += sign * parts[0]
-                small += sign * parts[1]
-            total *= unit
-            total += small
+            total = self._cancelling(places, positive)
         total *= -structure.scale * structure.power
         return total
+
+    def _cancelling(self, places: Array, positive: Index) -> Array:
+        """Return the sum over terms that nearly cancel, by whole and small parts."""
+        unit = exact_unit(places.size * len(self.structure.terms), places)
+        whole, rest = split(places, unit)
+        large, small = np.zeros(places.size), np.zeros(places.size)
+        for sign, drop in self.structure.terms:
+            order = ascending_order(places + drop * positive, positive)
+            large += sign * _sums_in_order(whole, positive, 0.0, order)
+            small += sign * _sums_in_order(rest, positive, drop, order)
+        large *= unit
+        large += small
+        return large
 
     def total(self, moments: SortedClasses) -> float:
         """Return Σ φ(u₊ - u₋) over all positive-negative pairs."""
@@ -156,43 +167,65 @@ def _rounded_ramps(held: SortedValues, values: Array, thresholds: Array, width: 
     return held.squares_within(thresholds, width) + width * (2 * beyond + width * counts)
 
 
-def _partners(places: Array, positive: Index) -> Array:
+def _partners(places: Array, positive: Index, drop: float) -> Array:
     """Return how many negatives come after each threshold, and thresholds before each negative.
 
     ``places`` are the thresholds of positives and the scores of negatives.
     """
-    order = ascending_order(places, positive)
-    sums = np.empty(places.size)
-    sums[order] = _counts(positive.take(order))
+    order = ascending_order(places + drop * positive if drop else places, positive)
+    sums, walk, flags_of = np.empty(places.size), _Walk(positive), positive.astype(np.int8)
+    for start in range(0, places.size, _BLOCK):
+        here = order[start : start + _BLOCK]
+        sums[here] = walk.counts(flags_of.take(here))
     return sums
 
 
-def _counts(flags: Index) -> Array:
-    """Return the number of zeros after each one, and of ones before each zero."""
-    ones = np.cumsum(flags)
-    zeros_after = np.arange(flags.size - ones[-1] - 1, -ones[-1] - 1, -1) + ones
-    return np.where(flags, zeros_after, ones).astype(np.float64)
+def _excess(places: Array, positive: Index, drop: float) -> Array:
+    """Return each record's Σ (negative - threshold - drop) over its pairs with a positive term."""
+    order = ascending_order(places + drop * positive if drop else places, positive)
+    return _sums_in_order(places, positive, drop, order)
 
 
-def _excess(places: Array, positive: Index, drop: float, unit: float) -> tuple[Array, Array]:
-    """Return each record's Σ (negative - threshold - drop) over its pairs with a positive term.
+def _sums_in_order(values: Array, positive: Index, drop: float, order: Index) -> Array:
+    """Return each record's Σ (negative - threshold - drop) of values, partners as in an order."""
+    result, walk, flags_of = np.empty(values.size), _Walk(positive), positive.astype(np.int8)
+    walk.after_sum = float(np.sum(values * (1 - flags_of)))
+    for start in range(0, values.size, _BLOCK):
+        here = order[start : start + _BLOCK]
+        flags, own = flags_of.take(here), values.take(here)
+        counts = walk.counts(flags)
+        sums = walk.sums(own, flags)
+        own += np.where(flags, drop, -drop)
+        own *= np.where(flags, -counts, counts)
+        sums += own
+        result[here] = sums
+    return result
 
-    In a large part, whole numbers of ``unit``, and a small one; see `SortedValues`.
-    """
-    order = ascending_order(places + drop * positive, positive)
-    flags = positive.take(order)
-    partners = _counts(flags)
-    is_positive = flags.astype(np.bool_)
-    turned = np.where(is_positive, -partners, partners)
-    parts = []
-    for own in split(places.take(order), unit):
-        of_thresholds = np.cumsum(own * flags)
-        of_negatives = np.cumsum(own[::-1] * (1 - flags)[::-1])[::-1]
-        own *= turned
-        own += np.where(is_positive, of_negatives, -of_thresholds)
-        parts.append(own)
-    large, small = parts
-    small -= partners * drop
-    for part in parts:
-        part[order] = part.copy()
-    return large, small
+
+class _Walk:
+    """Walks through the merged order, block by block, and counts and sums partners."""
+
+    def __init__(self, positive: Index) -> None:
+        self.before = 0
+        self.after = positive.size - int(np.count_nonzero(positive))
+        self.before_sum = 0.0
+        self.after_sum = 0.0
+
+    def counts(self, flags: NDArray[np.int8]) -> Array:
+        """Return the negatives after each positive, and the positives before each negative."""
+        ones = np.cumsum(flags, dtype=np.float64)
+        zeros = np.arange(1.0, flags.size + 1) - ones
+        counts = np.where(flags, self.after - zeros, self.before + ones)
+        self.before += int(ones[-1])
+        self.after -= int(zeros[-1])
+        return counts
+
+    def sums(self, own: Array, flags: NDArray[np.int8]) -> Array:
+        """Return the sum of negatives after each positive, or minus that of positives before."""
+        thresholds = own * flags
+        of_thresholds = np.cumsum(thresholds)
+        of_negatives = np.cumsum(own - thresholds)
+        sums = np.where(flags, self.after_sum - of_negatives, -self.before_sum - of_thresholds)
+        self.before_sum += float(of_thresholds[-1])
+        self.after_sum -= float(of_negatives[-1])
+        return sums
