@@ -183,7 +183,9 @@ def _partners(places: Array, positive: Index, drop: float) -> Array:
 def _excess(places: Array, positive: Index, drop: float) -> Array:
     """Return each record's Σ (negative - threshold - drop) over its pairs with a positive term."""
     order = ascending_order(places + drop * positive if drop else places, positive)
-    return _sums_in_order(places, positive, drop, order)
+    # Around their middle, so that large scores close together do not cancel.
+    middle = places[order[0]] / 2 + places[order[-1]] / 2
+    return _sums_in_order(places - middle, positive, drop, order)
 
 
 def _sums_in_order(values: Array, positive: Index, drop: float, order: Index) -> Array:
