@@ -24,6 +24,15 @@ from pairdp.losses import (
 )
 
 
+def test_parameters_out_of_range_are_refused() -> None:
+    for temperature in (1e-308, 1e-31, 1e31):
+        with pytest.raises(ValueError, match="between 1e-30 and 1e30"):
+            LogisticRanking(temperature=temperature)
+    for width in (1e-300, 1e-13, 1e31):
+        with pytest.raises(ValueError, match="0 or between 1e-12 and 1e30"):
+            HingeRanking(width=width)
+
+
 def shown(value: object) -> str:
     """Name a test case; a function has no lasting name."""
     return "function" if callable(value) else repr(value)

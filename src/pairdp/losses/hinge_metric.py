@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import non_negative
+from pairdp.losses._ranges import check_width
 from pairdp.losses.hinge_ranking import huber_hinge, huber_hinge_slope
 from pairdp.losses.metric import MetricLoss
 
@@ -34,7 +34,7 @@ class HingeMetric(MetricLoss):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "width", non_negative("width", self.width))
+        object.__setattr__(self, "width", check_width(self.width))
 
     def _room(self, squared: Array, alike: Mask) -> tuple[Array, Array]:
         turn = np.where(alike, 1.0, -1.0) / self.temperature

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import non_negative
+from pairdp.losses._ranges import check_width
 from pairdp.losses.base import Holder
 from pairdp.losses.domain import Domain
 from pairdp.losses.hinge_ranking import huber_hinge, huber_hinge_slope
@@ -29,7 +29,7 @@ class HingePointwise(PointwiseLoss):
     width: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "width", non_negative("width", self.width))
+        object.__setattr__(self, "width", check_width(self.width))
 
     def value(self, parameters: Array, x: Array, y: Array) -> Array:
         """Return the hinge of 1 - y·wᵀx."""

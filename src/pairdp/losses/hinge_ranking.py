@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import non_negative
+from pairdp.losses._ranges import check_width
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.structure import TruncatedPowers
 
@@ -50,7 +50,7 @@ class HingeRanking(RankingLoss):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "width", non_negative("width", self.width))
+        object.__setattr__(self, "width", check_width(self.width))
 
     def phi(self, u: Array) -> Array:
         """Return the hinge of 1 - u."""

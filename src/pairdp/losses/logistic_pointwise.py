@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from pairdp._checks import positive
+from pairdp.losses._ranges import check_temperature
 from pairdp.losses._supremum import upper_bound
 from pairdp.losses.domain import Domain
 from pairdp.losses.pointwise import PointwiseLoss
@@ -31,7 +31,7 @@ class LogisticPointwise(PointwiseLoss):
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "temperature", positive("temperature", self.temperature))
+        object.__setattr__(self, "temperature", check_temperature(self.temperature))
 
     def value(self, parameters: Array, x: Array, y: Array) -> Array:
         """Return ln(1 + e^{-y·wᵀx/τ})."""

@@ -27,7 +27,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import positive, whole
+from pairdp._checks import whole
+from pairdp.losses._ranges import check_temperature
 from pairdp.losses.base import Holder, PairwiseLoss
 from pairdp.losses.domain import Domain
 
@@ -54,7 +55,7 @@ class MetricLoss(PairwiseLoss):
     binary: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "temperature", positive("temperature", self.temperature))
+        object.__setattr__(self, "temperature", check_temperature(self.temperature))
 
     @abstractmethod
     def of_distance(self, squared: Array, alike: Mask) -> Array:

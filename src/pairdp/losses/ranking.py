@@ -28,7 +28,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import positive, whole
+from pairdp._checks import whole
+from pairdp.losses._ranges import check_temperature
 from pairdp.losses.base import Holder, PairwiseLoss
 from pairdp.losses.domain import Domain
 from pairdp.losses.structure import Structure
@@ -61,7 +62,7 @@ class RankingLoss(PairwiseLoss):
     def __post_init__(self) -> None:
         if self.form not in FORMS:
             raise ValueError(f"form must be one of {', '.join(FORMS)}, got {self.form!r}")
-        object.__setattr__(self, "temperature", positive("temperature", self.temperature))
+        object.__setattr__(self, "temperature", check_temperature(self.temperature))
 
     @abstractmethod
     def phi(self, u: Array) -> Array:

@@ -1,0 +1,24 @@
+"""Ranges of a loss's own parameters, within which its arithmetic keeps all its digits."""
+
+from __future__ import annotations
+
+from pairdp._checks import non_negative, positive
+
+_SMALLEST_TEMPERATURE, _LARGEST_TEMPERATURE = 1e-30, 1e30
+_SMALLEST_WIDTH, _LARGEST_WIDTH = 1e-12, 1e30
+
+
+def check_temperature(temperature: object) -> float:
+    """Return a temperature between 1e-30 and 1e30."""
+    value = positive("temperature", temperature)
+    if not _SMALLEST_TEMPERATURE <= value <= _LARGEST_TEMPERATURE:
+        raise ValueError(f"temperature must be between 1e-30 and 1e30, got {value!r}")
+    return value
+
+
+def check_width(width: object) -> float:
+    """Return the width of a rounded corner: 0 for none, or between 1e-12 and 1e30."""
+    value = non_negative("width", width)
+    if value and not _SMALLEST_WIDTH <= value <= _LARGEST_WIDTH:
+        raise ValueError(f"width must be 0 or between 1e-12 and 1e30, got {value!r}")
+    return value
