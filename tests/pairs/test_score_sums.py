@@ -18,6 +18,7 @@ from pairdp.losses import (
     RankingLoss,
     SquaredHingeRanking,
 )
+from pairdp.pairs import RankingSums
 from pairdp.pairs.dense_pieces import DenseSums
 from pairdp.pairs.direct import DirectSums
 from pairdp.pairs.pieces import Pieces, choose_pieces, widest_piece
@@ -174,6 +175,18 @@ def test_moments_of_parts_add_up(loss: RankingLoss, spread: float) -> None:
     pairs = positive.sum() * (1 - positive).sum()
     largest = float(loss.phi(np.array([-np.ptp(u)]))[0])
     assert abs(sums.total(moments) - oracle.total(loss, u, positive)) <= ACCURACY * pairs * largest
+
+
+def test_moments_at_other_weights_do_not_add_up() -> None:
+    x, y = np.array([[0.5], [-0.5]]), np.array([1.0, -1.0])
+    first, second = (
+        RankingSums(LogisticRanking(), np.array([w]), 4, 1.0).moments(x, y) for w in (0.5, 0.9)
+    )
+    with pytest.raises(ValueError, match="same weights"):
+        first + second
+    sums = RankingSums(LogisticRanking(), np.array([0.5]), 4, 1.0)
+    with pytest.raises(ValueError, match="all n = 4 records"):
+        sums.value(first)
 
 
 def test_large_sums_agree_between_the_two_orders_of_work() -> None:

@@ -24,9 +24,12 @@ class DenseMoments:
     ----------
     values : array of shape (p + 1, 2, count)
         Negatives first.
+    pieces : Pieces
+        Where they were taken.
     """
 
     values: Array
+    pieces: Pieces
 
     @property
     def counts(self) -> Array:
@@ -34,7 +37,9 @@ class DenseMoments:
         return np.asarray(self.values[0].sum(axis=1))
 
     def __add__(self, other: DenseMoments) -> DenseMoments:
-        return DenseMoments(self.values + other.values)
+        if self.pieces != other.pieces:
+            raise ValueError("only moments at the same weights, loss, n and data_norm add up")
+        return DenseMoments(self.values + other.values, self.pieces)
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class DenseSums:
             part = slice(start, start + block)
             slot, place = self._slot(u[part], positive[part])
             total += class_moments(place, slot, slots, pieces.degree)
-        return DenseMoments(total.reshape(pieces.degree + 1, 2, pieces.count))
+        return DenseMoments(total.reshape(pieces.degree + 1, 2, pieces.count), pieces)
 
     def _slot(self, u: Array, positive: Index) -> tuple[Index, Array]:
         piece, place = self.pieces.locate(u)
