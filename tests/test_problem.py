@@ -234,3 +234,67 @@ def test_data_that_does_not_fit_is_refused() -> None:
         problem.gradient(np.zeros(2), problem.records([[1.0, 0.0]], [1]))
     with pytest.raises(ValueError, match="the design is for n = 4"):
         problem.risk(records, PairDesign.draw(4, 2, np.random.default_rng(0)))
+
+
+def test_records_of_many_classes_are_refused_by_a_ranking_problem() -> None:
+    problem = Problem(HingeRanking(), L2Ball(1.0))
+    records = Records(np.zeros((3, 1)), [0, 1, 2], binary=False)
+    with pytest.raises(ValueError, match="only name classes"):
+        problem.gradient(np.zeros(1), records)
+    with pytest.raises(ValueError, match="finite"):
+        problem.gradient(np.array([np.nan]), problem.records(np.zeros((3, 1)), [1, -1, 1]))
+
+
+def test_a_design_is_as_smooth_as_one_pair() -> None:
+    # A matching whose pairs are all of the worst kind.
+    problem, n = Problem(LogisticRanking(), L2Ball(1.0)), 10
+    design = PairDesign.draw(n, 1, np.random.default_rng(0))
+    x, y = np.ones((n, 1)), np.ones(n)
+    for left, _ in (pair for block in design.blocks(100) for pair in zip(*block, strict=True)):
+        x[left], y[left] = -1.0, -1.0
+    records = problem.records(x, y)
+    step = 1e-5
+    ends = [problem.gradient(np.array([w]), records, design)[0] for w in (-step, step)]
+    bend = (ends[1] - ends[0]) / (2 * step)
+    assert bend == pytest.approx(problem.constants(n, design=design).smoothness, rel=1e-6)
+    assert bend > 1.5 * problem.constants(n).smoothness
+
+
+def test_millions_of_equal_rows_lose_no_digits() -> None:
+    # All rows alike but one, which flips its label: it pairs with one half of the others, 2
+    # away, and then with the other half.
+    problem, n = Problem(LogisticRanking(), L2Ball(1.0)), 2_000_000
+    x = np.tile([1.0, 0.0], (n, 1))
+    x[0] = [-1.0, 0.0]
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    flipped = y.copy()
+    flipped[0] = -y[0]
+    gradients = [problem.gradient(np.zeros(2), problem.records(x, v)) for v in (y, flipped)]
+    moved = float(np.linalg.norm(gradients[0] - gradients[1]))
+    exact = 2 * 2 * 0.5 * 2 * (n - 1) / (n * (n - 1))
+    assert moved == pytest.approx(exact, rel=1e-7)
+    assert moved <= problem.sensitivity(n, 0.0)
+
+
+def test_a_corner_below_rounding_is_refused() -> None:
+    with pytest.raises(ValueError, match="lost in the rounding"):
+        Problem(HingeRanking(width=1e-12, temperature=1e-6), L2Ball(1.0))
+
+
+def test_a_subclass_with_its_own_gradient_is_taken_at_its_word() -> None:
+    class Twice(LogisticRanking):
+        def value(self, *arguments):
+            return 2 * super().value(*arguments)
+
+        def gradient(self, *arguments):
+            return 2 * super().gradient(*arguments)
+
+        def lipschitz(self, domain):
+            return 2 * super().lipschitz(domain)
+
+    rng = np.random.default_rng(1)
+    x, y, w = rng.normal(size=(20, 3)), rng.choice([-1, 1], 20), rng.normal(size=3) * 0.2
+    plain, twice = (Problem(loss, L2Ball(1.0)) for loss in (LogisticRanking(), Twice()))
+    for design in (None, PairDesign.draw(20, 4, rng)):
+        once = plain.gradient(w, plain.records(x, y), design)
+        np.testing.assert_allclose(twice.gradient(w, twice.records(x, y), design), 2 * once)

@@ -93,3 +93,21 @@ def test_bad_bounds_and_mixed_labels_are_refused() -> None:
 def test_records_are_not_pickled() -> None:
     with pytest.raises(TypeError, match="raw data"):
         pickle.dumps(Records([[1.0]], [1]))
+
+
+def test_nobody_can_change_what_was_clipped() -> None:
+    x = np.full((3, 2), 0.5)
+    records = Records(x, [1, -1, 1])
+    x *= 1000
+    assert records.x.max() == 0.5
+    with pytest.raises(ValueError, match="read-only"):
+        records.x[0, 0] = 7.0
+    with pytest.raises(ValueError, match="read-only"):
+        records.part(slice(0, 2)).x[0, 0] = 7.0
+
+
+def test_bounds_that_squares_cannot_hold_are_refused() -> None:
+    for data_norm in (1e-200, 1e200):
+        with pytest.raises(ValueError, match="between 1e-30 and 1e30"):
+            Records([[1.0]], [1], data_norm=data_norm)
+    np.testing.assert_allclose(Records([[1e-170]], [1], data_norm=1e-30).x, [[1e-170]])

@@ -16,13 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._checks import non_negative, positive, whole
+from pairdp._checks import non_negative, whole
 from pairdp.constraints import Constraint
 from pairdp.losses import Domain, Holder, PairwiseLoss
 from pairdp.pairs import ACCURACY, PairDesign, Risk, risk
-from pairdp.records import Records
+from pairdp.records import Records, check_data_norm
 
 Array = NDArray[np.float64]
+_LARGEST_REACH = 1e9
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,10 @@ class Problem:
             raise TypeError(
                 f"loss must be a PairwiseLoss such as LogisticRanking(), got {self.loss!r}"
             )
-        for needed in ("project", "diameter", "dimension", "initial", "radius", "matrix"):
+        for needed in (
+            "project", "diameter", "dimension", "initial", "radius", "matrix",
+            "positive_semidefinite",
+        ):  # fmt: skip
             if not hasattr(self.constraint, needed):
                 raise TypeError(
                     f"constraint must be a constraint set such as L2Ball(1.0): "
@@ -116,7 +120,8 @@ class Problem:
         object.__setattr__(
             self, "regularization", non_negative("regularization", self.regularization)
         )
-        object.__setattr__(self, "data_norm", positive("data_norm", self.data_norm))
+        object.__setattr__(self, "data_norm", check_data_norm(self.data_norm))
+        self._check_corner()
         object.__setattr__(self, "center", _center(self.center, self.loss.matrix))
 
     def __eq__(self, other: object) -> bool:
@@ -172,7 +177,21 @@ class Problem:
         """Return how far one record moves the computed gradient: about D_h/n."""
         return self.one_record(n, radius) / n
 
-    def constants(self, n: int, radius: float | None = None) -> ProblemConstants:
+    def _check_corner(self) -> None:
+        """Refuse a corner so sharp that rounding of the scores would decide its slope."""
+        width = getattr(self.loss, "width", 0.0)
+        if not width or not self.is_bounded:
+            return
+        reach = self.loss.lipschitz(self.domain()) * self.constraint.radius
+        if reach > _LARGEST_REACH * width:
+            raise ValueError(
+                f"a corner of width {width:g} is lost in the rounding of scores up to "
+                f"{reach:.3g}: use a width of at least {reach / _LARGEST_REACH:.3g}, or 0"
+            )
+
+    def constants(
+        self, n: int, radius: float | None = None, design: PairDesign | None = None
+    ) -> ProblemConstants:
         """Return all constants for n records, on parameters within a radius if it is known.
 
         Parameters
@@ -182,13 +201,19 @@ class Problem:
         radius : float, optional
             A bound on |w| that is known before data is read, such as the sum of all step
             sizes times G when starting at zero.
+        design : PairDesign, optional
+            When the risk is over a design: its smoothness is that of one pair, since all
+            of its pairs may be of the worst kind.
         """
         domain = self.domain(radius)
         loss, added = self.loss, self.regularization
         return ProblemConstants(
             lipschitz=loss.lipschitz(domain),
             pair_smoothness=loss.smoothness(domain) + added,
-            smoothness=loss.risk_smoothness(domain, n) + added,
+            smoothness=(
+                loss.risk_smoothness(domain, n) if design is None else loss.smoothness(domain)
+            )
+            + added,
             strong_convexity=added,
             holder=loss.holder(domain),
             one_slot=loss.one_slot(domain),

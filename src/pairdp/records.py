@@ -35,25 +35,29 @@ class Records:
     def __init__(
         self, x: ArrayLike, y: ArrayLike, *, data_norm: float = 1.0, binary: bool = True
     ) -> None:
-        self.data_norm = positive("data_norm", data_norm)
+        self.data_norm = check_data_norm(data_norm)
+        self.binary = binary
         self.x = _clip(_features(x), self.data_norm)
         self.y = _binary(y) if binary else _codes(y)
         if self.y.shape != (self.n,):
             raise ValueError(
                 f"y must have a label for each of the {self.n} rows of x, got shape {self.y.shape}"
             )
+        self.x.setflags(write=False)
+        self.y.setflags(write=False)
 
     def part(self, rows: slice) -> Records:
         """Return some of the records, without copying them."""
-        part = object.__new__(Records)
-        part.data_norm, part.x, part.y = self.data_norm, self.x[rows], self.y[rows]
-        return part
+        return self._with(self.x[rows], self.y[rows])
 
     def rows(self, places: NDArray[np.integer[Any]]) -> Records:
         """Return the records at some places, copied."""
-        drawn = object.__new__(Records)
-        drawn.data_norm, drawn.x, drawn.y = self.data_norm, self.x[places], self.y[places]
-        return drawn
+        return self._with(self.x[places], self.y[places])
+
+    def _with(self, x: Array, y: Array) -> Records:
+        some = object.__new__(Records)
+        some.data_norm, some.binary, some.x, some.y = self.data_norm, self.binary, x, y
+        return some
 
     @property
     def n(self) -> int:
@@ -90,19 +94,26 @@ def _features(x: ArrayLike) -> Array:
     return values
 
 
+def check_data_norm(data_norm: object) -> float:
+    """Return a bound on the norm of records that arithmetic with squares keeps."""
+    value = positive("data_norm", data_norm)
+    if not 1e-30 <= value <= 1e30:
+        raise ValueError(f"data_norm must be between 1e-30 and 1e30, got {value!r}: rescale")
+    return value
+
+
 def _clip(x: Array, data_norm: float) -> Array:
-    """Return the rows, those above the bound shrunk to it."""
-    with np.errstate(over="ignore", under="ignore"):
-        norms = np.sqrt(np.einsum("ij,ij->i", x, x))
-    huge = np.isinf(norms)
-    if huge.any():
-        largest = np.abs(x).max(axis=1)
-        scaled = x / np.where(huge, largest, 1.0)[:, None]
-        return _clip(np.where(huge[:, None], scaled * (2 * data_norm), x), data_norm)
-    above = norms > data_norm
-    if not above.any():
-        return x
-    return np.asarray(x * np.where(above, data_norm / np.maximum(norms, data_norm), 1.0)[:, None])
+    """Return a copy of the rows, those above the bound shrunk to it."""
+    # Rows are measured in units of their largest entry, whose squares neither over- nor
+    # underflow. Always a copy: nobody outside can change what was clipped.
+    largest = np.maximum(np.abs(x).max(axis=1), np.finfo(np.float64).tiny)
+    unit = x / largest[:, None]
+    norms = np.sqrt(np.einsum("ij,ij->i", unit, unit))
+    with np.errstate(over="ignore"):
+        above = largest * norms > data_norm
+    # A row that is not zero has an entry of size 1 in these units.
+    scale = data_norm / np.maximum(norms, 1.0)
+    return np.where(above[:, None], unit * scale[:, None], x)
 
 
 def _binary(y: ArrayLike) -> Array:

@@ -128,3 +128,16 @@ def test_refusals() -> None:
         PSDCone().project(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="features"):
         L2Ball().initial(0)
+
+
+@pytest.mark.parametrize("size", [1e6, 1e12, 1e15, 1e17, 1e100])
+def test_projections_of_huge_points_stay_within(size: float) -> None:
+    nuclear = PSDNuclearBall(1.0).project(size * np.eye(3))
+    np.testing.assert_allclose(nuclear, np.eye(3) / 3, rtol=1e-12)
+    frobenius = PSDFrobeniusBall(1.0).project(size * np.eye(3))
+    assert np.linalg.norm(frobenius) == pytest.approx(1.0, rel=1e-12)
+    np.testing.assert_allclose(L2Ball(1.0).project(np.array([size**2, 0.0])), [1.0, 0.0])
+
+
+def test_projections_of_tiny_points_onto_tiny_balls() -> None:
+    np.testing.assert_allclose(L2Ball(1e-200).project(np.array([1e-170, 0.0])), [1e-200, 0.0])

@@ -25,6 +25,7 @@ from pairdp.pairs.pieces import Pieces, choose_pieces, widest_piece
 from pairdp.pairs.ranking import all_slopes, score_sums
 from pairdp.pairs.sparse_pieces import SparseSums
 from pairdp.pairs.truncated import TruncatedSums
+from pairdp.records import Records
 from tests.oracles import score_sums as oracle
 
 ACCURACY = 1e-13
@@ -178,15 +179,34 @@ def test_moments_of_parts_add_up(loss: RankingLoss, spread: float) -> None:
 
 
 def test_moments_at_other_weights_do_not_add_up() -> None:
-    x, y = np.array([[0.5], [-0.5]]), np.array([1.0, -1.0])
-    first, second = (
-        RankingSums(LogisticRanking(), np.array([w]), 4, 1.0).moments(x, y) for w in (0.5, 0.9)
-    )
-    with pytest.raises(ValueError, match="same weights"):
-        first + second
+    part = Records([[0.5], [-0.5]], [1, -1])
+    for loss in LOSSES:
+        sums, others = (RankingSums(loss, np.array([w]), 4, 1.0) for w in (0.5, 0.9))
+        first, second = sums.moments(part), others.moments(part)
+        with pytest.raises(ValueError, match="same loss, weights"):
+            first + second
+        with pytest.raises(ValueError, match="other sums"):
+            sums.value(second + second)
+        with pytest.raises(ValueError, match="all n = 4 records"):
+            sums.value(first)
+        with pytest.raises(ValueError, match="all n = 4 records"):
+            sums.gradient(part, first)
+        assert "0.5" not in repr(first)
+
+
+def test_parts_that_do_not_fit_are_refused() -> None:
     sums = RankingSums(LogisticRanking(), np.array([0.5]), 4, 1.0)
-    with pytest.raises(ValueError, match="all n = 4 records"):
-        sums.value(first)
+    for part in (
+        Records([[0.5]], [1], data_norm=2.0),
+        Records([[0.5]], [1], binary=False),
+        Records([[0.5, 0.5]], [1]),
+    ):
+        with pytest.raises(ValueError, match="part"):
+            sums.moments(part)
+    with pytest.raises(ValueError, match="data_norm"):
+        RankingSums(LogisticRanking(), np.array([0.5]), 4, -1.0)
+    with pytest.raises(ValueError, match="finite vector"):
+        RankingSums(LogisticRanking(), np.array([np.nan]), 4, 1.0)
 
 
 def test_large_sums_agree_between_the_two_orders_of_work() -> None:

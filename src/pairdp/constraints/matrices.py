@@ -44,6 +44,8 @@ def _rebuild(values: Array, vectors: Array) -> Array:
 
 def _onto_simplex(values: Array, total: float) -> Array:
     """Return the nearest vector with non-negative entries of sum ``total``, by sorting."""
+    # A shift changes nothing, and from the largest value no digits are lost.
+    values = values - values.max()
     ordered = np.sort(values)[::-1]
     excess = np.cumsum(ordered) - total
     count = np.arange(1, len(values) + 1)

@@ -16,8 +16,12 @@ Array = NDArray[np.float64]
 
 def shrink_to(point: Array, radius: float) -> Array:
     """Return the nearest point of norm at most ``radius``; the point itself if it is inside."""
-    norm = float(np.linalg.norm(point))
-    return point if norm <= radius else point * (radius / norm)
+    largest = float(np.abs(point).max())
+    if largest == 0:
+        return point
+    unit = point / largest  # whose squares neither over- nor underflow
+    norm = float(np.linalg.norm(unit))
+    return point if norm * largest <= radius else unit * (radius / norm)
 
 
 def _vector(point: Array) -> Array:

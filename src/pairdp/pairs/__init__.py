@@ -1,7 +1,7 @@
 """Sums over pairs of records: exact, and in linear time where the loss allows."""
 
 from pairdp.pairs.design import PairDesign
-from pairdp.pairs.ranking import Moments, RankingSums
+from pairdp.pairs.ranking import RankingMoments, RankingSums
 from pairdp.pairs.risk import ACCURACY, Risk, risk
 
-__all__ = ["ACCURACY", "Moments", "PairDesign", "RankingSums", "Risk", "risk"]
+__all__ = ["ACCURACY", "PairDesign", "RankingMoments", "RankingSums", "Risk", "risk"]

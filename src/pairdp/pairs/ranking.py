@@ -31,9 +31,11 @@ from pairdp.losses.structure import Analytic, Quadratic, TruncatedPowers
 from pairdp.pairs.dense_pieces import DenseSums
 from pairdp.pairs.direct import DirectSums
 from pairdp.pairs.pieces import choose_pieces
+from pairdp.pairs.products import weighted_rows
 from pairdp.pairs.quadratic import QuadraticSums
 from pairdp.pairs.sparse_pieces import SparseSums
 from pairdp.pairs.truncated import TruncatedSums
+from pairdp.records import Records, check_data_norm
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -97,7 +99,28 @@ def all_slopes(sums: ScoreSums, u: Array, positive: Index) -> Array:
     return sums.slopes(u, positive, sums.moments(u, positive))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
+class RankingMoments:
+    """What the other parts must know of a part; moments of disjoint parts add up.
+
+    They hold statistics of raw scores and are not private.
+    """
+
+    made_for: tuple[object, ...]
+    moments: Any
+
+    @property
+    def counts(self) -> Array:
+        """How many negatives and positives there are."""
+        return np.asarray(self.moments.counts)
+
+    def __add__(self, other: RankingMoments) -> RankingMoments:
+        if self.made_for != other.made_for:
+            raise ValueError("only moments at the same loss, weights, n and data_norm add up")
+        return RankingMoments(self.made_for, self.moments + other.moments)
+
+
+@dataclass(frozen=True, eq=False)
 class RankingSums:
     """The map-reduce form of a ranking risk at one weight vector.
 
@@ -110,19 +133,19 @@ class RankingSums:
     n : int
         Number of records in all parts together.
     data_norm : float
-        R; records must have been clipped to it, so that |wᵀx| ≤ R|w| in every part.
+        R, to which the records of every part are clipped, so that |wᵀx| ≤ R|w| everywhere.
 
     Examples
     --------
     >>> import numpy as np
     >>> from pairdp.losses import LogisticRanking
-    >>> X = np.array([[0.6, 0.0], [0.0, 0.5], [-0.3, 0.2], [0.1, -0.4]])
-    >>> y = np.array([1.0, -1.0, 1.0, -1.0])
+    >>> from pairdp.records import Records
+    >>> records = Records([[0.6, 0.0], [0.0, 0.5], [-0.3, 0.2], [0.1, -0.4]], [1, -1, 1, -1])
     >>> sums = RankingSums(LogisticRanking(), np.array([0.5, 0.1]), n=4, data_norm=1.0)
-    >>> parts = [(X[:2], y[:2]), (X[2:], y[2:])]
-    >>> moments = sums.moments(*parts[0]) + sums.moments(*parts[1])
-    >>> gradient = sum(sums.gradient(*part, moments) for part in parts)
-    >>> bool(np.allclose(gradient, sums.gradient(X, y, sums.moments(X, y))))
+    >>> parts = [records.part(slice(0, 2)), records.part(slice(2, 4))]
+    >>> moments = sums.moments(parts[0]) + sums.moments(parts[1])
+    >>> gradient = sum(sums.gradient(part, moments) for part in parts)
+    >>> bool(np.allclose(gradient, sums.gradient(records, sums.moments(records))))
     True
     """
 
@@ -133,6 +156,16 @@ class RankingSums:
 
     def __post_init__(self) -> None:
         whole("n", self.n, at_least=2)
+        check_data_norm(self.data_norm)
+        weights = np.array(self.weights, dtype=np.float64)
+        if weights.ndim != 1 or not np.all(np.isfinite(weights)):
+            raise ValueError(f"weights must be a finite vector, got shape {weights.shape}")
+        weights.setflags(write=False)
+        object.__setattr__(self, "weights", weights)
+
+    @property
+    def _made_for(self) -> tuple[object, ...]:
+        return self.loss, self.weights.tobytes(), self.n, self.data_norm
 
     def _sums(self) -> ScoreSums:
         reach = self.loss.scale * self.data_norm * float(np.linalg.norm(self.weights))
@@ -140,28 +173,40 @@ class RankingSums:
         reach *= 1 + 1e-9
         return score_sums(self.loss, -reach, reach, self.n)
 
-    def _scaled(self, x: Array) -> Array:
-        return np.asarray(x @ (self.loss.scale * self.weights))
+    def _scaled(self, part: Records) -> Array:
+        if part.data_norm > self.data_norm or not part.binary:
+            raise ValueError(
+                f"a part must be Records with labels -1 and +1, clipped to norm {self.data_norm:g}"
+            )
+        if part.features != self.weights.size:
+            raise ValueError(
+                f"the weights are for {self.weights.size} features, the part has {part.features}"
+            )
+        return np.asarray(part.x @ (self.loss.scale * self.weights))
 
-    def moments(self, x: Array, y: Array) -> Moments:
+    def moments(self, part: Records) -> RankingMoments:
         """Return the moments of one part; add those of all parts with ``+``."""
-        moments: Moments = self._sums().moments(self._scaled(x), positives(y))
-        return moments
+        moments = self._sums().moments(self._scaled(part), part.positive)
+        return RankingMoments(self._made_for, moments)
 
-    def gradient(self, x: Array, y: Array, moments: Moments) -> Array:
+    def gradient(self, part: Records, moments: RankingMoments) -> Array:
         """Return one part's share of the gradient, given the moments of all parts."""
-        positive = positives(y)
-        slopes = self._sums().slopes(self._scaled(x), positive, moments)
-        return np.asarray(x.T @ coefficients(self.loss, slopes, positive, self.n))
+        self._check(moments)
+        slopes = self._sums().slopes(self._scaled(part), part.positive, moments.moments)
+        return weighted_rows(part.x, coefficients(self.loss, slopes, part.positive, self.n))
 
-    def value(self, moments: Moments) -> float:
+    def value(self, moments: RankingMoments) -> float:
         """Return the risk, from the moments of all parts."""
-        return average_loss(self.loss, self._sums().total(moments), moments, self.n)
+        self._check(moments)
+        return average_loss(self.loss, self._sums().total(moments.moments), moments, self.n)
 
-
-def positives(y: Array) -> Index:
-    """Return 1 for the records labelled +1 and 0 for those labelled -1."""
-    return (y > 0).astype(np.intp)
+    def _check(self, moments: RankingMoments) -> None:
+        if moments.made_for != self._made_for:
+            raise ValueError("these moments were made for other sums")
+        if round(float(np.sum(moments.counts))) != self.n:
+            raise ValueError(
+                f"the moments are not those of all n = {self.n} records: add up every part's"
+            )
 
 
 def coefficients(loss: RankingLoss, slopes: Array, positive: Index, n: int) -> Array:
@@ -176,11 +221,9 @@ def coefficients(loss: RankingLoss, slopes: Array, positive: Index, n: int) -> A
 
 def average_loss(loss: RankingLoss, total: float, moments: Moments, n: int) -> float:
     """Return the average over all ordered pairs, from the sum over positive-negative ones."""
-    negatives, positives_ = (float(count) for count in moments.counts)
-    if round(negatives) + round(positives_) != n:
-        raise ValueError(f"the moments are not those of all n = {n} records: add up every part's")
+    negatives, positives = (float(count) for count in moments.counts)
     value = loss.orders * total
     if loss.symmetric:
-        same = n * (n - 1) - 2 * negatives * positives_
+        same = n * (n - 1) - 2 * negatives * positives
         value += same * float(loss.phi(np.zeros(1))[0])
     return value / (n * (n - 1))

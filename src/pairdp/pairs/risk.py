@@ -19,6 +19,7 @@ from pairdp.pairs.blocked import (
 )
 from pairdp.pairs.design import PairDesign
 from pairdp.pairs.metric import metric_gradient, metric_value, metric_value_and_gradient
+from pairdp.pairs.products import weighted_rows
 from pairdp.pairs.ranking import all_slopes, average_loss, coefficients, score_sums
 from pairdp.records import Records
 
@@ -61,6 +62,11 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
     """
     if records.n < 2:
         raise ValueError(f"a pair needs two records, got n = {records.n}")
+    if loss.binary and not records.binary:
+        raise ValueError(
+            f"{type(loss).__name__} needs labels -1 and +1, and these records only name "
+            "classes: make them with binary=True, or with problem.records(x, y)"
+        )
     if design is not None:
         if design.n != records.n:
             raise ValueError(
@@ -68,11 +74,16 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
                 f"draw it with PairDesign.draw({records.n}, ...)"
             )
         return DesignRisk(loss, records, design)
-    if isinstance(loss, RankingLoss):
+    # A subclass with a value or a gradient of its own is taken at its word.
+    if isinstance(loss, RankingLoss) and _keeps(loss, RankingLoss.value, RankingLoss.gradient):
         return RankingRisk(loss, records)
-    if isinstance(loss, MetricLoss):
+    if isinstance(loss, MetricLoss) and _keeps(loss, MetricLoss.value, MetricLoss.gradient):
         return MetricRisk(loss, records)
     return BlockedRisk(loss, records)
+
+
+def _keeps(loss: PairwiseLoss, value: object, gradient: object) -> bool:
+    return type(loss).value is value and type(loss).gradient is gradient
 
 
 @dataclass(frozen=True)
@@ -98,7 +109,7 @@ class RankingRisk:
         u, n, positive = self._scaled(parameters), self.records.n, self.records.positive
         sums = score_sums(self.loss, float(u.min()), float(u.max()), n)
         slopes = all_slopes(sums, u, positive)
-        return np.asarray(self.records.x.T @ coefficients(self.loss, slopes, positive, n))
+        return weighted_rows(self.records.x, coefficients(self.loss, slopes, positive, n))
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return both, from the same moments."""
@@ -107,7 +118,7 @@ class RankingRisk:
         moments = sums.moments(u, positive)
         value = average_loss(self.loss, sums.total(moments), moments, n)
         slopes = sums.slopes(u, positive, moments)
-        return value, self.records.x.T @ coefficients(self.loss, slopes, positive, n)
+        return value, weighted_rows(self.records.x, coefficients(self.loss, slopes, positive, n))
 
 
 @dataclass(frozen=True)
@@ -181,3 +192,5 @@ def _check_shape(parameters: Array, shape: tuple[int, ...]) -> None:
         raise ValueError(
             f"the parameter must have shape {shape} for these records, got {np.shape(parameters)}"
         )
+    if not np.all(np.isfinite(parameters)):
+        raise ValueError("the parameter must be finite")

@@ -85,18 +85,11 @@ class SparseSums:
 
     def moments(self, u: Array, positive: Index) -> SparseMoments:
         """Return the moments of these records; ``positive`` is 1 for positives, else 0."""
-        pieces, values = np.empty(0), np.zeros((_DEGREE + 1, 2, 0))
-        total = SparseMoments(pieces, values)
-        for start in range(0, u.size, _BLOCK):
-            part = slice(start, start + _BLOCK)
-            piece, place = self._locate(u[part])
-            pieces, slot = np.unique(piece, return_inverse=True)
-            slots = 2 * pieces.size
-            collected = class_moments(
-                place, slot + pieces.size * positive[part], slots, _DEGREE
-            ).reshape(_DEGREE + 1, 2, pieces.size)
-            total = total + SparseMoments(pieces, collected)
-        return total
+        piece, place = self._locate(u)
+        pieces, slot = np.unique(piece, return_inverse=True)
+        slot += pieces.size * positive
+        collected = class_moments(place, slot, 2 * pieces.size, _DEGREE)
+        return SparseMoments(pieces, collected.reshape(_DEGREE + 1, 2, pieces.size))
 
     def slopes(self, u: Array, positive: Index, moments: SparseMoments) -> Array:
         """Return, for each record, Σ φ'(u₊ - u₋) over the partners in the other class."""
