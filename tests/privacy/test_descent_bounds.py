@@ -308,7 +308,6 @@ def test_refusals(name: str, changed: dict[str, float], words: str) -> None:
         Sensitivity.of(name, **{**inputs[name], **changed})
 
 
-@pytest.mark.xfail(reason="the bound on streams takes what it is given")
 @pytest.mark.parametrize(
     "changed",
     [

@@ -85,6 +85,11 @@ class Task:
         lipschitz = problem.loss.lipschitz(problem.domain())
         if problem.regularization == 0:
             return lipschitz
+        if not problem.is_bounded:
+            raise ValueError(
+                "the papers' G of a regularised loss is infinite on an unbounded set: use a "
+                "bounded one such as L2Ball(radius), or calibration='certified'"
+            )
         far = problem.constraint.radius + float(np.linalg.norm(problem.center))
         return lipschitz + problem.regularization * far
 
@@ -126,6 +131,15 @@ class Plan:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Plan, (
+            self.algorithm,
+            self.task,
+            self.certificate,
+            dict(self.settings),
+            self.reasons,
+        )
 
     @property
     def problem(self) -> Problem:

@@ -86,7 +86,7 @@ class EpochGradientDescent(Algorithm):
                     f"average of epoch {i}",
                     task,
                     sensitivity,
-                    4 * task.printed_lipschitz * eta,
+                    4 * task.printed_lipschitz * eta if task.is_printed else 0.0,
                     Part(f"part {i}", size),
                 )
             )

@@ -96,6 +96,8 @@ class GradientDescent(Algorithm):
         return Draft((release,), settings, reasons)
 
     def _printed(self, task: Task, step_size: float, steps: int) -> float:
+        if not task.is_printed:
+            return 0.0
         if self.output == "last":
             return 8 * task.printed_lipschitz / (task.problem.regularization * task.n)
         return 4 * task.printed_lipschitz * step_size * steps / task.n
@@ -117,6 +119,8 @@ class GradientDescent(Algorithm):
                 steps = steps_to_shrink(q, 10 * far / moved, _MOST_STEPS)
                 reasons.append("steps bring the distance to the minimiser below Δ/10")
             return step_size, steps, tuple(reasons)
+        if self.steps is not None and step_size is not None:
+            return step_size, self.steps, ()
         travel = self._travel(task)
         if self.steps is not None:
             steps = self.steps

@@ -23,6 +23,7 @@ from pairdp.records import Records
 
 Array = NDArray[np.float64]
 _SPECTRAL_STEPS = 200
+_TOO_MANY = 10**7
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,11 @@ class MinimizerRelease(Algorithm):
         radius = known_radius(problem, 1 / problem.regularization, 2)
         one_record = problem.one_record(task.n, radius)
         tolerance = self.tolerance * one_record / task.n
+        if _most_steps(problem, task.n, task.features, tolerance) > _TOO_MANY:
+            raise ValueError(
+                f"{self.name} could need more than {_TOO_MANY:.0e} steps for its tolerance: use "
+                "a larger regularization, or a larger tolerance"
+            )
         inputs = {
             "one_record": one_record,
             "n": task.n,
@@ -99,13 +105,7 @@ def solve(
     point = _quasi_newton(problem, risk, records.features, tolerance / 4)
     constants = problem.constants(records.n)
     step = plain = 1 / constants.smoothness
-    q = contraction(plain, constants.smoothness, constants.strong_convexity)
-    far = min(
-        problem.constraint.diameter(records.features),
-        2 * constants.lipschitz / constants.strong_convexity,
-    )
-    # From the worst start, the subgradient is below the tolerance after so many plain steps.
-    most = steps_to_shrink(q, 4 * far * constants.smoothness / tolerance, 10**7) + 1
+    most = _most_steps(problem, records.n, records.features, tolerance)
     gradient = risk.gradient(point) + problem.pull(point)
     for i in progress.steps(_SPECTRAL_STEPS + most, "minimising"):
         following = problem.constraint.project(point - step * gradient)
@@ -118,6 +118,17 @@ def solve(
             break
         step = _next_step(constants, moved, turned) if i < _SPECTRAL_STEPS else plain
     return point
+
+
+def _most_steps(problem: Problem, n: int, features: int, tolerance: float) -> int:
+    """Return how many plain steps bring the subgradient below the tolerance from any start."""
+    constants = problem.constants(n)
+    q = contraction(1 / constants.smoothness, constants.smoothness, constants.strong_convexity)
+    far = min(
+        problem.constraint.diameter(features),
+        2 * constants.lipschitz / constants.strong_convexity,
+    )
+    return steps_to_shrink(q, 4 * far * constants.smoothness / tolerance, _TOO_MANY) + 1
 
 
 def _next_step(constants: ProblemConstants, moved: Array, turned: Array) -> float:

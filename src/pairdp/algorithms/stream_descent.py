@@ -71,7 +71,9 @@ class StreamGradientDescent(Algorithm):
         if math.isfinite(task.diameter):
             inputs["diameter"] = task.diameter
         sensitivity = Sensitivity.of("average iterate of descent on a stream of pairs", **inputs)
-        printed = 8 * task.printed_lipschitz * math.log(task.n) / (alpha * task.n)
+        printed = 0.0
+        if task.is_printed:
+            printed = 8 * task.printed_lipschitz * math.log(task.n) / (alpha * task.n)
         release = output_release("average iterate", task, sensitivity, printed)
         settings = {"strong_convexity": alpha, "steps": task.n - 1, "smoothness": smoothness}
         burn_in = max(16 * (smoothness / alpha) ** 2, 7)

@@ -39,10 +39,11 @@ def _noisy_last_iterate(
     start = positive("diameter", diameter, finite=False)
     tau = np.arange(1, whole("steps", steps, at_most=_MOST_STEPS) + 1, dtype=np.float64)
     sums, squares = _geometric(c, tau), _geometric(c * c, tau)
-    with np.errstate(under="ignore"):
-        remembered = np.where(tau < steps, start, 0.0) * c**tau
-    # An infinite diameter times nothing remembered is nothing.
-    remembered = np.where(np.isnan(remembered), 0.0, remembered)
+    if math.isinf(start) and c > 0:  # however little is remembered of it
+        remembered = np.where(tau < steps, math.inf, 0.0)
+    else:
+        with np.errstate(under="ignore"):
+            remembered = np.where(tau < steps, start if c > 0 else 0.0, 0.0) * c**tau
     return float(np.min((remembered + drift * sums) / (eta * np.sqrt(squares))))
 
 
@@ -65,26 +66,29 @@ def _noisy_unrolled(
 ) -> float:
     """Return the same by running the coupling: shifts a_t ∝ c^(T-t) that end at zero."""
     drift = step_size * one_record / n
-    best = math.inf
-    for tau in _candidates(steps):
-        start = 0.0 if tau == steps else diameter
-        if math.isinf(start):
-            continue
-        weights = [contraction ** (tau - 1 - i) for i in range(tau)]
-        reach, shifted = start, 0.0
-        for weight in weights:
-            reach = contraction * reach + drift
-            shifted = contraction * shifted + weight
-        factor = reach / shifted
-        best = min(best, factor * math.sqrt(math.fsum(w * w for w in weights)) / step_size)
-    return best
+    tau = _best_window(drift, contraction, steps, diameter)
+    reach = 0.0 if tau == steps or contraction == 0 else diameter
+    shifted = 0.0
+    weights = [contraction ** (tau - 1 - i) for i in range(tau)]
+    for weight in weights:
+        reach = contraction * reach + drift
+        shifted = contraction * shifted + weight
+    return reach / shifted * math.sqrt(math.fsum(w * w for w in weights)) / step_size
 
 
-def _candidates(steps: int) -> list[int]:
-    """Return the numbers of last steps to try: all, when that is not too many."""
-    if steps <= 2000:
-        return list(range(1, steps + 1))
-    return sorted({*np.unique(np.geomspace(1, steps, 400).astype(int)).tolist(), steps})
+def _best_window(drift: float, contraction: float, steps: int, diameter: float) -> int:
+    """Return how many of the last steps give the least bound, by adding up one at a time."""
+    best, window, power, sums, squares = math.inf, steps, 1.0, 0.0, 0.0
+    for tau in range(1, steps + 1):
+        sums += power
+        squares += power * power
+        power *= contraction
+        far = 0.0 if tau == steps or contraction == 0 else diameter
+        left = math.inf if math.isinf(far) else far * power
+        found = (left + drift * sums) / math.sqrt(squares)
+        if found < best:
+            best, window = found, tau
+    return window
 
 
 def stream_steps(
@@ -94,6 +98,10 @@ def stream_steps(
 
     The cap keeps every step a contraction, so that no random burn-in is needed.
     """
+    alpha = non_negative("strong_convexity", strong_convexity)
+    if positive("smoothness", smoothness) < alpha:
+        raise ValueError(f"smoothness must be at least strong_convexity, got {smoothness!r}")
+    positive("largest_step", largest, finite=False)
     t = np.arange(2, whole("n", n, at_least=2) + 1, dtype=np.float64)
     cap = min(2 / (smoothness + strong_convexity), largest)
     if strong_convexity == 0:
@@ -117,6 +125,7 @@ def _stream_average(
     taken, and the diameter if that is less.
     """
     slot = positive("one_record", one_record) / 2
+    positive("diameter", diameter, finite=False)
     steps = stream_steps(n, strong_convexity, smoothness, largest_step)
     drift, total = 0.0, 0.0
     for t, eta in enumerate(steps.tolist(), start=2):

@@ -46,7 +46,7 @@ def _share(n: int) -> float:
 
 
 def _share_by_counting(n: int) -> float:
-    return max(abs((k + 1) / n - k / n) for k in (0, n - 1))
+    return max(abs((k + 1) - k) / n for k in (0, n - 1))
 
 
 def _class_squares(data_norm: float, n: int) -> float:
