@@ -34,7 +34,7 @@ def test_certified_noise_is_least_and_true(rows: list[Row]) -> None:
     assert len(rows) == 9 * 3 * 6
     for row in rows:
         assert row.certified <= row.required * (1 + 1e-9)
-        if row.claim_holds:
+        if row.claim_holds and not row.is_about_one_loss:
             assert row.required <= row.printed * (1 + 1e-9)
 
 

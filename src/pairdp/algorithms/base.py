@@ -262,7 +262,8 @@ class Algorithm(ABC):
             The public size of the data.
         budget : Budget, optional
             What may be spent. Without one the plan is the non-private baseline: the same
-            steps without noise, and a certificate that says so.
+            code without noise, and a certificate that says so. Steps that are not given are
+            then chosen for no noise.
         calibration : {"certified", "printed"}
             "certified" is proved and tight. "printed" is the paper's formula to the letter,
             for study; the plan then tells what that noise truly gives.

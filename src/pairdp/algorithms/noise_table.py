@@ -75,9 +75,15 @@ class Row:
     true_epsilon: float
 
     @property
+    def is_about_one_loss(self) -> bool:
+        """Whether the paper's claim is for this loss, with a constant it states for it."""
+        return "its G" in self.algorithm
+
+    @property
     def claim_holds(self) -> bool:
-        """Whether the printed noise gives the printed ε for every admissible loss."""
-        return self.true_epsilon_any_loss <= self.epsilon * (1 + 1e-9)
+        """Whether the printed noise gives the printed ε for every loss the claim is about."""
+        truth = self.true_epsilon if self.is_about_one_loss else self.true_epsilon_any_loss
+        return truth <= self.epsilon * (1 + 1e-9)
 
 
 def _fixed(name: str, algorithm: Algorithm) -> Algorithm:
