@@ -279,6 +279,8 @@ def test_millions_of_equal_rows_lose_no_digits() -> None:
 def test_a_corner_below_rounding_is_refused() -> None:
     with pytest.raises(ValueError, match="lost in the rounding"):
         Problem(HingeRanking(width=1e-12, temperature=1e-6), L2Ball(1.0))
+    with pytest.raises(ValueError, match="bounded scores"):
+        Problem(HingeRanking(width=0.1), Unconstrained())
 
 
 def test_a_subclass_with_its_own_gradient_is_taken_at_its_word() -> None:

@@ -180,8 +180,13 @@ class Problem:
     def _check_corner(self) -> None:
         """Refuse a corner so sharp that rounding of the scores would decide its slope."""
         width = getattr(self.loss, "width", 0.0)
-        if not width or not self.is_bounded:
+        if not width or (self.loss.matrix and not self.is_bounded):
             return
+        if not self.is_bounded:
+            raise ValueError(
+                "a rounded corner needs bounded scores, whose rounding it stays above: use "
+                "L2Ball(radius), or width=0"
+            )
         reach = self.loss.lipschitz(self.domain()) * self.constraint.radius
         if reach > _LARGEST_REACH * width:
             raise ValueError(

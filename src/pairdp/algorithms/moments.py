@@ -14,6 +14,7 @@ from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
 from pairdp.losses import LeastSquaresRanking
+from pairdp.pairs.products import weighted_rows
 from pairdp.privacy import (
     GaussianMechanism,
     KNormMechanism,
@@ -32,6 +33,7 @@ Array = NDArray[np.float64]
 _TYPICAL_IMBALANCE = 0.4
 _SHARE_OF_COUNT = 0.02
 _RIDGE = 4.0
+_BLOCK = 8192
 
 
 @dataclass(frozen=True)
@@ -215,7 +217,8 @@ def _class_values(records: Records) -> list[Array]:
     ups, downs = x[positive], x[~positive]
     squares = [pack(_gram(part) / n) for part in (ups, downs)]
     share = np.array([len(ups) / n])
-    return [share, y @ x / n, x.sum(axis=0) / n, np.concatenate(squares)]
+    signed, plain = weighted_rows(x, y), weighted_rows(x, np.ones(n))
+    return [share, signed / n, plain / n, np.concatenate(squares)]
 
 
 def _pair_values(records: Records) -> list[Array]:
@@ -225,7 +228,10 @@ def _pair_values(records: Records) -> list[Array]:
 
 
 def _gram(part: Array) -> Array:
-    gram = part.T @ part
+    blocks = (part[start : start + _BLOCK] for start in range(0, len(part), _BLOCK))
+    gram = np.zeros((part.shape[1],) * 2)
+    for block in blocks:
+        gram += block.T @ block
     return np.asarray((gram + gram.T) / 2)
 
 

@@ -1,7 +1,8 @@
 r"""Bounds for moments of the classes.
 
 Each is registered with two routes to its value, as in `pairdp.privacy.sensitivity`. All
-are for n records of norm at most R, and averages are over n.
+are for n records of norm at most R, and averages are over n. What is released are computed
+averages, so each bound adds the error of two of them.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import numpy as np
 from pairdp._checks import positive, whole
 from pairdp.privacy.sensitivity import Bound, register_bound
 
+SUMMING = 1e-12
+"""Error of a computed average, relative to its largest term; two of them enter each bound."""
 _ANGLES = np.linspace(0.0, math.pi, 10_001)
 
 
 def _class_scatter(data_norm: float, n: int) -> float:
-    return 4 * positive("data_norm", data_norm) ** 2 / whole("n", n, at_least=2)
+    return 4 * positive("data_norm", data_norm) ** 2 * (1 / whole("n", n, at_least=2) + 2 * SUMMING)
 
 
 def _worst_class_scatter(data_norm: float, n: int) -> float:
@@ -27,18 +30,18 @@ def _worst_class_scatter(data_norm: float, n: int) -> float:
         negatives = n - 1 - positives
         changes.append(4 * data_norm**2 * max(positives, negatives))  # the label stays
         changes.append(4 * data_norm**2 * math.hypot(positives, negatives))  # it flips
-    return max(changes) / (n * (n - 1))
+    return max(changes) / (n * (n - 1)) + 2 * SUMMING * 4 * data_norm**2
 
 
 def _mean(data_norm: float, n: int) -> float:
-    return 2 * positive("data_norm", data_norm) / whole("n", n, at_least=2)
+    return 2 * positive("data_norm", data_norm) * (1 / whole("n", n, at_least=2) + SUMMING)
 
 
 def _mean_by_angle(data_norm: float, n: int) -> float:
     # Two records at the bound, at every angle; a signed one may turn the sum round.
     apart = data_norm * np.sqrt(np.maximum(2 - 2 * np.cos(_ANGLES), 0.0))
     together = data_norm * np.sqrt(np.maximum(2 + 2 * np.cos(_ANGLES), 0.0))
-    return float(max(apart.max(), together.max())) / n
+    return float(max(apart.max(), together.max())) / n + 2 * SUMMING * data_norm
 
 
 def _share(n: int) -> float:
@@ -50,13 +53,14 @@ def _share_by_counting(n: int) -> float:
 
 
 def _class_squares(data_norm: float, n: int) -> float:
-    return math.sqrt(2) * positive("data_norm", data_norm) ** 2 / whole("n", n, at_least=2)
+    square = positive("data_norm", data_norm) ** 2
+    return math.sqrt(2) * square * (1 / whole("n", n, at_least=2) + 2 * SUMMING)
 
 
 def _class_squares_by_angle(data_norm: float, n: int) -> float:
     stays = data_norm**2 * np.sqrt(np.maximum(2 - 2 * np.cos(_ANGLES) ** 2, 0.0))
     flips = math.hypot(data_norm**2, data_norm**2)
-    return max(float(stays.max()), flips) / n
+    return max(float(stays.max()), flips) / n + 2 * SUMMING * math.hypot(data_norm**2, data_norm**2)
 
 
 register_bound(
