@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import algorithms, calibration, import_time, metric, noise, ranking
+from benchmarks import algorithms, calibration, import_time, metric, moments, noise, ranking
 
 BENCHMARKS = {
     "import": import_time.main,
@@ -13,6 +13,7 @@ BENCHMARKS = {
     "ranking": ranking.main,
     "metric": metric.main,
     "algorithms": algorithms.main,
+    "moments": moments.main,
 }
 
 

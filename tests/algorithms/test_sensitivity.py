@@ -99,8 +99,7 @@ def test_no_neighbour_moves_a_release_further(algorithm: str, problem: str) -> N
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_bounds_are_nearly_attained_and_smaller_ones_fall(algorithm: str) -> None:
-    # The issue asks for 30 %. The stream's bound takes the worst record at every step, and the
-    # minimiser's has 2 % for its tolerance, so they are not quite attained.
+    # The minimiser's bound has 2 % for its tolerance, so it is not quite attained.
     problem = "least squares" if algorithm in OF_LEAST_SQUARES else "rounded hinge"
     for n in (4, 9):
         plan = planned(algorithm, problem, n)

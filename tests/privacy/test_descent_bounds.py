@@ -170,9 +170,7 @@ def test_gain_of_the_last_iterate_over_composition(
     ],
 )  # fmt: skip
 def test_stream_against_the_audit(n: int, convexity: float, audited: float) -> None:
-    # privacy-constants 5.2 follows one record and then takes the worst. Ours takes the worst
-    # record at every step, which is simpler, and up to 11 % more where the diameter caps
-    # it. The table divides by n, we by the n - 1 iterates; it has three digits.
+    # privacy-constants 5.2. Its table divides by n, we by the n - 1 iterates; it has three digits.
     ours = value(
         STREAM,
         one_record=8.0,
@@ -181,7 +179,7 @@ def test_stream_against_the_audit(n: int, convexity: float, audited: float) -> N
         smoothness=4.0 + convexity,
         diameter=2.0,
     )
-    assert 0.99 * audited <= ours * (n - 1) / n <= 1.11 * audited
+    assert ours * (n - 1) / n == pytest.approx(audited, rel=0.013)
 
 
 def stream(**changed: float) -> float:

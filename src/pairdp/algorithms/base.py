@@ -132,6 +132,9 @@ class Plan:
     def __post_init__(self) -> None:
         object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
 
+    def __hash__(self) -> int:
+        return hash((self.algorithm, self.task, self.certificate))
+
     def __reduce__(self) -> tuple[object, ...]:
         return Plan, (
             self.algorithm,
@@ -149,7 +152,10 @@ class Plan:
     @property
     def true_epsilon(self) -> float:
         """The ε that the noise is proved to give at the claimed δ; infinite for a baseline."""
-        return self.certificate.epsilon()
+        found = self.certificate.epsilon()
+        # Inverting the curve rounds up; what is proved at the claim is no more than the claim.
+        proved = self.task.budget if self.claim_is_proved else None
+        return found if proved is None else min(found, proved.epsilon)
 
     @property
     def claim_is_proved(self) -> bool:

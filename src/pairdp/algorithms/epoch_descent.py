@@ -18,6 +18,7 @@ from pairdp.privacy import NoiseSource, Part, Sensitivity
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
+_MOST_STEPS = 10**7
 
 
 def part_sizes(n: int) -> tuple[int, ...]:
@@ -61,6 +62,11 @@ class EpochGradientDescent(Algorithm):
         if task.n < 4:
             raise ValueError(f"{self.name} needs at least 4 records, got n = {task.n}")
         sizes = part_sizes(task.n)
+        if sizes[0] > _MOST_STEPS:
+            raise ValueError(
+                f"{self.name} passes over n records n times, too much for n = {task.n}: use at "
+                f"most {2 * _MOST_STEPS} records, or another algorithm such as GradientDescent"
+            )
         # Any part may have to contract: the smoothness of a small part's risk is the largest.
         largest = min(
             2 * 4**i / problem.constants(size).smoothness for i, size in enumerate(sizes, start=1)

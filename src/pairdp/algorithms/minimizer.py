@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from pairdp.problem import Problem, ProblemConstants
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
+_NEWTON_STEPS = 200
 _SPECTRAL_STEPS = 200
 _TOO_MANY = 10**7
 
@@ -102,7 +103,7 @@ def solve(
     problem: Problem, risk: Risk, records: Records, tolerance: float, progress: Progress
 ) -> Array:
     """Return a point of the set with a subgradient of norm at most ``tolerance``."""
-    point = _quasi_newton(problem, risk, records.features, tolerance / 4)
+    point = _quasi_newton(problem, risk, records.features, tolerance / 4, progress)
     constants = problem.constants(records.n)
     step = plain = 1 / constants.smoothness
     most = _most_steps(problem, records.n, records.features, tolerance)
@@ -138,7 +139,9 @@ def _next_step(constants: ProblemConstants, moved: Array, turned: Array) -> floa
     return min(max(wanted, 1 / constants.smoothness), 1 / constants.strong_convexity)
 
 
-def _quasi_newton(problem: Problem, risk: Risk, features: int, tolerance: float) -> Array:
+def _quasi_newton(
+    problem: Problem, risk: Risk, features: int, tolerance: float, progress: Progress
+) -> Array:
     """Return about the minimiser: unconstrained if it is in the set, else on its edge."""
     start = problem.constraint.initial(features)
 
@@ -155,11 +158,19 @@ def _quasi_newton(problem: Problem, risk: Risk, features: int, tolerance: float)
         value += problem.regularization / 2 * float(np.vdot(shift, shift))
         return value, fold(gradient + problem.pull(point))
 
+    # A bar over the most steps there can be, as how many there are depends on the data.
+    bar = progress.steps(_NEWTON_STEPS, "quasi-Newton steps")
+
+    def one_more(xk: NDArray[Any]) -> None:
+        next(bar, None)
+
     found = minimize(
         objective,
         fold(start),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": 200, "gtol": tolerance / math.sqrt(start.size), "ftol": 0.0},
+        callback=one_more,
+        options={"maxiter": _NEWTON_STEPS, "gtol": tolerance / math.sqrt(start.size), "ftol": 0.0},
     )
+    bar.close()
     return problem.constraint.project(unfold(found.x))

@@ -213,10 +213,8 @@ def _release(task: Task, moment: _Moment, share: float) -> Release:
 
 def _class_values(records: Records) -> list[Array]:
     n, x, y = records.n, records.x, records.y
-    positive = records.positive == 1
-    ups, downs = x[positive], x[~positive]
-    squares = [pack(_gram(part) / n) for part in (ups, downs)]
-    share = np.array([len(ups) / n])
+    squares = [pack(gram / n) for gram in _grams(records)]
+    share = np.array([records.positive.sum() / n])
     signed, plain = weighted_rows(x, y), weighted_rows(x, np.ones(n))
     return [share, signed / n, plain / n, np.concatenate(squares)]
 
@@ -227,12 +225,17 @@ def _pair_values(records: Records) -> list[Array]:
     return [v, pack(s if s is not None else np.zeros((v.size, v.size)))]
 
 
-def _gram(part: Array) -> Array:
-    blocks = (part[start : start + _BLOCK] for start in range(0, len(part), _BLOCK))
-    gram = np.zeros((part.shape[1],) * 2)
-    for block in blocks:
-        gram += block.T @ block
-    return np.asarray((gram + gram.T) / 2)
+def _grams(records: Records) -> tuple[Array, Array]:
+    """Return Σxxᵀ over the positives and over the negatives, block by block."""
+    grams = np.zeros((2, records.features, records.features))
+    for start in range(0, records.n, _BLOCK):
+        some = slice(start, start + _BLOCK)
+        x, positive = records.x[some], records.positive[some] == 1
+        for gram, chosen in zip(grams, (positive, ~positive), strict=True):
+            part = x[chosen]
+            gram += part.T @ part
+    ups, downs = (grams + grams.transpose(0, 2, 1)) / 2
+    return ups, downs
 
 
 def _from_classes(values: list[Array], n: int, second: bool) -> tuple[Array, Array | None]:

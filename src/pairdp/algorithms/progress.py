@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 
 _PATIENCE = 2.0
@@ -21,7 +21,7 @@ class Progress:
 
     show: bool | None = None
 
-    def steps(self, count: int, what: str) -> Iterator[int]:
+    def steps(self, count: int, what: str) -> Generator[int, None, None]:
         """Yield 0 … count-1, showing how far one is. It tells nothing but time."""
         if self.show is False or (self.show is None and not sys.stderr.isatty()):
             yield from range(count)

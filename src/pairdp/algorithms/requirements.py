@@ -33,6 +33,11 @@ def check_needs(name: str, needs: Iterable[Need], problem: Problem, instead: str
 def require_smooth(name: str, problem: Problem, instead: str) -> None:
     """Refuse a loss that is not smooth."""
     if problem.is_smooth:
+        if problem.loss.smoothness(problem.domain()) + problem.regularization == 0:
+            raise ValueError(
+                f"{name} takes steps as long as the loss bends, and {type(problem.loss).__name__} "
+                "is linear: set regularization > 0 in the Problem"
+            )
         return
     loss = problem.loss
     if isinstance(loss, HingeRanking | HingeMetric):

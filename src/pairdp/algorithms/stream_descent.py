@@ -14,12 +14,14 @@ from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import require_bounded, require_strongly_convex
 from pairdp.losses import MetricLoss, PairwiseLoss, RankingLoss
+from pairdp.pairs.products import weighted_rows
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.descent_bounds import stream_steps
 from pairdp.problem import Problem
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
+_BLOCK = 1024
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,9 @@ class StreamGradientDescent(Algorithm):
     w_t = Π(w_{t-1} - η_t·∇[1/(t-1)·Σ_{j<t} (ℓ(w;z_t,z_j)+ℓ(w;z_j,z_t))/2 + λ/2|w|²]), and the
     average of w_2 … w_n is released with noise. Steps are min(2/(αt), 2/(L+α)): the cap
     makes each a contraction, so the paper's random burn-in, longer than the data at
-    its own settings, is not needed. The sensitivity is the average of the recursion
-    d_t = max((1-η_tα)d_{t-1} + η_t·D/(t-1), η_t·D), never above the diameter
-    (privacy-constants 5.1, 5.2).
+    its own settings, is not needed. A record that arrives at step k moves w_k by d_k = η_k·D and
+    later ones by d_t = (1-η_tα)d_{t-1} + η_t·D/(t-1), never above the diameter; the sensitivity
+    is the average of d_t for the worst k (privacy-constants 5.1, 5.2).
 
     Parameters
     ----------
@@ -62,8 +64,7 @@ class StreamGradientDescent(Algorithm):
         alpha = problem.regularization
         smoothness = problem.loss.smoothness(problem.domain()) + alpha
         inputs = {
-            # One step sees a record against t - 1 others, so its rounding is that of one pair.
-            "one_record": problem.loss.one_record(problem.domain()) * (1 + 1e-9),
+            "one_record": problem.one_record(task.n),
             "n": task.n,
             "strong_convexity": alpha,
             "smoothness": smoothness,
@@ -128,15 +129,25 @@ def against_earlier(loss: PairwiseLoss, parameters: Array, records: Records, las
     x, y = records.x[:last], records.y[:last]
     own_x, own_y = records.x[last], records.y[last]
     if isinstance(loss, RankingLoss):
-        apart, turn = own_x - x, np.sign(own_y - y)
-        slopes = loss.slope(loss.scale * turn * (apart @ parameters))
-        return np.asarray((loss.orders / 2 * loss.scale / last) * ((turn * slopes) @ apart))
+        turn = np.sign(own_y - y)
+        pulls = turn * loss.slope(loss.scale * turn * (own_x @ parameters - x @ parameters))
+        total = pulls.sum() * own_x - weighted_rows(x, pulls)
+        return np.asarray((loss.orders / 2 * loss.scale / last) * total)
+    total = np.zeros_like(parameters)
+    for start in range(0, last, _BLOCK):
+        some = slice(start, start + _BLOCK)
+        total += _both_orders(loss, parameters, own_x, own_y, x[some], y[some])
+    return total / last
+
+
+def _both_orders(
+    loss: PairwiseLoss, parameters: Array, own_x: Array, own_y: Array, x: Array, y: Array
+) -> Array:
+    """Return the sum of gradients of one record's pairs with some others, mean of both orders."""
     if isinstance(loss, MetricLoss):
         apart = own_x - x
         squared = np.einsum("ij,ij->i", apart @ parameters, apart)
-        slopes = loss.slope(squared, y == own_y)
-        return np.asarray((apart.T * slopes) @ apart / last)
-    shape = (last,)
-    mine = np.broadcast_to(own_x, x.shape), np.broadcast_to(own_y, shape)
+        return np.asarray((apart.T * loss.slope(squared, y == own_y)) @ apart)
+    mine = np.broadcast_to(own_x, x.shape), np.broadcast_to(own_y, y.shape)
     both = loss.gradient(parameters, *mine, x, y) + loss.gradient(parameters, x, y, *mine)
-    return np.asarray(both.mean(axis=0) / 2)
+    return np.asarray(both.sum(axis=0) / 2)

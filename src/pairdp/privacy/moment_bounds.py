@@ -12,10 +12,8 @@ import math
 import numpy as np
 
 from pairdp._checks import positive, whole
-from pairdp.privacy.sensitivity import Bound, register_bound
+from pairdp.privacy.sensitivity import SUMMING, Bound, register_bound
 
-SUMMING = 1e-12
-"""Error of a computed average, relative to its largest term; two of them enter each bound."""
 _ANGLES = np.linspace(0.0, math.pi, 10_001)
 
 

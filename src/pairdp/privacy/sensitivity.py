@@ -23,6 +23,9 @@ from pairdp._checks import non_negative, positive, real, text, whole
 ROUNDING_SLACK = 1e-9
 """Relative slack on every certified sensitivity, for rounding in what is released."""
 
+SUMMING = 1e-12
+"""Error of a computed average, relative to its largest term; two of them enter each bound."""
+
 Number = float | int
 _MOST_STEPS = 10**7
 
@@ -149,7 +152,8 @@ def _count_changed_pairs(diameter: float, n: int) -> float:
 
 
 def _class_sums(data_norm: float, n: int) -> float:
-    return 2 * positive("data_norm", data_norm) / whole("n", n, at_least=2)
+    # What is released is computed, so the error of two averages is added.
+    return 2 * positive("data_norm", data_norm) * (1 / whole("n", n, at_least=2) + SUMMING)
 
 
 def _worst_class_sums(data_norm: float, n: int) -> float:
@@ -159,7 +163,7 @@ def _worst_class_sums(data_norm: float, n: int) -> float:
         negatives = n - 1 - positives
         changes += [2 * data_norm * negatives, 2 * data_norm * positives]  # the label stays
         changes.append(2 * data_norm * positives + 2 * data_norm * negatives)  # it flips
-    return max(changes) / (n * (n - 1))
+    return max(changes) / (n * (n - 1)) + 2 * SUMMING * data_norm
 
 
 def _drifts(
