@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import algorithms, calibration, import_time, metric, moments, noise, ranking
+from benchmarks import (
+    algorithms,
+    auto_metric,
+    auto_ranking,
+    calibration,
+    import_time,
+    metric,
+    moments,
+    noise,
+    ranking,
+)
 
 BENCHMARKS = {
     "import": import_time.main,
@@ -14,6 +24,8 @@ BENCHMARKS = {
     "metric": metric.main,
     "algorithms": algorithms.main,
     "moments": moments.main,
+    "auto": auto_ranking.main,
+    "auto-metric": auto_metric.main,
 }
 
 

@@ -8,9 +8,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+EXAMPLES = [
+    "README.md",
+    "docs/privacy.md",
+    "docs/losses.md",
+    "docs/algorithms.md",
+    "docs/estimators.md",
+]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/losses.md", "docs/algorithms.md"])
+@pytest.mark.parametrize("page", EXAMPLES)
 def test_examples_of_a_page(page: str) -> None:
     # A closing fence would be read as expected output.
     text = (ROOT / page).read_text(encoding="utf-8").replace("```", "")

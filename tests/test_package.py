@@ -37,11 +37,13 @@ def test_import_leaves_heavy_modules_alone() -> None:
 def test_demo_fits_states_and_verifies(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(demo, "_SEEDS", 1)
+    monkeypatch.setattr(demo, "SPLITS", 1)
     demo.main()
     out = capsys.readouterr().out
     assert "400 records to learn from, 169 held out" in out
-    assert "moment release, certified" in out
-    assert "DPGDSC, printed" in out
+    assert "PrivateRanker" in out
+    assert "DPGDSC with the paper's noise" in out
+    assert "in the metric of PrivateMetric" in out
+    assert "in the Euclidean metric" in out
     assert "is differentially private with ε" in out
     assert "The certificate of Least squares from moments holds" in out

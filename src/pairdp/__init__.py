@@ -1,25 +1,73 @@
 """Differentially private learning from pairs of records."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pairdp._version import __version__
-from pairdp.privacy import (
-    Budget,
-    BudgetExceededError,
-    BudgetLedger,
-    Certificate,
-    CertificateError,
-    LedgerError,
-    NoiseSource,
-    verify,
-)
+
+if TYPE_CHECKING:
+    from pairdp.estimators import BoundsScaler, PrivateMetric, PrivateRanker, read_bounds
+    from pairdp.model_file import ModelFileError, load, save
+    from pairdp.privacy import (
+        Budget,
+        BudgetExceededError,
+        BudgetLedger,
+        Certificate,
+        CertificateError,
+        LedgerError,
+        NoiseSource,
+        verify,
+    )
+
+# Where each public name lives. They are imported when first asked for, so that
+# ``import pairdp`` and ``pairdp --help`` do not wait for scientific libraries.
+_HOMES = {
+    "Budget": "privacy",
+    "BudgetExceededError": "privacy",
+    "BudgetLedger": "privacy",
+    "BoundsScaler": "estimators",
+    "Certificate": "privacy",
+    "CertificateError": "privacy",
+    "LedgerError": "privacy",
+    "ModelFileError": "model_file",
+    "NoiseSource": "privacy",
+    "PrivateMetric": "estimators",
+    "PrivateRanker": "estimators",
+    "load": "model_file",
+    "read_bounds": "estimators",
+    "save": "model_file",
+    "verify": "privacy",
+}
 
 __all__ = [
+    "BoundsScaler",
     "Budget",
     "BudgetExceededError",
     "BudgetLedger",
     "Certificate",
     "CertificateError",
     "LedgerError",
+    "ModelFileError",
     "NoiseSource",
+    "PrivateMetric",
+    "PrivateRanker",
     "__version__",
+    "load",
+    "read_bounds",
+    "save",
     "verify",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pairdp' has no attribute {name!r}")
+    value = getattr(import_module(f"pairdp.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

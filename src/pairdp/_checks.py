@@ -66,6 +66,18 @@ def whole(name: str, value: object, *, at_least: int = 1, at_most: int = LARGEST
     return number
 
 
+def keep(owner: object, name: str, value: object) -> None:
+    """Set a checked value on a frozen dataclass, as the plain number that checking returned."""
+    object.__setattr__(owner, name, value)
+
+
+def flag(name: str, value: object) -> bool:
+    """Return ``value`` when it is True or False."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return value
+
+
 def text(name: str, value: object) -> str:
     """Return ``value`` when it is a non-empty string."""
     if not isinstance(value, str):

@@ -1,101 +1,116 @@
-"""The demonstration: fit private AUC rankers to real data, and state their privacy.
+"""The demonstration: a private ranker and a private metric on real data.
 
-Run with ``python -m pairdp.demo`` or ``make demo``. Plans need only public facts. The data are
-public, so the demonstration may look at how well each model ranks held-out records.
+Run with ``pairdp demo``, ``python -m pairdp.demo`` or ``make demo``. The data are public, so
+the demonstration may look at how well each model does on held-out records.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
-from sklearn.metrics import roc_auc_score
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 
-from pairdp.algorithms import Algorithm, MinimizerRelease, MomentRelease, published
-from pairdp.constraints import L2Ball
-from pairdp.losses import LeastSquaresRanking, LogisticRanking
-from pairdp.privacy import Budget, NoiseSource, verify
-from pairdp.problem import Problem
+from pairdp.estimators import BoundsScaler, PrivateMetric, PrivateRanker
+from pairdp.privacy import verify
 
 Array = NDArray[np.float64]
-_DELTA = 1e-6
-_EPSILONS = (0.1, 0.5, 1.0, 2.0, 5.0)
-_HELD_OUT = 169
-_SEEDS = 8
-# Round upper bounds of the ten measures (mean, error, worst), as a clinic would know them.
-_UPPER = (
+DELTA = 1e-6
+EPSILONS = (0.1, 0.5, 1.0, 2.0, 5.0)
+HELD_OUT = 169
+SPLITS = 10
+# Round bounds of the ten measures (mean, error, worst), as a clinic would know them.
+UPPER = (
     (30, 40, 200, 2600, 0.2, 0.4, 0.5, 0.25, 0.35, 0.1),
     (3, 5, 25, 550, 0.04, 0.15, 0.4, 0.06, 0.08, 0.03),
     (40, 50, 260, 4300, 0.25, 1.1, 1.3, 0.3, 0.7, 0.21),
 )
 
 
-def _load() -> tuple[Array, Array]:
-    """Return features scaled into the unit ball by public bounds, and labels (+1: malignant)."""
+def load() -> tuple[Array, NDArray[np.str_]]:
+    """Return the breast-cancer data in the unit ball, by public bounds, and its labels."""
     data = load_breast_cancer()
-    upper = np.ravel(_UPPER)
-    x = (2 * np.clip(data.data / upper, 0.0, 1.0) - 1) / math.sqrt(upper.size)
-    return x, np.where(data.target == 0, 1.0, -1.0)
+    x = BoundsScaler(0.0, np.ravel(UPPER)).fit_transform(data.data)
+    return x, np.array(["malignant", "benign"])[data.target]
 
 
-def _contestants() -> dict[str, tuple[Algorithm, Problem]]:
-    logistic = Problem(LogisticRanking(temperature=0.2), L2Ball(1.0), regularization=1.0)
-    convex = Problem(LogisticRanking(temperature=0.2), L2Ball(1.0))
-    return {
-        "moment release": (MomentRelease(), Problem(LeastSquaresRanking(), L2Ball(1.0))),
-        "minimiser release": (MinimizerRelease(), logistic),
-        "DPGDSC": (published("DPGDSC"), logistic),
-        "DPEGD": (published("DPEGD"), convex),
-    }
-
-
-def _area(algorithm: Algorithm, problem: Problem, budget: Budget | None, calibration: str) -> float:
-    """Return the mean AUC on held-out records, over splits and seeds."""
-    x, y = _load()
-    n = len(y) - _HELD_OUT
-    plan = algorithm.plan(problem, n, x.shape[1], budget, calibration=calibration)  # type: ignore[arg-type]
-    areas = []
-    for seed in range(_SEEDS):
+def mean_score(make: Callable[[int], Any]) -> float:
+    """Return the mean score on held-out records, over random splits."""
+    x, y = load()
+    scores = []
+    for seed in range(SPLITS):
         order = np.random.default_rng(seed).permutation(len(y))
-        train, test = order[:n], order[n:]
-        fit = plan.run(problem.records(x[train], y[train]), NoiseSource(seed))
-        areas.append(float(roc_auc_score(y[test], x[test] @ fit.parameters)))
-    return float(np.mean(areas))
+        train, test = order[HELD_OUT:], order[:HELD_OUT]
+        scores.append(make(seed).fit(x[train], y[train]).score(x[test], y[test]))
+    return float(np.mean(scores))
 
 
-def _table() -> list[str]:
-    head = "".join(f"   ε = {epsilon:<4g}" for epsilon in _EPSILONS)
-    lines = [f"{'':34s}{head}   no noise"]
-    for name, (algorithm, problem) in _contestants().items():
-        for calibration in ("certified", "printed"):
-            if calibration == "printed" and not name.startswith("DP"):
-                continue
-            budgets = [Budget(epsilon, _DELTA) for epsilon in _EPSILONS]
-            areas = [_area(algorithm, problem, budget, calibration) for budget in budgets]
-            if calibration == "certified":
-                areas.append(_area(algorithm, problem, None, calibration))
-            label = f"{name}, {calibration}"
-            lines.append(f"{label:34s}" + "".join(f"   {area:8.3f}" for area in areas))
-    return lines
+class _Logistic(LogisticRegression):  # type: ignore[misc]
+    """Logistic regression scored by AUC."""
+
+    def score(self, X: Array, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
+        from sklearn.metrics import roc_auc_score
+
+        return float(roc_auc_score(y == self.classes_[1], self.decision_function(X)))
+
+
+def _ranker(epsilon: float | None, seed: int, **params: Any) -> PrivateRanker:
+    return PrivateRanker(epsilon, DELTA, random_state=seed, **params)
+
+
+def _metric(epsilon: float | None, seed: int, **params: Any) -> Any:
+    metric = PrivateMetric(epsilon, DELTA, random_state=seed, **params)
+    return make_pipeline(metric, KNeighborsClassifier(3))
+
+
+def _row(name: str, make: Callable[..., Any], baseline: bool = True, **params: Any) -> str:
+    """Return a line of scores, one for each ε, and the one without noise."""
+    budgets = (*EPSILONS, None) if baseline else EPSILONS
+    scores = [mean_score(partial(make, epsilon, **params)) for epsilon in budgets]
+    return f"  {name:36s}" + "".join(f"{score:10.3f}" for score in scores)
+
+
+def _head(what: str) -> str:
+    return f"{what:38s}" + "".join(f"{f'ε = {e:g}':>10s}" for e in EPSILONS) + "  no noise"
 
 
 def main() -> None:
-    """Print how private rankers do on the breast-cancer data, and one privacy statement."""
-    x, _ = _load()
-    n = len(x) - _HELD_OUT
-    size = f"{n} records to learn from, {_HELD_OUT} held out, {x.shape[1]} features"
-    print(f"Breast-cancer data: {size}.")
-    print(f"\nAUC on held-out records at δ = {_DELTA:g}, mean of {_SEEDS} splits\n")
-    print("\n".join(_table()))
-    algorithm, problem = _contestants()["moment release"]
-    plan = algorithm.plan(problem, n, x.shape[1], Budget(1.0, _DELTA))
-    fit = plan.run(problem.records(*(part[:n] for part in _load())))
-    print(f"\nThe privacy statement of one fit at ε = 1\n{'-' * 41}")
-    print(fit.certificate.statement())
-    print("\nChecked by other routes than it was made\n" + "-" * 40)
-    print(verify(fit.certificate.to_json()))
+    """Print how private models do on the breast-cancer data, and one privacy statement."""
+    x, y = load()
+    n = len(y) - HELD_OUT
+    print(
+        f"Breast-cancer data: {n} records to learn from, {HELD_OUT} held out, {x.shape[1]} "
+        f"features, scaled by public bounds.\nδ = {DELTA:g}; means of {SPLITS} random splits.\n"
+    )
+    print(_head("AUC of a ranker"))
+    print(_row("PrivateRanker", _ranker))
+    print(_row("  with DPGDSC (Xue 2021)", _ranker, False, algorithm="DPGDSC"))
+    print(
+        _row(
+            "  DPGDSC with the paper's noise",
+            _ranker,
+            False,
+            algorithm="DPGDSC",
+            calibration="printed",
+        )
+    )
+    logistic = mean_score(lambda _: _Logistic(C=1e3, class_weight="balanced", max_iter=1000))
+    print(f"  {'scikit-learn LogisticRegression':36s}{'':{10 * len(EPSILONS)}s}{logistic:10.3f}\n")
+    print(_head("Accuracy of 3 nearest neighbours"))
+    print(_row("in the metric of PrivateMetric", _metric))
+    euclid = mean_score(lambda _: KNeighborsClassifier(3))
+    print(f"  {'in the Euclidean metric':36s}{'':{10 * len(EPSILONS)}s}{euclid:10.3f}")
+    ranker = PrivateRanker(1.0, DELTA).fit(x[:n], y[:n])
+    print(f"\nThe privacy statement of one ranker at ε = 1\n{'-' * 44}")
+    print(ranker.privacy_statement())
+    print(f"\nIts certificate, checked by other routes than it was made\n{'-' * 57}")
+    print(verify(ranker.certificate_.to_json()))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ its place is safe and loose.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ from pairdp.records import Records, check_data_norm
 
 Array = NDArray[np.float64]
 _LARGEST_REACH = 1e9
+_ROUNDING = 4e-15
 
 
 @dataclass(frozen=True)
@@ -167,11 +169,27 @@ class Problem:
 
         This is D_h plus 2·n·`ACCURACY`·G, which covers the error of two computed sums: what is
         released is the computed gradient, not the exact one. It is the diameter that the
-        bound "average over pairs" takes.
+        bound "average over pairs" takes. A centre w₀ far from zero adds the rounding of parameters
+        near it, |w₀|·1e-15 a step, as a gradient that would cause it.
         """
         domain = self.domain(radius)
         rounding = 2 * whole("n", n, at_least=2) * ACCURACY * self.loss.lipschitz(domain)
-        return self.loss.one_record(domain) + rounding
+        return self.loss.one_record(domain) + rounding + n * self._rounding_of_center(domain)
+
+    def _rounding_of_center(self, domain: Domain) -> float:
+        """Return the error of a gradient that moves parameters as far as their rounding does."""
+        if self.regularization == 0 or np.ndim(self.center) == 0:
+            return 0.0
+        bend = self.loss.smoothness(domain)
+        steepness = self.regularization + (bend if math.isfinite(bend) else 0.0)
+        return _ROUNDING * float(np.linalg.norm(self.center)) * steepness
+
+    def check_features(self, features: int) -> None:
+        """Refuse a number of features that the centre does not have."""
+        if np.ndim(self.center) and np.shape(self.center)[0] != features:
+            raise ValueError(
+                f"center is for {np.shape(self.center)[0]} features, and there are {features}"
+            )
 
     def sensitivity(self, n: int, radius: float | None = None) -> float:
         """Return how far one record moves the computed gradient: about D_h/n."""
@@ -229,6 +247,14 @@ class Problem:
     def records(self, x: ArrayLike, y: ArrayLike) -> Records:
         """Return the data as this problem needs it: clipped to R, labels coded."""
         return Records(x, y, data_norm=self.data_norm, binary=self.loss.binary)
+
+    def gather(
+        self, batches: Iterable[tuple[ArrayLike, ArrayLike]], n: int, features: int
+    ) -> Records:
+        """Return n records that come in batches, without holding them twice."""
+        return Records.gather(
+            batches, n, features, data_norm=self.data_norm, binary=self.loss.binary
+        )
 
     def risk(self, records: Records, design: PairDesign | None = None) -> Risk:
         """Return the average loss over all pairs, or over a design, without the regulariser."""

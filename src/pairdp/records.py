@@ -6,6 +6,7 @@ nothing here says whether any was: no warning, no count, no attribute.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from pairdp._checks import positive
 
 Array = NDArray[np.float64]
+_BLOCK = 8192
+_SQUARE_OVERFLOWS = 1e150
 
 
 class Records:
@@ -45,6 +48,43 @@ class Records:
             )
         self.x.setflags(write=False)
         self.y.setflags(write=False)
+
+    @classmethod
+    def gather(
+        cls,
+        batches: Iterable[tuple[ArrayLike, ArrayLike]],
+        n: int,
+        features: int,
+        *,
+        data_norm: float = 1.0,
+        binary: bool = True,
+    ) -> Records:
+        """Return n records that come in batches of features and labels.
+
+        Each batch is clipped into one table, so that nothing is held twice.
+        """
+        norm = check_data_norm(data_norm)
+        table = np.empty((n, features))
+        labels: list[NDArray[Any]] = []
+        filled = 0
+        for x, y in batches:
+            rows = _features(x)
+            if rows.shape[1] != features:
+                raise ValueError(f"a batch has {rows.shape[1]} features, not {features}")
+            if np.shape(y) != (len(rows),) or filled + len(rows) > n:
+                raise ValueError(f"the batches do not have {n} records with one label each")
+            table[filled : filled + len(rows)] = _clip(rows, norm)
+            labels.append(np.asarray(y))
+            filled += len(rows)
+        if filled != n:
+            raise ValueError(f"the batches have {filled} records, not {n}")
+        coded = np.concatenate(labels)
+        gathered = object.__new__(cls)
+        gathered.data_norm, gathered.binary = norm, binary
+        gathered.x, gathered.y = table, _binary(coded) if binary else _codes(coded)
+        table.setflags(write=False)
+        gathered.y.setflags(write=False)
+        return gathered
 
     def part(self, rows: slice) -> Records:
         """Return some of the records, without copying them."""
@@ -104,16 +144,30 @@ def check_data_norm(data_norm: object) -> float:
 
 def _clip(x: Array, data_norm: float) -> Array:
     """Return a copy of the rows, those above the bound shrunk to it."""
-    # Rows are measured in units of their largest entry, whose squares neither over- nor
-    # underflow. Always a copy: nobody outside can change what was clipped.
-    largest = np.maximum(np.abs(x).max(axis=1), np.finfo(np.float64).tiny)
-    unit = x / largest[:, None]
+    # Always a copy: nobody outside can change what was clipped.
+    clipped = np.array(x)
+    for start in range(0, len(clipped), _BLOCK):
+        rows = clipped[start : start + _BLOCK]
+        # Squares of tiny numbers may vanish, as such rows are below any bound there is.
+        if max(float(rows.max()), -float(rows.min())) < _SQUARE_OVERFLOWS:
+            norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+            rows *= (data_norm / np.maximum(norms, data_norm))[:, None]
+        else:
+            _clip_huge(rows, data_norm)
+    return clipped
+
+
+def _clip_huge(rows: Array, data_norm: float) -> None:
+    """Clip rows in place that may have squares too large for floats."""
+    largest = np.abs(rows).max(axis=1)
+    huge = largest >= _SQUARE_OVERFLOWS
+    # In units of its largest entry, a row has a norm between 1 and √d; such rows are above.
+    unit = rows[huge] / largest[huge, None]
     norms = np.sqrt(np.einsum("ij,ij->i", unit, unit))
-    with np.errstate(over="ignore"):
-        above = largest * norms > data_norm
-    # A row that is not zero has an entry of size 1 in these units.
-    scale = data_norm / np.maximum(norms, 1.0)
-    return np.where(above[:, None], unit * scale[:, None], x)
+    rows[huge] = unit * (data_norm / norms)[:, None]
+    rest = rows[~huge]
+    norms = np.sqrt(np.einsum("ij,ij->i", rest, rest))
+    rows[~huge] = rest * (data_norm / np.maximum(norms, data_norm))[:, None]
 
 
 def _binary(y: ArrayLike) -> Array:

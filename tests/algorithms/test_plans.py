@@ -282,3 +282,62 @@ def test_the_certificate_names_the_parts() -> None:
         ]
         assert [part.size for part in parts] == list(part_sizes(n))
         assert len({part.name for part in parts}) == len(parts)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_numbers_of_less_precision_are_kept_as_plain_ones(kind: type) -> None:
+    # Otherwise the certificate would be computed in half precision, and the run would not be.
+    size = kind(0.1)
+    for algorithm in (
+        GradientDescent(step_size=size, steps=np.int8(7)),  # type: ignore[arg-type]
+        EpochGradientDescent(step_size=size),
+        NoisyGradientDescent("last", np.int16(5), size),  # type: ignore[arg-type]
+    ):
+        assert type(algorithm.step_size) is float
+        assert algorithm.step_size == float(size)
+        made = algorithm.plan(RIDGE, 100, 3, BUDGET)
+        assert all(type(value) in (int, float, str, bool) for value in made.settings.values())
+
+
+def test_a_far_centre_pays_for_the_rounding_near_it() -> None:
+    def moved(far: float) -> float:
+        problem = Problem(LogisticRanking(), L2Ball(2 * far), 1.0, center=np.array([far]))
+        made = MinimizerRelease().plan(problem, 1000, 1, BUDGET)
+        (release,) = made.certificate.releases
+        assert release.sensitivity is not None
+        return release.sensitivity.value
+
+    assert moved(1e15) > 10 * np.spacing(1e15)
+    assert moved(1.0) == pytest.approx(moved(1e6), rel=1e-3)
+
+
+def test_a_centre_of_another_size_is_refused() -> None:
+    problem = Problem(LogisticRanking(), L2Ball(1.0), 0.1, center=[0.5, 0.5])
+    for algorithm in (GradientDescent(), MinimizerRelease(), NoisyGradientDescent()):
+        with pytest.raises(ValueError, match="center is for 2 features, and there are 3"):
+            algorithm.plan(problem, 50, 3, BUDGET)
+
+
+def test_without_noise_the_last_iterate_is_near_the_minimiser() -> None:
+    # The papers' λ, where the noise of a private run would be larger than the set.
+    problem = Problem(LogisticRanking(), L2Ball(1.0), 1e-3)
+    assert published("DPGDSC").plan(problem, 256, 8).settings["steps"] > 10_000  # type: ignore[operator]
+    private = published("DPGDSC").plan(problem, 256, 8, BUDGET)
+    assert int(private.settings["steps"]) < 20  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-30, 1e30, 1e300])
+@pytest.mark.parametrize("delta", [0.0, 1e-300, 1e-5])
+def test_extreme_budgets_are_planned_or_refused_in_words(epsilon: float, delta: float) -> None:
+    for name in ("DPGDC", "DPGDSC", "DPEGD", "DPGDC2", "Kang2021"):
+        try:
+            made = published(name).plan(RIDGE, 100, 3, Budget(epsilon, delta))
+        except ValueError:
+            continue
+        assert made.claim_is_proved
+
+
+def test_steps_that_diverge_are_refused() -> None:
+    free = NoisyGradientDescent("last", 10, 50.0, projected=False)
+    with pytest.raises(ValueError, match="diverges"):
+        free.plan(RIDGE, 100, 3, BUDGET)

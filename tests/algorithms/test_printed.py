@@ -74,6 +74,8 @@ def test_printed_scales_are_the_papers(n: int, eps: float, delta: float) -> None
     variance = 128 * of_ridge**2 * log(n) ** 2 * log(1.25 / delta) / (alpha * n * eps) ** 2
     made = printed(StreamGradientDescent(), RIDGE, n, budget)
     assert scales(made) == pytest.approx([math.sqrt(variance)])
+    # ‖C‖ is read as the diameter, 2B, as Xue 2021 define it.
+    variance *= ((lip + 2 * alpha) / of_ridge) ** 2
     made = printed(StreamGradientDescent(alpha), CONVEX, n, budget)
     assert scales(made) == pytest.approx([math.sqrt(variance)])
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from pairdp.privacy import Sensitivity
 from pairdp.privacy.descent_bounds import stream_steps
@@ -94,6 +95,40 @@ def test_minimiser_as_the_limit_of_descent(diameter: dict[str, float], **inputs:
 @settings(max_examples=50, deadline=None, derandomize=True)
 def test_moments(name: str, data_norm: float, n: int) -> None:
     assert_routes_agree(name, data_norm=data_norm, n=n)
+
+
+@given(data_norm=sizes, n=st.integers(2, 10**9), weight=st.floats(1e-3, 1.0))
+@settings(max_examples=50, deadline=None, derandomize=True)
+def test_means_of_classes(data_norm: float, n: int, weight: float) -> None:
+    assert_routes_agree("means of classes", data_norm=data_norm, n=n, weight=weight)
+
+
+@given(
+    weight=st.floats(0.01, 1.0),
+    labels=st.tuples(st.sampled_from([-1, 1]), st.sampled_from([-1, 1])),
+    one=arrays(float, 3, elements=st.floats(-1, 1)),
+    other=arrays(float, 3, elements=st.floats(-1, 1)),
+    n=st.integers(2, 50),
+)
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_no_record_moves_the_means_of_classes_further(
+    weight: float, labels: tuple[int, int], one: np.ndarray, other: np.ndarray, n: int
+) -> None:
+    def part(y: int, x: np.ndarray) -> np.ndarray:
+        x = x / max(1.0, float(np.linalg.norm(x)))
+        return np.concatenate([y * x, weight * x, [weight * y]])
+
+    moved = float(np.linalg.norm(part(labels[0], one) - part(labels[1], other))) / n
+    assert moved <= value("means of classes", data_norm=1.0, n=n, weight=weight)
+
+
+def test_the_means_of_classes_reach_their_bound() -> None:
+    x = np.array([1.0, 0.0])
+    for weight in (0.1, 0.7, 1.0):
+        bound = value("means of classes", data_norm=1.0, n=10, weight=weight)
+        for y, other in ((-1, x), (1, -x)):  # a flipped label, a turned record
+            apart = np.concatenate([x - y * other, weight * (x - other), [weight * (1 - y)]])
+            assert np.linalg.norm(apart) / 10 == pytest.approx(bound, rel=1e-6)
 
 
 @given(n=st.integers(2, 10**6))

@@ -7,7 +7,9 @@ from pairdp.algorithms.minimizer import MinimizerRelease
 from pairdp.algorithms.moments import MomentRelease
 from pairdp.algorithms.noisy_descent import NoisyGradientDescent
 from pairdp.algorithms.published import PUBLISHED, published
+from pairdp.algorithms.scatter import ScatterMetric
 from pairdp.algorithms.stream_descent import StreamGradientDescent
+from pairdp.algorithms.threshold import WithThreshold
 
 __all__ = [
     "PUBLISHED",
@@ -19,7 +21,9 @@ __all__ = [
     "MomentRelease",
     "NoisyGradientDescent",
     "Plan",
+    "ScatterMetric",
     "StreamGradientDescent",
     "Task",
+    "WithThreshold",
     "published",
 ]

@@ -9,15 +9,16 @@ returns a `Fit`. Nothing else that depends on the data leaves it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pairdp._checks import whole
+from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need, check_needs
 from pairdp.privacy import Budget, Certificate, NoiseSource, Release
@@ -56,6 +57,9 @@ class Task:
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", whole("n", self.n, at_least=2))
         object.__setattr__(self, "features", whole("features", self.features))
+        if not isinstance(self.problem, Problem):
+            raise TypeError(f"problem must be a Problem, got a {type(self.problem).__name__}")
+        self.problem.check_features(self.features)
         if self.budget is not None and not isinstance(self.budget, Budget):
             raise TypeError(f"budget must be a Budget or None, got {self.budget!r}")
         if self.calibration not in ("certified", "printed"):
@@ -88,18 +92,45 @@ class Task:
         if not problem.is_bounded:
             raise ValueError(
                 "the papers' G of a regularised loss is infinite on an unbounded set: use a "
-                "bounded one such as L2Ball(radius), or calibration='certified'"
+                "bounded one such as L2Ball(radius) with projected steps, state the paper's G as "
+                "printed_lipschitz, or use calibration='certified'"
             )
         far = problem.constraint.radius + float(np.linalg.norm(problem.center))
         return lipschitz + problem.regularization * far
 
 
+class Outcome(NamedTuple):
+    """What an algorithm returns when it releases more than its parameters.
+
+    Attributes
+    ----------
+    parameters : array
+        The model.
+    statistics : mapping of str to array
+        Noisy statistics that its certificate lists as releases, or functions of them.
+    """
+
+    parameters: Array
+    statistics: Mapping[str, Array]
+
+
 @dataclass(frozen=True)
 class Fit:
-    """What leaves the machine: parameters, and the certificate of how they were made."""
+    """What leaves the machine: parameters, and the certificate of how they were made.
+
+    Attributes
+    ----------
+    parameters : array
+        The model.
+    certificate : Certificate
+        How it was made, and why that is private.
+    statistics : mapping of str to array
+        More that was released on the way and that the certificate pays for.
+    """
 
     parameters: Array
     certificate: Certificate
+    statistics: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.parameters.setflags(write=False)
@@ -162,9 +193,38 @@ class Plan:
         """Whether the claimed budget follows from the noise. A printed formula's may not."""
         return self.task.budget is not None and self.certificate.holds
 
+    def read(self, batches: Iterable[tuple[ArrayLike, ArrayLike]]) -> Records | ClassMoments:
+        """Return what `run` needs of records that come in batches.
+
+        Where the algorithm needs only sums, one batch is in memory at a time; else the
+        clipped records are gathered in one table.
+
+        Parameters
+        ----------
+        batches : iterable of (x, y)
+            Features and labels, as for ``problem.records``, n records in all.
+        """
+        problem, task = self.problem, self.task
+        if not self.algorithm.one_pass:
+            return problem.gather(batches, task.n, task.features)
+        total: ClassMoments | None = None
+        for x, y in batches:
+            if np.ndim(y) != 1:
+                raise ValueError(f"labels must be one a record, got {np.ndim(y)} dimensions")
+            sums = ClassMoments.of(problem.records(x, y))
+            if sums.features != task.features:
+                raise ValueError(f"a batch has {sums.features} features, not {task.features}")
+            total = sums if total is None else total + sums
+        if total is None or total.n != task.n:
+            raise ValueError(
+                f"the plan is for {task.n} records, and the batches have "
+                f"{0 if total is None else total.n}: plan again for these"
+            )
+        return total
+
     def run(
         self,
-        records: Records,
+        records: Records | ClassMoments,
         noise: NoiseSource | None = None,
         *,
         progress: bool | None = None,
@@ -173,8 +233,8 @@ class Plan:
 
         Parameters
         ----------
-        records : Records
-            Made by ``problem.records(x, y)``.
+        records : Records or ClassMoments
+            Made by ``problem.records(x, y)``, or by `read`.
         noise : NoiseSource, optional
             Where randomness comes from; by default a new source keyed by the operating
             system. A source serves one run.
@@ -187,6 +247,12 @@ class Plan:
         A run that is interrupted returns nothing and has released nothing.
         """
         task = self.task
+        if not isinstance(records, Records | ClassMoments):
+            raise TypeError(
+                f"records must be made with problem.records(x, y), got a {type(records).__name__}"
+            )
+        if noise is not None and not isinstance(noise, NoiseSource):
+            raise TypeError(f"noise must be a NoiseSource or None, got a {type(noise).__name__}")
         if (records.n, records.features) != (task.n, task.features):
             raise ValueError(
                 f"the plan is for {task.n} records of {task.features} features, got "
@@ -194,9 +260,18 @@ class Plan:
             )
         if records.data_norm > task.problem.data_norm:
             raise ValueError("make the records with problem.records(x, y), which clips them")
+        if task.problem.loss.binary and not records.binary:
+            raise ValueError(
+                "the loss is of two classes and the records have any: make them with "
+                "problem.records(x, y)"
+            )
+        if not isinstance(records, Records) and not self.algorithm.one_pass:
+            raise TypeError(f"{self.algorithm.name} needs the records, not their sums")
         source = NoiseSource() if noise is None else noise
-        parameters = self.algorithm.execute(self, records, source, Progress(progress))
-        return Fit(np.array(parameters), self.certificate.with_noise_source(source))
+        found = self.algorithm.execute(self, records, source, Progress(progress))
+        outcome = found if isinstance(found, Outcome) else Outcome(found, {})
+        certificate = self.certificate.with_noise_source(source)
+        return Fit(np.array(outcome.parameters), certificate, outcome.statistics)
 
     def __str__(self) -> str:
         budget = self.task.budget
@@ -243,6 +318,11 @@ class Algorithm(ABC):
     name: str
     needs_delta: ClassVar[bool] = False
     instead: ClassVar[str] = "use pairwise SGD"
+
+    @property
+    def one_pass(self) -> bool:
+        """Whether sums over the records are all that it needs."""
+        return False
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -309,9 +389,12 @@ class Algorithm(ABC):
 
     @abstractmethod
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
-    ) -> Array:
-        """Return the parameters that a plan releases."""
+        self, plan: Plan, records: Any, noise: NoiseSource, progress: Progress
+    ) -> Array | Outcome:
+        """Return the parameters that a plan releases, and statistics if there are more.
+
+        ``records`` are Records; their ClassMoments too if the algorithm is ``one_pass``.
+        """
 
 
 def _facts(problem: Problem, task: Task) -> dict[str, Scalar]:

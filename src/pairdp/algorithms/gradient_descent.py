@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import positive, whole
+from pairdp._checks import keep, positive, whole
 from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
 from pairdp.algorithms.descent import contraction, descend, known_radius, steps_to_shrink
 from pairdp.algorithms.noise import add_noise, output_release
@@ -21,6 +21,8 @@ from pairdp.records import Records
 
 Array = NDArray[np.float64]
 _MOST_STEPS = 20_000
+_NEAR = 1e-7
+_CHOICES = sorted({round(10 ** (i / 20)) for i in range(87)})
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,8 @@ class GradientDescent(Algorithm):
     output : {"last", "average"}
         What is released. "last" needs a strongly convex problem.
     steps : int, optional
-        T. By default, enough that the last iterate is nearer to the minimiser than a tenth
-        of its sensitivity; for the average, where predicted error and noise balance.
+        T. By default, for the last iterate, what brings it nearest to the minimiser by
+        prediction, noise included; for the average, where predicted error and noise balance.
     step_size : float, optional
         η, at most 2/(L+α) with L the smoothness of the risk, which is the default.
     name : str
@@ -59,9 +61,9 @@ class GradientDescent(Algorithm):
         if self.output not in ("last", "average"):
             raise ValueError(f'output must be "last" or "average", got {self.output!r}')
         if self.steps is not None:
-            whole("steps", self.steps)
+            keep(self, "steps", whole("steps", self.steps))
         if self.step_size is not None:
-            positive("step_size", self.step_size)
+            keep(self, "step_size", positive("step_size", self.step_size))
 
     instead: ClassVar[str] = 'use GradientDescent(output="average") or pairwise SGD'
 
@@ -74,10 +76,11 @@ class GradientDescent(Algorithm):
     def draft(self, task: Task) -> Draft:
         """Decide steps, step size and noise."""
         problem = task.problem
-        step_size, steps, reasons = self._schedule(task)
         constants = problem.constants(task.n)
-        largest = 2 / (constants.smoothness + constants.strong_convexity)
-        require_step(self.name, step_size, largest, "2/(L+α)")
+        if self.step_size is not None:
+            largest = 2 / (constants.smoothness + constants.strong_convexity)
+            require_step(self.name, self.step_size, largest, "2/(L+α)")
+        step_size, steps, reasons = self._schedule(task)
         radius = known_radius(problem, step_size, steps)
         inputs = {
             "one_record": problem.one_record(task.n, radius),
@@ -113,34 +116,52 @@ class GradientDescent(Algorithm):
                 reasons.append("step_size is the largest certified one, 2/(L+α)")
             steps = self.steps
             if steps is None:
-                q = contraction(step_size, constants.smoothness, constants.strong_convexity)
-                far = min(task.diameter, constants.lipschitz / constants.strong_convexity)
-                moved = constants.one_record / (constants.strong_convexity * task.n)
-                steps = steps_to_shrink(q, 10 * far / moved, _MOST_STEPS)
-                reasons.append("steps bring the distance to the minimiser below Δ/10")
+                steps, reason = self._last_steps(task, step_size)
+                reasons.append(reason)
             return step_size, steps, tuple(reasons)
         if self.steps is not None and step_size is not None:
             return step_size, self.steps, ()
         travel = self._travel(task)
+        balance = "balance predicted error and noise"
+        if task.budget is None:
+            balance = "are for steps of 400/L in all, as there is no noise"
         if self.steps is not None:
             steps = self.steps
             if step_size is None:
                 step_size = min(largest, travel / steps)
-                reasons.append("step_size balances predicted error and noise")
+                reasons.append(f"steps times step_size {balance}")
         elif step_size is not None:
             steps = max(1, min(_MOST_STEPS, round(travel / step_size)))
-            reasons.append("steps balance predicted error and noise")
+            reasons.append(f"steps {balance}")
         else:
             steps = max(1, min(_MOST_STEPS, math.ceil(travel / largest)))
             step_size = min(largest, travel / steps)
-            reasons.append("steps and step_size balance predicted error and noise")
+            reasons.append(f"steps and step_size {balance}")
         return step_size, steps, tuple(reasons)
+
+    def _last_steps(self, task: Task, step_size: float) -> tuple[int, str]:
+        r"""Return the T with the least q^{2T}·far² + E|noise|², or enough for no noise at all."""
+        constants = task.problem.constants(task.n)
+        q = contraction(step_size, constants.smoothness, constants.strong_convexity)
+        center = float(np.linalg.norm(task.problem.center))
+        far = min(task.diameter, constants.lipschitz / constants.strong_convexity + center)
+        if task.budget is None:
+            steps = steps_to_shrink(q, 1 / _NEAR, _MOST_STEPS)
+            return steps, f"steps shrink the distance to the minimiser to {q**steps:.1e} of it"
+        moved = step_size * constants.one_record / task.n
+        noisy = math.sqrt(task.dimension) / _ratio(task)
+
+        def error(steps: int) -> float:
+            drift = moved * (steps if q == 1 else (1 - q**steps) / (1 - q))
+            return math.hypot(q**steps * far, noisy * min(task.diameter, drift))
+
+        steps = min(_CHOICES, key=error)
+        return steps, "steps minimise the predicted distance to the minimiser, noise included"
 
     def _travel(self, task: Task) -> float:
         r"""Return ηT that balances B²/(2ηT) with the cost of noise, (L/2)·p·σ²(ηT).
 
-        σ = c·ηT with c = D_h/(2n·μ), so (ηT)³ = B²/(2Lpc²). Without noise, 50 steps of full size
-        for each unit of B²L over G.
+        σ = c·ηT with c = D_h/(2n·μ), so (ηT)³ = B²/(2Lpc²). Without noise, 200 steps of size 2/L.
         """
         constants = task.problem.constants(task.n)
         require_bounded(
@@ -151,8 +172,9 @@ class GradientDescent(Algorithm):
             return 200 * 2 / constants.smoothness
         mu = _ratio(task)
         per_travel = constants.one_record / (2 * task.n * mu)
-        cube = radius**2 / (2 * constants.smoothness * task.dimension * per_travel**2)
-        return float(cube ** (1 / 3))
+        # The cube root first, as squares of extreme budgets leave the range of floats.
+        scale = (radius / math.sqrt(2 * constants.smoothness * task.dimension)) ** (2 / 3)
+        return float(min(max(scale / max(per_travel, 1e-300) ** (2 / 3), 1e-100), 1e100))
 
     def execute(
         self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress

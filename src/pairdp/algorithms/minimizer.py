@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from pairdp._checks import positive
+from pairdp._checks import keep, positive
 from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
 from pairdp.algorithms.descent import contraction, known_radius, steps_to_shrink
 from pairdp.algorithms.noise import add_noise, output_release
@@ -52,7 +52,7 @@ class MinimizerRelease(Algorithm):
     name: str = "Minimiser with output noise"
 
     def __post_init__(self) -> None:
-        positive("tolerance", self.tolerance)
+        keep(self, "tolerance", positive("tolerance", self.tolerance))
 
     instead: ClassVar[str] = 'use GradientDescent(output="average") or pairwise SGD'
 
@@ -108,7 +108,7 @@ def solve(
     step = plain = 1 / constants.smoothness
     most = _most_steps(problem, records.n, records.features, tolerance)
     gradient = risk.gradient(point) + problem.pull(point)
-    for i in progress.steps(_SPECTRAL_STEPS + most, "minimising"):
+    for i in progress.steps(_SPECTRAL_STEPS + most, "minimising", counted=False):
         following = problem.constraint.project(point - step * gradient)
         ahead = risk.gradient(following) + problem.pull(following)
         moved, turned = following - point, ahead - gradient
@@ -158,8 +158,7 @@ def _quasi_newton(
         value += problem.regularization / 2 * float(np.vdot(shift, shift))
         return value, fold(gradient + problem.pull(point))
 
-    # A bar over the most steps there can be, as how many there are depends on the data.
-    bar = progress.steps(_NEWTON_STEPS, "quasi-Newton steps")
+    bar = progress.steps(_NEWTON_STEPS, "minimising", counted=False)
 
     def one_more(xk: NDArray[Any]) -> None:
         next(bar, None)

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import non_negative
-from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
+from pairdp._checks import flag, keep, non_negative, real
+from pairdp.algorithms.base import Algorithm, Draft, Outcome, Plan, Task
+from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
 from pairdp.losses import LeastSquaresRanking
-from pairdp.pairs.products import weighted_rows
 from pairdp.privacy import (
     GaussianMechanism,
     KNormMechanism,
@@ -30,10 +30,6 @@ from pairdp.privacy.packing import packed_dimension
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
-_TYPICAL_IMBALANCE = 0.4
-_SHARE_OF_COUNT = 0.02
-_RIDGE = 4.0
-_BLOCK = 8192
 
 
 @dataclass(frozen=True)
@@ -54,7 +50,9 @@ class MomentRelease(Algorithm):
         M_± = \tfrac12(μ ± a).
 
     a moves by 2R/n and enters v by half; T± move together by √2·R²/n. The default releases
-    these, with up to twice less noise in v and up to four times less in S.
+    these, with up to twice less noise in v and up to four times less in S. The means leave
+    together as (a, βμ, βR(2π-1)), which moves by 2R√(1+β²)/n: a record that moves the share of
+    positives moves the other two by no more than 2R/n, so the share costs nothing.
 
     Parameters
     ----------
@@ -65,9 +63,12 @@ class MomentRelease(Algorithm):
         the limit of strong regularisation, which ranks well at small budgets.
     share : float
         Share of the squared privacy ratio (of ε, for pure ε) that second moments get.
+    weight : float
+        β, at most 1: how exactly μ and π are released against a. The default is best where
+        |1-2π| is 0.4.
     ridge : float, optional
-        What is added to the noisy S before solving; by default 4 times the size σ√(2d) of its
-        noise, which is known in advance.
+        What is added to the noisy S before solving; by default the size σ√(2d) of its noise,
+        which is known in advance.
     name : str
         What certificates call it.
     """
@@ -75,21 +76,31 @@ class MomentRelease(Algorithm):
     statistics: str = "class"
     second_moments: bool = True
     share: float = 0.1
+    weight: float = 0.6
     ridge: float | None = None
     name: str = "Least squares from moments"
 
     def __post_init__(self) -> None:
         if self.statistics not in ("class", "pair"):
             raise ValueError(f'statistics must be "class" or "pair", got {self.statistics!r}')
-        if not 0 < self.share < 1:
-            raise ValueError(f"share must be above 0 and below 1, got {self.share!r}")
+        flag("second_moments", self.second_moments)
+        for name, most in (("share", 1.0), ("weight", math.nextafter(1.0, 2.0))):
+            keep(self, name, real(name, getattr(self, name)))
+            if not 0 < getattr(self, name) < most:
+                limit = "below 1" if name == "share" else "at most 1"
+                raise ValueError(f"{name} must be above 0 and {limit}, got {getattr(self, name)!r}")
         if self.ridge is not None:
-            non_negative("ridge", self.ridge)
+            keep(self, "ridge", non_negative("ridge", self.ridge))
 
     @property
     def needs(self) -> tuple[Need, ...]:
         """Nothing but least squares, which `draft` asks for."""
         return ()
+
+    @property
+    def one_pass(self) -> bool:
+        """Sums over the records are all that it needs."""
+        return True
 
     def draft(self, task: Task) -> Draft:
         """Decide the noise of each moment and the ridge."""
@@ -101,15 +112,16 @@ class MomentRelease(Algorithm):
             )
         if task.is_printed:
             raise ValueError(f"{self.name} is in none of the papers: use certified")
-        wanted = _class_moments(task) if self.statistics == "class" else _pair_moments(task)
-        first, second = wanted[:-1], wanted[-1]
+        classes = self.statistics == "class"
+        first, second = _class_moments(task, self.weight) if classes else _pair_moments(task)
         share = self.share if self.second_moments else 0.0
-        total = sum(moment.weight for moment in first)
-        releases = [_release(task, m, (1 - share) * m.weight / total) for m in first]
+        releases = [_release(task, first, 1 - share)]
         settings: dict[str, str | bool | float] = {
             "statistics": self.statistics,
             "second_moments": self.second_moments,
         }
+        if classes:
+            settings["weight"] = self.weight
         reasons = []
         if self.second_moments:
             releases.append(_release(task, second, share))
@@ -118,20 +130,23 @@ class MomentRelease(Algorithm):
                 noise = getattr(releases[-1].mechanism, "scale", 0.0)
                 if isinstance(releases[-1].mechanism, KNormMechanism):
                     noise *= math.sqrt(second.dimension)
-                ridge = _RIDGE * noise * math.sqrt(2 * task.features)
-                reasons.append("ridge is 4 times the size of the noise on S, σ√(2d)")
+                ridge = noise * math.sqrt(2 * task.features)
+                reasons.append("ridge is the size of the noise on S, σ√(2d)")
             settings |= {"share": share, "ridge": ridge}
         return Draft(tuple(releases), settings, tuple(reasons))
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
-    ) -> Array:
-        """Return the minimiser of the noisy risk over the constraint set."""
+        self, plan: Plan, records: Records | ClassMoments, noise: NoiseSource, progress: Progress
+    ) -> Outcome:
+        """Return the minimiser of the noisy risk over the constraint set, and the moments."""
         problem = plan.problem
         loss = problem.loss
         if not isinstance(loss, LeastSquaresRanking):
             raise TypeError("the plan was made for another loss")
-        values = _class_values(records) if self.statistics == "class" else _pair_values(records)
+        sums = records if isinstance(records, ClassMoments) else ClassMoments.of(records)
+        by_class = self.statistics == "class"
+        weight = self.weight * problem.data_norm
+        values = _class_values(sums, self.weight, weight) if by_class else _pair_values(sums)
         noisy = [
             release.mechanism.release(value, noise.stream("moment noise", i))
             for i, (release, value) in enumerate(
@@ -139,59 +154,65 @@ class MomentRelease(Algorithm):
                 zip(plan.certificate.releases, values, strict=False)
             )
         ]
-        combine = _from_classes if self.statistics == "class" else _from_pairs
-        v, s = combine(noisy, records.n, self.second_moments)
+        released = {
+            release.name: value
+            for release, value in zip(plan.certificate.releases, noisy, strict=True)
+        }
+        second = noisy[1] if self.second_moments else None
+        if by_class:
+            means = _means(noisy[0], self.weight, weight)
+            means = _shrunk(means, _spread(plan.certificate.releases[0]) / self.weight)
+            released |= means._asdict()
+            v, s = _from_classes(means, second, records.n)
+        else:
+            v, s = noisy[0], None if second is None else unpack(second)
         if s is None:
-            return _to_the_edge(v, problem.constraint.radius)
+            return Outcome(_to_the_edge(v, problem.constraint.radius), released)
         factor = 2 * loss.orders * loss.scale
         ridge = factor * loss.scale * float(plan.settings["ridge"])  # type: ignore[arg-type]
         linear = factor * v + problem.regularization * (problem.center + np.zeros_like(v))
-        return minimise_in_ball(
+        solution = minimise_in_ball(
             factor * loss.scale * s,
             linear,
             problem.regularization + ridge,
             problem.constraint.radius,
         )
+        return Outcome(solution, released)
 
 
 class _Moment(NamedTuple):
-    """A statistic to release: its bound, its size, and its share of the budget."""
+    """A statistic to release: its bound and its size."""
 
     name: str
     sensitivity: Sensitivity
     dimension: int
-    weight: float
 
 
-def _class_moments(task: Task) -> tuple[_Moment, ...]:
+class ClassMeans(NamedTuple):
+    """Means over all records: of yx, of x, and of y."""
+
+    signed: Array
+    mean: Array
+    balance: Array
+
+
+def _class_moments(task: Task, weight: float) -> tuple[_Moment, _Moment]:
     n, norm, d = task.n, task.problem.data_norm, task.features
-
-    def of(bound: str) -> Sensitivity:
-        return Sensitivity.of(bound, data_norm=norm, n=n)
-
+    first = Sensitivity.of("means of classes", data_norm=norm, n=n, weight=weight)
+    second = Sensitivity.of("second moments of classes", data_norm=norm, n=n)
     return (
-        _Moment(
-            "share of positives", Sensitivity.of("share of positives", n=n), 1, _SHARE_OF_COUNT
-        ),
-        _Moment("mean of signed records", of("mean of signed records"), d, 1.0),
-        # It enters v times 1 - 2π, so noise on it costs less.
-        _Moment("mean of records", of("mean of records"), d, _TYPICAL_IMBALANCE),
-        _Moment(
-            "second moments of classes",
-            of("second moments of classes"),
-            2 * packed_dimension(d),
-            1.0,
-        ),
+        _Moment("means of classes", first, 2 * d + 1),
+        _Moment("second moments of classes", second, 2 * packed_dimension(d)),
     )
 
 
-def _pair_moments(task: Task) -> tuple[_Moment, ...]:
+def _pair_moments(task: Task) -> tuple[_Moment, _Moment]:
     n, norm, d = task.n, task.problem.data_norm, task.features
     first = Sensitivity.of("difference of class sums", data_norm=norm, n=n)
     second = Sensitivity.of("scatter between classes", data_norm=norm, n=n)
     return (
-        _Moment("difference of class sums", first, d, 1.0),
-        _Moment("scatter between classes", second, packed_dimension(d), 1.0),
+        _Moment("difference of class sums", first, d),
+        _Moment("scatter between classes", second, packed_dimension(d)),
     )
 
 
@@ -211,48 +232,56 @@ def _release(task: Task, moment: _Moment, share: float) -> Release:
     return Release(moment.name, mechanism, sensitivity, moment.dimension)
 
 
-def _class_values(records: Records) -> list[Array]:
-    n, x, y = records.n, records.x, records.y
-    squares = [pack(gram / n) for gram in _grams(records)]
-    share = np.array([records.positive.sum() / n])
-    signed, plain = weighted_rows(x, y), weighted_rows(x, np.ones(n))
-    return [share, signed / n, plain / n, np.concatenate(squares)]
+def _class_values(sums: ClassMoments, of_mean: float, of_balance: float) -> list[Array]:
+    """Return Σ(yx, βx, βRy)/n, and Σ₊xxᵀ/n with Σ₋xxᵀ/n."""
+    n = sums.n
+    balance = np.array([(2 * sums.positives - n) * of_balance])
+    squares = np.concatenate([pack(sums.ups / n), pack(sums.downs / n)])
+    return [np.concatenate([sums.signed, of_mean * sums.plain, balance]) / n, squares]
 
 
-def _pair_values(records: Records) -> list[Array]:
-    values = _class_values(records)
-    v, s = _from_classes(values, records.n, second=True)
+def _means(packed: Array, of_mean: float, of_balance: float) -> ClassMeans:
+    """Return the means that `_class_values` packed."""
+    d = packed.size // 2
+    return ClassMeans(packed[:d], packed[d : 2 * d] / of_mean, packed[2 * d :] / of_balance)
+
+
+def _spread(release: Release) -> float:
+    """Return the standard deviation of the noise on each number of a release."""
+    mechanism = release.mechanism
+    if isinstance(mechanism, KNormMechanism):
+        return mechanism.scale * math.sqrt(release.dimension + 1)
+    return mechanism.scale if isinstance(mechanism, GaussianMechanism) else 0.0
+
+
+def _shrunk(means: ClassMeans, spread: float) -> ClassMeans:
+    """Return the means with μ shrunk towards zero by its noise, as James and Stein do.
+
+    In v it is multiplied by the balance, whose noise would else blow up that of μ.
+    """
+    size = float(means.mean @ means.mean)
+    kept = max(0.0, 1 - means.mean.size * spread**2 / size) if size > 0 else 0.0
+    return means._replace(mean=kept * means.mean)
+
+
+def _pair_values(sums: ClassMoments) -> list[Array]:
+    packed, squares = _class_values(sums, 1.0, 1.0)
+    v, s = _from_classes(_means(packed, 1.0, 1.0), squares, sums.n)
     return [v, pack(s if s is not None else np.zeros((v.size, v.size)))]
 
 
-def _grams(records: Records) -> tuple[Array, Array]:
-    """Return Σxxᵀ over the positives and over the negatives, block by block."""
-    grams = np.zeros((2, records.features, records.features))
-    for start in range(0, records.n, _BLOCK):
-        some = slice(start, start + _BLOCK)
-        x, positive = records.x[some], records.positive[some] == 1
-        for gram, chosen in zip(grams, (positive, ~positive), strict=True):
-            part = x[chosen]
-            gram += part.T @ part
-    ups, downs = (grams + grams.transpose(0, 2, 1)) / 2
-    return ups, downs
-
-
-def _from_classes(values: list[Array], n: int, second: bool) -> tuple[Array, Array | None]:
+def _from_classes(means: ClassMeans, squares: Array | None, n: int) -> tuple[Array, Array | None]:
     """Return v and S from class moments."""
-    share = float(np.clip(values[0][0], 0.0, 1.0))
-    signed, mean = values[1], values[2]
+    balance = float(np.clip(means.balance[0], -1.0, 1.0))
+    signed, mean = means.signed, means.mean
     scale = n / (n - 1)
-    v = scale * (signed + (1 - 2 * share) * mean) / 2
-    if not second:
+    v = scale * (signed - balance * mean) / 2
+    if squares is None:
         return v, None
-    ups, downs = (unpack(half) for half in np.split(values[3], 2))
+    ups, downs = (unpack(half) for half in np.split(squares, 2))
     cross = np.outer((mean + signed) / 2, (mean - signed) / 2)
-    return v, scale * ((1 - share) * ups + share * downs - cross - cross.T)
-
-
-def _from_pairs(values: list[Array], n: int, second: bool) -> tuple[Array, Array | None]:
-    return values[0], unpack(values[1]) if second else None
+    within = (1 - balance) / 2 * ups + (1 + balance) / 2 * downs
+    return v, scale * (within - cross - cross.T)
 
 
 def _to_the_edge(v: Array, radius: float) -> Array:

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import positive, whole
+from pairdp._checks import flag, keep, positive, whole
 from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
 from pairdp.algorithms.descent import contraction
 from pairdp.algorithms.noise import add_noise
@@ -87,12 +87,13 @@ class NoisyGradientDescent(Algorithm):
         if self.printed_rule not in ("xue", "kang"):
             raise ValueError(f'printed_rule must be "xue" or "kang", got {self.printed_rule!r}')
         if self.steps is not None:
-            whole("steps", self.steps)
+            keep(self, "steps", whole("steps", self.steps))
         if self.batch_size is not None:
-            whole("batch_size", self.batch_size, at_least=2)
+            keep(self, "batch_size", whole("batch_size", self.batch_size, at_least=2))
         for name in ("step_size", "printed_lipschitz"):
             if getattr(self, name) is not None:
-                positive(name, getattr(self, name))
+                keep(self, name, positive(name, getattr(self, name)))
+        flag("projected", self.projected)
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -106,6 +107,13 @@ class NoisyGradientDescent(Algorithm):
             raise ValueError(f"batch_size must be at most n = {task.n}, got {self.batch_size}")
         task = Task(problem, task.n, task.features, task.budget, task.calibration)
         step_size, steps, reasons = self._schedule(task)
+        if not self.projected and problem.is_smooth:
+            bend = problem.constants(task.n).smoothness
+            if step_size * bend > 2 * (1 + 1e-12):
+                raise ValueError(
+                    f"{self.name} without projection diverges for steps above 2/L = "
+                    f"{2 / bend:.6g}, got {step_size:.6g}: take smaller steps, or projected=True"
+                )
         release, more = self._release(task, step_size, steps)
         settings = {
             "output": self.output,
@@ -230,6 +238,7 @@ class NoisyGradientDescent(Algorithm):
         require_bounded(self.name, problem, "to choose its steps (or give steps and step_size)")
         radius, p = problem.constraint.radius, task.dimension
         sigma = 0.0 if task.budget is None else self._rough_scale(task, step_size, steps)
+        sigma = min(sigma, 1e100)  # squares of the noise of tiny budgets would overflow
         q = contraction(step_size, constants.smoothness, constants.strong_convexity)
         if self.output == "last" and q < 1:
             kept = q ** (2 * steps)

@@ -21,11 +21,17 @@ class Progress:
 
     show: bool | None = None
 
-    def steps(self, count: int, what: str) -> Generator[int, None, None]:
-        """Yield 0 … count-1, showing how far one is. It tells nothing but time."""
+    def steps(self, count: int, what: str, *, counted: bool = True) -> Generator[int, None, None]:
+        """Yield 0 … count-1, showing how far one is.
+
+        How many steps there will be must be public; where it depends on the data, the steps
+        are not ``counted`` and only the time is shown.
+        """
         if self.show is False or (self.show is None and not sys.stderr.isatty()):
             yield from range(count)
             return
         from tqdm import tqdm
 
-        yield from tqdm(range(count), desc=what, delay=0 if self.show else _PATIENCE, leave=False)
+        form = {} if counted else {"bar_format": "{desc}: {elapsed}"}
+        delay = 0 if self.show else _PATIENCE
+        yield from tqdm(range(count), desc=what, delay=delay, leave=False, **form)

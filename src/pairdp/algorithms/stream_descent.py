@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import positive
+from pairdp._checks import keep, positive
 from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.progress import Progress
@@ -55,11 +55,12 @@ class StreamGradientDescent(Algorithm):
 
     def __post_init__(self) -> None:
         if self.strong_convexity is not None:
-            positive("strong_convexity", self.strong_convexity)
+            keep(self, "strong_convexity", positive("strong_convexity", self.strong_convexity))
 
     def draft(self, task: Task) -> Draft:
         """Decide the regulariser and the noise."""
         problem, reasons = self._regularised(task)
+        lipschitz = self._printed_lipschitz(task, problem.regularization)
         task = replace(task, problem=problem)
         alpha = problem.regularization
         smoothness = problem.loss.smoothness(problem.domain()) + alpha
@@ -74,15 +75,24 @@ class StreamGradientDescent(Algorithm):
         sensitivity = Sensitivity.of("average iterate of descent on a stream of pairs", **inputs)
         printed = 0.0
         if task.is_printed:
-            printed = 8 * task.printed_lipschitz * math.log(task.n) / (alpha * task.n)
+            printed = 8 * lipschitz * math.log(task.n) / (alpha * task.n)
         release = output_release("average iterate", task, sensitivity, printed)
         settings = {"strong_convexity": alpha, "steps": task.n - 1, "smoothness": smoothness}
         burn_in = max(16 * (smoothness / alpha) ** 2, 7)
-        if task.is_printed and burn_in >= task.n:
+        if task.is_printed:
             reasons.append(
                 f"the paper's random burn-in, left out, would take {burn_in:.4g} of {task.n} steps"
             )
+            reasons.append("steps are min(2/(αt), 2/(L+α)), not the paper's 2(t-1)/((t-2)αt)")
         return Draft((release,), settings, tuple(reasons), problem)
+
+    def _printed_lipschitz(self, task: Task, alpha: float) -> float:
+        """Return the paper's G; for OffPairC G + α‖C‖, with ‖C‖ the diameter as in Xue 2021."""
+        if not task.is_printed:
+            return 0.0
+        if task.problem.is_strongly_convex:
+            return task.printed_lipschitz
+        return task.printed_lipschitz + alpha * task.diameter
 
     def _regularised(self, task: Task) -> tuple[Problem, list[str]]:
         problem = task.problem

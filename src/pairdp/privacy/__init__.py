@@ -4,7 +4,12 @@ Everything here is a function of public facts. It knows nothing of losses or
 algorithms, and never sees a record except as the value that a mechanism adds noise to.
 """
 
-from pairdp.privacy import descent_bounds, moment_bounds  # noqa: F401  (registers bounds)
+from pairdp.privacy import (  # noqa: F401  (they register)
+    descent_bounds,
+    moment_bounds,
+    scatter_bounds,
+    score_bounds,
+)
 from pairdp.privacy.budget import Budget
 from pairdp.privacy.calibration import noise_multiplier
 from pairdp.privacy.certificate import Certificate, TradeOff

@@ -105,8 +105,11 @@ class Certificate:
     def __hash__(self) -> int:
         return hash((self.algorithm, self.budget, self.n, self.releases, self.noise_source))
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return Certificate.from_json, (self.to_json(),)
+    def __getstate__(self) -> dict[str, str]:
+        return {"document": self.to_json()}
+
+    def __setstate__(self, state: dict[str, str]) -> None:
+        self.__dict__.update(vars(Certificate.from_json(state["document"])))
 
     @cached_property
     def event(self) -> Event:

@@ -116,6 +116,24 @@ class BudgetLedger:
                 else:
                     self._write(())
 
+    def __sklearn_clone__(self) -> BudgetLedger:
+        """Return itself: a copy could spend the same budget once more."""
+        return self
+
+    def __copy__(self) -> BudgetLedger:
+        return self
+
+    def __deepcopy__(self, memo: object) -> BudgetLedger:
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        if self._path is None:
+            raise TypeError(
+                "a ledger in memory cannot be pickled, as a copy could spend the same budget once "
+                "more: give it a path, BudgetLedger(budget, path)"
+            )
+        return _reopen, (str(self._path), self._timeout)
+
     def _open(
         self,
         budget: Budget | None,
@@ -195,17 +213,9 @@ class BudgetLedger:
         LedgerError
             If the file is damaged, or is locked for longer than the timeout.
         """
-        if isinstance(cost, Certificate):
-            label, event = label or cost.algorithm, cost.event
-        elif isinstance(cost, Budget):
-            pure = cost.is_pure
-            event = PureEvent(cost.epsilon) if pure else ApproximateEvent(cost.epsilon, cost.delta)
-        elif isinstance(cost, Event):
-            event = cost
-        else:
-            raise TypeError(
-                f"a cost is a Certificate, a Budget or a privacy event, got {type(cost).__name__}"
-            )
+        event = _event(cost)
+        if label is None and isinstance(cost, Certificate):
+            label = cost.algorithm
         spend = Spend(text("label", label), datetime.now(UTC).isoformat(timespec="seconds"), event)
         with self._exclusive():
             self._refresh()
@@ -213,8 +223,26 @@ class BudgetLedger:
                 self._write((*self._spends, spend))
                 return spend
         # Outside the lock, as it takes a while to tell.
-        raise BudgetExceededError(
-            f"{spend.label} does not fit into what is left of ε = {self.budget.epsilon:g}, "
+        raise self._exceeded(spend.label)
+
+    def check(self, cost: Certificate | Budget | Event, label: str = "the release") -> None:
+        """Refuse a cost that does not fit at the moment, without spending it.
+
+        Raises
+        ------
+        BudgetExceededError
+            If it does not fit.
+        """
+        event = _event(cost)
+        with self._exclusive():
+            self._refresh()
+            if self._fits(event):
+                return
+        raise self._exceeded(label)
+
+    def _exceeded(self, label: str) -> BudgetExceededError:
+        return BudgetExceededError(
+            f"{label} does not fit into what is left of ε = {self.budget.epsilon:g}, "
             f"δ = {self.budget.delta:g}: there is room for {self._remaining()}. Nothing was spent"
         )
 
@@ -347,3 +375,20 @@ class BudgetLedger:
                 "is, or with BudgetLedger.load"
             )
         self._budget, self._adaptive, self._spends = budget, adaptive, spends
+
+
+def _event(cost: Certificate | Budget | Event) -> Event:
+    if isinstance(cost, Certificate):
+        return cost.event
+    if isinstance(cost, Budget):
+        pure = cost.is_pure
+        return PureEvent(cost.epsilon) if pure else ApproximateEvent(cost.epsilon, cost.delta)
+    if isinstance(cost, Event):
+        return cost
+    raise TypeError(
+        f"a cost is a Certificate, a Budget or a privacy event, got {type(cost).__name__}"
+    )
+
+
+def _reopen(path: str, timeout: float) -> BudgetLedger:
+    return BudgetLedger.load(path, timeout=timeout)

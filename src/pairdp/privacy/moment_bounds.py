@@ -42,6 +42,26 @@ def _mean_by_angle(data_norm: float, n: int) -> float:
     return float(max(apart.max(), together.max())) / n + 2 * SUMMING * data_norm
 
 
+def _class_means(data_norm: float, n: int, weight: float) -> float:
+    scale = 2 * positive("data_norm", data_norm) * math.hypot(1.0, _weight(weight))
+    return scale * (1 / whole("n", n, at_least=2) + 2 * SUMMING)
+
+
+def _weight(weight: float) -> float:
+    if positive("weight", weight) > 1:
+        raise ValueError(f"weight must be at most 1, got {weight!r}")
+    return weight
+
+
+def _class_means_by_angle(data_norm: float, n: int, weight: float) -> float:
+    # The norm is convex in both records, so both are at the bound, at some angle.
+    apart, together = 2 - 2 * np.cos(_ANGLES), 2 + 2 * np.cos(_ANGLES)
+    stays = (1 + weight**2) * apart
+    flips = together + weight**2 * (apart + 4)
+    moved = data_norm * math.sqrt(max(float(stays.max()), float(flips.max())))
+    return moved / n + 4 * SUMMING * data_norm * math.hypot(1.0, weight)
+
+
 def _share(n: int) -> float:
     return 1 / whole("n", n, at_least=2)
 
@@ -75,6 +95,17 @@ register_bound(
         "Σx/n, for records of norm at most R, moves by at most 2R/n",
         _mean,
         _mean_by_angle,
+    )
+)
+register_bound(
+    Bound(
+        "means of classes",
+        "Σ(yx, βx, βRy)/n side by side, for labels y = ±1, records of norm at most R and a weight "
+        "β of at most 1, moves by at most 2R√(1+β²)/n: by √(1+β²)|x - x'| when the label stays; "
+        "when it flips, by the root of |x + x'|² + β²|x - x'|² + 4β²R², where the first two are at "
+        "most 4R² together",
+        _class_means,
+        _class_means_by_angle,
     )
 )
 register_bound(

@@ -1,0 +1,100 @@
+"""Moments of records that are centred, scaled and clipped, in blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.records import Records
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.intp]
+_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class ScaledRecords:
+    """Records less a centre, in other units, and clipped to their bound R again.
+
+    Every method passes over the rows once, a block at a time. What they return are statistics of
+    the data: they are not private.
+
+    Parameters
+    ----------
+    records : Records
+        The data; labels are codes 0 … k-1.
+    center : array of shape (d,), optional
+        What is subtracted. Without it the records are left as they are.
+    unit : float
+        What they are divided by, before those of norm above R are shrunk to it.
+    """
+
+    records: Records
+    center: Array | None = None
+    unit: float = 1.0
+
+    def rows(self) -> Iterator[tuple[Array, Codes]]:
+        """Yield some rows and their classes at a time."""
+        x, y = self.records.x, self.records.y
+        for start in range(0, self.records.n, _BLOCK):
+            some, classes = x[start : start + _BLOCK], y[start : start + _BLOCK].astype(np.intp)
+            if self.center is not None:
+                some = (some - self.center) / self.unit
+                norms = np.linalg.norm(some, axis=1)
+                some *= (self.records.data_norm / np.maximum(self.records.data_norm, norms))[
+                    :, None
+                ]
+            yield some, classes
+
+    def mean(self) -> Array:
+        """Return Σx/n."""
+        total = np.zeros(self.records.features)
+        for x, _ in self.rows():
+            total += x.sum(axis=0)
+        return total / self.records.n
+
+    def square_norm(self) -> float:
+        """Return Σ|x|²/n."""
+        return sum(float(np.vdot(x, x)) for x, _ in self.rows()) / self.records.n
+
+    def moments(self) -> Array:
+        """Return Σxxᵀ/n."""
+        total = np.zeros((self.records.features, self.records.features))
+        for x, _ in self.rows():
+            total += x.T @ x
+        return np.asarray((total + total.T) / (2 * self.records.n))
+
+    def class_means(self, mean_norm: float) -> Array:
+        """Return Σ(n_c/n)·mmᵀ over the means m of the classes, shrunk to a norm."""
+        counts = self._counts()
+        means = self._class_sums(counts.size) / np.maximum(counts, 1.0)[:, None]
+        means *= (mean_norm / np.maximum(np.linalg.norm(means, axis=1), mean_norm))[:, None]
+        total = (means.T * (counts / self.records.n)) @ means
+        return np.asarray((total + total.T) / 2)
+
+    def within(self) -> Array:
+        """Return Σ(x-x')(x-x')ᵀ/(n(n-1)) over ordered pairs of one class.
+
+        The sum over a class is 2n_c·Σxxᵀ - 2ssᵀ with s its sum, so one pass does.
+        """
+        counts, n = self._counts(), self.records.n
+        total = np.zeros((self.records.features, self.records.features))
+        for x, classes in self.rows():
+            total += (x.T * (counts[classes] / n)) @ x
+        sums = self._class_sums(counts.size)
+        total -= sums.T @ (sums / n)
+        return np.asarray((total + total.T) / (n - 1))
+
+    def _counts(self) -> Array:
+        return np.bincount(self.records.y.astype(np.intp)).astype(np.float64)
+
+    def _class_sums(self, classes: int) -> Array:
+        sums = np.zeros((classes, self.records.features))
+        for x, codes in self.rows():
+            order = np.argsort(codes, kind="stable")
+            present, starts = np.unique(codes[order], return_index=True)
+            sums[present] += np.add.reduceat(x[order], starts, axis=0)
+        return sums

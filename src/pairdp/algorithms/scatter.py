@@ -1,0 +1,264 @@
+"""A metric from noisy second moments: release them once, then compute without more noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import positive
+from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
+from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.scaled_records import ScaledRecords
+from pairdp.losses import MetricLoss
+from pairdp.privacy import (
+    GaussianMechanism,
+    KNormMechanism,
+    NoiseSource,
+    NoMechanism,
+    Release,
+    Sensitivity,
+    pack,
+    packed_dimension,
+    unpack,
+)
+from pairdp.privacy.gaussian import ratio
+from pairdp.records import Records
+
+Array = NDArray[np.float64]
+_SPREAD, _SPREAD_WITHOUT_NOISE = 0.4, 1.5
+_ROOMY = 2.0
+_LEAST_RADIUS = 1e-6
+_RIDGE = 0.05
+
+
+@dataclass(frozen=True)
+class ScatterMetric(Algorithm):
+    r"""Euclid's metric with the directions that tell classes apart made longer.
+
+    .. math::
+        M ∝ ξI + c·W^{-1}ÛW^{-1}, \quad W = T - Û + (ρ_T + 0.05c)I, \quad c = \mathrm{tr}(T-Û)/d,
+
+    where T is the covariance of all records and U = Σ_c (n_c/n) m_c m_cᵀ the scatter of the class
+    means. Û has the eigenvectors of the noisy U and the eigenvalues √(u² - ρ_U²), or none where u
+    is below the size of the noise ρ_U = σ_U(√(2d) + 1): the best shrinkage of a matrix of low
+    rank in such noise. ρ_T = σ_T√(2d) is the size of the noise on T; both are known in advance. So
+    directions lost in noise fall back to Euclid, and M = I if all are. W⁻¹UW⁻¹ is what
+    linear discriminant analysis stretches; without class means that differ nothing is
+    stretched, for a large scatter within classes alone does not tell noise from structure.
+
+    Noise is small against the data only if the bound R on records is. So their mean and mean
+    squared norm are released first, twice: from records as they are, and from records in
+    units that these give. Then records are centred, scaled so that a radius r becomes R, and
+    clipped to R, before their mean μ and the moments are taken; T and U are less μμᵀ. r² is 0.4
+    times their mean squared distance from the centre: most are shrunk to norm R and tell their
+    direction alone, which is nearly all that matters. Without noise it is 1.5 times. Centre
+    and r are released by then, so the sensitivities are those of any records of norm R: 2R/n for
+    the mean, √2·R²/n for T and 4ρR²/n for U (see `pairdp.privacy.scatter_bounds`). Labels only
+    name classes; their number is not released.
+
+    With ``statistics="pairs"`` it is the inverse of the scatter within classes,
+    S = Σ(x-x')(x-x')ᵀ/(n(n-1)) over ordered pairs of one class, which moves by 8R²/n. Eigenvalues
+    are drawn to their mean by the size of the noise, and to no less than 5 % of it.
+
+    Parameters
+    ----------
+    statistics : {"means", "pairs"}
+        What is released: moments and class means, or the scatter within classes.
+    mean_norm : float
+        ρ, the share of R that class means are shrunk to; at most 1/2.
+    euclidean : float
+        ξ, the weight of Euclid's metric. Less stretches more.
+    name : str
+        What certificates call it.
+
+    Notes
+    -----
+    The problem's loss is not used, and may be any metric loss; nor are its regulariser and
+    centre. M is scaled to a trace of the constraint's radius (of d, if unbounded), which makes no
+    difference to nearest neighbours, and projected. The time is O(nd²).
+
+    Examples
+    --------
+    >>> from pairdp import Budget
+    >>> from pairdp.constraints import PSDFrobeniusBall
+    >>> from pairdp.losses import LogisticMetric
+    >>> from pairdp.problem import Problem
+    >>> problem = Problem(LogisticMetric(), PSDFrobeniusBall(1.0))
+    >>> plan = ScatterMetric().plan(problem, 1000, 5, Budget(1.0, 1e-5))
+    >>> [release.name for release in plan.certificate.releases][-1]
+    'scatter of class means'
+    """
+
+    statistics: Literal["means", "pairs"] = "means"
+    mean_norm: float = 0.4
+    euclidean: float = 0.3
+    name: str = "Metric from noisy scatter"
+
+    def __post_init__(self) -> None:
+        if self.statistics not in ("means", "pairs"):
+            raise ValueError(f'statistics must be "means" or "pairs", got {self.statistics!r}')
+        positive("euclidean", self.euclidean)
+        if positive("mean_norm", self.mean_norm) > 0.5:
+            raise ValueError(f"mean_norm must be at most 0.5, got {self.mean_norm!r}")
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """Nothing but a metric, which `draft` asks for."""
+        return ()
+
+    def draft(self, task: Task) -> Draft:
+        """Decide the noise of each statistic."""
+        if not isinstance(task.problem.loss, MetricLoss):
+            raise ValueError(
+                f"{self.name} learns a metric, and the problem's loss is "
+                f"{type(task.problem.loss).__name__}: use a metric loss such as LogisticMetric()"
+            )
+        if task.is_printed:
+            raise ValueError(f"{self.name} is in none of the papers: use certified")
+        releases = tuple(_release(task, wanted) for wanted in self._wanted(task))
+        settings = {
+            "statistics": self.statistics,
+            "mean_norm": self.mean_norm,
+            "euclidean": self.euclidean,
+            "spread": _SPREAD_WITHOUT_NOISE if task.budget is None else _SPREAD,
+            "noise": deviation(releases[-1]) * math.sqrt(2 * task.features),
+        }
+        reason = "records are centred and scaled by the first releases; noise is in these units"
+        return Draft(releases, settings, (reason,))
+
+    def _wanted(self, task: Task) -> tuple[_Statistic, ...]:
+        n, norm, d = task.n, task.problem.data_norm, task.features
+        p = packed_dimension(d)
+
+        def of(bound: str, **more: float) -> Sensitivity:
+            return Sensitivity.of(bound, data_norm=norm, n=n, **more)
+
+        first = (
+            _Statistic("mean of records", of("mean of records"), d, 0.03),
+            _Statistic("mean squared norm", of("mean squared norm"), 1, 0.02),
+            _Statistic("mean of scaled records", of("mean of records"), d, 0.05),
+            _Statistic("mean squared norm, scaled", of("mean squared norm"), 1, 0.02),
+        )
+        if self.statistics == "pairs":
+            within = of("scatter within classes")
+            return (*first, _Statistic("scatter within classes", within, p, 0.88))
+        means = of("scatter of class means", mean_norm=self.mean_norm * norm)
+        return (
+            *first,
+            _Statistic("mean of clipped records", of("mean of records"), d, 0.09),
+            _Statistic("second moments", of("second moments of records"), p, 0.26),
+            _Statistic("scatter of class means", means, p, 0.53),
+        )
+
+    def execute(
+        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+    ) -> Array:
+        """Return the metric, in the constraint set."""
+        releases = plan.certificate.releases
+        noises = [deviation(release) for release in releases]
+
+        def noisy(i: int, value: Array) -> Array:
+            return releases[i].mechanism.release(value, noise.stream("scatter noise", i))
+
+        center, spread = np.zeros(records.features), 0.0
+        for i in (0, 2):
+            rows = _around(records, center, _ROOMY * spread) if i else ScaledRecords(records)
+            mean, square = noisy(i, rows.mean()), noisy(i + 1, np.array([rows.square_norm()]))
+            excess = len(mean) * noises[i] ** 2 + noises[i + 1]
+            spread = rows.unit**2 * max(float(square[0]) - float(mean @ mean) + 2 * excess, 0.0)
+            center = center + rows.unit * mean
+        rows = _around(records, center, float(plan.settings["spread"]) * spread)  # type: ignore[arg-type]
+        if self.statistics == "pairs":
+            metric = inverse_scatter(unpack(noisy(4, pack(rows.within()))), noises[4])
+        else:
+            mean = noisy(4, rows.mean())
+            total = unpack(noisy(5, pack(rows.moments()))) - np.outer(mean, mean)
+            between = unpack(noisy(6, pack(rows.class_means(self.mean_norm * records.data_norm))))
+            between -= np.outer(mean, mean)
+            off = 2 * float(np.linalg.norm(mean)) * noises[4]
+            metric = stretched(total, between, noises[5], noises[6], off, self.euclidean)
+        constraint = plan.problem.constraint
+        trace = constraint.radius if math.isfinite(constraint.radius) else float(len(metric))
+        return constraint.project(metric * (trace / float(np.trace(metric))))
+
+
+def stretched(
+    total: Array, between: Array, total_noise: float, noise: float, off: float, euclidean: float
+) -> Array:
+    """Return ξI + c·W⁻¹ÛW⁻¹ from noisy T and U and the standard deviations of their entries.
+
+    ``off`` is how far U is off by the noise of the mean that was subtracted; it is cut, too.
+    """
+    d = len(total)
+    edge = math.sqrt(2 * d)
+    values, vectors = np.linalg.eigh(between)
+    cut = noise * (edge + 1) + off
+    values = np.sqrt(np.maximum(values * np.abs(values) - cut**2, 0.0))
+    kept = (vectors * values) @ vectors.T
+    spread, axes = np.linalg.eigh(total - kept)
+    level = float(spread.mean())
+    if level <= total_noise or not values.any():
+        return np.eye(d)
+    ridged = np.maximum(spread, 0.0) + total_noise * edge + _RIDGE * level
+    inverse = (axes / ridged) @ axes.T
+    return np.asarray(euclidean * np.eye(d) + level * (inverse @ kept @ inverse))
+
+
+def inverse_scatter(scatter: Array, noise: float) -> Array:
+    """Return the inverse of a noisy scatter whose eigenvalues are drawn to their mean."""
+    d = len(scatter)
+    values, vectors = np.linalg.eigh(scatter)
+    level = float(values.mean())
+    if level <= noise:
+        return np.eye(d)
+    from_level = values - level
+    less = np.maximum(np.abs(from_level) - noise * (math.sqrt(2 * d) + 1), 0.0)
+    values = np.maximum(level + np.sign(from_level) * less, _RIDGE * level)
+    return np.asarray((vectors * (level / values)) @ vectors.T)
+
+
+class _Statistic(NamedTuple):
+    """A statistic to release: its bound, its size, and its share of the budget."""
+
+    name: str
+    sensitivity: Sensitivity
+    dimension: int
+    share: float
+
+
+def _release(task: Task, wanted: _Statistic) -> Release:
+    """Return a release with its share: of μ² for Gaussian noise, of ε for pure ε."""
+    budget, sensitivity = task.budget, wanted.sensitivity
+    if budget is None:
+        return Release(wanted.name, NoMechanism(), None, wanted.dimension)
+    mechanism: GaussianMechanism | KNormMechanism
+    share = wanted.share * (1 - 1e-9)
+    if budget.is_pure:
+        mechanism = KNormMechanism(sensitivity.value, sensitivity.value / (share * budget.epsilon))
+    else:
+        mu = ratio(budget.epsilon, budget.delta) * math.sqrt(share)
+        mechanism = GaussianMechanism(sensitivity.value, sensitivity.value / mu)
+    return Release(wanted.name, mechanism, sensitivity, wanted.dimension)
+
+
+def deviation(release: Release) -> float:
+    """Return the standard deviation of the noise on each number of a release."""
+    mechanism = release.mechanism
+    if isinstance(mechanism, NoMechanism):
+        return 0.0
+    if isinstance(mechanism, KNormMechanism):
+        return mechanism.scale * math.sqrt(release.dimension + 1)
+    return mechanism.scale
+
+
+def _around(records: Records, center: Array, squared_radius: float) -> ScaledRecords:
+    """Return the records around a centre, brought into their ball, so that a radius becomes R."""
+    bound = records.data_norm
+    center = center * min(1.0, bound / max(float(np.linalg.norm(center)), 1e-300))
+    radius = min(max(math.sqrt(squared_radius), _LEAST_RADIUS * bound), 2 * bound)
+    return ScaledRecords(records, center, radius / bound)

@@ -1,0 +1,160 @@
+"""A model with a threshold for its scores, paid for out of one budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import keep, real
+from pairdp.algorithms.base import Algorithm, Draft, Outcome, Plan, Task
+from pairdp.algorithms.moments import MomentRelease
+from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.requirements import Need
+from pairdp.pairs.products import weighted_rows
+from pairdp.privacy import (
+    Budget,
+    Certificate,
+    GaussianMechanism,
+    KNormMechanism,
+    Mechanism,
+    NoiseSource,
+    NoMechanism,
+    Release,
+    Sensitivity,
+)
+from pairdp.privacy.gaussian import epsilon, ratio
+
+Array = NDArray[np.float64]
+THRESHOLD = "threshold"
+_SLACK = 1 - 1e-9
+_LESS = 0.98
+
+
+@dataclass(frozen=True)
+class WithThreshold(Algorithm):
+    r"""An algorithm for rankers, and the score midway between the means of the two classes.
+
+    The mean scores s = ⟨w, x⟩/|w| of the classes are made of Σys/n, Σs/n and Σy/n, which one
+    record moves by at most 2√2·R/n together. They are released with a share of the budget once
+    w is; what is left is the algorithm's. Moments of the classes, where the algorithm
+    releases them, have the means already, and nothing more is spent.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        What makes the model.
+    share : float
+        Share of the squared privacy ratio (of ε, for pure ε) that the threshold gets.
+    """
+
+    algorithm: Algorithm
+    share: float = 0.1
+
+    def __post_init__(self) -> None:
+        keep(self, "share", real("share", self.share))
+        if not 0 < self.share < 1:
+            raise ValueError(f"share must be between 0 and 1, got {self.share!r}")
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """What certificates call it."""
+        return self.algorithm.name
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What the algorithm needs."""
+        return self.algorithm.needs
+
+    @property
+    def one_pass(self) -> bool:
+        """Whether sums over the records are all that it needs."""
+        return self.is_free
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the algorithm releases the means of the classes anyway."""
+        return isinstance(self.algorithm, MomentRelease) and self.algorithm.statistics == "class"
+
+    def draft(self, task: Task) -> Draft:
+        """Decide the model's releases and the threshold's."""
+        if task.problem.loss.matrix:
+            raise ValueError("a threshold is for rankers, and the problem's loss is of a metric")
+        if self.is_free:
+            return self.algorithm.draft(task)
+        moved = Sensitivity.of("means of scores", largest=task.problem.data_norm, n=task.n)
+        if task.budget is None:
+            return self._with(self.algorithm.draft(task), NoMechanism(), None)
+        if task.budget.is_pure:
+            mechanism: Mechanism = KNormMechanism(
+                moved.value, moved.value / (self.share * _SLACK * task.budget.epsilon)
+            )
+            left = Budget((1 - self.share) * task.budget.epsilon)
+            return self._with(self.algorithm.draft(replace(task, budget=left)), mechanism, moved)
+        mu = ratio(task.budget.epsilon, task.budget.delta) * _SLACK
+        mechanism = GaussianMechanism(moved.value, moved.value / (math.sqrt(self.share) * mu))
+        model = epsilon(math.sqrt(1 - self.share) * mu, task.budget.delta)
+        while True:
+            left = Budget(model, task.budget.delta)
+            draft = self._with(self.algorithm.draft(replace(task, budget=left)), mechanism, moved)
+            # Exact when all noise is Gaussian; sampled steps may need a little more noise.
+            whole = Certificate(self.name, task.budget, task.n, draft.releases)
+            if task.is_printed or whole.holds:
+                return draft
+            model *= _LESS
+
+    def _with(self, draft: Draft, mechanism: Mechanism, moved: Sensitivity | None) -> Draft:
+        reason = "the threshold is midway between the classes' mean scores, and paid for"
+        release = Release(THRESHOLD, mechanism, moved, dimension=3)
+        return replace(
+            draft,
+            releases=(*draft.releases, release),
+            settings={**draft.settings, "threshold_share": self.share},
+            reasons=(*draft.reasons, reason),
+        )
+
+    def execute(self, plan: Plan, records: Any, noise: NoiseSource, progress: Progress) -> Outcome:
+        """Return the model and its threshold."""
+        if self.is_free:
+            parameters, statistics = self.algorithm.execute(plan, records, noise, progress)
+            return Outcome(parameters, {**statistics, THRESHOLD: _midway(parameters, statistics)})
+        *releases, release = plan.certificate.releases
+        model = replace(
+            plan,
+            algorithm=self.algorithm,
+            certificate=replace(plan.certificate, releases=tuple(releases)),
+        )
+        found = self.algorithm.execute(model, records, noise, progress)
+        parameters, statistics = found if isinstance(found, Outcome) else (found, {})
+        size = float(np.linalg.norm(parameters))
+        scores = records.x @ (parameters / size) if size > 0 else np.zeros(records.n)
+        means = _score_means(scores, records.y, plan.problem.data_norm)
+        noisy = release.mechanism.release(means, noise.stream("threshold noise"))
+        threshold = size * _midpoint(noisy, plan.problem.data_norm, records.n)
+        return Outcome(parameters, {**statistics, THRESHOLD: np.array([threshold])})
+
+
+def _score_means(scores: Array, y: Array, largest: float) -> Array:
+    """Return Σ(ys, s, yS)/n."""
+    rows = np.column_stack([y * scores, scores, y * largest])
+    return weighted_rows(rows, np.full(y.size, 1 / y.size))
+
+
+def _midpoint(means: Array, largest: float, n: int) -> float:
+    """Return the score midway between the two class means of noisy sums."""
+    share = float(np.clip((1 + means[2] / largest) / 2, 1 / n, 1 - 1 / n))
+    above = np.clip((means[1] + means[0]) / (2 * share), -largest, largest)
+    below = np.clip((means[1] - means[0]) / (2 * (1 - share)), -largest, largest)
+    return float(above + below) / 2
+
+
+def _midway(parameters: Array, statistics: Mapping[str, Array]) -> Array:
+    """Return the score of the point midway between two noisy class means."""
+    signed, mean = statistics["signed"], statistics["mean"]
+    share = float(np.clip((1 + statistics["balance"][0]) / 2, 1e-3, 1 - 1e-3))
+    middle = (mean + signed) / (4 * share) + (mean - signed) / (4 * (1 - share))
+    return np.array([float(middle @ parameters)])

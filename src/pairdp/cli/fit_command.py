@@ -1,0 +1,201 @@
+"""``pairdp fit``: from a table to a private model in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from pairdp.cli.common import (
+    budget_options,
+    check_output,
+    echo_json,
+    estimator,
+    json_option,
+    model_options,
+    one_sentence,
+    open_ledger,
+    with_progress,
+)
+from pairdp.estimators import Bounds, BoundsScaler, read_bounds
+from pairdp.tables import Table, TableError, open_table
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("fit", short_help="Fit a private ranker or metric to a table, and save it.")
+@click.argument("data", type=FILE)
+@click.option("--label", required=True, help="Column of the labels.")
+@click.option("--bounds", type=FILE, help="JSON or CSV file with public bounds of the features.")
+@click.option("--unscaled", is_flag=True, help="Features are within --data-norm as they are.")
+@click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out; repeatable.")
+@click.option("--classes", metavar="LOW,HIGH", help="The two labels, the one to rank higher last.")
+@click.option("--positive", metavar="LABEL", help="The label to rank higher.")
+@click.option("--threshold", type=float, help="A public threshold, instead of one paid for.")
+@budget_options
+@model_options
+@click.option("--calibration", type=click.Choice(("certified", "printed")), default="certified")
+@click.option("--ledger", type=FILE, help="Draw the budget from this ledger.")
+@click.option("--seed", type=int, help="For tests only: makes the noise known to who knows it.")
+@click.option("-o", "--output", type=FILE, required=True, help="Where to save the model.")
+@click.option("--force", is_flag=True, help="Replace an existing model.")
+@json_option
+@one_sentence
+def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any) -> None:
+    r"""Fit a private ranker or metric to DATA (CSV or Parquet), and save it.
+
+    Features are the columns that BOUNDS names. The number of records and the labels that occur
+    are taken to be public; give --classes if the labels are not.
+
+    \b
+    Example:
+      pairdp fit patients.csv --label outcome --bounds bounds.json \\
+          --epsilon 1 --delta 1e-6 -o model.pairdp
+    """
+    check_output(output, force)
+    table = open_table(data)
+    table.check_columns([options["label"], *options["drop"]])
+    names, scaler = _features(table, options)
+    n, found = table.count(options["label"])
+    if n < 2:
+        raise TableError(f"{data} has {n} records, and a pair needs two")
+    model = estimator(options, **_more(options))
+    labels = _classes(options, found) if options["task"] == "ranking" else None
+    if options["classes"] is not None:
+        model.set_params(classes=labels)
+    steps = _fit(model, scaler, table, names, options["label"], n, labels)
+    fitted = Pipeline(steps) if scaler is not None else model
+    from pairdp.model_file import save
+
+    save(fitted, output)
+    if as_json:
+        echo_json(
+            {
+                "model": str(output),
+                "n": n,
+                "features": list(names),
+                "algorithm": model.certificate_.algorithm,
+                "epsilon": options["epsilon"],
+                "delta": options["delta"],
+                "claim_is_proved": model.plan_.claim_is_proved,
+                "true_epsilon": model.plan_.true_epsilon,
+                "certificate": model.certificate_.to_dict(),
+            }
+        )
+        return
+    click.echo(model.privacy_statement())
+    click.echo(f"\nSaved to {output}. Check it with  pairdp verify {output}")
+
+
+def _features(table: Table, options: dict[str, Any]) -> tuple[list[str], BoundsScaler | None]:
+    """Return the features' names and the scaler for them."""
+    rest = [
+        name for name in table.columns if name != options["label"] and name not in options["drop"]
+    ]
+    if options["bounds"] is None:
+        if not options["unscaled"]:
+            raise TableError(
+                "features need public bounds: give --bounds FILE, or --unscaled if rows are "
+                "within --data-norm as they are"
+            )
+        return rest, None
+    if options["unscaled"]:
+        raise TableError("--bounds scales the features: leave out one of --bounds and --unscaled")
+    bounds = read_bounds(options["bounds"])
+    table.check_columns(list(bounds.lower))
+    if options["label"] in bounds.lower:
+        raise TableError(f"the label {options['label']!r} is not to have bounds")
+    if without := [name for name in rest if name not in bounds.lower]:
+        raise TableError(
+            f"{options['bounds']} has no bounds for {', '.join(map(repr, without))}: add them, or "
+            f"leave the columns out with --drop {without[0]}"
+        )
+    names = [name for name in bounds.lower if name not in options["drop"]]
+    kept = Bounds(*({name: side[name] for name in names} for side in bounds))
+    return names, BoundsScaler(*kept)
+
+
+def _more(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the estimator's parameters that depend on the task."""
+    more: dict[str, Any] = {
+        "calibration": options["calibration"],
+        "ledger": open_ledger(options["ledger"]),
+        "random_state": options["seed"],
+    }
+    if options["task"] != "ranking":
+        for name in ("classes", "positive", "threshold"):
+            if options[name] is not None:
+                raise TableError(f"--{name} is for --task ranking")
+        return more
+    if options["threshold"] is not None:
+        more["threshold"] = options["threshold"]
+    return more
+
+
+def _classes(options: dict[str, Any], found: tuple[Any, ...]) -> list[Any]:
+    if options["classes"] is not None:
+        if options["positive"] is not None:
+            raise TableError("--classes has the label to rank higher last: leave out --positive")
+        wanted = [_like(found, part.strip()) for part in options["classes"].split(",")]
+        if len(wanted) != 2 or wanted[0] == wanted[1]:
+            raise TableError("--classes takes two different labels, such as --classes 0,1")
+        if not set(found) <= set(wanted):
+            raise TableError(f"the column {options['label']!r} has labels besides --classes")
+        return wanted
+    if len(found) != 2:
+        raise TableError(
+            f"ranking needs two labels, and the column {options['label']!r} has {len(found)}: take "
+            "another column or --task metric; or give --classes LOW,HIGH"
+        )
+    if options["positive"] is None:
+        return list(found)
+    high = _like(found, options["positive"])
+    if high not in found:
+        raise TableError(f"--positive {options['positive']} is not among the labels")
+    return [*(label for label in found if label != high), high]
+
+
+def _like(found: tuple[Any, ...], label: str) -> Any:
+    """Return a label in the type that the column has."""
+    kind = type(found[0])
+    try:
+        return {"False": False, "True": True}[label] if kind is bool else kind(label)
+    except (ValueError, KeyError):
+        raise TableError(f"the label {label!r} is not of the column's kind") from None
+
+
+def _fit(
+    model: Any,
+    scaler: BoundsScaler | None,
+    table: Table,
+    names: list[str],
+    label: str,
+    n: int,
+    classes: list[Any] | None,
+) -> list[tuple[str, Any]]:
+    """Fit the model to the table, batch by batch, and return the steps of a pipeline."""
+    if scaler is not None:
+        scaler.fit_columns(names)
+
+    def prepared() -> Iterator[tuple[NDArray[np.float64], NDArray[Any]]]:
+        for batch in with_progress(table, n, table.batches(names, label), "reading"):
+            rows = batch.features if scaler is None else scaler.scale(batch.features)
+            labels = batch.labels
+            if classes is not None:
+                # Compared as text, as the labels of a CSV file are.
+                low, high = (labels.astype(str) == str(label) for label in classes)
+                if not np.all(low | high):
+                    raise TableError(f"{table.path} has other labels than before")
+                labels = np.asarray(classes)[high.astype(np.intp)]
+            yield rows, labels
+
+    model.fit_batches(prepared(), n, len(names), labels=classes)
+    if scaler is None:
+        model.feature_names_in_ = np.array(names, dtype=object)
+        return [("model", model)]
+    return [("scale", scaler), ("model", model)]

@@ -1,0 +1,65 @@
+"""``pairdp ledger``: a privacy budget for all releases of a data set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pairdp.cli.common import budget_options, echo_json, json_option, one_sentence
+from pairdp.privacy import Budget, BudgetLedger, LedgerError
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group("ledger", short_help="Open a privacy budget, and see what is left of it.")
+def command() -> None:
+    """Keep one privacy budget for all releases of a data set, in a file."""
+
+
+@command.command("new")
+@click.argument("file", type=FILE)
+@budget_options
+@click.option("--adaptive", is_flag=True, help="Amounts of noise may depend on earlier results.")
+@json_option
+@one_sentence
+def new(file: Path, epsilon: float, delta: float, adaptive: bool, as_json: bool) -> None:
+    """Open a ledger with a budget."""
+    if file.exists():
+        raise LedgerError(f"{file} exists already: a budget is not to be opened twice")
+    BudgetLedger(Budget(epsilon, delta), file, adaptive=adaptive)
+    if as_json:
+        echo_json({"ledger": str(file), "epsilon": epsilon, "delta": delta, "adaptive": adaptive})
+        return
+    click.echo(f"Opened {file} with ε = {epsilon:g}, δ = {delta:g}")
+
+
+@command.command("show")
+@click.argument("file", type=FILE)
+@json_option
+@one_sentence
+def show(file: Path, as_json: bool) -> None:
+    """Show what was spent and what is left."""
+    ledger = BudgetLedger.load(file)
+    spends, spent, left = ledger.spends, ledger.spent(), ledger.remaining()
+    if as_json:
+        echo_json(
+            {
+                "epsilon": ledger.budget.epsilon,
+                "delta": ledger.budget.delta,
+                "adaptive": ledger.adaptive,
+                "spent_epsilon": spent,
+                "remaining": {
+                    "pure_epsilon": left.pure_epsilon,
+                    "gaussian_mu": left.gaussian_mu,
+                    "gaussian_epsilon": left.gaussian_epsilon,
+                },
+                "spends": [{"label": s.label, "time": s.time} for s in spends],
+            }
+        )
+        return
+    click.echo(f"Budget: ε = {ledger.budget.epsilon:g}, δ = {ledger.budget.delta:g}")
+    for spend in spends:
+        click.echo(f"  {spend.time}  {spend.label}")
+    click.echo(f"Spent: ε = {spent:.6g} at that δ")
+    click.echo(f"Room for {left}")

@@ -1,0 +1,58 @@
+"""The command ``pairdp``: its subcommands, loaded when one of them is called."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from io import TextIOWrapper
+
+import click
+
+from pairdp._version import __version__
+
+# One sentence each, so that --help need not import what the commands need.
+_COMMANDS = {
+    "plan": "Say what each algorithm would add, before there is any data.",
+    "fit": "Fit a private ranker or metric to a table, and save it.",
+    "predict": "Score the records of a table with a saved model.",
+    "verify": "Check the certificate of a model, or one by itself.",
+    "ledger": "Open a privacy budget, and see what is left of it.",
+    "demo": "Fit private models to embedded data and show what they do.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands live in modules of their own, imported on demand."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module = import_module(f"pairdp.cli.{cmd_name}_command")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="pairdp")
+def main() -> None:
+    """Differentially private rankers and metrics, with certificates.
+
+    Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 over the privacy budget.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # not every terminal has an ε
+            stream.reconfigure(errors="replace")
+
+
+if __name__ == "__main__":
+    main()

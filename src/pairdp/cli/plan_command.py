@@ -1,0 +1,126 @@
+"""``pairdp plan``: what each algorithm would add, without any data."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import click
+
+from pairdp.algorithms import Algorithm, Plan, Task
+from pairdp.choice import Candidate
+from pairdp.cli.common import (
+    budget_options,
+    echo_json,
+    estimator,
+    json_option,
+    model_options,
+    one_sentence,
+)
+from pairdp.privacy import NoMechanism
+
+
+@click.command("plan", short_help="Say what each algorithm would add, before there is any data.")
+@click.option("--n", type=int, required=True, help="Number of records, which is public.")
+@click.option("--features", type=int, required=True, help="Number of features.")
+@budget_options
+@model_options
+@click.option("--details", is_flag=True, help="Print the chosen plan with all its numbers.")
+@json_option
+@one_sentence
+def command(n: int, features: int, details: bool, as_json: bool, **options: Any) -> None:
+    r"""Say what each algorithm would add to its release, before there is any data.
+
+    Noise is the standard deviation of what is added to each released number, the first release's
+    if there are several. The error is predicted from public facts, and only for comparing
+    lines with each other.
+
+    \b
+    Example:
+      pairdp plan --n 10000 --features 20 --epsilon 0.5 --delta 1e-6
+    """
+    model = estimator(options)
+    chosen = model.plan(n, features)
+    rows = _rows(model, chosen) if options["algorithm"] == "auto" else []
+    if as_json:
+        echo_json(
+            {
+                "n": n,
+                "features": features,
+                "epsilon": options["epsilon"],
+                "delta": options["delta"],
+                "candidates": rows,
+                "chosen": _described(chosen),
+            }
+        )
+        return
+    if rows:
+        click.echo(_table(rows))
+        click.echo()
+    click.echo(str(chosen) if details or not rows else f"auto takes {chosen.algorithm.name}")
+    if rows and not details:
+        click.echo(f"  {chosen.reasons[0]}")
+
+
+def _rows(model: Any, chosen: Plan) -> list[dict[str, Any]]:
+    task = chosen.task
+    candidates = model.choices(task.n, task.features).candidates
+    return [_row(candidate, task, i == 0) for i, candidate in enumerate(candidates)]
+
+
+def _row(candidate: Candidate, task: Task, first: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "algorithm": candidate.algorithm.name,
+        "variant": _variant(candidate.algorithm),
+        "loss": type(candidate.problem.loss).__name__,
+        "regularization": candidate.problem.regularization,
+        "predicted_error": candidate.error,
+        "reason": candidate.reason,
+        "chosen": first,
+    }
+    try:
+        plan = candidate.algorithm.plan(candidate.problem, task.n, task.features, task.budget)
+    except ValueError as error:
+        return {**row, "noise": None, "refused": str(error)}
+    return {**row, **_described(plan)}
+
+
+def _variant(algorithm: Algorithm) -> str:
+    """Return the hyper-parameters that tell an algorithm from others of its name."""
+    chosen = []
+    for field in fields(algorithm):  # type: ignore[arg-type]
+        value = getattr(algorithm, field.name)
+        if field.name in ("name", "printed_rule") or value == field.default:
+            continue
+        shown = f"{value:.3g}" if isinstance(value, float) else str(value)
+        chosen.append(f"{field.name}={shown}")
+    return ", ".join(chosen)
+
+
+def _described(plan: Plan) -> dict[str, Any]:
+    release = plan.certificate.releases[0]
+    mechanism = release.mechanism
+    return {
+        "algorithm": plan.algorithm.name,
+        "noise": 0.0 if isinstance(mechanism, NoMechanism) else mechanism.scale,
+        "sensitivity": None if isinstance(mechanism, NoMechanism) else mechanism.sensitivity,
+        "releases": [entry.describe() for entry in plan.certificate.releases],
+        "settings": dict(plan.settings),
+        "reasons": list(plan.reasons),
+    }
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    named = [
+        f"{row['algorithm']} ({row['variant']})" if row["variant"] else row["algorithm"]
+        for row in rows
+    ]
+    width = max(map(len, named))
+    lines = [f"  {'algorithm':{width}s} {'loss':20s} {'λ':>9s} {'noise':>9s} {'error':>8s}"]
+    for name, row in zip(named, rows, strict=True):
+        noise = "refused" if row["noise"] is None else f"{row['noise']:.3g}"
+        lines.append(
+            f"{'→' if row['chosen'] else ' '} {name:{width}s} {row['loss']:20s} "
+            f"{row['regularization']:9.3g} {noise:>9s} {row['predicted_error']:8.3g}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,122 @@
+"""``pairdp predict``: the records of a table, scored by a saved model."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from pairdp.cli.common import check_output, echo_json, json_option, one_sentence, with_progress
+from pairdp.estimators import BoundsScaler, PrivateRanker
+from pairdp.model_file import load
+from pairdp.tables import TableError, open_table
+
+Array = NDArray[np.float64]
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("predict", short_help="Score the records of a table with a saved model.")
+@click.argument("model", type=FILE)
+@click.argument("data", type=FILE)
+@click.option("-o", "--output", type=FILE, help="CSV file to write; else standard output.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+@json_option
+@one_sentence
+def command(model: Path, data: Path, output: Path | None, force: bool, as_json: bool) -> None:
+    r"""Score the records of DATA (CSV or Parquet) with a MODEL that was saved.
+
+    A ranker writes a score and a label for each record, a metric its coordinates, in which
+    Euclidean distance is the metric. Predictions are about the records of DATA: they are as
+    sensitive as these are.
+
+    \b
+    Example:
+      pairdp predict model.pairdp new.csv -o scores.csv
+    """
+    if output is not None:
+        check_output(output, force)
+    steps = _steps(load(model))
+    table = open_table(data)
+    names = [str(name) for name in steps[0].feature_names_in_]
+    table.check_columns(names)
+    head, tell = _teller(steps)
+    n, _ = table.count(None)
+
+    def lines() -> Iterator[list[Any]]:
+        for batch in with_progress(table, n, table.batches(names, None), "scoring"):
+            yield from tell(batch.features)
+
+    if output is not None:
+        _save(output, head, lines())
+        if as_json:
+            echo_json({"output": str(output), "n": n})
+        else:
+            click.echo(f"Wrote {n} records to {output}", err=True)
+    elif as_json:
+        echo_json([dict(zip(head, line, strict=True)) for line in lines()])
+    else:
+        _write(sys.stdout, head, lines())
+
+
+def _steps(model: Any) -> list[Any]:
+    """Return the model's steps, after checking that it is one with names of columns."""
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    if isinstance(steps[-1], BoundsScaler):
+        raise TableError("the file holds a scaler without a model")
+    if not hasattr(steps[0], "feature_names_in_"):
+        raise TableError(
+            "the model knows no names of columns, as it was fitted to an array: fit it to a "
+            "DataFrame, or with  pairdp fit"
+        )
+    return steps
+
+
+def _teller(steps: list[Any]) -> tuple[list[str], Callable[[Array], list[list[Any]]]]:
+    """Return the names of what is predicted, and the function that predicts it."""
+    *before, model = steps
+
+    def scaled(rows: Array) -> Array:
+        for step in before:
+            rows = step.scale(rows) if isinstance(step, BoundsScaler) else step.transform(rows)
+        return rows
+
+    if isinstance(model, PrivateRanker):
+
+        def tell(rows: Array) -> list[list[Any]]:
+            scores = scaled(rows) @ model.coef_[0] + model.intercept_[0]
+            labels = model.classes_[(scores > 0).astype(np.intp)]
+            return [list(pair) for pair in zip(scores.tolist(), labels.tolist(), strict=True)]
+
+        return ["score", "label"], tell
+    head = [f"z{i}" for i in range(len(model.components_))]
+    return head, lambda rows: (scaled(rows) @ model.components_.T).tolist()
+
+
+def _write(file: io.TextIOBase | Any, head: list[str], lines: Iterator[list[Any]]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(lines)
+
+
+def _save(output: Path, head: list[str], lines: Iterator[list[Any]]) -> None:
+    """Write a CSV file, whole or not at all."""
+    beside = output.with_name(f".{output.name}.writing")
+    try:
+        with beside.open("w", encoding="utf-8", newline="") as file:
+            _write(file, head, lines)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(output)
+    except OSError as error:
+        raise TableError(f"{output} cannot be written: {error.strerror}") from None
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,275 @@
+"""What private estimators share: a plan from public facts, a ledger, a certificate."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from pairdp._checks import positive
+from pairdp.algorithms import Algorithm, Fit, Plan, published
+from pairdp.algorithms.class_moments import ClassMoments
+from pairdp.algorithms.requirements import Need
+from pairdp.choice import Choice, balanced_regularization
+from pairdp.constraints import Constraint
+from pairdp.losses import PairwiseLoss
+from pairdp.privacy import Budget, BudgetLedger, NoiseSource
+from pairdp.problem import Problem
+from pairdp.records import Records, check_data_norm
+
+Array = NDArray[np.float64]
+
+
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator whose fit is one release, or several, with a certificate."""
+
+    epsilon: float | None
+    delta: float
+    data_norm: float
+    radius: float
+    regularization: float | None
+    loss: str | PairwiseLoss | None
+    algorithm: str | Algorithm
+    calibration: str
+    ledger: BudgetLedger | None
+    random_state: Any
+    verbose: bool | None
+
+    plan_: Plan
+
+    _losses: ClassVar[Mapping[str, PairwiseLoss]]
+    _loss_kind: ClassVar[type[PairwiseLoss]]
+
+    def plan(self, n: int, n_features: int) -> Plan:
+        """Return what `fit` would do with data of this size, without any data.
+
+        Parameters
+        ----------
+        n, n_features : int
+            The public size of the data.
+
+        Returns
+        -------
+        Plan
+            Print it to see noise, steps and reasons.
+        """
+        check_data_norm(self.data_norm)
+        positive("radius", self.radius, finite=False)
+        budget = self._budget()
+        algorithm = algorithm_of(self.algorithm)
+        why: tuple[str, ...] = ()
+        if algorithm is None:
+            best = self.choices(n, n_features).best
+            algorithm, problem, why = best.algorithm, best.problem, (f"auto: {best.reason}",)
+        else:
+            problem = self._problem(algorithm, n, n_features)
+        plan = self._complete(algorithm).plan(
+            problem,
+            n,
+            n_features,
+            budget,
+            calibration=self.calibration,  # type: ignore[arg-type]
+        )
+        certificate = replace(
+            plan.certificate, assumptions=(*plan.certificate.assumptions, *self._assumptions())
+        )
+        return replace(plan, certificate=certificate, reasons=(*why, *plan.reasons))
+
+    def choices(self, n: int, n_features: int) -> Choice:
+        """Return what ``algorithm="auto"`` would choose from, the best first.
+
+        Parameters
+        ----------
+        n, n_features : int
+            The public size of the data.
+        """
+        if self.calibration != "certified":
+            raise ValueError(
+                'algorithm="auto" chooses among certified ones: name a published algorithm '
+                'such as "DPGDSC" for calibration="printed"'
+            )
+        return self._choose(
+            n,
+            n_features,
+            self._budget(),
+            data_norm=self.data_norm,
+            radius=self.radius,
+            loss=loss_of(self.loss, self._losses, self._loss_kind),
+            regularization=self.regularization,
+        )
+
+    @abstractmethod
+    def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
+        """Return the candidates for this kind of model."""
+
+    @abstractmethod
+    def _constraint(self) -> Constraint:
+        """Return the set of parameters."""
+
+    @abstractmethod
+    def _default_loss(self, algorithm: Algorithm) -> PairwiseLoss:
+        """Return the loss to take when none was given."""
+
+    def _complete(self, algorithm: Algorithm) -> Algorithm:
+        """Return the algorithm with whatever else the model needs to release."""
+        return algorithm
+
+    def _assumptions(self) -> tuple[str, ...]:
+        """Return what must be true of the data, besides what the algorithm says."""
+        return ()
+
+    def _problem(self, algorithm: Algorithm, n: int, n_features: int) -> Problem:
+        loss = loss_of(self.loss, self._losses, self._loss_kind) or self._default_loss(algorithm)
+        given = self.regularization
+        problem = Problem(loss, self._constraint(), given or 0.0, data_norm=self.data_norm)
+        if given is None and problem.is_smooth and Need.STRONGLY_CONVEX in algorithm.needs:
+            chosen = balanced_regularization(problem, n, n_features, self._budget())
+            return replace(problem, regularization=chosen)
+        return problem
+
+    def privacy_statement(self) -> str:
+        """Return the statement of the fitted model that a privacy officer reads."""
+        check_is_fitted(self, "certificate_")
+        return self.certificate_.statement()
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file, whole or not at all; `pairdp.load` reads it."""
+        from pairdp.model_file import save
+
+        save(self, path)
+
+    def _budget(self) -> Budget | None:
+        return None if self.epsilon is None else Budget(self.epsilon, self.delta)
+
+    def _check_ledger(self, X: ArrayLike) -> None:
+        """Refuse a fit that its ledger has no room for, knowing only the shape of the data."""
+        if self.ledger is None:
+            return
+        ledger = self._ledger()
+        shape = np.shape(X)
+        if len(shape) == 2 and min(shape) > 0:
+            plan = self.plan(*shape)
+            ledger.check(plan.certificate, plan.algorithm.name)
+
+    def fit_batches(
+        self,
+        batches: Iterable[tuple[ArrayLike, ArrayLike]],
+        n: int,
+        n_features: int,
+        *,
+        labels: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to records that come in batches, for tables larger than memory.
+
+        Where the algorithm needs only sums over the records (moments), one batch is in memory at a
+        time; else the clipped records are gathered in one table.
+
+        Parameters
+        ----------
+        batches : iterable of (X, y)
+            Records and labels, n in all.
+        n, n_features : int
+            The public size of the data.
+        labels : array-like, optional
+            The labels that occur, if they are not a parameter of the estimator. A ranker needs
+            them in advance.
+
+        Returns
+        -------
+        self
+        """
+        plan = self.plan(n, n_features)
+        if self.ledger is not None:
+            self._ledger().check(plan.certificate, plan.algorithm.name)
+        fit = self._run(plan, plan.read((x, self._coded(y, labels)) for x, y in batches))
+        self.n_features_in_ = n_features
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self._keep(fit, labels)
+        return self
+
+    def _coded(self, y: ArrayLike, labels: ArrayLike | None) -> ArrayLike:
+        """Return labels as the problem's records need them."""
+        return y
+
+    @abstractmethod
+    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
+        """Set the attributes of a fitted model, whose labels are these."""
+
+    def _ledger(self) -> BudgetLedger:
+        if not isinstance(self.ledger, BudgetLedger):
+            raise TypeError(f"ledger must be a BudgetLedger or None, got {self.ledger!r}")
+        return self.ledger
+
+    def _run(self, plan: Plan, records: Records | ClassMoments) -> Fit:
+        """Pay for the plan and run it."""
+        _warn(plan)
+        source = NoiseSource.from_random_state(self.random_state)
+        if self.ledger is not None:
+            self._ledger().spend(plan.certificate)
+        fit = plan.run(records, source, progress=self.verbose)
+        self.plan_ = plan
+        self.certificate_ = fit.certificate
+        return fit
+
+
+def _warn(plan: Plan) -> None:
+    """Warn of a claim that is weak or not proved. Both are known before data is read."""
+    budget = plan.task.budget
+    if budget is None:
+        return
+    if not plan.claim_is_proved:
+        warnings.warn(
+            f"the printed noise is not proved to give ε = {budget.epsilon:g} at δ = "
+            f"{budget.delta:g}, only ε = {plan.true_epsilon:.4g}: use calibration='certified'",
+            UserWarning,
+            stacklevel=4,
+        )
+    if budget.delta * plan.task.n >= 1:
+        warnings.warn(
+            f"delta = {budget.delta:g} is not below 1/n = {1 / plan.task.n:.2g}, which would allow "
+            "to publish a record outright: use a smaller delta",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def algorithm_of(algorithm: str | Algorithm) -> Algorithm | None:
+    """Return the algorithm of a parameter, None when it is left open."""
+    if isinstance(algorithm, Algorithm):
+        return algorithm
+    if algorithm == "auto":
+        return None
+    if isinstance(algorithm, str):
+        try:
+            return published(algorithm)
+        except ValueError as error:
+            raise ValueError(f'algorithm must be "auto" or a published name: {error}') from None
+    raise TypeError(f'algorithm must be "auto", a name or an Algorithm, got {algorithm!r}')
+
+
+def loss_of(
+    loss: str | PairwiseLoss | None,
+    names: Mapping[str, PairwiseLoss],
+    kind: type[PairwiseLoss],
+) -> PairwiseLoss | None:
+    """Return the loss of a parameter, None when it is left open."""
+    if loss is None:
+        return None
+    if isinstance(loss, str):
+        if loss not in names:
+            raise ValueError(f"loss must be one of {', '.join(names)}, or an object; got {loss!r}")
+        return names[loss]
+    if not isinstance(loss, kind):
+        raise TypeError(
+            f"loss must be None, one of {', '.join(names)}, or a {kind.__name__}, got {loss!r}"
+        )
+    return loss

@@ -1,0 +1,217 @@
+"""PrivateMetric: a Mahalanobis metric that puts alike records close, released privately."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from pairdp.algorithms import Algorithm, Fit
+from pairdp.choice import Choice, choose_metric
+from pairdp.constraints import PSDFrobeniusBall
+from pairdp.estimators.base import PrivateEstimator
+from pairdp.losses import HingeMetric, LogisticMetric, MetricLoss
+from pairdp.privacy import Budget, BudgetLedger
+
+Array = NDArray[np.float64]
+
+METRIC_LOSSES: dict[str, MetricLoss] = {"logistic": LogisticMetric(), "hinge": HingeMetric()}
+"""Losses that can be asked for by name."""
+
+
+class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]
+    """A supervised Mahalanobis metric that protects every single record it was fitted to.
+
+    It learns a positive semidefinite matrix M for which records of one class are close and
+    others far apart, d(x, x')² = (x - x')ᵀM(x - x'), and releases it with noise.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=1.0
+        ε, the privacy budget of the fit. None fits without noise and without any guarantee.
+    delta : float, default=1e-5
+        δ; 0 for pure ε. It should be well below 1/n.
+    loss : {"logistic", "hinge"} or MetricLoss, default=None
+        The loss of a pair. None leaves it to ``algorithm``.
+    algorithm : "auto", str or Algorithm, default="auto"
+        "auto" chooses from public facts; a published name such as "DPGDSC", or an object of
+        `pairdp.algorithms`.
+    radius : float, default=1.0
+        Largest Frobenius norm of M.
+    regularization : float, default=None
+        λ of the penalty. None chooses it from public facts where one is needed.
+    data_norm : float, default=1.0
+        Every row is clipped to this norm before it is looked at. It must not come from the data:
+        scale features by public bounds, for instance with `BoundsScaler`.
+    calibration : {"certified", "printed"}, default="certified"
+        "printed" takes a paper's noise formula to the letter, for study.
+    ledger : BudgetLedger, default=None
+        Where the budget is drawn from. A fit that does not fit is refused before data is touched.
+    random_state : int, RandomState or Generator, default=None
+        None draws secret noise from the operating system. A seed is for studies and tests.
+    verbose : bool, default=None
+        Whether to show progress; None shows it on a terminal for long fits.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_features, n_features)
+        L with M = LᵀL, the linear map of `transform`.
+    certificate_ : Certificate
+        What was released and why it is private; `pairdp.verify` checks it.
+    plan_ : Plan
+        Every number of the fit and the reasons for them. It was fixed before data was read.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, when X has names that are strings.
+
+    See Also
+    --------
+    PrivateRanker : a private linear ranker.
+
+    Notes
+    -----
+    The methods are those of metric-learn's supervised learners. The *metric* is private. A
+    k-nearest-neighbour model in this metric is not: it keeps raw records and answers by them.
+    Give it only records that may be seen, or keep it where the records are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from pairdp import PrivateMetric
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 3, 600)
+    >>> X = rng.normal(size=(600, 4)) / 4 + np.outer(y, [0.5, 0, 0, 0])
+    >>> metric = PrivateMetric(epsilon=2.0, delta=1e-6, random_state=0)
+    >>> model = make_pipeline(metric, KNeighborsClassifier(3)).fit(X, y)
+    >>> model.score(X, y) > 0.7
+    True
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = 1.0,
+        delta: float = 1e-5,
+        *,
+        loss: str | MetricLoss | None = None,
+        algorithm: str | Algorithm = "auto",
+        radius: float = 1.0,
+        regularization: float | None = None,
+        data_norm: float = 1.0,
+        calibration: str = "certified",
+        ledger: BudgetLedger | None = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.loss = loss
+        self.algorithm = algorithm
+        self.radius = radius
+        self.regularization = regularization
+        self.data_norm = data_norm
+        self.calibration = calibration
+        self.ledger = ledger
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    _losses = METRIC_LOSSES
+    _loss_kind = MetricLoss
+
+    def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
+        return choose_metric(n, features, budget, **facts)
+
+    def _constraint(self) -> PSDFrobeniusBall:
+        return PSDFrobeniusBall(self.radius)
+
+    def _default_loss(self, algorithm: Algorithm) -> MetricLoss:
+        return LogisticMetric()
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit the metric and release it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Records. Rows are clipped to ``data_norm``.
+        y : array-like of shape (n_samples,)
+            Labels of any number of classes; only which are equal matters.
+
+        Returns
+        -------
+        self
+        """
+        self._check_ledger(X)
+        rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(labels)
+        plan = self.plan(*rows.shape)
+        self._keep(self._run(plan, plan.problem.records(rows, labels)), None)
+        return self
+
+    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
+        values, vectors = np.linalg.eigh(fit.parameters)
+        self.components_ = np.sqrt(np.maximum(values[::-1], 0.0))[:, None] * vectors.T[::-1]
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Return XLᵀ, whose Euclidean distances are those of the metric."""
+        check_is_fitted(self, "components_")
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray(rows @ self.components_.T)
+
+    def pair_distance(self, pairs: ArrayLike) -> Array:
+        """Return the distance of each pair.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features)
+            Pairs of records.
+        """
+        check_is_fitted(self, "components_")
+        checked = check_array(pairs, dtype=np.float64, allow_nd=True, input_name="pairs")
+        if checked.ndim != 3 or checked.shape[1:] != (2, self.n_features_in_):
+            raise ValueError(
+                f"pairs must have shape (n_pairs, 2, {self.n_features_in_}), got {checked.shape}"
+            )
+        apart = (checked[:, 0] - checked[:, 1]) @ self.components_.T
+        return np.asarray(np.sqrt(np.einsum("ij,ij->i", apart, apart)))
+
+    def pair_score(self, pairs: ArrayLike) -> Array:
+        """Return how alike the records of each pair are: minus their distance."""
+        return -self.pair_distance(pairs)
+
+    def get_metric(self) -> Callable[..., float]:
+        """Return a function of two records that gives their distance.
+
+        It stays as it is when the estimator is fitted anew, and can be the ``metric`` of
+        scikit-learn's estimators. With ``squared=True`` it gives the squared distance.
+        """
+        check_is_fitted(self, "components_")
+        components = self.components_.copy()
+
+        def metric(u: ArrayLike, v: ArrayLike, squared: bool = False) -> float:
+            apart = components @ (np.ravel(u) - np.ravel(v))
+            found = float(apart @ apart)
+            return found if squared else found**0.5
+
+        return metric
+
+    def get_mahalanobis_matrix(self) -> Array:
+        """Return M = LᵀL."""
+        check_is_fitted(self, "components_")
+        return np.asarray(self.components_.T @ self.components_)

@@ -1,0 +1,144 @@
+"""The state of a fitted estimator as JSON values and arrays, and back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from pairdp._sealed import fields_of
+from pairdp.estimators import BoundsScaler, PrivateMetric, PrivateRanker
+from pairdp.model_file.codec import decode, decode_plan, encode, encode_plan
+from pairdp.model_file.errors import ModelFileError
+from pairdp.privacy import Certificate
+
+Arrays = dict[str, NDArray[np.float64]]
+
+_ESTIMATORS: dict[str, type] = {
+    kind.__name__: kind for kind in (PrivateRanker, PrivateMetric, BoundsScaler)
+}
+# Shapes by name, in units of the number of features d, or plain numbers.
+_ARRAYS: dict[str, dict[str, tuple[str | int, ...]]] = {
+    "PrivateRanker": {"coef_": (1, "d"), "intercept_": (1,)},
+    "PrivateMetric": {"components_": ("d", "d")},
+    "BoundsScaler": {"center_": ("d",), "half_width_": ("d",)},
+}
+_NOT_STORED = ("random_state", "ledger")
+_LABELS = {"i": "int", "u": "uint", "f": "float", "b": "bool", "U": "str"}
+_KINDS: dict[str, type] = {
+    "int": int, "uint": int, "float": float, "bool": bool, "str": str, "object": str,
+}  # fmt: skip
+
+
+def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
+    """Return a fitted estimator's state, adding its arrays under a prefix."""
+    kind = type(model)
+    name = kind.__name__
+    if _ESTIMATORS.get(name) != kind:
+        raise ModelFileError(
+            f"a model file cannot hold a {name}: it holds {', '.join(_ESTIMATORS)}, and pipelines "
+            "of these; pickle the model instead"
+        )
+    check_is_fitted(model, list(_ARRAYS[name]))
+    params = model.get_params(deep=False)
+    for param in _NOT_STORED:
+        if param in params:
+            params[param] = None
+    try:
+        state: dict[str, Any] = {
+            "class": name,
+            "params": {key: encode(value) for key, value in params.items()},
+            "features": int(model.n_features_in_),
+            "names": None,
+        }
+        if hasattr(model, "plan_"):
+            state["plan"] = encode_plan(model.plan_)
+            state["certificate"] = json.loads(model.certificate_.to_json())
+    except ValueError as error:
+        raise ModelFileError(str(error)) from None
+    if hasattr(model, "feature_names_in_"):
+        state["names"] = [str(item) for item in model.feature_names_in_]
+    if hasattr(model, "classes_"):
+        state["classes"] = _encode_labels(model.classes_)
+    for array in _ARRAYS[name]:
+        arrays[prefix + array] = np.ascontiguousarray(getattr(model, array), dtype=np.float64)
+    return state
+
+
+def with_state(state: dict[str, Any], prefix: str, arrays: Arrays) -> Any:
+    """Return the estimator of a state, taking its arrays out of ``arrays``."""
+    name = state.get("class")
+    if not isinstance(name, str) or name not in _ESTIMATORS:
+        raise ValueError(f"unknown model {name!r}")
+    private = issubclass(_ESTIMATORS[name], PrivateRanker | PrivateMetric)
+    required = {"class", "params", "features", "names"}
+    if private:
+        required |= {"plan", "certificate"}
+    if name == "PrivateRanker":
+        required |= {"classes"}
+    fields = fields_of(name, state, required=required)
+    model = _ESTIMATORS[name]()
+    params = fields_of("params", fields["params"], required=set(model.get_params(deep=False)))
+    model.set_params(**{key: decode(value) for key, value in params.items()})
+    d = fields["features"]
+    if isinstance(d, bool) or not isinstance(d, int) or d < 1:
+        raise ValueError(f"the number of features is {d!r}")
+    model.n_features_in_ = d
+    if fields["names"] is not None:
+        model.feature_names_in_ = _names(fields["names"], d)
+    for array, shape in _ARRAYS[name].items():
+        if prefix + array not in arrays:
+            raise ValueError(f"it lacks the array {prefix + array!r}")
+        found = arrays.pop(prefix + array)
+        if found.shape != tuple(d if part == "d" else part for part in shape):
+            raise ValueError(f"{array} has the shape {found.shape}")
+        if not np.all(np.isfinite(found)):
+            raise ValueError(f"{array} is not finite")
+        setattr(model, array, found)
+    if name == "BoundsScaler" and not np.all(model.half_width_ > 0):
+        raise ValueError("half_width_ is not positive")
+    if private:
+        model.certificate_ = Certificate.from_json(json.dumps(fields["certificate"]))
+        model.plan_ = decode_plan(fields["plan"], model.certificate_)
+        if model.plan_.task.features != d:
+            raise ValueError(f"the plan is for {model.plan_.task.features} features, not {d}")
+    if "classes" in fields:
+        model.classes_ = _decode_labels(fields["classes"])
+    return model
+
+
+def _names(values: object, d: int) -> NDArray[np.object_]:
+    if not isinstance(values, list) or len(values) != d:
+        raise ValueError("the names of features are malformed")
+    if not all(isinstance(value, str) for value in values):
+        raise ValueError("the names of features are not text")
+    return np.array(values, dtype=object)
+
+
+def _encode_labels(classes: NDArray[Any]) -> dict[str, Any]:
+    kind = _LABELS.get(classes.dtype.kind)
+    if kind is None and all(isinstance(label, str) for label in classes):
+        kind = "object"
+    if kind is None:
+        raise ModelFileError(
+            f"a model file cannot hold labels of type {classes.dtype}: use numbers or text"
+        )
+    return {"type": kind, "values": classes.tolist()}
+
+
+def _decode_labels(values: object) -> NDArray[Any]:
+    fields = fields_of("classes", values, required={"type", "values"})
+    name, labels = fields["type"], fields["values"]
+    if name not in _KINDS or not isinstance(labels, list) or len(labels) != 2:
+        raise ValueError("the labels are malformed")
+    kind = _KINDS[name]
+    accepted = (int, float) if kind is float else (kind,)
+    if not all(type(label) in accepted for label in labels):
+        raise ValueError("the labels are of a wrong type")
+    if labels[0] == labels[1]:
+        raise ValueError("the labels are the same")
+    found: NDArray[Any] = np.array(labels, dtype=name)
+    return found

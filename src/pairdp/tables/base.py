@@ -1,0 +1,98 @@
+"""What a table on disk offers: its columns, its length, and its rows batch by batch."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+BATCH = 16_384
+
+
+class TableError(ValueError):
+    """A table that cannot be read, saying where and what to do. It quotes no value."""
+
+
+class Batch(NamedTuple):
+    """Some rows: features as numbers, and labels (none when no label was asked for)."""
+
+    features: Array
+    labels: NDArray[Any]
+
+
+class Table(ABC):
+    """A table of one file.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    columns : tuple of str
+        Names of its columns.
+    """
+
+    path: Path
+    columns: tuple[str, ...]
+
+    @abstractmethod
+    def count(self, label: str | None) -> tuple[int, tuple[Any, ...]]:
+        """Return the number of rows, and the labels that occur, sorted."""
+
+    @abstractmethod
+    def batches(
+        self, features: Sequence[str], label: str | None, size: int = BATCH
+    ) -> Iterator[Batch]:
+        """Yield all rows in order, at most ``size`` at a time."""
+
+    def check_columns(self, wanted: Sequence[str]) -> None:
+        """Refuse names that are no columns."""
+        if missing := [name for name in wanted if name not in self.columns]:
+            known = ", ".join(self.columns[:20]) + (", …" if len(self.columns) > 20 else "")
+            raise TableError(
+                f"{self.path} has no column {', '.join(map(repr, missing))}; it has {known}"
+            )
+
+
+def open_table(path: str | Path) -> Table:
+    """Return the table of a CSV or Parquet file, by its ending."""
+    path = Path(path)
+    if not path.exists():
+        raise TableError(f"there is no file {path}")
+    if not path.is_file():
+        raise TableError(f"{path} is not a file")
+    ending = "".join(path.suffixes[-2:]).lower()
+    if ending.endswith((".parquet", ".pq")):
+        from pairdp.tables.parquet import ParquetTable
+
+        return ParquetTable(path)
+    if ending.endswith((".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")):
+        from pairdp.tables.delimited import CSVTable
+
+        return CSVTable(path)
+    raise TableError(f"{path} must end in .csv, .csv.gz or .parquet, so that its form is known")
+
+
+def check_names(path: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """Return column names after checking that each is there once."""
+    if not names:
+        raise TableError(f"{path} is empty: its first line must name the columns")
+    if 2 * sum(map(_is_data, names)) > len(names):
+        raise TableError(f"{path} has numbers in its first line, which must name the columns")
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise TableError(f"{path} has the column {twice[0]!r} twice: rename one")
+    return tuple(names)
+
+
+def _is_data(name: str) -> bool:
+    """Return whether a name is a number, and not just a column's number."""
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return not name.isdigit()

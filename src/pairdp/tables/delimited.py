@@ -1,0 +1,154 @@
+"""CSV files, plain or gzipped, with a line of names on top."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import math
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pairdp.tables.base import BATCH, Array, Batch, Table, TableError, check_names
+
+Row = list[str]
+_WHOLE = 2.0**53  # below, floats are exact
+
+
+class CSVTable(Table):
+    """A CSV file.
+
+    Parameters
+    ----------
+    path : Path
+        The file; UTF-8 text, first line the names. Commas, semicolons or tabs separate.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._rows() as rows:
+            self.columns = check_names(path, [name.strip() for name in next(rows, [])])
+
+    @contextmanager
+    def _rows(self) -> Iterator[Iterator[Row]]:
+        """Open the file as rows of text."""
+        try:
+            with self._text() as file:
+                outside_quotes = re.sub(r'"[^"]*"', "", file.readline())
+                file.seek(0)
+                mark = max(",;\t", key=outside_quotes.count)
+                yield csv.reader(file, delimiter=mark, strict=True)
+        except UnicodeDecodeError:
+            raise TableError(f"{self.path} is not UTF-8 text") from None
+        except csv.Error as error:
+            raise TableError(f"{self.path} is not a well-formed CSV file: {error}") from None
+        except OSError as error:
+            reason = error.strerror or "it is damaged"
+            raise TableError(f"{self.path} cannot be read: {reason}") from None
+        except EOFError:
+            raise TableError(f"{self.path} cannot be read: it is cut off") from None
+        except zlib.error:
+            raise TableError(f"{self.path} cannot be read: it is damaged") from None
+
+    def _text(self) -> Any:
+        if self.path.suffix.lower() == ".gz":
+            return gzip.open(self.path, "rt", encoding="utf-8-sig", newline="")
+        return self.path.open(encoding="utf-8-sig", newline="")
+
+    def count(self, label: str | None) -> tuple[int, tuple[Any, ...]]:
+        """Return the number of rows, and the labels that occur, sorted."""
+        place = None if label is None else self.columns.index(label)
+        seen: set[str] = set()
+        rows = 0
+        for batch in self._batches(BATCH):
+            if place is not None:
+                seen.update(self._labels(batch, place, rows))
+            rows += len(batch)
+        return rows, _sorted(seen)
+
+    def batches(
+        self, features: Sequence[str], label: str | None, size: int = BATCH
+    ) -> Iterator[Batch]:
+        """Yield all rows in order, at most ``size`` at a time."""
+        places = [self.columns.index(name) for name in features]
+        at = None if label is None else self.columns.index(label)
+        before = 0
+        for rows in self._batches(size):
+            numbers = self._numbers(rows, places, before)
+            labels = [] if at is None else self._labels(rows, at, before)
+            yield Batch(numbers, np.array(labels, dtype=str))
+            before += len(rows)
+
+    def _batches(self, size: int) -> Iterator[list[Row]]:
+        width = len(self.columns)
+        before = 0
+        with self._rows() as rows:
+            next(rows, None)
+            while batch := list(islice(rows, size)):
+                filled = [row for row in batch if row]  # an empty line is no record
+                for i, row in enumerate(filled):
+                    if len(row) != width:
+                        raise TableError(
+                            f"{self.path} has {len(row)} entries in record {before + i + 1}, and "
+                            f"{width} columns"
+                        )
+                before += len(filled)
+                if filled:
+                    yield filled
+
+    def _labels(self, rows: list[Row], place: int, before: int) -> list[str]:
+        labels = [row[place].strip() for row in rows]
+        if "" in labels:
+            raise TableError(
+                f"{self.path} has no label in column {self.columns[place]!r}, record "
+                f"{before + labels.index('') + 1}: fill in or drop such records"
+            )
+        return labels
+
+    def _numbers(self, rows: list[Row], places: list[int], before: int) -> Array:
+        table = np.empty((len(rows), len(places)))
+        for j, place in enumerate(places):
+            try:
+                table[:, j] = [float(row[place]) for row in rows]
+            except ValueError:
+                self._refuse(rows, place, before)
+        if not np.all(np.isfinite(table)):
+            bad = int(np.argwhere(~np.isfinite(table))[0][0])
+            raise TableError(
+                f"{self.path} has NaN or infinity in record {before + bad + 1}: fill in or drop "
+                "such records first"
+            )
+        return table
+
+    def _refuse(self, rows: list[Row], place: int, before: int) -> None:
+        """Say where the first entry is that is no number, without quoting it."""
+        for i, row in enumerate(rows):
+            try:
+                float(row[place])
+            except ValueError:
+                kind = "no value" if not row[place].strip() else "an entry that is no number"
+                raise TableError(
+                    f"{self.path} has {kind} in column {self.columns[place]!r}, record "
+                    f"{before + i + 1}: fill in or drop such records, or leave out the column"
+                ) from None
+
+
+def _sorted(labels: set[str]) -> tuple[Any, ...]:
+    """Return labels in order: as whole numbers when all are written as such, else as text."""
+    try:
+        values = {text: float(text) for text in labels}
+    except ValueError:
+        return tuple(sorted(labels))
+    if not all(map(math.isfinite, values.values())):
+        return tuple(sorted(labels))
+    if all(text == str(int(value)) and abs(value) < _WHOLE for text, value in values.items()):
+        return tuple(sorted(map(int, labels)))
+    if all(text == str(value) and value.is_integer() for text, value in values.items()):
+        return tuple(sorted(values.values()))  # such as 0.0 and 1.0
+    return tuple(sorted(labels, key=lambda text: (values[text], text)))

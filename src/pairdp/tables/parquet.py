@@ -1,0 +1,93 @@
+"""Parquet files, by pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.tables.base import BATCH, Array, Batch, Table, TableError, check_names
+
+
+class ParquetTable(Table):
+    """A Parquet file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            from pyarrow import ArrowException, parquet
+        except ImportError:
+            raise TableError(
+                "Parquet files need pyarrow: install it with  pip install 'pairdp[parquet]'"
+            ) from None
+        try:
+            self._file: Any = parquet.ParquetFile(path)
+        except (ArrowException, OSError):
+            raise TableError(f"{path} is not a readable Parquet file") from None
+        self.columns = check_names(path, self._file.schema_arrow.names)
+
+    def count(self, label: str | None) -> tuple[int, tuple[Any, ...]]:
+        """Return the number of rows, and the labels that occur, sorted."""
+        seen: set[Any] = set()
+        if label is not None:
+            for batch in self.batches([], label):
+                seen.update(batch.labels.tolist())
+        return int(self._file.metadata.num_rows), tuple(sorted(seen))
+
+    def batches(
+        self, features: Sequence[str], label: str | None, size: int = BATCH
+    ) -> Iterator[Batch]:
+        """Yield all rows in order, at most ``size`` at a time."""
+        wanted = [*features, *([] if label is None else [label])]
+        for part in self._parts(size, wanted):
+            table = np.empty((part.num_rows, len(features)))
+            for j, name in enumerate(features):
+                table[:, j] = self._numbers(name, part)
+            if not np.all(np.isfinite(table)):
+                raise TableError(f"{self.path} has NaN or infinity: fill in or drop such records")
+            yield Batch(table, np.array([]) if label is None else self._labels(label, part))
+
+    def _parts(self, size: int, columns: list[str]) -> Iterator[Any]:
+        from pyarrow import ArrowException
+
+        try:
+            yield from self._file.iter_batches(batch_size=size, columns=columns)
+        except (ArrowException, OSError):
+            raise TableError(f"{self.path} cannot be read: it is damaged") from None
+
+    def _column(self, name: str, part: Any) -> NDArray[Any]:
+        column = part.column(part.schema.get_field_index(name))
+        if column.null_count:
+            raise TableError(
+                f"{self.path} has missing values in column {name!r}: fill in or drop such records"
+            )
+        values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        return values
+
+    def _numbers(self, name: str, part: Any) -> Array:
+        values = self._column(name, part)
+        try:
+            if values.dtype.kind in "mM":  # dates are no numbers
+                raise TypeError
+            return values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise TableError(f"{self.path} has no numbers in column {name!r}") from None
+
+    def _labels(self, name: str, part: Any) -> NDArray[Any]:
+        labels = self._column(name, part)
+        if labels.dtype.kind == "f":
+            labels = labels.astype(np.float64)
+            if not np.all(np.isfinite(labels)):
+                raise TableError(f"{self.path} has NaN or infinity in the labels {name!r}")
+        elif labels.dtype.kind not in "iub" and not all(isinstance(x, str) for x in labels):
+            raise TableError(f"{self.path} has labels {name!r} that are no numbers and no text")
+        return labels

@@ -1,0 +1,64 @@
+"""Fitted models to save, and files to break."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+from safetensors.numpy import save as to_bytes
+
+from pairdp import BoundsScaler, PrivateMetric, PrivateRanker
+from pairdp._sealed import seal, unseal
+
+N, D = 120, 3
+
+
+def data() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    rng = np.random.default_rng(7)
+    y = rng.integers(0, 2, N)
+    return rng.normal(size=(N, D)) / 4 + 0.3 * y[:, None], y
+
+
+X, Y = data()
+
+
+def ranker(**params: Any) -> PrivateRanker:
+    return PrivateRanker(**{"algorithm": "DPGDSC", "random_state": 1, **params})
+
+
+def metric(**params: Any) -> PrivateMetric:
+    return PrivateMetric(**{"algorithm": "DPGDC", "random_state": 1, **params})
+
+
+@cache
+def fitted_ranker() -> PrivateRanker:
+    return ranker().fit(X, Y)
+
+
+def fitted_scaler() -> BoundsScaler:
+    return BoundsScaler(-2.0, 2.0).fit(X)
+
+
+def opened(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the header and the arrays of a model file."""
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    document = json.loads(content[8 : 8 + length])["__metadata__"]["pairdp"]
+    return dict(unseal(document)), load_file(path)
+
+
+def described(array: NDArray[Any]) -> dict[str, Any]:
+    raw = np.ascontiguousarray(array, dtype="<f8").tobytes()
+    return {"shape": list(array.shape), "sha256": hashlib.sha256(raw).hexdigest()}
+
+
+def forge(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """Write a file with right digests, whatever it says."""
+    header = {**header, "arrays": {name: described(array) for name, array in arrays.items()}}
+    path.write_bytes(to_bytes(arrays, metadata={"pairdp": seal(header)}))
