@@ -14,6 +14,7 @@ from benchmarks import (
     moments,
     noise,
     ranking,
+    stochastic,
 )
 
 BENCHMARKS = {
@@ -24,6 +25,7 @@ BENCHMARKS = {
     "metric": metric.main,
     "algorithms": algorithms.main,
     "moments": moments.main,
+    "stochastic": stochastic.main,
     "auto": auto_ranking.main,
     "auto-metric": auto_metric.main,
 }

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 from pairdp._version import __version__
 
 if TYPE_CHECKING:
-    from pairdp.estimators import BoundsScaler, PrivateMetric, PrivateRanker, read_bounds
+    from pairdp.estimators import (
+        BoundsScaler,
+        PrivateLinearClassifier,
+        PrivateLinearRegressor,
+        PrivateMetric,
+        PrivateRanker,
+        read_bounds,
+    )
     from pairdp.model_file import ModelFileError, load, save
     from pairdp.privacy import (
         Budget,
@@ -33,6 +40,8 @@ _HOMES = {
     "LedgerError": "privacy",
     "ModelFileError": "model_file",
     "NoiseSource": "privacy",
+    "PrivateLinearClassifier": "estimators",
+    "PrivateLinearRegressor": "estimators",
     "PrivateMetric": "estimators",
     "PrivateRanker": "estimators",
     "load": "model_file",
@@ -51,6 +60,8 @@ __all__ = [
     "LedgerError",
     "ModelFileError",
     "NoiseSource",
+    "PrivateLinearClassifier",
+    "PrivateLinearRegressor",
     "PrivateMetric",
     "PrivateRanker",
     "__version__",

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -97,11 +98,19 @@ class Problem:
     center: float | Array = 0.0
     data_norm: float = 1.0
 
+    average: ClassVar[str] = "average over pairs"
+    """The bound that says how far one record moves the gradient."""
+
+    smoothness_of: ClassVar[str] = "pair_smoothness"
+    """What certificates call the smoothness of one term of the average."""
+
+    _kind: ClassVar[tuple[type, str]] = (PairwiseLoss, "LogisticRanking()")
+    _fewest: ClassVar[int] = 2
+
     def __post_init__(self) -> None:
-        if not isinstance(self.loss, PairwiseLoss):
-            raise TypeError(
-                f"loss must be a PairwiseLoss such as LogisticRanking(), got {self.loss!r}"
-            )
+        kind, example = self._kind
+        if not isinstance(self.loss, kind):
+            raise TypeError(f"loss must be a {kind.__name__} such as {example}, got {self.loss!r}")
         for needed in (
             "project", "diameter", "dimension", "initial", "radius", "matrix",
             "positive_semidefinite",
@@ -127,7 +136,7 @@ class Problem:
         object.__setattr__(self, "center", _center(self.center, self.loss.matrix))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Problem):
+        if not isinstance(other, Problem) or type(other) is not type(self):
             return NotImplemented
         return self._key() == other._key() and np.array_equal(self.center, other.center)
 
@@ -157,6 +166,11 @@ class Problem:
         """Whether λ > 0."""
         return self.regularization > 0
 
+    @property
+    def labels_in_words(self) -> str:
+        """What labels are, for certificates."""
+        return "Labels are two classes." if self.loss.binary else "Labels only name classes."
+
     def domain(self, radius: float | None = None) -> Domain:
         """Return where the loss is looked at, on parameters within a radius if it is known."""
         domain = Domain(
@@ -173,7 +187,7 @@ class Problem:
         near it, |w₀|·1e-15 a step, as a gradient that would cause it.
         """
         domain = self.domain(radius)
-        rounding = 2 * whole("n", n, at_least=2) * ACCURACY * self.loss.lipschitz(domain)
+        rounding = 2 * whole("n", n, at_least=self._fewest) * ACCURACY * self.loss.lipschitz(domain)
         return self.loss.one_record(domain) + rounding + n * self._rounding_of_center(domain)
 
     def _rounding_of_center(self, domain: Domain) -> float:
@@ -256,13 +270,17 @@ class Problem:
             batches, n, features, data_norm=self.data_norm, binary=self.loss.binary
         )
 
-    def risk(self, records: Records, design: PairDesign | None = None) -> Risk:
-        """Return the average loss over all pairs, or over a design, without the regulariser."""
+    def check_records(self, records: Records) -> None:
+        """Refuse records that were not clipped as this problem's constants need them."""
         if records.data_norm > self.data_norm:
             raise ValueError(
                 f"the records are clipped to norm {records.data_norm:g}, the problem needs "
                 f"{self.data_norm:g}: make them with problem.records(x, y)"
             )
+
+    def risk(self, records: Records, design: PairDesign | None = None) -> Risk:
+        """Return the average loss over all pairs, or over a design, without the regulariser."""
+        self.check_records(records)
         return risk(self.loss, records, design)
 
     def value(self, parameters: Array, records: Records, design: PairDesign | None = None) -> float:

@@ -33,15 +33,25 @@ class Records:
         R. Rows of larger norm are shrunk to it.
     binary : bool
         Whether labels are -1 and +1 (ranking) or only name classes (metric learning).
+    target_bound : float, optional
+        Y. With it, labels are numbers to be predicted (regression), and those beyond ±Y are
+        clipped; ``binary`` is then not looked at.
     """
 
     def __init__(
-        self, x: ArrayLike, y: ArrayLike, *, data_norm: float = 1.0, binary: bool = True
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        *,
+        data_norm: float = 1.0,
+        binary: bool = True,
+        target_bound: float | None = None,
     ) -> None:
         self.data_norm = check_data_norm(data_norm)
-        self.binary = binary
+        self.target_bound = check_target_bound(target_bound)
+        self.binary = binary and target_bound is None
         self.x = _clip(_features(x), self.data_norm)
-        self.y = _binary(y) if binary else _codes(y)
+        self.y = _labels(y, self.binary, self.target_bound)
         if self.y.shape != (self.n,):
             raise ValueError(
                 f"y must have a label for each of the {self.n} rows of x, got shape {self.y.shape}"
@@ -58,12 +68,13 @@ class Records:
         *,
         data_norm: float = 1.0,
         binary: bool = True,
+        target_bound: float | None = None,
     ) -> Records:
         """Return n records that come in batches of features and labels.
 
         Each batch is clipped into one table, so that nothing is held twice.
         """
-        norm = check_data_norm(data_norm)
+        norm, largest = check_data_norm(data_norm), check_target_bound(target_bound)
         table = np.empty((n, features))
         labels: list[NDArray[Any]] = []
         filled = 0
@@ -80,8 +91,9 @@ class Records:
             raise ValueError(f"the batches have {filled} records, not {n}")
         coded = np.concatenate(labels)
         gathered = object.__new__(cls)
-        gathered.data_norm, gathered.binary = norm, binary
-        gathered.x, gathered.y = table, _binary(coded) if binary else _codes(coded)
+        gathered.data_norm, gathered.target_bound = norm, largest
+        gathered.binary = binary and largest is None
+        gathered.x, gathered.y = table, _labels(coded, gathered.binary, largest)
         table.setflags(write=False)
         gathered.y.setflags(write=False)
         return gathered
@@ -97,6 +109,7 @@ class Records:
     def _with(self, x: Array, y: Array) -> Records:
         some = object.__new__(Records)
         some.data_norm, some.binary, some.x, some.y = self.data_norm, self.binary, x, y
+        some.target_bound = self.target_bound
         return some
 
     @property
@@ -142,6 +155,21 @@ def check_data_norm(data_norm: object) -> float:
     return value
 
 
+def check_target_bound(target_bound: object) -> float | None:
+    """Return a bound on the size of targets, None where there are none."""
+    if target_bound is None:
+        return None
+    value = positive("target_bound", target_bound)
+    if not 1e-30 <= value <= 1e30:
+        raise ValueError(f"target_bound must be between 1e-30 and 1e30, got {value!r}: rescale")
+    return value
+
+
+def clip_rows(x: ArrayLike, data_norm: float) -> Array:
+    """Return a copy of a table of numbers with the rows above the bound shrunk to it."""
+    return _clip(_features(x), check_data_norm(data_norm))
+
+
 def _clip(x: Array, data_norm: float) -> Array:
     """Return a copy of the rows, those above the bound shrunk to it."""
     # Always a copy: nobody outside can change what was clipped.
@@ -168,6 +196,26 @@ def _clip_huge(rows: Array, data_norm: float) -> None:
     rest = rows[~huge]
     norms = np.sqrt(np.einsum("ij,ij->i", rest, rest))
     rows[~huge] = rest * (data_norm / np.maximum(norms, data_norm))[:, None]
+
+
+def _labels(y: ArrayLike, binary: bool, target_bound: float | None) -> Array:
+    if target_bound is not None:
+        return _targets(y, target_bound)
+    return _binary(y) if binary else _codes(y)
+
+
+def _targets(y: ArrayLike, target_bound: float) -> Array:
+    """Return a copy of the targets, those beyond the bound clipped to it."""
+    try:
+        targets = np.array(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        # The conversion's own message would quote a value of the data.
+        raise ValueError("y must be numbers for a problem with targets") from None
+    if targets.ndim != 1:
+        raise ValueError(f"y must be one target a record, got shape {targets.shape}")
+    if not np.all(np.isfinite(targets)):
+        raise ValueError("y contains NaN or infinity: fill in or drop such records first")
+    return np.clip(targets, -target_bound, target_bound)
 
 
 def _binary(y: ArrayLike) -> Array:

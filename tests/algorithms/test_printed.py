@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -173,4 +174,4 @@ def test_printed_noise_is_never_the_default() -> None:
         made = algorithm.plan(RIDGE, N, D, BUDGET)
         assert made.certificate.calibration == "certified"
         assert made.claim_is_proved
-        assert name.partition("2021")[0] in made.certificate.algorithm
+        assert re.split(r"20\d\d", name)[0] in made.certificate.algorithm

@@ -213,6 +213,7 @@ def test_published_names() -> None:
         "OffPairStrC",
         "OffPairC",
         "Kang2021",
+        "Wang2024Pairwise",
     ]
     for name in PUBLISHED:
         assert published(name) is PUBLISHED[name]

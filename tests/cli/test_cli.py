@@ -30,6 +30,8 @@ N = 200
 BOUNDS = {"age": [0, 100], "bmi": [10, 60]}
 FIT = ["fit", "data.csv", "--label", "outcome", "--algorithm", "DPGDSC", "--seed", "1"]
 BOUNDED = [*FIT, "--bounds", "bounds.json", "-o", "model.pairdp"]
+# A ledger does not pay for seeded noise.
+SECRET = [*FIT[:-2], *BOUNDED[len(FIT) :]]
 
 
 @pytest.fixture(autouse=True)
@@ -305,12 +307,10 @@ SAME: dict[str, Callable[[], list[str]]] = {
     "columns dropped": lambda: _as("data.csv", table(a=1, b=""), "--drop", "a", "--drop", "b"),
     "classes": lambda: ["--classes", "0,1"],
     "classes with spaces": lambda: ["--classes", " 0 , 1"],
-    "positive": lambda: ["--positive", "1"],
     "truth values": lambda: _as("data.parquet", table(outcome=(False, True))),
     "floats": lambda: _as("data.csv", table(outcome=(0.0, 1.0))),
     "signs": lambda: _as("data.csv", table(outcome=("-1", "+1"))),
     "numbers of two lengths": lambda: _as("data.csv", table(outcome=(9, 10))),
-    "fractions of two lengths": lambda: _as("data.csv", table(outcome=(9.5, 10.5))),
 }
 
 
@@ -337,17 +337,20 @@ def test_the_same_data_in_another_form_is_the_same_model(kind: str) -> None:
     np.testing.assert_array_equal(coefficients("other.pairdp"), right)
 
 
-def test_a_positive_label_turns_the_ranking() -> None:
+def test_a_positive_label_turns_the_scores() -> None:
     write(table(outcome=("alive", "dead")))
     run(*BOUNDED)
-    run(*BOUNDED[:-1], "turned", "--positive", "alive")
     assert ranker_of().classes_.tolist() == ["alive", "dead"]
-    assert ranker_of("turned").classes_.tolist() == ["dead", "alive"]
     run(*BOUNDED[:-1], "classes", "--classes", "dead,alive")
-    np.testing.assert_array_equal(coefficients("turned"), coefficients("classes"))
-    assert not np.array_equal(coefficients("turned"), coefficients())
-    labels = {row["label"] for row in run_json("predict", "turned", "data.csv")}
-    assert labels <= {"alive", "dead"}
+    assert ranker_of("classes").classes_.tolist() == ["alive", "dead"]
+    plain, turned, same = (
+        run_json("predict", "model.pairdp", "data.csv", *more)
+        for more in ([], ["--positive", "alive"], ["--positive", "dead"])
+    )
+    assert same == plain
+    assert [row["score"] for row in turned] == [-row["score"] for row in plain]
+    assert [row["label"] for row in turned] == [row["label"] for row in plain]
+    assert "alive, dead" in refused("predict", "model.pairdp", "data.csv", "--positive", "lost")
 
 
 def test_given_classes_are_no_assumption_about_the_labels_that_occur() -> None:
@@ -363,7 +366,7 @@ def test_given_classes_need_not_both_occur() -> None:
     write(table(outcome=("sick", "sick")))
     assert "needs two labels" in refused(*BOUNDED)
     run(*BOUNDED, "--classes", "well,sick")
-    assert ranker_of().classes_.tolist() == ["well", "sick"]
+    assert ranker_of().classes_.tolist() == ["sick", "well"]
 
 
 @pytest.mark.parametrize(
@@ -430,7 +433,7 @@ def test_a_metric_is_fitted_to_any_number_of_classes() -> None:
     coordinates = load("data.csv.model").transform(features)
     np.testing.assert_allclose([[row["z0"], row["z1"]] for row in rows], coordinates, rtol=1e-12)
     assert "holds" in run("verify", "data.csv.model").stdout
-    for option in (["--threshold", "0"], ["--classes", "a,b"], ["--positive", "a"]):
+    for option in (["--threshold", "0"], ["--classes", "a,b"]):
         error = refused(*BOUNDED, "--task", "metric", *option)
         assert f"{option[0]} is for --task ranking" in error
 
@@ -462,16 +465,13 @@ BAD_FITS: dict[str, tuple[list[str], str]] = {
     "bounds of data": ([*FIT, "--bounds", "data.csv", "-o", "m"], "lack the columns"),
     "label with bounds": ([*BOUNDED, "--label", "age"], "the label 'age' is not to have bounds"),
     "no directory": ([*BOUNDED[:-1], "nowhere/model"], "there is no directory nowhere"),
-    "no ledger": ([*BOUNDED, "--ledger", "no.json"], "no.json"),
-    "broken ledger": ([*BOUNDED, "--ledger", "bounds.json"], "damaged"),
+    "no ledger": ([*SECRET, "--ledger", "no.json"], "no.json"),
+    "broken ledger": ([*SECRET, "--ledger", "bounds.json"], "damaged"),
     "one class given": ([*BOUNDED, "--classes", "1"], "two different labels"),
     "same class given": ([*BOUNDED, "--classes", "1, 1"], "two different labels"),
     "three classes given": ([*BOUNDED, "--classes", "0,1,2"], "two different labels"),
     "other classes given": ([*BOUNDED, "--classes", "1,2"], "labels besides --classes"),
     "classes of text": ([*BOUNDED, "--classes", "no,yes"], "not of the column's kind"),
-    "classes and positive": ([*BOUNDED, "--classes", "0,1", "--positive", "0"], "--positive"),
-    "no such positive": ([*BOUNDED, "--positive", "7"], "--positive 7 is not among the labels"),
-    "positive of text": ([*BOUNDED, "--positive", "yes"], "not of the column's kind"),
     "bad threshold": ([*BOUNDED, "--threshold", "nan"], "threshold"),
     "bad seed": ([*BOUNDED, "--seed", "-1"], "seed"),
     "bad budget": ([*BOUNDED, "--epsilon", "0"], "epsilon must be"),
@@ -518,7 +518,7 @@ def test_bad_tables_are_refused_without_telling_a_value_and_cost_nothing(kind: s
     Path("data.csv").write_text(content)
     run("ledger", "new", "ledger.json", "--epsilon", "5")
     before = Path("ledger.json").read_bytes()
-    error = refused(*BOUNDED, "--ledger", "ledger.json")
+    error = refused(*SECRET, "--ledger", "ledger.json")
     assert reason in error
     assert "5317" not in error
     assert "53.17" not in error
@@ -559,13 +559,13 @@ def test_a_ledger_pays_until_it_is_empty() -> None:
     shown = run_json("ledger", "show", "ledger.json")
     assert (shown["epsilon"], shown["delta"], shown["spends"]) == (1.2, 1e-5, [])
     assert shown["spent_epsilon"] == 0
-    run(*BOUNDED, "--ledger", "ledger.json")
+    run(*SECRET, "--ledger", "ledger.json")
     shown = run_json("ledger", "show", "ledger.json")
     assert 0.99 < shown["spent_epsilon"] <= 1
     assert [spend["label"] for spend in shown["spends"]] == ["DPGDSC (Xue 2021, Algorithm 1)"]
     assert "DPGDSC" in run("ledger", "show", "ledger.json").stdout
     before, files = Path("ledger.json").read_bytes(), there()
-    again = [*BOUNDED[:-1], "second", "--ledger", "ledger.json"]
+    again = [*SECRET[:-1], "second", "--ledger", "ledger.json"]
     assert "does not fit into what is left" in refused(*again, code=3)
     assert "does not fit" in run_json(*again, code=3)["error"]
     assert Path("ledger.json").read_bytes() == before
@@ -576,12 +576,12 @@ def test_over_budget_is_refused_before_the_table_is_read() -> None:
     run("ledger", "new", "ledger.json", "--epsilon", "0.1")
     # Record 200 is bad, and no one looks at it.
     Path("data.csv").write_text(Path("data.csv").read_text() + "bad,bad,1\n")
-    assert "does not fit" in refused(*BOUNDED, "--ledger", "ledger.json", code=3)
+    assert "does not fit" in refused(*SECRET, "--ledger", "ledger.json", code=3)
 
 
 def test_the_true_command_has_the_exit_code_of_a_refused_budget() -> None:
     run("ledger", "new", "ledger.json", "--epsilon", "0.1")
-    done = command(*BOUNDED, "--ledger", "ledger.json")
+    done = command(*SECRET, "--ledger", "ledger.json")
     assert done.returncode == 3
     assert done.stdout == ""
     assert done.stderr.startswith("Error: ")
@@ -594,7 +594,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_spent(
     run("ledger", "new", "ledger.json", "--epsilon", "5")
     with monkeypatch.context() as locked:
         locked.setattr(os, "access", lambda _, mode, **__: mode != os.W_OK)
-        assert "is not to be written to" in refused(*BOUNDED, "--ledger", "ledger.json")
+        assert "is not to be written to" in refused(*SECRET, "--ledger", "ledger.json")
     assert run_json("ledger", "show", "ledger.json")["spends"] == []
 
 
@@ -753,3 +753,8 @@ def test_predictions_that_cannot_be_are_refused() -> None:
     PrivateRanker(algorithm="DPGDSC").fit(rows, table()["outcome"]).save("nameless")
     assert "no names of columns" in refused("predict", "nameless", "data.csv")
     assert not [name for name in there() if "writing" in name]
+
+
+def test_fractions_are_no_labels() -> None:
+    write(table(outcome=(9.5, 10.5)))
+    assert "fractions are no labels" in refused(*BOUNDED)

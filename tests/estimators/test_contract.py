@@ -59,7 +59,7 @@ def test_bad_data_is_refused_in_words(model: BaseEstimator) -> None:
         (x[0], y, "2D"),
         (x, y[:-1], "inconsistent"),
         (x.astype(str), y, "numeric|convert|real"),
-        (np.full(x.shape, "a"), y, "convert"),
+        (np.full(x.shape, "a"), y, "table of numbers"),
         (x, y + 0.5, "continuous|Unknown label"),
         (x[:1], y[:1], "1 sample|minimum of 2"),
     ):

@@ -124,7 +124,7 @@ class Untouchable:
 
 def test_overspending_is_refused_before_data_is_touched(model: BaseEstimator) -> None:
     ledger = BudgetLedger(Budget(model.epsilon / 3, model.delta))
-    poor = clone(model).set_params(ledger=ledger)
+    poor = clone(model).set_params(ledger=ledger, random_state=None)
     with pytest.raises(BudgetExceededError, match="Nothing was spent"):
         poor.fit(Untouchable(), np.arange(400) % 2)
     with pytest.raises(BudgetExceededError):
@@ -222,3 +222,52 @@ def test_a_fit_that_fails_changes_nothing() -> None:
                 ranker.fit_batches(batches, n, 4, labels=[1, 0])
         assert list(ranker.classes_) == [0, 1]
         assert len(ledger.spends) == 1
+
+
+def test_a_seed_does_not_share_noise_between_budgets() -> None:
+    x, y = two_classes()
+    made = [
+        PrivateRanker(e, 1e-6, algorithm="DPGDSC", regularization=1.0, radius=5.0, threshold=0.0,
+                      random_state=7).fit(x, y)
+        for e in (1.0, 2.0)
+    ]  # fmt: skip
+    bare = PrivateRanker(None, algorithm="DPGDSC", regularization=1.0, radius=5.0, threshold=0.0)
+    exact = bare.fit(x, y).coef_[0]
+    first, second = (
+        (m.coef_[0] - exact) / m.certificate_.releases[0].mechanism.scale for m in made
+    )
+    assert np.abs(first - second).max() > 0.1
+
+
+def test_a_ledger_does_not_pay_for_seeded_noise() -> None:
+    ledger = BudgetLedger(Budget(4.0, 1e-5))
+    with pytest.raises(ValueError, match="leave out random_state"):
+        PrivateRanker(ledger=ledger, random_state=0).fit(Untouchable(), np.arange(400) % 2)
+    assert ledger.spends == ()
+
+
+@pytest.mark.parametrize("kind", [PrivateRanker, PrivateMetric])
+def test_a_refit_that_fails_leaves_the_model_as_it_was(kind: type) -> None:
+    x, y = two_classes()
+    model = kind(5.0, random_state=0).fit(x, y)
+    before = pickle.dumps(model)
+    for data, labels in ((np.c_[x, x], y[:-1]), (np.full_like(x, np.nan), y), (x, y + 0.5)):
+        with pytest.raises(ValueError, match=r"\w"):
+            model.fit(data, labels)
+    assert pickle.dumps(model) == before
+
+
+def test_errors_and_warnings_do_not_quote_or_count_the_data(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    secret = [[1.0, 2.0], [2.0, "secret-value"], [3.0, 1.0]]
+    for model in (PrivateRanker(), PrivateMetric()):
+        with pytest.raises(ValueError, match="table of numbers") as raised:
+            model.fit(np.array(secret, dtype=object), [0, 1, 1])
+        assert "secret" not in str(raised.value)
+        with pytest.raises(ValueError, match="Expected 2D array") as raised:
+            model.fit(np.array([0.123456, 0.654321]), [0, 1])
+        assert "0.123456" not in str(raised.value)
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    PrivateMetric().fit(x, np.arange(40) % 30)
+    assert not recwarn.list

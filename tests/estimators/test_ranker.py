@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import cross_val_score
 
 from pairdp import PrivateRanker
-from pairdp.algorithms import Algorithm, MinimizerRelease, MomentRelease, published
+from pairdp.algorithms import (
+    Algorithm,
+    GradientDescent,
+    MinimizerRelease,
+    MomentRelease,
+    WithThreshold,
+    published,
+)
 from pairdp.losses import HingeRanking, LogisticMetric, LogisticRanking
 from tests.estimators.data import two_classes
 
@@ -51,9 +59,9 @@ def test_labels_of_any_kind(low: object, high: object) -> None:
     ranker = PrivateRanker(3.0, random_state=0).fit(x, labels)
     assert list(ranker.classes_) == [low, high]
     assert ranker.score(x, labels) > 0.9
-    turned = PrivateRanker(3.0, classes=[high, low], random_state=0).fit(x, labels)
-    assert turned.score(x, labels) > 0.9
-    assert turned.decision_function(x) @ ranker.decision_function(x) < 0
+    given = PrivateRanker(3.0, classes=[high, low], random_state=0).fit(x, labels)
+    assert list(given.classes_) == [low, high]  # sorted, as everywhere in scikit-learn
+    assert cross_val_score(given, x, labels, scoring="roc_auc", cv=3).min() > 0.9
 
 
 def test_given_labels_need_not_occur() -> None:
@@ -83,6 +91,8 @@ def test_given_labels_need_not_occur() -> None:
         ({"regularization": -1.0, "algorithm": "DPGDSC"}, ValueError, "regularization"),
         ({"threshold": "best"}, ValueError, "midpoint"),
         ({"threshold": float("nan")}, ValueError, "threshold"),
+        ({"threshold": float("inf")}, ValueError, "threshold must be finite"),
+        ({"algorithm": "DPGDC2", "delta": 0.0}, ValueError, "delta > 0"),
         ({"calibration": "guessed", "algorithm": "DPGDSC"}, ValueError, "printed"),
         ({"ledger": 3.0}, TypeError, "BudgetLedger"),
         ({"random_state": "a"}, TypeError, "random_state"),
@@ -140,3 +150,12 @@ def test_rows_beyond_the_bound_are_clipped_in_silence() -> None:
     x, y = two_classes()
     x[0] = 1e6
     PrivateRanker(random_state=0).fit(x, y)
+
+
+@pytest.mark.parametrize("inner", [MomentRelease(), GradientDescent("last")])
+def test_an_algorithm_may_bring_its_threshold(inner: Algorithm) -> None:
+    x, y = two_classes()
+    ranker = PrivateRanker(5.0, algorithm=WithThreshold(inner, 0.3)).fit(x, y)
+    assert ranker.certificate_.holds
+    public = PrivateRanker(5.0, algorithm=WithThreshold(inner), threshold=0.0).fit(x, y)
+    assert public.intercept_ == 0

@@ -6,6 +6,8 @@ from pairdp.algorithms.gradient_descent import GradientDescent
 from pairdp.algorithms.minimizer import MinimizerRelease
 from pairdp.algorithms.moments import MomentRelease
 from pairdp.algorithms.noisy_descent import NoisyGradientDescent
+from pairdp.algorithms.pairwise_sgd import PairwiseSGD
+from pairdp.algorithms.phased_sgd import PhasedSGD
 from pairdp.algorithms.published import PUBLISHED, published
 from pairdp.algorithms.scatter import ScatterMetric
 from pairdp.algorithms.stream_descent import StreamGradientDescent
@@ -20,6 +22,8 @@ __all__ = [
     "MinimizerRelease",
     "MomentRelease",
     "NoisyGradientDescent",
+    "PairwiseSGD",
+    "PhasedSGD",
     "Plan",
     "ScatterMetric",
     "StreamGradientDescent",

@@ -21,6 +21,7 @@ from pairdp._checks import whole
 from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need, check_needs
+from pairdp.losses import PairwiseLoss
 from pairdp.privacy import Budget, Certificate, NoiseSource, Release
 from pairdp.privacy.certificate import Scalar
 from pairdp.problem import Problem
@@ -265,7 +266,9 @@ class Plan:
                 "the loss is of two classes and the records have any: make them with "
                 "problem.records(x, y)"
             )
-        if not isinstance(records, Records) and not self.algorithm.one_pass:
+        if isinstance(records, Records):
+            task.problem.check_records(records)
+        elif not self.algorithm.one_pass:
             raise TypeError(f"{self.algorithm.name} needs the records, not their sums")
         source = NoiseSource() if noise is None else noise
         found = self.algorithm.execute(self, records, source, Progress(progress))
@@ -317,7 +320,9 @@ class Algorithm(ABC):
 
     name: str
     needs_delta: ClassVar[bool] = False
-    instead: ClassVar[str] = "use pairwise SGD"
+    instead: ClassVar[str] = "use PairwiseSGD, which needs no smoothness"
+    only_pairs: ClassVar[bool] = False
+    """Whether it is made for losses of pairs and cannot serve losses of one record."""
 
     @property
     def one_pass(self) -> bool:
@@ -365,6 +370,11 @@ class Algorithm(ABC):
                 f"{self.name} adds Gaussian noise at every step and cannot be pure: set "
                 "delta > 0, or use an output-perturbed algorithm such as GradientDescent"
             )
+        if self.only_pairs and not isinstance(problem.loss, PairwiseLoss):
+            raise ValueError(
+                f"{self.name} goes over pairs of records, and {type(problem.loss).__name__} is a "
+                "loss of one record: use GradientDescent, MinimizerRelease or NoisyGradientDescent"
+            )
         check_needs(self.name, self.needs, problem, self.instead)
         draft = self.draft(task)
         solved = draft.problem or problem
@@ -377,7 +387,7 @@ class Algorithm(ABC):
             calibration="none" if budget is None else calibration,
             assumptions=(
                 f"Every record is clipped to norm {problem.data_norm:g}, which is public.",
-                "Labels are two classes." if problem.loss.binary else "Labels only name classes.",
+                problem.labels_in_words,
             ),
         )
         task = Task(solved, task.n, task.features, budget, calibration)
@@ -409,7 +419,7 @@ def _facts(problem: Problem, task: Task) -> dict[str, Scalar]:
     domain = problem.domain()
     for name, value in (
         ("lipschitz", problem.loss.lipschitz(domain)),
-        ("pair_smoothness", problem.loss.smoothness(domain)),
+        (problem.smoothness_of, problem.loss.smoothness(domain)),
     ):
         facts[name] = value if np.isfinite(value) else None
     return facts

@@ -65,7 +65,7 @@ class GradientDescent(Algorithm):
         if self.step_size is not None:
             keep(self, "step_size", positive("step_size", self.step_size))
 
-    instead: ClassVar[str] = 'use GradientDescent(output="average") or pairwise SGD'
+    instead: ClassVar[str] = 'use GradientDescent(output="average") or PairwiseSGD'
 
     @property
     def needs(self) -> tuple[Need, ...]:

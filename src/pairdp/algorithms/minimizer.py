@@ -54,7 +54,7 @@ class MinimizerRelease(Algorithm):
     def __post_init__(self) -> None:
         keep(self, "tolerance", positive("tolerance", self.tolerance))
 
-    instead: ClassVar[str] = 'use GradientDescent(output="average") or pairwise SGD'
+    instead: ClassVar[str] = 'use GradientDescent(output="average") or PairwiseSGD'
 
     @property
     def needs(self) -> tuple[Need, ...]:

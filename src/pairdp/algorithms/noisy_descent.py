@@ -1,9 +1,9 @@
-"""Gradient descent with noise at every step: DPGDC2 (Xue 2021), Kang 2021, and mini-batches."""
+"""Gradient descent with noise at every step: Xue 2021, Kang 2021, Wang 2024, and mini-batches."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from pairdp._checks import flag, keep, positive, whole
 from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
 from pairdp.algorithms.descent import contraction
+from pairdp.algorithms.kernels import WHAT, Steps, take_steps
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.regimes import Regime, regime_schedule
 from pairdp.algorithms.requirements import Need, require_bounded, require_smooth
-from pairdp.pairs import risk
+from pairdp.algorithms.wang_noise import wang_noise
 from pairdp.privacy import (
     FixedSizeSampling,
     GaussianMechanism,
@@ -25,6 +27,7 @@ from pairdp.privacy import (
     Release,
     Sensitivity,
 )
+from pairdp.privacy.certificate import Scalar
 from pairdp.privacy.gaussian import ratio
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -48,6 +51,19 @@ class NoisyGradientDescent(Algorithm):
     which records were in it (accounted by privacy-loss distributions). This never needs
     smoothness or convexity.
 
+    With ``pairing="disjoint"`` the b = 2m records are m pairs instead, neighbours in the drawn
+    order, and the gradient is the mean of ½h(w;z,z') over them, with h(w;z,z') = ∇ℓ(w;z,z') +
+    ∇ℓ(w;z',z). It moves by at most D_h/b too: a record is in one of the m pairs, whose ½h it moves
+    by at most D_h/2, and (D_h/2)/m = D_h/b. So disjoint pairs cost O(b) work a step for the noise
+    that all pairs need, and more variance of the draw. A batch of two has one pair, so that either
+    pairing is Wang 2024's Algorithm 2, with the mean of both orders where the paper draws one. For
+    a loss of one record there are no pairs, and a batch of one is their Algorithm 1. The average
+    has the last iterate too, which theirs leaves out.
+
+    Many small steps on the built-in losses of a score run in compiled code if numba is installed
+    (``pip install pairdp[fast]``), with the same result to rounding; see
+    `pairdp.algorithms.kernels`.
+
     Parameters
     ----------
     output : {"average", "last"}
@@ -57,12 +73,19 @@ class NoisyGradientDescent(Algorithm):
     step_size : float, optional
         η; by default 1/L, or less where the noise asks for it.
     batch_size : int, optional
-        b; all records by default.
+        b; all records by default. At least 2 for a loss of pairs, and even for disjoint ones.
+    pairing : {"all", "disjoint"}
+        Which pairs of a batch count.
+    regime : {"general", "low-noise"}, optional
+        Where T and η come from if they are not given: the theorems of Wang 2024 for any problem
+        or for one whose best parameters have no loss (see `pairdp.algorithms.regimes`); by
+        default the predicted error.
     projected : bool
         Whether steps are projected. Without, the loss must be Lipschitz everywhere.
-    printed_rule : {"xue", "kang"}
-        Whose printed noise: σ = 4G√(1.25·T·ln(1/δ))/(nε) (Xue 2021, Algorithm 2), or
-        8G√(T·ln(1/δ))/(nε) (Kang 2021, Theorem 1).
+    printed_rule : {"xue", "kang", "wang"}
+        Whose printed noise: σ = 4G√(1.25·T·ln(1/δ))/(nε) (Xue 2021, Algorithm 2),
+        8G√(T·ln(1/δ))/(nε) (Kang 2021, Theorem 1), or that of Wang 2024 for a batch of one pair
+        or one record, where it exists (see `pairdp.algorithms.wang_noise`).
     printed_lipschitz : float, optional
         The G that a paper states, for its printed noise: Kang 2021 has 2 for ranking and 1
         for metric learning, where the truth is twice and four times that.
@@ -75,21 +98,28 @@ class NoisyGradientDescent(Algorithm):
     step_size: float | None = None
     batch_size: int | None = None
     projected: bool = True
-    printed_rule: Literal["xue", "kang"] = "xue"
+    printed_rule: Literal["xue", "kang", "wang"] = "xue"
     printed_lipschitz: float | None = None
     name: str = "Gradient descent with gradient noise"
+    pairing: Literal["all", "disjoint"] = "all"
+    regime: Regime | None = None
 
     needs_delta: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.output not in ("last", "average"):
-            raise ValueError(f'output must be "last" or "average", got {self.output!r}')
-        if self.printed_rule not in ("xue", "kang"):
-            raise ValueError(f'printed_rule must be "xue" or "kang", got {self.printed_rule!r}')
+        for name, known in (
+            ("output", ("last", "average")),
+            ("printed_rule", ("xue", "kang", "wang")),
+            ("pairing", ("all", "disjoint")),
+            ("regime", ("general", "low-noise", None)),
+        ):
+            if getattr(self, name) not in known:
+                words = " or ".join(f'"{word}"' if word else "None" for word in known)
+                raise ValueError(f"{name} must be {words}, got {getattr(self, name)!r}")
         if self.steps is not None:
             keep(self, "steps", whole("steps", self.steps))
         if self.batch_size is not None:
-            keep(self, "batch_size", whole("batch_size", self.batch_size, at_least=2))
+            keep(self, "batch_size", whole("batch_size", self.batch_size))
         for name in ("step_size", "printed_lipschitz"):
             if getattr(self, name) is not None:
                 keep(self, name, positive(name, getattr(self, name)))
@@ -103,8 +133,7 @@ class NoisyGradientDescent(Algorithm):
     def draft(self, task: Task) -> Draft:
         """Decide steps, step size and noise."""
         problem = self._problem(task)
-        if self.batch_size is not None and self.batch_size > task.n:
-            raise ValueError(f"batch_size must be at most n = {task.n}, got {self.batch_size}")
+        self._check_batch(task)
         task = Task(problem, task.n, task.features, task.budget, task.calibration)
         step_size, steps, reasons = self._schedule(task)
         if not self.projected and problem.is_smooth:
@@ -115,14 +144,33 @@ class NoisyGradientDescent(Algorithm):
                     f"{2 / bend:.6g}, got {step_size:.6g}: take smaller steps, or projected=True"
                 )
         release, more = self._release(task, step_size, steps)
-        settings = {
+        settings: dict[str, Scalar] = {
             "output": self.output,
             "steps": steps,
             "step_size": step_size,
             "batch_size": self.batch_size or task.n,
             "projected": self.projected,
         }
+        if self.pairing == "disjoint":
+            settings["pairing"] = self.pairing
         return Draft((release,), settings, (*reasons, *more), problem)
+
+    def _check_batch(self, task: Task) -> None:
+        """Refuse a batch that is larger than the data, or that makes no pairs."""
+        batch = self.batch_size or task.n
+        if batch > task.n:
+            raise ValueError(f"batch_size must be at most n = {task.n}, got {batch}")
+        if not _is_of_pairs(task.problem):
+            if self.pairing == "disjoint":
+                raise ValueError("a loss of one record has no pairs: leave pairing as it is")
+        elif batch == 1:
+            raise ValueError("batch_size must be at least 2 for a loss of pairs, got 1")
+        elif self.pairing == "disjoint" and batch % 2:
+            which = "batch_size" if self.batch_size else "n, where batch_size is not given,"
+            raise ValueError(
+                f"disjoint pairs need an even batch, and {which} is {batch}: set "
+                f"batch_size={batch - 1}"
+            )
 
     def _problem(self, task: Task) -> Problem:
         """Return the problem as it is run: without projection, on unbounded parameters."""
@@ -144,7 +192,7 @@ class NoisyGradientDescent(Algorithm):
         if task.budget is None:
             return Release(f"{self.output} iterate", NoMechanism(), None, task.dimension), []
         step = Sensitivity.of(
-            "average over pairs", diameter=task.problem.one_record(batch), n=batch
+            task.problem.average, diameter=task.problem.one_record(batch), n=batch
         )
         if task.is_printed:
             scale = self._printed_scale(task, steps)
@@ -172,6 +220,8 @@ class NoisyGradientDescent(Algorithm):
         problem = task.problem
         if self.output != "last" or sampling is not None or not problem.is_smooth:
             return None
+        if self.pairing == "disjoint":  # whose steps bend as one pair does, not as the risk
+            return None
         constants = problem.constants(task.n)
         c = contraction(step_size, constants.smoothness, constants.strong_convexity)
         if c > 1:
@@ -190,9 +240,16 @@ class NoisyGradientDescent(Algorithm):
 
     def _printed_scale(self, task: Task, steps: int) -> float:
         budget = task.budget
-        if budget is None or self.batch_size is not None:
-            raise ValueError("the papers print no formula for mini-batches: use certified")
         lipschitz = self.printed_lipschitz or task.printed_lipschitz
+        if budget is not None and self.printed_rule == "wang":
+            drawn = 2 if _is_of_pairs(task.problem) else 1
+            if self.batch_size != drawn:
+                raise ValueError(
+                    f"Wang 2024 print noise for batch_size={drawn} alone here: use certified"
+                )
+            return lipschitz * wang_noise(task.n, steps, budget, drawn).multiplier
+        if budget is None or self.batch_size is not None or self.pairing != "all":
+            raise ValueError("the papers print no formula for mini-batches: use certified")
         base = math.sqrt(steps * math.log(1 / budget.delta)) / (task.n * budget.epsilon)
         return (4 * math.sqrt(1.25) if self.printed_rule == "xue" else 8) * lipschitz * base
 
@@ -200,6 +257,9 @@ class NoisyGradientDescent(Algorithm):
         """Return step size and steps; what is not given minimises a predicted error."""
         if self.steps is not None and self.step_size is not None:
             return self.step_size, self.steps, ()
+        if self.regime is not None:
+            chosen = regime_schedule(task, self.regime, self.steps, self.step_size)
+            return chosen.step_size, chosen.steps, chosen.reasons
         problem = task.problem
         if self.step_size is None:
             instead = "give step_size; the guarantee does not need smoothness"
@@ -266,23 +326,36 @@ class NoisyGradientDescent(Algorithm):
         problem, settings = plan.problem, plan.settings
         step_size, steps = float(settings["step_size"]), int(settings["steps"])  # type: ignore[arg-type]
         mechanism: Mechanism = plan.certificate.releases[0].mechanism
+        batch = self.batch_size or records.n
+        of_pairs = _is_of_pairs(problem)
+        paired = of_pairs and (self.pairing == "disjoint" or batch == 2)
+        if paired or (not of_pairs and batch < records.n):
+            point, total = take_steps(
+                Steps(problem, records, mechanism, step_size, steps, batch, paired), noise, progress
+            )
+            return total / (steps + 1) if self.output == "average" else point
         generator, draws = noise.stream("gradient noise"), noise.stream("batches")
         all_pairs = problem.risk(records)
         point = problem.constraint.initial(records.features)
         total = point.copy()
-        for _ in progress.steps(steps, "noisy gradient descent"):
+        for _ in progress.steps(steps, WHAT):
             of_batch = all_pairs
-            if self.batch_size is not None and self.batch_size < records.n:
-                drawn = draws.choice(records.n, self.batch_size, replace=False, shuffle=False)
-                of_batch = risk(problem.loss, records.rows(drawn))
+            if batch < records.n:
+                drawn = draws.choice(records.n, batch, replace=False, shuffle=False)
+                of_batch = problem.risk(records.rows(drawn))
             noisy = add_noise(mechanism, of_batch.gradient(point), generator)
             point = problem.constraint.project(point - step_size * (noisy + problem.pull(point)))
             total += point
         return total / (steps + 1) if self.output == "average" else point
 
 
+def _is_of_pairs(problem: Problem) -> bool:
+    """Return whether the loss is of pairs; else it is of one record."""
+    return problem.average == "average over pairs"
+
+
 def _free(problem: Problem) -> Problem:
     from pairdp.constraints import SymmetricMatrices, Unconstrained
 
     free = SymmetricMatrices() if problem.loss.matrix else Unconstrained()
-    return Problem(problem.loss, free, problem.regularization, problem.center, problem.data_norm)
+    return replace(problem, constraint=free)

@@ -31,6 +31,25 @@ KANG = NoisyGradientDescent(
 )
 """Gradient descent with gradient noise, last iterate released."""
 
+WANG_PAIRWISE = NoisyGradientDescent(
+    output="average",
+    batch_size=2,
+    pairing="disjoint",
+    regime="general",
+    printed_rule="wang",
+    name="DP-SGD-pairwise (Wang 2024, Algorithm 2)",
+)
+"""Steps on one pair with gradient noise, average released."""
+
+WANG_POINTWISE = NoisyGradientDescent(
+    output="average",
+    batch_size=1,
+    regime="general",
+    printed_rule="wang",
+    name="DP-SGD (Wang 2024, Algorithm 1)",
+)
+"""Steps on one record with gradient noise, average released; for losses of one record."""
+
 PUBLISHED: dict[str, Algorithm] = {
     "DPGDSC": DPGDSC,
     "DPGDC": DPGDC,
@@ -39,14 +58,20 @@ PUBLISHED: dict[str, Algorithm] = {
     "OffPairStrC": OFFPAIRSTRC,
     "OffPairC": OFFPAIRC,
     "Kang2021": KANG,
+    "Wang2024Pairwise": WANG_PAIRWISE,
 }
+"""Those for losses of pairs."""
+
+POINTWISE: dict[str, Algorithm] = {"Wang2024Pointwise": WANG_POINTWISE}
+"""Those for losses of one record."""
 
 
 def published(name: str) -> Algorithm:
     """Return the algorithm that is published under a name."""
+    known = PUBLISHED | POINTWISE
     try:
-        return PUBLISHED[name]
+        return known[name]
     except KeyError:
         raise ValueError(
-            f"no algorithm is published as {name!r}; known: {', '.join(PUBLISHED)}"
+            f"no algorithm is published as {name!r}; known: {', '.join(known)}"
         ) from None

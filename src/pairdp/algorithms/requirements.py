@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from enum import Enum
 
-from pairdp.losses import HingeMetric, HingeRanking
+from pairdp.losses import HingeMetric, HingePointwise, HingeRanking, PairwiseLoss
 from pairdp.problem import Problem
 
 
@@ -40,19 +40,26 @@ def require_smooth(name: str, problem: Problem, instead: str) -> None:
             )
         return
     loss = problem.loss
-    if isinstance(loss, HingeRanking | HingeMetric):
+    if not isinstance(loss, PairwiseLoss):
+        instead = "use NoisyGradientDescent with steps and step_size, which needs no smoothness"
+    if isinstance(loss, HingeRanking | HingeMetric | HingePointwise):
         hint = (
             f"round its corner with {type(loss).__name__}(width=h), where a step η needs "
             f"h ≥ η·{_steepest_square(problem) / 2:g}; or {instead}"
         )
     else:
-        hint = f"use a smooth loss such as LogisticRanking or LogisticMetric; or {instead}"
+        smooth = "LogisticRanking or LogisticMetric"
+        if not isinstance(loss, PairwiseLoss):
+            smooth = "LogisticPointwise"
+        hint = f"use a smooth loss such as {smooth}; or {instead}"
     raise ValueError(f"{name} needs a smooth loss, and {type(loss).__name__} is not smooth: {hint}")
 
 
 def _steepest_square(problem: Problem) -> float:
-    """Return L·h of a rounded hinge: (2kR)² for ranking, 16R⁴/τ² for metrics."""
+    """Return L·h of a rounded hinge: (2kR)² for ranking, 16R⁴/τ² for metrics, R² for one record."""
     loss, domain = problem.loss, problem.domain()
+    if isinstance(loss, HingePointwise):
+        return domain.data_norm**2
     if isinstance(loss, HingeRanking):
         return (loss.scale * domain.widest) ** 2
     return float(domain.widest**4 / loss.temperature**2)  # type: ignore[attr-defined]
@@ -72,8 +79,7 @@ def require_strongly_convex(name: str, problem: Problem, instead: str) -> None:
     """Refuse a problem without regularisation."""
     if not problem.is_strongly_convex:
         raise ValueError(
-            f"{name} needs a strongly convex problem: set regularization > 0 in the Problem; "
-            f"or {instead}"
+            f"{name} needs a strongly convex problem: set regularization > 0; or {instead}"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,17 +12,15 @@ from numpy.typing import NDArray
 from pairdp._checks import keep, positive
 from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
 from pairdp.algorithms.noise import add_noise, output_release
+from pairdp.algorithms.one_against import one_against
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import require_bounded, require_strongly_convex
-from pairdp.losses import MetricLoss, PairwiseLoss, RankingLoss
-from pairdp.pairs.products import weighted_rows
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.descent_bounds import stream_steps
 from pairdp.problem import Problem
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
-_BLOCK = 1024
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,8 @@ class StreamGradientDescent(Algorithm):
 
     strong_convexity: float | None = None
     name: str = "Descent on a stream of pairs, averaged"
+
+    only_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.strong_convexity is not None:
@@ -126,38 +127,10 @@ class StreamGradientDescent(Algorithm):
             float(plan.settings["smoothness"]),  # type: ignore[arg-type]
         )
         for i in progress.steps(etas.size, "stream descent"):
-            gradient = against_earlier(problem.loss, point, records, i + 1)
+            earlier = records.part(slice(0, i + 1))
+            gradient = one_against(problem.loss, point, records, i + 1, earlier) / (i + 1)
             point = problem.constraint.project(point - etas[i] * (gradient + problem.pull(point)))
             total += point
         (release,) = plan.certificate.releases
         noisy = add_noise(release.mechanism, total / etas.size, noise.stream("output noise"))
         return problem.constraint.project(noisy)
-
-
-def against_earlier(loss: PairwiseLoss, parameters: Array, records: Records, last: int) -> Array:
-    """Return the average gradient of one record's pairs with all earlier ones, both orders."""
-    x, y = records.x[:last], records.y[:last]
-    own_x, own_y = records.x[last], records.y[last]
-    if isinstance(loss, RankingLoss):
-        turn = np.sign(own_y - y)
-        pulls = turn * loss.slope(loss.scale * turn * (own_x @ parameters - x @ parameters))
-        total = pulls.sum() * own_x - weighted_rows(x, pulls)
-        return np.asarray((loss.orders / 2 * loss.scale / last) * total)
-    total = np.zeros_like(parameters)
-    for start in range(0, last, _BLOCK):
-        some = slice(start, start + _BLOCK)
-        total += _both_orders(loss, parameters, own_x, own_y, x[some], y[some])
-    return total / last
-
-
-def _both_orders(
-    loss: PairwiseLoss, parameters: Array, own_x: Array, own_y: Array, x: Array, y: Array
-) -> Array:
-    """Return the sum of gradients of one record's pairs with some others, mean of both orders."""
-    if isinstance(loss, MetricLoss):
-        apart = own_x - x
-        squared = np.einsum("ij,ij->i", apart @ parameters, apart)
-        return np.asarray((apart.T * loss.slope(squared, y == own_y)) @ apart)
-    mine = np.broadcast_to(own_x, x.shape), np.broadcast_to(own_y, y.shape)
-    both = loss.gradient(parameters, *mine, x, y) + loss.gradient(parameters, x, y, *mine)
-    return np.asarray(both.sum(axis=0) / 2)

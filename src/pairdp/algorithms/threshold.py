@@ -15,6 +15,7 @@ from pairdp.algorithms.base import Algorithm, Draft, Outcome, Plan, Task
 from pairdp.algorithms.moments import MomentRelease
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
+from pairdp.losses import PairwiseLoss
 from pairdp.pairs.products import weighted_rows
 from pairdp.privacy import (
     Budget,
@@ -71,6 +72,16 @@ class WithThreshold(Algorithm):
         return self.algorithm.needs
 
     @property
+    def needs_delta(self) -> bool:  # type: ignore[override]
+        """Whether the algorithm cannot be pure."""
+        return self.algorithm.needs_delta
+
+    @property
+    def instead(self) -> str:  # type: ignore[override]
+        """What to use where the algorithm does not serve."""
+        return self.algorithm.instead
+
+    @property
     def one_pass(self) -> bool:
         """Whether sums over the records are all that it needs."""
         return self.is_free
@@ -82,8 +93,9 @@ class WithThreshold(Algorithm):
 
     def draft(self, task: Task) -> Draft:
         """Decide the model's releases and the threshold's."""
-        if task.problem.loss.matrix:
-            raise ValueError("a threshold is for rankers, and the problem's loss is of a metric")
+        if task.problem.loss.matrix or not isinstance(task.problem.loss, PairwiseLoss):
+            what = "a metric" if task.problem.loss.matrix else "one record"
+            raise ValueError(f"a threshold is for rankers, and the problem's loss is of {what}")
         if self.is_free:
             return self.algorithm.draft(task)
         moved = Sensitivity.of("means of scores", largest=task.problem.data_norm, n=task.n)

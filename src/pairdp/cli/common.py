@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import click
 
-from pairdp.privacy import BudgetExceededError, BudgetLedger, CertificateError, LedgerError
+from pairdp.privacy import BudgetExceededError, BudgetLedger, LedgerError
 from pairdp.tables import Table, TableError
 
 FAILED, OVER_BUDGET = 1, 3
@@ -70,7 +70,7 @@ def one_sentence(command: Callable[..., None]) -> Callable[..., None]:
                 command(*args, **options)
         except BudgetExceededError as error:
             fail(str(error), options, OVER_BUDGET)
-        except (TableError, LedgerError, CertificateError, ValueError, TypeError) as error:
+        except (ValueError, TypeError, LedgerError, ArithmeticError, RuntimeError) as error:
             fail(str(error), options)
         except MemoryError:
             fail("there is not enough memory for this table", options)
@@ -136,8 +136,11 @@ def open_ledger(path: Path | None) -> BudgetLedger | None:
     return None if path is None else BudgetLedger.load(path)
 
 
-def check_output(path: Path, force: bool) -> None:
-    """Refuse to replace a file unless told to, and a place where no file can be written."""
+def check_output(path: Path, force: bool, *inputs: Path | None) -> None:
+    """Refuse to replace a file unless told to, an input, and where no file can be written."""
+    for other in inputs:
+        if other is not None and other.exists() and path.resolve() == other.resolve():
+            raise TableError(f"{path} is an input: take another name to save to")
     if path.exists() and not force:
         raise TableError(f"{path} exists already: take another name, or --force to replace it")
     directory = path.resolve().parent

@@ -34,8 +34,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--bounds", type=FILE, help="JSON or CSV file with public bounds of the features.")
 @click.option("--unscaled", is_flag=True, help="Features are within --data-norm as they are.")
 @click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out; repeatable.")
-@click.option("--classes", metavar="LOW,HIGH", help="The two labels, the one to rank higher last.")
-@click.option("--positive", metavar="LABEL", help="The label to rank higher.")
+@click.option("--classes", metavar="A,B", help="The two labels, if which occur is not public.")
 @click.option("--threshold", type=float, help="A public threshold, instead of one paid for.")
 @budget_options
 @model_options
@@ -50,14 +49,14 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     r"""Fit a private ranker or metric to DATA (CSV or Parquet), and save it.
 
     Features are the columns that BOUNDS names. The number of records and the labels that occur
-    are taken to be public; give --classes if the labels are not.
+    are taken to be public; give --classes if the labels are not. The larger label is ranked higher.
 
     \b
     Example:
       pairdp fit patients.csv --label outcome --bounds bounds.json \\
           --epsilon 1 --delta 1e-6 -o model.pairdp
     """
-    check_output(output, force)
+    check_output(output, force, data, options["bounds"], options["ledger"])
     table = open_table(data)
     table.check_columns([options["label"], *options["drop"]])
     names, scaler = _features(table, options)
@@ -67,7 +66,7 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     model = estimator(options, **_more(options))
     labels = _classes(options, found) if options["task"] == "ranking" else None
     if options["classes"] is not None:
-        model.set_params(classes=labels)
+        model.set_params(classes=None if labels is None else _as_numbers(labels))
     steps = _fit(model, scaler, table, names, options["label"], n, labels)
     fitted = Pipeline(steps) if scaler is not None else model
     from pairdp.model_file import save
@@ -128,7 +127,7 @@ def _more(options: dict[str, Any]) -> dict[str, Any]:
         "random_state": options["seed"],
     }
     if options["task"] != "ranking":
-        for name in ("classes", "positive", "threshold"):
+        for name in ("classes", "threshold"):
             if options[name] is not None:
                 raise TableError(f"--{name} is for --task ranking")
         return more
@@ -139,25 +138,36 @@ def _more(options: dict[str, Any]) -> dict[str, Any]:
 
 def _classes(options: dict[str, Any], found: tuple[Any, ...]) -> list[Any]:
     if options["classes"] is not None:
-        if options["positive"] is not None:
-            raise TableError("--classes has the label to rank higher last: leave out --positive")
         wanted = [_like(found, part.strip()) for part in options["classes"].split(",")]
         if len(wanted) != 2 or wanted[0] == wanted[1]:
             raise TableError("--classes takes two different labels, such as --classes 0,1")
         if not set(found) <= set(wanted):
             raise TableError(f"the column {options['label']!r} has labels besides --classes")
-        return wanted
+        return sorted(wanted, key=_as_number)
     if len(found) != 2:
         raise TableError(
             f"ranking needs two labels, and the column {options['label']!r} has {len(found)}: take "
-            "another column or --task metric; or give --classes LOW,HIGH"
+            "another column or --task metric; or give --classes A,B"
         )
-    if options["positive"] is None:
-        return list(found)
-    high = _like(found, options["positive"])
-    if high not in found:
-        raise TableError(f"--positive {options['positive']} is not among the labels")
-    return [*(label for label in found if label != high), high]
+    return list(found)
+
+
+def _as_numbers(labels: list[Any]) -> list[Any]:
+    """Return labels such as "+1" as the numbers they are, so that they sort as numbers do."""
+    numbers = [_as_number(label) for label in labels]
+    if any(isinstance(number, float) and not number.is_integer() for number in numbers):
+        raise TableError("fractions are no labels: name the two classes by whole numbers or text")
+    return numbers if all(isinstance(number, int | float) for number in numbers) else labels
+
+
+def _as_number(label: Any) -> Any:
+    if not isinstance(label, str):
+        return label
+    try:
+        number = float(label)
+    except ValueError:
+        return label
+    return int(number) if number.is_integer() else number
 
 
 def _like(found: tuple[Any, ...], label: str) -> Any:
@@ -181,6 +191,7 @@ def _fit(
     """Fit the model to the table, batch by batch, and return the steps of a pipeline."""
     if scaler is not None:
         scaler.fit_columns(names)
+    values = None if classes is None else _as_numbers(classes)
 
     def prepared() -> Iterator[tuple[NDArray[np.float64], NDArray[Any]]]:
         for batch in with_progress(table, n, table.batches(names, label), "reading"):
@@ -191,10 +202,10 @@ def _fit(
                 low, high = (labels.astype(str) == str(label) for label in classes)
                 if not np.all(low | high):
                     raise TableError(f"{table.path} has other labels than before")
-                labels = np.asarray(classes)[high.astype(np.intp)]
+                labels = np.asarray(values)[high.astype(np.intp)]
             yield rows, labels
 
-    model.fit_batches(prepared(), n, len(names), labels=classes)
+    model.fit_batches(prepared(), n, len(names), labels=values)
     if scaler is None:
         model.feature_names_in_ = np.array(names, dtype=object)
         return [("model", model)]

@@ -65,10 +65,10 @@ def command(n: int, features: int, details: bool, as_json: bool, **options: Any)
 def _rows(model: Any, chosen: Plan) -> list[dict[str, Any]]:
     task = chosen.task
     candidates = model.choices(task.n, task.features).candidates
-    return [_row(candidate, task, i == 0) for i, candidate in enumerate(candidates)]
+    return [_row(model, candidate, task, i == 0) for i, candidate in enumerate(candidates)]
 
 
-def _row(candidate: Candidate, task: Task, first: bool) -> dict[str, Any]:
+def _row(model: Any, candidate: Candidate, task: Task, first: bool) -> dict[str, Any]:
     row: dict[str, Any] = {
         "algorithm": candidate.algorithm.name,
         "variant": _variant(candidate.algorithm),
@@ -79,7 +79,8 @@ def _row(candidate: Candidate, task: Task, first: bool) -> dict[str, Any]:
         "chosen": first,
     }
     try:
-        plan = candidate.algorithm.plan(candidate.problem, task.n, task.features, task.budget)
+        algorithm = model.completed(candidate.algorithm)
+        plan = algorithm.plan(candidate.problem, task.n, task.features, task.budget)
     except ValueError as error:
         return {**row, "noise": None, "refused": str(error)}
     return {**row, **_described(plan)}

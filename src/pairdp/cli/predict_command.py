@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from pairdp.cli.common import check_output, echo_json, json_option, one_sentence, with_progress
-from pairdp.estimators import BoundsScaler, PrivateRanker
+from pairdp.estimators import (
+    BoundsScaler,
+    PrivateLinearClassifier,
+    PrivateLinearRegressor,
+    PrivateRanker,
+)
 from pairdp.model_file import load
 from pairdp.tables import TableError, open_table
 
@@ -29,9 +34,17 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.argument("data", type=FILE)
 @click.option("-o", "--output", type=FILE, help="CSV file to write; else standard output.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
+@click.option("--positive", metavar="LABEL", help="The label that high scores are for.")
 @json_option
 @one_sentence
-def command(model: Path, data: Path, output: Path | None, force: bool, as_json: bool) -> None:
+def command(
+    model: Path,
+    data: Path,
+    output: Path | None,
+    force: bool,
+    positive: str | None,
+    as_json: bool,
+) -> None:
     r"""Score the records of DATA (CSV or Parquet) with a MODEL that was saved.
 
     A ranker writes a score and a label for each record, a metric its coordinates, in which
@@ -43,12 +56,12 @@ def command(model: Path, data: Path, output: Path | None, force: bool, as_json: 
       pairdp predict model.pairdp new.csv -o scores.csv
     """
     if output is not None:
-        check_output(output, force)
+        check_output(output, force, model, data)
     steps = _steps(load(model))
     table = open_table(data)
     names = [str(name) for name in steps[0].feature_names_in_]
     table.check_columns(names)
-    head, tell = _teller(steps)
+    head, tell = _teller(steps, positive)
     n, _ = table.count(None)
 
     def lines() -> Iterator[list[Any]]:
@@ -80,23 +93,34 @@ def _steps(model: Any) -> list[Any]:
     return steps
 
 
-def _teller(steps: list[Any]) -> tuple[list[str], Callable[[Array], list[list[Any]]]]:
+def _teller(
+    steps: list[Any], positive: str | None
+) -> tuple[list[str], Callable[[Array], list[list[Any]]]]:
     """Return the names of what is predicted, and the function that predicts it."""
     *before, model = steps
+    labels = [str(label) for label in getattr(model, "classes_", ())]
+    if positive is not None and positive not in labels:
+        known = f"its labels are {', '.join(labels)}" if labels else "the model has no labels"
+        raise TableError(f"--positive {positive} is none of the model's: {known}")
+    sign = -1.0 if labels and positive == labels[0] else 1.0
 
     def scaled(rows: Array) -> Array:
         for step in before:
             rows = step.scale(rows) if isinstance(step, BoundsScaler) else step.transform(rows)
         return rows
 
-    if isinstance(model, PrivateRanker):
+    if isinstance(model, PrivateRanker | PrivateLinearClassifier):
 
         def tell(rows: Array) -> list[list[Any]]:
             scores = scaled(rows) @ model.coef_[0] + model.intercept_[0]
-            labels = model.classes_[(scores > 0).astype(np.intp)]
-            return [list(pair) for pair in zip(scores.tolist(), labels.tolist(), strict=True)]
+            found = model.classes_[(scores > 0).astype(np.intp)].tolist()
+            return [list(pair) for pair in zip((sign * scores).tolist(), found, strict=True)]
 
         return ["score", "label"], tell
+    if isinstance(model, PrivateLinearRegressor):
+        return ["prediction"], lambda rows: (scaled(rows) @ model.coef_ + model.intercept_)[
+            :, None
+        ].tolist()
     head = [f"z{i}" for i in range(len(model.components_))]
     return head, lambda rows: (scaled(rows) @ model.components_.T).tolist()
 

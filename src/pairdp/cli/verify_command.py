@@ -19,9 +19,15 @@ def command(file: Path, statement: bool, as_json: bool) -> None:
     """Recompute every number of a certificate, each by another route than it was made.
 
     FILE is a model that ``pairdp fit`` saved, or a certificate in JSON. The exit code is 0 only if
-    all of it holds.
+    all of it holds; a model without noise claims nothing and does not pass.
     """
     found = [(certificate, verify(certificate)) for certificate in _certificates(file)]
+    for certificate, _ in found:
+        if certificate.budget is None:
+            raise CertificateError(
+                f"{file} is in order and claims no privacy: {certificate.algorithm} was fitted "
+                "without noise"
+            )
     if as_json:
         described = [
             {

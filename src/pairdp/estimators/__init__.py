@@ -1,8 +1,17 @@
 """Estimators that people know from scikit-learn and metric-learn, released privately."""
 
 from pairdp.estimators.bounds import Bounds, read_bounds
+from pairdp.estimators.linear import PrivateLinearClassifier, PrivateLinearRegressor
 from pairdp.estimators.metric import PrivateMetric
 from pairdp.estimators.ranker import PrivateRanker
 from pairdp.estimators.scaler import BoundsScaler
 
-__all__ = ["Bounds", "BoundsScaler", "PrivateMetric", "PrivateRanker", "read_bounds"]
+__all__ = [
+    "Bounds",
+    "BoundsScaler",
+    "PrivateLinearClassifier",
+    "PrivateLinearRegressor",
+    "PrivateMetric",
+    "PrivateRanker",
+    "read_bounds",
+]

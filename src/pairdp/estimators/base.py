@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -12,7 +16,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairdp._checks import positive
 from pairdp.algorithms import Algorithm, Fit, Plan, published
@@ -20,12 +25,13 @@ from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.requirements import Need
 from pairdp.choice import Choice, balanced_regularization
 from pairdp.constraints import Constraint
-from pairdp.losses import PairwiseLoss
+from pairdp.losses import PairwiseLoss, PointwiseLoss
 from pairdp.privacy import Budget, BudgetLedger, NoiseSource
 from pairdp.problem import Problem
 from pairdp.records import Records, check_data_norm
 
 Array = NDArray[np.float64]
+Loss = PairwiseLoss | PointwiseLoss
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
@@ -36,7 +42,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     data_norm: float
     radius: float
     regularization: float | None
-    loss: str | PairwiseLoss | None
+    loss: str | Loss | None
     algorithm: str | Algorithm
     calibration: str
     ledger: BudgetLedger | None
@@ -45,8 +51,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     plan_: Plan
 
-    _losses: ClassVar[Mapping[str, PairwiseLoss]]
-    _loss_kind: ClassVar[type[PairwiseLoss]]
+    _losses: ClassVar[Mapping[str, Loss]]
+    _loss_kind: ClassVar[type[Loss]]
+    _problem_kind: ClassVar[type[Problem]] = Problem
 
     def plan(self, n: int, n_features: int) -> Plan:
         """Return what `fit` would do with data of this size, without any data.
@@ -74,7 +81,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         plan = self._complete(algorithm).plan(
             problem,
             n,
-            n_features,
+            self._columns(n_features),
             budget,
             calibration=self.calibration,  # type: ignore[arg-type]
         )
@@ -98,11 +105,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             )
         return self._choose(
             n,
-            n_features,
+            self._columns(n_features),
             self._budget(),
-            data_norm=self.data_norm,
+            data_norm=self._norm(),
             radius=self.radius,
-            loss=loss_of(self.loss, self._losses, self._loss_kind),
+            loss=self._given_loss(),
             regularization=self.regularization,
         )
 
@@ -115,8 +122,28 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Return the set of parameters."""
 
     @abstractmethod
-    def _default_loss(self, algorithm: Algorithm) -> PairwiseLoss:
+    def _default_loss(self, algorithm: Algorithm) -> Loss:
         """Return the loss to take when none was given."""
+
+    def _given_loss(self) -> Loss | None:
+        """Return the loss that the parameters name, None when it is left open."""
+        return loss_of(self.loss, self._losses, self._loss_kind)
+
+    def _columns(self, n_features: int) -> int:
+        """Return how many features records have, of so many in the data."""
+        return n_features
+
+    def _norm(self) -> float:
+        """Return the bound on the norm of records."""
+        return self.data_norm
+
+    def _rows(self, X: ArrayLike) -> ArrayLike:
+        """Return the features of records, from those of the data."""
+        return X
+
+    def completed(self, algorithm: Algorithm) -> Algorithm:
+        """Return the algorithm with whatever else the model releases, such as a threshold."""
+        return self._complete(algorithm)
 
     def _complete(self, algorithm: Algorithm) -> Algorithm:
         """Return the algorithm with whatever else the model needs to release."""
@@ -127,11 +154,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return ()
 
     def _problem(self, algorithm: Algorithm, n: int, n_features: int) -> Problem:
-        loss = loss_of(self.loss, self._losses, self._loss_kind) or self._default_loss(algorithm)
+        loss: Any = self._given_loss() or self._default_loss(algorithm)
         given = self.regularization
-        problem = Problem(loss, self._constraint(), given or 0.0, data_norm=self.data_norm)
+        problem = self._problem_kind(loss, self._constraint(), given or 0.0, data_norm=self._norm())
         if given is None and problem.is_smooth and Need.STRONGLY_CONVEX in algorithm.needs:
-            chosen = balanced_regularization(problem, n, n_features, self._budget())
+            columns = self._columns(n_features)
+            chosen = balanced_regularization(problem, n, columns, self._budget())
             return replace(problem, regularization=chosen)
         return problem
 
@@ -189,12 +217,36 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         plan = self.plan(n, n_features)
         if self.ledger is not None:
             self._ledger().check(plan.certificate, plan.algorithm.name)
-        fit = self._run(plan, plan.read((x, self._coded(y, labels)) for x, y in batches))
-        self.n_features_in_ = n_features
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        self._keep(fit, labels)
+        with self._all_or_nothing():
+            fit = self._run(
+                plan, plan.read((self._rows(x), self._coded(y, labels)) for x, y in batches)
+            )
+            self.n_features_in_ = n_features
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            self._keep(fit, labels)
         return self
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave the estimator as it was if what is done to it fails."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _validated(self, X: ArrayLike, *y: ArrayLike | None, **checks: Any) -> Any:
+        """Return checked data. What is wrong is said without quoting values of the data."""
+        try:
+            return validate_data(self, X, *y, dtype=np.float64, **checks)
+        except ValueError as error:
+            message = str(error)
+            if "could not convert" in message:
+                message = "X must be a table of numbers, and some of its entries are not"
+            raise ValueError(re.sub(r":\narray=.*?\.\n", ". ", message, flags=re.S)) from None
 
     def _coded(self, y: ArrayLike, labels: ArrayLike | None) -> ArrayLike:
         """Return labels as the problem's records need them."""
@@ -207,12 +259,21 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _ledger(self) -> BudgetLedger:
         if not isinstance(self.ledger, BudgetLedger):
             raise TypeError(f"ledger must be a BudgetLedger or None, got {self.ledger!r}")
+        if self.random_state is not None:
+            raise ValueError(
+                "a ledger pays for independent noise, and a seed repeats it: leave out "
+                "random_state when a budget is spent in earnest"
+            )
         return self.ledger
 
     def _run(self, plan: Plan, records: Records | ClassMoments) -> Fit:
         """Pay for the plan and run it."""
         _warn(plan)
-        source = NoiseSource.from_random_state(self.random_state)
+        # Noise of one seed differs from plan to plan: that of two budgets would cancel otherwise.
+        planned = plan.certificate.to_dict()
+        releases = json.dumps([planned["algorithm"], planned["releases"]], sort_keys=True)
+        digest = hashlib.sha256(releases.encode()).hexdigest()
+        source = NoiseSource.from_random_state(self.random_state).child("fit", digest)
         if self.ledger is not None:
             self._ledger().spend(plan.certificate)
         fit = plan.run(records, source, progress=self.verbose)
@@ -242,6 +303,13 @@ def _warn(plan: Plan) -> None:
         )
 
 
+def check_labels(y: ArrayLike) -> None:
+    """Refuse targets that are no classes, without a word on how many classes there are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        check_classification_targets(y)
+
+
 def algorithm_of(algorithm: str | Algorithm) -> Algorithm | None:
     """Return the algorithm of a parameter, None when it is left open."""
     if isinstance(algorithm, Algorithm):
@@ -257,10 +325,10 @@ def algorithm_of(algorithm: str | Algorithm) -> Algorithm | None:
 
 
 def loss_of(
-    loss: str | PairwiseLoss | None,
-    names: Mapping[str, PairwiseLoss],
-    kind: type[PairwiseLoss],
-) -> PairwiseLoss | None:
+    loss: str | Loss | None,
+    names: Mapping[str, Loss],
+    kind: type[Loss],
+) -> Loss | None:
     """Return the loss of a parameter, None when it is left open."""
     if loss is None:
         return None

@@ -8,13 +8,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
-from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.base import PrivateEstimator, check_labels
 from pairdp.losses import HingeMetric, LogisticMetric, MetricLoss
 from pairdp.privacy import Budget, BudgetLedger
 
@@ -154,10 +153,11 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         self
         """
         self._check_ledger(X)
-        rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(labels)
-        plan = self.plan(*rows.shape)
-        self._keep(self._run(plan, plan.problem.records(rows, labels)), None)
+        with self._all_or_nothing():
+            rows, labels = self._validated(X, y, ensure_min_samples=2)
+            check_labels(labels)
+            plan = self.plan(*rows.shape)
+            self._keep(self._run(plan, plan.problem.records(rows, labels)), None)
         return self
 
     def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
@@ -171,7 +171,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     def transform(self, X: ArrayLike) -> Array:
         """Return XLᵀ, whose Euclidean distances are those of the metric."""
         check_is_fitted(self, "components_")
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = self._validated(X, reset=False)
         return np.asarray(rows @ self.components_.T)
 
     def pair_distance(self, pairs: ArrayLike) -> Array:

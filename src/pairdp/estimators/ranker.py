@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+import math
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.metrics import roc_auc_score
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pairdp._checks import real
 from pairdp.algorithms import Algorithm, Fit, MomentRelease, WithThreshold
 from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.choice import Choice, choose_ranker
 from pairdp.constraints import L2Ball
-from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.two_classes import TwoClassEstimator
 from pairdp.losses import (
     HingeRanking,
     LeastSquaresRanking,
@@ -37,7 +35,7 @@ RANKING_LOSSES: dict[str, RankingLoss] = {
 """Losses that can be asked for by name."""
 
 
-class PrivateRanker(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+class PrivateRanker(TwoClassEstimator):
     """A linear ranker that protects every single record of the data it was fitted to.
 
     It learns weights w that rank records of the second class above those of the first, by a
@@ -66,8 +64,8 @@ class PrivateRanker(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         mean scores of the classes, a noisy statistic that the budget pays for. A number must not
         come from the data.
     classes : array-like of two labels, default=None
-        The labels, the one to be ranked higher last. None takes them from y, sorted: then the
-        labels that occur are taken to be public.
+        The labels. None takes them from y: then the labels that occur are taken to be public.
+        The larger one, in sorted order, is ranked higher.
     calibration : {"certified", "printed"}, default="certified"
         "printed" takes a paper's noise formula to the letter, for study.
     ledger : BudgetLedger, default=None
@@ -152,11 +150,6 @@ class PrivateRanker(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     _losses = RANKING_LOSSES
     _loss_kind = RankingLoss
 
@@ -167,98 +160,27 @@ class PrivateRanker(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         return L2Ball(self.radius)
 
     def _default_loss(self, algorithm: Algorithm) -> RankingLoss:
-        moments = isinstance(algorithm, MomentRelease)
+        inner = algorithm.algorithm if isinstance(algorithm, WithThreshold) else algorithm
+        moments = isinstance(inner, MomentRelease)
         return LeastSquaresRanking() if moments else LogisticRanking()
 
-    def _assumptions(self) -> tuple[str, ...]:
-        if self.classes is None:
-            return ("Which two labels occur is public.",)
-        return ()
-
     def _complete(self, algorithm: Algorithm) -> Algorithm:
+        with_threshold = isinstance(algorithm, WithThreshold)
         if not isinstance(self.threshold, str):
-            real("threshold", self.threshold)
-            return algorithm
+            if not math.isfinite(real("threshold", self.threshold)):
+                raise ValueError(f"threshold must be finite, got {self.threshold!r}")
+            return algorithm.algorithm if with_threshold else algorithm  # type: ignore[attr-defined]
         if self.threshold != "midpoint":
             raise ValueError(f'threshold must be "midpoint" or a number, got {self.threshold!r}')
-        return WithThreshold(algorithm)
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the ranker and release it.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Records. Rows are clipped to ``data_norm``.
-        y : array-like of shape (n_samples,)
-            Labels of two classes; the larger one, in sorted order, is to be ranked higher.
-
-        Returns
-        -------
-        self
-        """
-        self._check_ledger(X)
-        rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        classes = self._labels(labels)
-        plan = self.plan(*rows.shape)
-        records = plan.problem.records(rows, np.where(labels == classes[1], 1.0, -1.0))
-        self._keep(self._run(plan, records), classes)
-        return self
-
-    def _coded(self, y: ArrayLike, labels: ArrayLike | None) -> ArrayLike:
-        if self.classes is None and labels is None:
-            raise ValueError("records in batches need their labels in advance: give labels")
-        found = np.asarray(y)
-        return np.where(found == self._labels(found, labels)[1], 1.0, -1.0)
+        return algorithm if with_threshold else WithThreshold(algorithm)
 
     def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
-        self.classes_ = np.asarray(labels if self.classes is None else self.classes)
+        self.classes_ = np.unique(np.asarray(labels if self.classes is None else self.classes))
         self.coef_ = np.array(fit.parameters)[None, :]
         threshold = float(
             fit.statistics[THRESHOLD][0] if self.threshold == "midpoint" else self.threshold
         )
         self.intercept_ = np.array([-threshold])
-
-    def _labels(self, y: NDArray[Any], known: ArrayLike | None = None) -> NDArray[Any]:
-        """Return the two labels: those given, or those that occur."""
-        check_classification_targets(y)
-        given = known if self.classes is None else self.classes
-        if given is None:
-            classes = np.unique(y)
-            if classes.size > 2:
-                raise ValueError(
-                    "Only binary classification is supported. The type of the target is "
-                    f"{type_of_target(y)}."
-                )
-            if classes.size < 2:
-                raise ValueError(
-                    "PrivateRanker needs records of two classes, and y has only one class: give "
-                    "classes=(low, high) if that is how it is"
-                )
-            return classes
-        classes = np.asarray(given)
-        if classes.shape != (2,) or classes[0] == classes[1]:
-            raise ValueError(f"classes must be two different labels, got {given!r}")
-        if not np.all(np.isin(y, classes)):
-            raise ValueError("y has labels that are not in classes")
-        return classes
-
-    def decision_function(self, X: ArrayLike) -> Array:
-        """Return scores: ⟨coef_, x⟩ + intercept_, larger for what is ranked higher.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Records, scaled as in `fit`. They are not clipped.
-        """
-        check_is_fitted(self, "coef_")
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.asarray(rows @ self.coef_[0] + self.intercept_[0])
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the second class where the score is above the threshold, else the first."""
-        above = self.decision_function(X) > 0
-        return np.asarray(self.classes_[above.astype(np.intp)])
 
     def score(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ class LeastSquaresPointwise(PointwiseLoss):
     """
 
     label_bound: float = 1.0
+
+    binary: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label_bound", positive("label_bound", self.label_bound))

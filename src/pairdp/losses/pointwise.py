@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,18 @@ class PointwiseLoss(ABC):
 
     A loss of one's own needs `value`, `gradient` and `lipschitz`. Its constants hold for the
     labels it documents: -1 and +1, or targets up to its ``label_bound``.
+
+    Attributes
+    ----------
+    matrix : bool
+        False: the parameter is a vector.
+    binary : bool
+        Whether labels must be -1 and +1. Otherwise they are targets, which are clipped to
+        ``label_bound``, and the loss must have one.
     """
+
+    matrix: ClassVar[bool] = False
+    binary: ClassVar[bool] = True
 
     @abstractmethod
     def value(self, parameters: Array, x: Array, y: Array) -> Array:

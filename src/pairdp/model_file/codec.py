@@ -17,6 +17,7 @@ import numpy as np
 from pairdp import algorithms, constraints, losses
 from pairdp._sealed import fields_of
 from pairdp.algorithms import Plan, Task
+from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Budget, Certificate
 from pairdp.privacy.noise import UNDRAWN
 from pairdp.problem import Problem
@@ -132,7 +133,9 @@ def decode_plan(values: object, certificate: Certificate) -> Plan:
         fields["problem"],
         required={"loss", "constraint", "regularization", "center", "data_norm"},
     )
-    problem = Problem(**{name: decode(value) for name, value in of_problem.items()})
+    made = {name: decode(value) for name, value in of_problem.items()}
+    of_one = isinstance(made["loss"], losses.PointwiseLoss)
+    problem = (PointwiseProblem if of_one else Problem)(**made)
     budget = certificate.budget
     task = Task(
         problem,

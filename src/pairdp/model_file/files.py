@@ -41,7 +41,8 @@ def save(model: BaseEstimator, path: str | Path) -> None:
     Parameters
     ----------
     model : estimator
-        A fitted `PrivateRanker`, `PrivateMetric` or `BoundsScaler`, or a Pipeline of these.
+        A fitted `PrivateRanker`, `PrivateMetric`, `PrivateLinearClassifier`,
+        `PrivateLinearRegressor` or `BoundsScaler`, or a Pipeline of these.
     path : path-like
         Where to. An existing file is replaced.
 

@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._sealed import fields_of
-from pairdp.estimators import BoundsScaler, PrivateMetric, PrivateRanker
+from pairdp.estimators import (
+    BoundsScaler,
+    PrivateLinearClassifier,
+    PrivateLinearRegressor,
+    PrivateMetric,
+    PrivateRanker,
+)
 from pairdp.model_file.codec import decode, decode_plan, encode, encode_plan
 from pairdp.model_file.errors import ModelFileError
 from pairdp.privacy import Certificate
@@ -18,14 +24,24 @@ from pairdp.privacy import Certificate
 Arrays = dict[str, NDArray[np.float64]]
 
 _ESTIMATORS: dict[str, type] = {
-    kind.__name__: kind for kind in (PrivateRanker, PrivateMetric, BoundsScaler)
+    kind.__name__: kind
+    for kind in (
+        PrivateRanker,
+        PrivateMetric,
+        PrivateLinearClassifier,
+        PrivateLinearRegressor,
+        BoundsScaler,
+    )
 }
 # Shapes by name, in units of the number of features d, or plain numbers.
 _ARRAYS: dict[str, dict[str, tuple[str | int, ...]]] = {
     "PrivateRanker": {"coef_": (1, "d"), "intercept_": (1,)},
     "PrivateMetric": {"components_": ("d", "d")},
+    "PrivateLinearClassifier": {"coef_": (1, "d"), "intercept_": (1,)},
+    "PrivateLinearRegressor": {"coef_": ("d",), "intercept_": ()},
     "BoundsScaler": {"center_": ("d",), "half_width_": ("d",)},
 }
+_WITH_CLASSES = ("PrivateRanker", "PrivateLinearClassifier")
 _NOT_STORED = ("random_state", "ledger")
 _LABELS = {"i": "int", "u": "uint", "f": "float", "b": "bool", "U": "str"}
 _KINDS: dict[str, type] = {
@@ -64,7 +80,7 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
     if hasattr(model, "classes_"):
         state["classes"] = _encode_labels(model.classes_)
     for array in _ARRAYS[name]:
-        arrays[prefix + array] = np.ascontiguousarray(getattr(model, array), dtype=np.float64)
+        arrays[prefix + array] = np.array(getattr(model, array), np.float64, order="C")
     return state
 
 
@@ -73,11 +89,11 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays) -> Any:
     name = state.get("class")
     if not isinstance(name, str) or name not in _ESTIMATORS:
         raise ValueError(f"unknown model {name!r}")
-    private = issubclass(_ESTIMATORS[name], PrivateRanker | PrivateMetric)
+    private = name != "BoundsScaler"
     required = {"class", "params", "features", "names"}
     if private:
         required |= {"plan", "certificate"}
-    if name == "PrivateRanker":
+    if name in _WITH_CLASSES:
         required |= {"classes"}
     fields = fields_of(name, state, required=required)
     model = _ESTIMATORS[name]()
@@ -97,14 +113,15 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays) -> Any:
             raise ValueError(f"{array} has the shape {found.shape}")
         if not np.all(np.isfinite(found)):
             raise ValueError(f"{array} is not finite")
-        setattr(model, array, found)
+        setattr(model, array, found if found.shape else float(found))
     if name == "BoundsScaler" and not np.all(model.half_width_ > 0):
         raise ValueError("half_width_ is not positive")
     if private:
         model.certificate_ = Certificate.from_json(json.dumps(fields["certificate"]))
         model.plan_ = decode_plan(fields["plan"], model.certificate_)
-        if model.plan_.task.features != d:
-            raise ValueError(f"the plan is for {model.plan_.task.features} features, not {d}")
+        columns = d + (getattr(model, "fit_intercept", False) is True)  # an intercept is one more
+        if model.plan_.task.features != columns:
+            raise ValueError(f"the plan is for {model.plan_.task.features} features, not {columns}")
     if "classes" in fields:
         model.classes_ = _decode_labels(fields["classes"])
     return model

@@ -7,8 +7,10 @@ algorithms, and never sees a record except as the value that a mechanism adds no
 from pairdp.privacy import (  # noqa: F401  (they register)
     descent_bounds,
     moment_bounds,
+    record_bounds,
     scatter_bounds,
     score_bounds,
+    stochastic_bounds,
 )
 from pairdp.privacy.budget import Budget
 from pairdp.privacy.calibration import noise_multiplier
@@ -37,7 +39,7 @@ from pairdp.privacy.mechanisms import (
 from pairdp.privacy.noise import NoiseReuseError, NoiseSource
 from pairdp.privacy.packing import pack, packed_dimension, unpack
 from pairdp.privacy.release import Part, Release
-from pairdp.privacy.sampling import FixedSizeSampling, PoissonSampling, Sampling
+from pairdp.privacy.sampling import FixedSizeSampling, PoissonSampling, RepeatedDraws, Sampling
 from pairdp.privacy.sensitivity import Bound, Sensitivity, register_bound
 from pairdp.privacy.verification import Check, Report, verify
 
@@ -69,6 +71,7 @@ __all__ = [
     "PureEvent",
     "Release",
     "Remaining",
+    "RepeatedDraws",
     "Report",
     "SampledEvent",
     "Sampling",

@@ -9,7 +9,7 @@ translation happens in this file alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from pairdp.privacy.events import (
     PureEvent,
     SampledEvent,
 )
-from pairdp.privacy.sampling import FixedSizeSampling
+from pairdp.privacy.sampling import FixedSizeSampling, RepeatedDraws
 
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
@@ -107,6 +107,8 @@ def _single(event: Event, width: float) -> Any:
             return pld.from_privacy_parameters(parameters, width)
         case SampledEvent(mu, sampling, steps) if isinstance(sampling, FixedSizeSampling):
             return _without_replacement(mu, sampling.rate, width).self_compose(steps)
+        case SampledEvent(mu, sampling, steps) if isinstance(sampling, RepeatedDraws):
+            return _repeated(mu, sampling, width).self_compose(steps)
         case SampledEvent(mu, sampling, steps):
             one = pld.from_gaussian_mechanism(
                 2 / mu,  # its unit is the norm of one contribution, half of Δ
@@ -119,12 +121,26 @@ def _single(event: Event, width: float) -> Any:
 
 
 def _without_replacement(mu: float, rate: float, width: float) -> Any:
+    reach = math.log1p(rate * math.expm1(min(600.0, mu * (mu / 2 + 9))))
+    return _dotted(lambda epsilon: fixed_size_profile(epsilon, mu, rate), reach, width)
+
+
+def _repeated(mu: float, sampling: RepeatedDraws, width: float) -> Any:
+    largest = mu * float(sampling.law.sums.max())
+
+    def profile(epsilon: float) -> float:
+        if epsilon < 0:
+            return -math.expm1(epsilon) + math.exp(epsilon) * profile(-epsilon)
+        return sampling.profile(mu, epsilon)
+
+    return _dotted(profile, min(600.0, largest * (largest / 2 + 9)), width)
+
+
+def _dotted(profile: Callable[[float], float], reach: float, width: float) -> Any:
     from dp_accounting.pld import pld_pmf
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    reach = math.log1p(rate * math.expm1(min(600.0, mu * (mu / 2 + 9))))
     half = math.ceil(reach / width)
-    grid = range(-half, half + 1)
-    deltas = np.array([fixed_size_profile(k * width, mu, rate) for k in grid])
+    deltas = np.array([profile(k * width) for k in range(-half, half + 1)])
     pmf = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(width, -half, half, deltas)
     return pld.PrivacyLossDistribution(pmf)

@@ -12,7 +12,7 @@ from pairdp._checks import whole
 from pairdp.privacy import gaussian
 from pairdp.privacy.budget import Budget, check_budget
 from pairdp.privacy.loss_curve import PairComposition
-from pairdp.privacy.sampling import Sampling
+from pairdp.privacy.sampling import RepeatedDraws, Sampling
 
 # Below this the guarantee would rest on δ alone: on a record not being drawn at all.
 _SMALLEST = math.log(0.1)
@@ -68,6 +68,8 @@ def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None =
 @lru_cache(maxsize=4096)
 def _sampled_multiplier(budget: Budget, steps: int, sampling: Sampling) -> float:
     log_target = math.log(budget.delta)
+    if isinstance(sampling, RepeatedDraws) and steps == 1:
+        return _repeated_multiplier(budget, sampling)
 
     def curve(log_multiplier: float) -> PairComposition:
         return PairComposition([(sampling.pair(math.exp(-log_multiplier)), steps)])
@@ -89,6 +91,29 @@ def _sampled_multiplier(budget: Budget, steps: int, sampling: Sampling) -> float
     start = max(start, _SMALLEST)
     fall = max(1.0, (rough(start - 0.01) - rough(start)) / 0.01)
     return math.exp(_least(excess, start, fall))
+
+
+def _repeated_multiplier(budget: Budget, sampling: RepeatedDraws) -> float:
+    if sampling.law.slack >= budget.delta / 2:
+        raise ValueError(
+            f"delta = {budget.delta:g} is too small for the law of so many draws to be known: use "
+            "a larger delta, or fewer draws"
+        )
+
+    def excess(log_multiplier: float) -> float:
+        return sampling.profile(math.exp(-log_multiplier), budget.epsilon) / budget.delta - 1
+
+    low, high = -1.0, 1.0
+    while excess(high) > 0:
+        low, high = high, high + 1.0
+    while low > -30 and excess(low) <= 0:
+        low, high = low - 1.0, low
+    if excess(low) <= 0:
+        return math.exp(low)
+    root = float(brentq(excess, low, high, xtol=1e-9))
+    while excess(root) > 0:
+        root += 1e-9
+    return math.exp(root)
 
 
 def _least(excess: Callable[[float], float], start: float, fall: float) -> float:

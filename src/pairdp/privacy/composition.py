@@ -28,6 +28,7 @@ from pairdp.privacy.events import (
     SequentialEvent,
 )
 from pairdp.privacy.loss_curve import PairComposition
+from pairdp.privacy.sampling import RepeatedDraws
 
 _LARGEST_EPSILON = 1e5
 _MOST_SEQUENCES = 4096
@@ -161,9 +162,20 @@ class _Sequence:
         responses = [(ApproximatePair(e, d), count) for (e, d), count in bounded.items()]
         return PairComposition([*gaussians, *responses, *self._sampled_steps])
 
+    @property
+    def _one_average(self) -> SampledEvent | None:
+        """The only noise, if it is one average over repeated draws: its curve is explicit."""
+        if self.mu > 0 or len(self.sampled) != 1:
+            return None
+        (event,) = self.sampled
+        return event if isinstance(event.sampling, RepeatedDraws) and event.steps == 1 else None
+
     def _noise_log_delta(self, epsilon: float, enough: float) -> float:
         if not self.sampled:
             return gaussian.log_delta(epsilon, self.mu)
+        if self._one_average is not None:
+            found = self._one_average.sampling.profile(self._one_average.mu, epsilon)  # type: ignore[union-attr]
+            return math.log(found) if found > 0 else -math.inf
         return self._noise_curve.log_delta(epsilon, enough=enough)
 
     def log_delta(self, epsilon: float, enough: float = -math.inf) -> float:
@@ -202,6 +214,8 @@ class _Sequence:
 
     def rough_log_delta(self, epsilon: float) -> float:
         """Return about log δ(ε), quickly and without promise."""
+        if self._one_average is not None and not self._responses:
+            return self.log_delta(epsilon)
         if not self._fits_a_grid or not (self.mu > 0 or self._responses or self.sampled):
             return self.log_delta(epsilon)
         return self._whole_curve.rough_log_delta(epsilon)

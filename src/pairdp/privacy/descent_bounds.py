@@ -16,6 +16,7 @@ from pairdp.privacy.sensitivity import Bound, register_bound
 Array = NDArray[np.float64]
 _MOST_STEPS = 10**7
 _FOLLOWED = 512
+_LONGEST = 2 * 10**6
 
 
 def _noisy_last_iterate(
@@ -103,7 +104,7 @@ def stream_steps(
     if positive("smoothness", smoothness) < alpha:
         raise ValueError(f"smoothness must be at least strong_convexity, got {smoothness!r}")
     positive("largest_step", largest, finite=False)
-    t = np.arange(2, whole("n", n, at_least=2) + 1, dtype=np.float64)
+    t = np.arange(2, whole("n", n, at_least=2, at_most=_LONGEST) + 1, dtype=np.float64)
     cap = min(2 / (smoothness + strong_convexity), largest)
     if strong_convexity == 0:
         return np.full(t.size, cap)
@@ -217,7 +218,7 @@ register_bound(
         "noise enters at every step and only the last iterate is released: earlier steps are "
         "forgotten as the contraction c shrinks them, so the release is as private as one "
         "Gaussian release of the least (c^τ·diameter·[τ<T] + s·η·Σc^i)/(η·√Σc^2i) over the last "
-        "τ steps, where s = D/n is how far the gradient of the average over pairs moves",
+        "τ steps, where s = D/n is how far the gradient of the average over pairs, or records, moves",
         _noisy_last_iterate,
         _noisy_unrolled,
     )
@@ -234,7 +235,7 @@ register_bound(
 register_bound(
     Bound(
         "regularised minimiser",
-        "the gradient of the average over pairs moves by at most D/n, so the minimiser of an "
+        "the gradient of the average over pairs, or records, moves by at most D/n, so the minimiser of an "
         "α-strongly convex objective moves by at most D/(αn); each of two is found to within "
         "tolerance/α",
         _minimiser,

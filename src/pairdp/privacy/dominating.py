@@ -172,6 +172,35 @@ class PoissonSamplingPair:
         return max(0.0, float(np.logaddexp(rest, above) - np.logaddexp(rest, below)))
 
 
+@dataclass(frozen=True, eq=False)
+class MixturePair:
+    r"""A Gaussian release whose ratio μ is drawn by a law that does not depend on the data.
+
+    Let the draw be told as well: that only raises the divergence (joint convexity), to
+    :math:`\sum_j p_j H_\alpha(N(\mu_j, 1)\|N(0, 1))`, which is that of the pair of draw and
+    release. ``slack`` is mass of unknown ratio, counted as lost.
+    """
+
+    ratios: Array
+    masses: Array
+    slack: float
+
+    def tails(self, loss: Array) -> tuple[Array, Array]:
+        """Return P(loss > l) and Q(loss > l)."""
+        p_tail, q_tail = np.full(loss.shape, self.slack), np.zeros(loss.shape)
+        for mu, mass in zip(self.ratios, self.masses, strict=True):
+            if mu > 0:
+                p, q = GaussianPair(float(mu)).tails(loss)
+                p_tail += mass * p
+                q_tail += mass * q
+        return p_tail, q_tail
+
+    def reach(self, log_mass: float) -> float:
+        """Return a loss beyond which P has at most ``exp(log_mass)`` finite-loss mass."""
+        largest = float(self.ratios.max())
+        return GaussianPair(largest).reach(log_mass) if largest > 0 else 0.0
+
+
 @dataclass(frozen=True)
 class ApproximatePair:
     r"""The worst (ε, δ)-DP mechanism: randomised response, and a leak of probability δ.

@@ -7,12 +7,13 @@ All events are under replace-one with n public.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pairdp._checks import non_negative, probability, whole
-from pairdp.privacy.sampling import FixedSizeSampling, PoissonSampling, Sampling
+from pairdp.privacy.sampling import FixedSizeSampling, PoissonSampling, RepeatedDraws, Sampling
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,9 @@ class SampledEvent:
     def __post_init__(self) -> None:
         object.__setattr__(self, "mu", non_negative("mu", self.mu))
         object.__setattr__(self, "steps", whole("steps", self.steps))
-        if not isinstance(self.sampling, FixedSizeSampling | PoissonSampling):
+        if not isinstance(self.sampling, Sampling):
             raise TypeError(
-                "sampling must be FixedSizeSampling or PoissonSampling, "
+                "sampling must be FixedSizeSampling, PoissonSampling or RepeatedDraws, "
                 f"got {type(self.sampling).__name__}"
             )
 
@@ -116,6 +117,15 @@ def sampling_to_dict(sampling: Sampling) -> dict[str, object]:
             "size": sampling.size,
             "population": sampling.population,
         }
+    if isinstance(sampling, RepeatedDraws):
+        return {
+            "scheme": "repeated",
+            "population": sampling.population,
+            "draws": sampling.draws,
+            "order": sampling.order,
+            "base": sampling.base,
+            "most": None if math.isinf(sampling.most) else sampling.most,
+        }
     return {"scheme": "poisson", "rate": sampling.rate}
 
 
@@ -128,6 +138,17 @@ def sampling_from_dict(values: object) -> Sampling:
         case {"scheme": "poisson", "rate": rate, **rest}:
             _nothing_else("sampling", rest)
             return PoissonSampling(rate)
+        case {
+            "scheme": "repeated",
+            "population": population,
+            "draws": draws,
+            "order": order,
+            "base": base,
+            "most": most,
+            **rest,
+        }:
+            _nothing_else("sampling", rest)
+            return RepeatedDraws(population, draws, order, base, math.inf if most is None else most)
     raise ValueError(f"not a sampling scheme: {values!r}")
 
 

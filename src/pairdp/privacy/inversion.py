@@ -32,7 +32,7 @@ from pairdp.privacy.events import (
     PureEvent,
     SampledEvent,
 )
-from pairdp.privacy.sampling import FixedSizeSampling, Sampling
+from pairdp.privacy.sampling import FixedSizeSampling, RepeatedDraws, Sampling
 
 Complex = NDArray[np.complex128]
 LogMoment = Callable[[Complex], Complex]
@@ -115,10 +115,22 @@ def _mixture_log_ratio(exponent: NDArray[np.float64], rate: float) -> NDArray[np
     return np.where(exponent > 30, _large_losses(exponent, rate), small)
 
 
+def _mixture(ratios: NDArray[np.float64], masses: NDArray[np.float64], steps: int) -> LogMoment:
+    half = ratios**2 / 2
+    rest = 1 - float(masses.sum())
+
+    def log_moment(s: Complex) -> Complex:
+        return steps * complex_log1p(np.expm1(np.outer(s * (s + 1), half)) @ masses - rest)
+
+    return log_moment
+
+
 def sampled_log_moment(mu: float, sampling: Sampling, steps: int, theta: float) -> LogMoment:
     """Return the log moment function of steps on sampled records, for real parts near θ."""
     if sampling.rate == 1:
         return _gaussian(mu * math.sqrt(steps))
+    if isinstance(sampling, RepeatedDraws):
+        return _mixture(mu * sampling.law.sums, sampling.law.masses, steps)
     build = _without_replacement if isinstance(sampling, FixedSizeSampling) else _poisson
     return build(mu, sampling.rate, steps, theta)
 

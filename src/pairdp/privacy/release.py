@@ -16,7 +16,7 @@ from pairdp.privacy.mechanisms import (
     Mechanism,
     NoMechanism,
 )
-from pairdp.privacy.sampling import FixedSizeSampling, Sampling
+from pairdp.privacy.sampling import FixedSizeSampling, RepeatedDraws, Sampling
 from pairdp.privacy.sensitivity import Sensitivity
 
 _NAMES: dict[type[object], str] = {
@@ -198,6 +198,6 @@ def _mechanism(fields: Mapping[str, Any], sensitivity: Sensitivity | None) -> Me
 
 def sampled_population(release: Release) -> int | None:
     """Return the number of records that a release says it draws from."""
-    if isinstance(release.sampling, FixedSizeSampling):
+    if isinstance(release.sampling, FixedSizeSampling | RepeatedDraws):
         return release.sampling.population
     return None

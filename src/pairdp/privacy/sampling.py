@@ -6,15 +6,28 @@ sampling is void against someone who knows which records were drawn.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Literal
 
-from pairdp._checks import positive, whole
+import numpy as np
+
+from pairdp._checks import non_negative, positive, whole
+from pairdp.privacy.appearances import (
+    SumLaw,
+    law_of_permutations,
+    law_with_replacement,
+    mixture_delta,
+)
 from pairdp.privacy.dominating import (
     DominatingPair,
     FixedSizeSamplingPair,
     GaussianPair,
+    MixturePair,
     PoissonSamplingPair,
 )
+
+_ALMOST_ONE = math.nextafter(1.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -76,5 +89,78 @@ class PoissonSampling:
         return f"every record drawn with probability {self.rate:g} at each step"
 
 
-Sampling = FixedSizeSampling | PoissonSampling
-"""Either way of drawing the records of a step."""
+@dataclass(frozen=True)
+class RepeatedDraws:
+    """Records drawn again and again for one average, each meeting all earlier ones.
+
+    The sensitivity it goes with is that of one step, u. The average then moves by at most
+    u·(base + Σc_k) if the record is drawn at the places k, by nothing if it is not drawn, and never
+    by more than u·most (`pairdp.privacy.appearances`).
+
+    Parameters
+    ----------
+    population, draws : int
+        n and T.
+    order : {"replacement", "permutation"}
+        Whether draws are independent, or whole passes in a new random order each.
+    base : float
+        What a record moves beyond its appearances: the steps of a loss that is not smooth.
+    most : float
+        A limit such as the diameter of the constraint set.
+    """
+
+    population: int
+    draws: int
+    order: Literal["replacement", "permutation"] = "replacement"
+    base: float = 0.0
+    most: float = math.inf
+
+    def __post_init__(self) -> None:
+        for name, least in (("population", 2), ("draws", 1)):
+            object.__setattr__(self, name, whole(name, getattr(self, name), at_least=least))
+        if self.order not in ("replacement", "permutation"):
+            raise ValueError(f'order must be "replacement" or "permutation", got {self.order!r}')
+        if self.order == "permutation" and self.draws % self.population:
+            raise ValueError(
+                f"passes are whole: draws must be a multiple of {self.population}, got {self.draws}"
+            )
+        object.__setattr__(self, "base", non_negative("base", self.base))
+        object.__setattr__(self, "most", positive("most", self.most, finite=False))
+
+    @property
+    def rate(self) -> float:
+        """Probability that a given record is drawn; never quite 1, as draws differ in weight."""
+        if self.order == "permutation":
+            return _ALMOST_ONE
+        return min(-math.expm1(self.draws * math.log1p(-1 / self.population)), _ALMOST_ONE)
+
+    @property
+    def law(self) -> SumLaw:
+        """How far the record moves the average, in steps."""
+        if self.order == "permutation":
+            law = law_of_permutations(self.population, self.draws // self.population)
+        else:
+            law = law_with_replacement(self.population, self.draws)
+        moved = np.where(law.sums > 0, np.minimum(law.sums + self.base, self.most), 0.0)
+        return SumLaw(moved, law.masses, law.slack)
+
+    def pair(self, mu: float) -> DominatingPair:
+        """Return the dominating pair for a step whose sensitivity over noise is ``mu``."""
+        law = self.law
+        return MixturePair(mu * law.sums, law.masses, law.slack)
+
+    def profile(self, mu: float, epsilon: float) -> float:
+        """Return δ(ε) of one such average, exactly but for the rounding of sums."""
+        law = self.law
+        return min(1.0, mixture_delta(epsilon, mu * law.sums, law.masses) + law.slack)
+
+    def describe(self) -> str:
+        """Return the scheme in words."""
+        if self.order == "permutation":
+            passes = self.draws // self.population
+            return f"{passes} passes over {self.population} records in secret random orders"
+        return f"{self.draws} secret draws out of {self.population} records, with replacement"
+
+
+Sampling = FixedSizeSampling | PoissonSampling | RepeatedDraws
+"""Any way of drawing the records of a step."""

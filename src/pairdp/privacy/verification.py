@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pairdp.privacy.accountant import accountant_delta, enumerated_delta, fixed_size_profile
+from pairdp.privacy.appearance_check import series_delta
 from pairdp.privacy.certificate import Certificate
 from pairdp.privacy.composition import PrivacyCurve, elementary_alternatives
 from pairdp.privacy.errors import CertificateError
@@ -17,7 +18,7 @@ from pairdp.privacy.inversion import inverted_delta
 from pairdp.privacy.mechanisms import LaplaceMechanism
 from pairdp.privacy.noise import SECURE, SEEDED, UNDRAWN
 from pairdp.privacy.release import Release, sampled_population
-from pairdp.privacy.sampling import FixedSizeSampling, PoissonSampling
+from pairdp.privacy.sampling import FixedSizeSampling, PoissonSampling, RepeatedDraws
 from pairdp.privacy.sensitivity import ROUNDING_SLACK, find_bound
 
 _SAME = 1e-9
@@ -188,6 +189,9 @@ def _averaged_records(release: Release, touched: int) -> Iterator[str]:
     if isinstance(release.sampling, PoissonSampling):
         yield f"{release.name}: a bound over n records does not fit batches of random size"
         return
+    if isinstance(release.sampling, RepeatedDraws):
+        yield f"{release.name}: a bound over n records does not fit one step on two of them"
+        return
     averaged = touched if release.sampling is None else release.sampling.size
     if n != averaged:
         yield (
@@ -240,6 +244,10 @@ def _second_delta(events: Sequence[Event], epsilon: float) -> _Route:
         if isinstance(event.sampling, FixedSizeSampling):
             profile = fixed_size_profile(epsilon, event.mu, event.sampling.rate)
             return _Route("the formula for one step", profile, 0.0)
+    if len(events) == 1 and isinstance(events[0], SampledEvent):
+        event = events[0]
+        if isinstance(event.sampling, RepeatedDraws) and event.steps == 1:
+            return _Route("a cosine series", *series_delta(event, epsilon))
     inverted = inverted_delta(events, epsilon)
     if inverted.error <= 0.02 * inverted.delta:
         return _Route("moment inversion", inverted.delta, inverted.error)

@@ -1,0 +1,189 @@
+r"""Many small noisy steps: one pair, a few disjoint pairs or a few records at a time.
+
+Each step draws b of the n records uniformly without replacement, adds Gaussian noise to their
+average gradient, and projects. There are two ways to take the same steps:
+
+- `plain_steps`, for any loss and any set, a few of numpy's calls a step;
+- `compiled_steps`, for the built-in losses of a score on an ℓ2 ball or without one: records and
+  noise are drawn in blocks, and one call of compiled code takes a block of steps.
+
+Both read the same random numbers in the same order, so they give the same parameters up to
+rounding. Compiling needs numba, which is imported when a long run starts and never before.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.algorithms.noise import add_noise
+from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.slopes import slope_of
+from pairdp.constraints import L2Ball, Unconstrained
+from pairdp.privacy import GaussianMechanism, Mechanism, NoiseSource, NoMechanism
+from pairdp.problem import Problem
+from pairdp.records import Records
+
+Array = NDArray[np.float64]
+Places = NDArray[np.int64]
+Gradient = Callable[[Places, Array], Array]
+
+_BLOCK = 8192
+_NUMBERS = 2**19
+_WORTHWHILE = 40_000
+"""Draws of records from which on a run is longer than it takes to import the compiler."""
+
+WHAT = "noisy gradient descent"
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What all steps of a run share; public but for the records.
+
+    Attributes
+    ----------
+    problem : Problem
+        What is minimised.
+    records : Records
+        The data.
+    mechanism : Mechanism
+        The noise of one step.
+    step_size : float
+        η.
+    steps : int
+        T.
+    batch_size : int
+        b, how many records a step draws.
+    paired : bool
+        Whether the loss is of pairs, and neighbours in the drawn order are the pairs.
+    """
+
+    problem: Problem
+    records: Records
+    mechanism: Mechanism
+    step_size: float
+    steps: int
+    batch_size: int
+    paired: bool
+
+    @property
+    def block(self) -> int:
+        """How many steps are drawn at once."""
+        return min(_BLOCK, max(1, _NUMBERS // (self.records.features + self.batch_size)))
+
+    def can_be_compiled(self) -> bool:
+        """Whether there is compiled code for the loss and the set."""
+        found = slope_of(self.problem.loss)
+        return (
+            found is not None
+            and found.paired == self.paired
+            and type(self.problem.constraint) in (L2Ball, Unconstrained)
+            and isinstance(self.mechanism, GaussianMechanism | NoMechanism)
+        )
+
+    def is_worth_compiling(self) -> bool:
+        """Whether to compile: it can be, the run is long, and numba is installed."""
+        return (
+            self.steps * self.batch_size >= _WORTHWHILE
+            and self.can_be_compiled()
+            and importlib.util.find_spec("numba") is not None
+        )
+
+
+def draw_places(
+    generator: np.random.Generator, n: int, batch_size: int, steps: int, block: int
+) -> Iterator[Places]:
+    """Yield the records of each step, in blocks of steps: b of n without replacement, in order.
+
+    Every ordered choice is equally likely. For two records, the first is uniform on n and the
+    second on the n - 1 others.
+    """
+    for start in range(0, steps, block):
+        count = min(block, steps - start)
+        if batch_size == 1:
+            yield generator.integers(0, n, (count, 1))
+        elif batch_size == 2:
+            first = generator.integers(0, n, count)
+            second = generator.integers(0, n - 1, count)
+            second += second >= first
+            yield np.stack([first, second], axis=1)
+        else:
+            yield np.stack([generator.choice(n, batch_size, replace=False) for _ in range(count)])
+
+
+def take_steps(steps: Steps, noise: NoiseSource, progress: Progress) -> tuple[Array, Array]:
+    """Return the last iterate and the sum of all iterates, the first one included."""
+    steps.problem.risk(steps.records)  # refuses records that were made for another problem
+    taken = compiled_steps if steps.is_worth_compiling() else plain_steps
+    return taken(steps, noise, progress)
+
+
+def plain_steps(steps: Steps, noise: NoiseSource, progress: Progress) -> tuple[Array, Array]:
+    """Take the steps one by one in Python; see `take_steps`."""
+    problem, records, gradient = steps.problem, steps.records, _gradient(steps)
+    generator, draws = noise.stream("gradient noise"), noise.stream("batches")
+    point = problem.constraint.initial(records.features)
+    total = point.copy()
+    drawn = draw_places(draws, records.n, steps.batch_size, steps.steps, steps.block)
+    rows = (row for places in drawn for row in places)
+    for _ in progress.steps(steps.steps, WHAT):
+        noisy = add_noise(steps.mechanism, gradient(next(rows), point), generator)
+        point = problem.constraint.project(point - steps.step_size * (noisy + problem.pull(point)))
+        total += point
+    return point, total
+
+
+def compiled_steps(steps: Steps, noise: NoiseSource, progress: Progress) -> tuple[Array, Array]:
+    """Take the steps in compiled code, block by block; see `take_steps`."""
+    from pairdp.algorithms.compiled_steps import advance
+
+    problem, records, mechanism = steps.problem, steps.records, steps.mechanism
+    loss = slope_of(problem.loss)
+    if loss is None:
+        raise TypeError(f"there is no compiled code for {type(problem.loss).__name__}")
+    generator, draws = noise.stream("gradient noise"), noise.stream("batches")
+    point = problem.constraint.initial(records.features)
+    total = point.copy()
+    normals = np.zeros((steps.block, point.size))
+    sigma = mechanism.scale if isinstance(mechanism, GaussianMechanism) else 0.0
+    terms = steps.batch_size // 2 if loss.paired else steps.batch_size
+    center = np.array(np.broadcast_to(problem.center, point.shape))
+    x, y = np.ascontiguousarray(records.x), np.ascontiguousarray(records.y)
+    drawn = draw_places(draws, records.n, steps.batch_size, steps.steps, steps.block)
+    for _ in progress.steps(-(-steps.steps // steps.block), WHAT):
+        places = next(drawn)
+        used = normals[: len(places)]
+        if sigma:
+            generator.standard_normal(out=used)
+        advance(
+            loss.kind, float(loss.shape), float(loss.scale), loss.weight / terms, loss.paired,
+            x, y, places, used, float(sigma), steps.step_size, float(problem.regularization),
+            center, float(problem.constraint.radius), point, total,
+        )  # fmt: skip
+        # Noise is in the point already, so what it says is paid for.
+        if not np.all(np.isfinite(point)):
+            raise ValueError("the steps left the range of numbers: take smaller ones")
+    return point, total
+
+
+def _gradient(steps: Steps) -> Gradient:
+    """Return the average gradient over what a step draws."""
+    problem, records, loss = steps.problem, steps.records, steps.problem.loss
+    if not steps.paired:
+        return lambda rows, point: problem.risk(records.rows(rows)).gradient(point)
+    x, y = records.x, records.y
+
+    def of_pairs(rows: Places, point: Array) -> Array:
+        first, second = rows[0::2], rows[1::2]
+        sides: Any = x[first], y[first], x[second], y[second]
+        gradients = loss.gradient(point, *sides)
+        if not loss.symmetric:
+            gradients = (gradients + loss.gradient(point, *sides[2:], *sides[:2])) / 2
+        return np.asarray(gradients.mean(axis=0))
+
+    return of_pairs

@@ -1,0 +1,76 @@
+"""One record against many: the gradients of its pairs, added up."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.losses import MetricLoss, PairwiseLoss, RankingLoss
+from pairdp.pairs.products import weighted_rows
+from pairdp.records import Records
+
+Array = NDArray[np.float64]
+_BLOCK = 1024
+
+
+def one_against(
+    loss: PairwiseLoss,
+    parameters: Array,
+    records: Records,
+    own: int,
+    others: Records,
+    counts: Array | None = None,
+) -> Array:
+    """Return Σ (∇ℓ(w;z,z_j) + ∇ℓ(w;z_j,z))/2 over some other records, each so many times.
+
+    Parameters
+    ----------
+    loss : PairwiseLoss
+        The loss.
+    parameters : array
+        w.
+    records : Records
+        Where the record z is.
+    own : int
+        Its place.
+    others : Records
+        The partners z_j.
+    counts : array, optional
+        How often each of them counts; once by default.
+    """
+    own_x, own_y = records.x[own], records.y[own]
+    if isinstance(loss, RankingLoss):
+        turn = np.sign(own_y - others.y)
+        scores = own_x @ parameters - others.x @ parameters
+        pulls = turn * loss.slope(loss.scale * turn * scores)
+        if counts is not None:
+            pulls *= counts
+        total = pulls.sum() * own_x - weighted_rows(others.x, pulls)
+        return np.asarray(loss.orders / 2 * loss.scale * total)
+    total = np.zeros_like(parameters)
+    for start in range(0, others.n, _BLOCK):
+        some = slice(start, start + _BLOCK)
+        often = None if counts is None else counts[some]
+        if often is not None and not often.any():
+            continue
+        total += _both_orders(loss, parameters, own_x, own_y, others.part(some), often)
+    return total
+
+
+def _both_orders(
+    loss: PairwiseLoss,
+    parameters: Array,
+    own_x: Array,
+    own_y: Array,
+    others: Records,
+    counts: Array | None,
+) -> Array:
+    x, y = others.x, others.y
+    often = np.ones(len(y)) if counts is None else counts
+    if isinstance(loss, MetricLoss):
+        apart = own_x - x
+        squared = np.einsum("ij,ij->i", apart @ parameters, apart)
+        return np.asarray((apart.T * (often * loss.slope(squared, y == own_y))) @ apart)
+    mine = np.broadcast_to(own_x, x.shape), np.broadcast_to(own_y, y.shape)
+    both = loss.gradient(parameters, *mine, x, y) + loss.gradient(parameters, x, y, *mine)
+    return np.asarray(np.tensordot(often, both, axes=1) / 2)

@@ -1,0 +1,256 @@
+"""Pairwise SGD with noise on its averaged output: Yang 2021, for losses that need not be smooth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import keep, positive, whole
+from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
+from pairdp.algorithms.noise import add_noise
+from pairdp.algorithms.one_against import one_against
+from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.requirements import Need, require_bounded
+from pairdp.losses import MetricLoss, RankingLoss
+from pairdp.pairs import ACCURACY
+from pairdp.privacy import (
+    GaussianMechanism,
+    KNormMechanism,
+    Mechanism,
+    NoiseSource,
+    NoMechanism,
+    Release,
+    RepeatedDraws,
+    Sensitivity,
+    noise_multiplier,
+)
+from pairdp.privacy.appearances import appearance_weights
+from pairdp.problem import Problem
+from pairdp.records import Records
+
+Array = NDArray[np.float64]
+
+
+class Moves(NamedTuple):
+    """How far one step can part two runs, in units of the step size.
+
+    Attributes
+    ----------
+    replaced : float
+        D*: the gradient of a pair with a replaced record.
+    common : float
+        G₀: the gradient of a pair that both runs have, at two parameters; 0 where a step brings
+        them no further apart.
+    """
+
+    replaced: float
+    common: float
+
+
+@dataclass(frozen=True)
+class PairwiseSGD(Algorithm):
+    r"""The current draw against all earlier ones, averaged, with noise on the average.
+
+    .. math::
+        w_{t+1} = Π\Big(w_t - \frac{η}{t} \sum_{k ≤ t} g(w_t; z_{i_{t+1}}, z_{i_k})\Big), \quad
+        \bar w = \frac1T \sum_{t=1}^T w_t
+
+    from w_1 = 0, with g the mean of a pair's gradient in both orders (Yang 2021, Algorithms 1 and
+    2). Nothing but a Lipschitz loss is needed. Given the draws, two neighbouring runs part by
+
+    .. math:: d_{t+1} ≤ \sqrt{d_t^2 + η^2G_0^2} + ηD^* Y_t,
+
+    where Y_t is the share of pairs with the replaced record; so the averages are at most
+    η(G₀·Q_T + D*·Σc_k) apart, c_k by the places of the draws, and not at all if the record was
+    never drawn. Averaging δ over the law of the draws, which are secret, gives the noise
+    (privacy-constants 6), not the paper's equation (5), whose proof fails.
+
+    G₀ = G and D* = G for ranking, G₀ = G and D* = 2G for metrics, 2G for other losses. If the
+    loss is smooth and η ≤ 2/(L+λ), steps bring no two runs further apart: then G₀ = 0 and D* is
+    that of one point, D_h/2. A hinge becomes so by rounding its corner by a width of L·h·η/2.
+
+    Parameters
+    ----------
+    steps : int, optional
+        T; by default n, one pass. A multiple of n for permutations.
+    step_size : float, optional
+        η; by default what balances B²/(2ηT), ηG²/2 and the cost of noise, cut to 2/(L+λ) for
+        smooth losses.
+    order : {"replacement", "permutation"}
+        Independent draws as in the paper, or passes in a new random order each, which needs
+        less noise. Pure ε needs permutations.
+    name : str
+        What certificates call it.
+
+    Notes
+    -----
+    A step costs one weighted sum over the records, whatever T is. Printed noise: equation (5),
+    σ² = 8η²G²·ln(2.5/δ)/ε²·(T + 3T²·ln²(eT)·ln²(2/δ)/n²).
+    """
+
+    steps: int | None = None
+    step_size: float | None = None
+    order: Literal["replacement", "permutation"] = "permutation"
+    name: str = "Pairwise SGD, averaged"
+
+    only_pairs: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.order not in ("replacement", "permutation"):
+            raise ValueError(f'order must be "replacement" or "permutation", got {self.order!r}')
+        if self.steps is not None:
+            keep(self, "steps", whole("steps", self.steps))
+        if self.step_size is not None:
+            keep(self, "step_size", positive("step_size", self.step_size))
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """Bounded gradients, and nothing else."""
+        return (Need.LIPSCHITZ,)
+
+    def draft(self, task: Task) -> Draft:
+        """Decide steps, step size and noise."""
+        steps = task.n if self.steps is None else self.steps
+        if self.order == "permutation" and steps % task.n:
+            raise ValueError(
+                f"steps must be a multiple of n = {task.n} for passes in random order, got "
+                f'{steps}: use whole passes, or order="replacement"'
+            )
+        if task.budget is not None and task.budget.is_pure and self.order != "permutation":
+            raise ValueError(
+                f"{self.name} draws with replacement, which has no pure guarantee: set delta > 0, "
+                'or use order="permutation"'
+            )
+        step_size, reasons = self._step_size(task, steps)
+        if step_size * task.problem.regularization > 1:
+            raise ValueError(
+                f"{self.name} is certified for step sizes up to 1/λ = "
+                f"{1 / task.problem.regularization:.6g}, got {step_size:.6g}"
+            )
+        settings = {"steps": steps, "step_size": step_size, "order": self.order}
+        if self.steps is None:
+            reasons = (*reasons, "steps are one pass over the records")
+        if runs_part_by(task.problem, step_size).common == 0:
+            reasons = (*reasons, "the loss is smooth enough that steps bring no runs further apart")
+        return Draft((self._release(task, step_size, steps),), settings, reasons)
+
+    def _draws(self, task: Task, step_size: float, steps: int) -> tuple[RepeatedDraws, float]:
+        """Return the draws as the accountant needs them, and D*."""
+        moves = runs_part_by(task.problem, step_size)
+        base = moves.common * float(np.mean(np.sqrt(np.arange(steps)))) / moves.replaced
+        # Each of T computed gradients of two runs may be off by this.
+        base += (
+            steps * ACCURACY * task.problem.loss.lipschitz(task.problem.domain()) / moves.replaced
+        )
+        most = task.diameter / (step_size * moves.replaced)
+        return RepeatedDraws(task.n, steps, self.order, base, most), moves.replaced
+
+    def _release(self, task: Task, step_size: float, steps: int) -> Release:
+        name = "average iterate"
+        if task.budget is None:
+            return Release(name, NoMechanism(), None, task.dimension)
+        draws, moved = self._draws(task, step_size, steps)
+        one = Sensitivity.of("one step of pairwise SGD", step_size=step_size, moved=moved)
+        if task.budget.is_pure:
+            return self._pure(task, draws, one)
+        if task.is_printed:
+            mechanism = GaussianMechanism(one.value, self._printed(task, step_size, steps))
+        else:
+            mechanism = GaussianMechanism.calibrate(task.budget, one.value, sampling=draws)
+        return Release(name, mechanism, one, task.dimension, 1, draws)
+
+    def _pure(self, task: Task, draws: RepeatedDraws, one: Sensitivity) -> Release:
+        """Return the release for pure ε: the worst place in every pass."""
+        if task.is_printed:
+            raise ValueError("the paper prints no formula for pure ε: set delta > 0")
+        worst = Sensitivity.of(
+            "average of pairwise SGD in passes",
+            one_step=one.value,
+            n=task.n,
+            passes=draws.draws // task.n,
+            base=draws.base,
+            **({"diameter": task.diameter} if math.isfinite(task.diameter) else {}),
+        )
+        mechanism: Mechanism = KNormMechanism.calibrate(task.budget, worst.value)  # type: ignore[arg-type]
+        return Release("average iterate", mechanism, worst, task.dimension)
+
+    def _printed(self, task: Task, step_size: float, steps: int) -> float:
+        budget = task.budget
+        if budget is None:
+            return 0.0
+        often = 3 * (steps * math.log(math.e * steps) * math.log(2 / budget.delta) / task.n) ** 2
+        scale = math.sqrt(8 * math.log(2.5 / budget.delta) * (steps + often)) / budget.epsilon
+        return step_size * task.printed_lipschitz * scale
+
+    def _step_size(self, task: Task, steps: int) -> tuple[float, tuple[str, ...]]:
+        """Return η and why: B²/(2ηT) + ηG²/2 + ηGm√p is least at B/√(T(G² + 2Gm√p))."""
+        if self.step_size is not None:
+            return self.step_size, ()
+        problem = task.problem
+        require_bounded(self.name, problem, "to choose its step size (or give step_size)")
+        lipschitz = problem.loss.lipschitz(problem.domain())
+        bend = problem.loss.smoothness(problem.domain()) + problem.regularization
+        smooth = 0 < bend < math.inf
+        noise = 0.0
+        if task.budget is not None:
+            tiny = min(2 / bend, 1e-9) if smooth else 1e-9
+            draws, moved = self._draws(task, tiny, steps)
+            if task.budget.is_pure:
+                passes = appearance_weights(steps).reshape(-1, task.n).max(axis=1).sum()
+                noise = moved * (passes + draws.base) * math.sqrt(task.dimension)
+                noise /= task.budget.epsilon
+            else:
+                noise = moved * noise_multiplier(task.budget, 1, draws)
+        slope = lipschitz**2 + 2 * lipschitz * noise * math.sqrt(task.dimension)
+        eta = problem.constraint.radius / math.sqrt(steps * slope)
+        if smooth and eta > 2 / bend:
+            return 2 / bend, ("step_size is the largest that parts no runs, 2/(L+λ)",)
+        if problem.regularization > 0:
+            eta = min(eta, 1 / problem.regularization)
+        return eta, ("step_size minimises the predicted error",)
+
+    def execute(
+        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+    ) -> Array:
+        """Return the noisy average, projected."""
+        problem = plan.problem
+        steps, eta = int(plan.settings["steps"]), float(plan.settings["step_size"])  # type: ignore[arg-type]
+        drawn = self._indices(records.n, steps, noise.stream("draws"))
+        counts = np.zeros(records.n)
+        point = problem.constraint.initial(records.features)
+        total = point.copy()
+        for t in progress.steps(steps - 1, "pairwise SGD"):
+            counts[drawn[t]] += 1
+            own = int(drawn[t + 1])
+            gradient = one_against(problem.loss, point, records, own, records, counts) / (t + 1)
+            point = problem.constraint.project(point - eta * (gradient + problem.pull(point)))
+            total += point
+        (release,) = plan.certificate.releases
+        noisy = add_noise(release.mechanism, total / steps, noise.stream("output noise"))
+        return problem.constraint.project(noisy)
+
+    def _indices(self, n: int, steps: int, generator: np.random.Generator) -> NDArray[np.intp]:
+        """Return i_1 … i_T."""
+        if self.order == "replacement":
+            return generator.integers(0, n, size=steps, dtype=np.intp)
+        return np.concatenate([generator.permutation(n) for _ in range(steps // n)])
+
+
+def runs_part_by(problem: Problem, step_size: float) -> Moves:
+    """Return how far one step parts two neighbouring runs."""
+    loss, domain = problem.loss, problem.domain()
+    bend = loss.smoothness(domain) + problem.regularization
+    lipschitz = loss.lipschitz(domain)
+    # A record drawn twice may meet itself, and then both sides of the pair are replaced. Its
+    # gradient is zero for ranking and metric losses.
+    meets_itself = not isinstance(loss, RankingLoss | MetricLoss)
+    if math.isfinite(bend) and step_size * bend <= 2 * (1 + 1e-12):
+        return Moves(loss.one_record(domain) / (1 if meets_itself else 2), 0.0)
+    if isinstance(loss, RankingLoss):
+        both = lipschitz * loss.orders / 2
+        return Moves(both, both)
+    return Moves(2 * lipschitz, 2 * lipschitz if meets_itself else lipschitz)

@@ -1,0 +1,159 @@
+"""Phased SGD on consecutive pairs: one pass in linear time, noise after each phase."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import keep, positive
+from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
+from pairdp.algorithms.epoch_descent import part_sizes
+from pairdp.algorithms.noise import add_noise, output_release
+from pairdp.algorithms.one_against import one_against
+from pairdp.algorithms.pairwise_sgd import runs_part_by
+from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.requirements import Need, require_bounded
+from pairdp.pairs import ACCURACY
+from pairdp.privacy import NoiseSource, Part, Sensitivity
+from pairdp.privacy.gaussian import ratio
+from pairdp.records import Records
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PhasedSGD(Algorithm):
+    r"""Each record against the one before it, in phases on disjoint parts of halving size.
+
+    Phase i goes once through its n_i ≈ n/2^i records with steps of size η_i = 4^{1-i}η,
+
+    .. math:: w_{t} = Π(w_{t-1} - η_i·g(w_{t-1}; z_t, z_{t-1})),
+
+    g the mean of both orders, and releases the average with noise, from which the next phase
+    starts: localisation (Feldman, Koren and Talwar 2020) with the pairing of Yang et al. 2021
+    ("Simple stochastic and online gradient descent algorithms for pairwise learning"). The whole
+    takes one gradient of one pair a record.
+
+    A replaced record is in two consecutive pairs of one part. So the average moves by at most
+    η(G₀·Q + (2 - 1/T)D*), T = n_i - 1 steps and Q the mean of √0 … √(T-1), with D* and G₀ as for
+    `PairwiseSGD`; for smooth losses and η ≤ 2/(L+λ) that is η·D_h(1 - 1/(2T)). The worst part
+    is what all cost.
+
+    Parameters
+    ----------
+    step_size : float, optional
+        η of the first phase; by default what balances B²/(2ηT) with ηG²/2 and the cost of noise.
+    name : str
+        What certificates call it.
+    """
+
+    step_size: float | None = None
+    name: str = "Phased SGD on consecutive pairs"
+
+    only_pairs: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.step_size is not None:
+            keep(self, "step_size", positive("step_size", self.step_size))
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """Bounded gradients, and nothing else."""
+        return (Need.LIPSCHITZ,)
+
+    def draft(self, task: Task) -> Draft:
+        """Decide the step size and the noise of each phase."""
+        if task.n < 4:
+            raise ValueError(f"{self.name} needs at least 4 records, got n = {task.n}")
+        if task.is_printed:
+            raise ValueError(f"{self.name} has no printed noise here: use certified")
+        step_size, reasons = self._step_size(task)
+        if step_size * task.problem.regularization > 1:
+            raise ValueError(
+                f"{self.name} is certified for step sizes up to 1/λ = "
+                f"{1 / task.problem.regularization:.6g}, got {step_size:.6g}"
+            )
+        releases = [
+            output_release(
+                f"average of phase {i}",
+                task,
+                self._sensitivity(task, step_size / 4 ** (i - 1), size),
+                0.0,
+                Part(f"part {i}", size),
+            )
+            for i, size in enumerate(_parts(task.n), start=1)
+        ]
+        settings = {"phases": len(releases), "step_size": step_size, "steps": task.n}
+        return Draft(tuple(releases), settings, reasons)
+
+    def _sensitivity(self, task: Task, step_size: float, size: int) -> Sensitivity:
+        moves = runs_part_by(task.problem, step_size)
+        lipschitz = task.problem.loss.lipschitz(task.problem.domain())
+        inputs = {
+            "step_size": step_size,
+            "n": size,
+            "replaced": moves.replaced,
+            # Each computed gradient of two runs may be off by a little.
+            "common": moves.common,
+            "rounding": ACCURACY * lipschitz,
+        }
+        if math.isfinite(task.diameter):
+            inputs["diameter"] = task.diameter
+        return Sensitivity.of("average of SGD on consecutive pairs", **inputs)
+
+    def _step_size(self, task: Task) -> tuple[float, tuple[str, ...]]:
+        """Return η and why: B²/(2ηT) + ηG²/2 + G√p·σ with σ ≈ ηD_h/μ is least at its balance."""
+        if self.step_size is not None:
+            return self.step_size, ()
+        problem = task.problem
+        require_bounded(self.name, problem, "to choose its step size (or give step_size)")
+        lipschitz = problem.loss.lipschitz(problem.domain())
+        steps = _parts(task.n)[0]
+        noise = 0.0
+        if task.budget is not None:
+            moved = 2 * runs_part_by(problem, 1e-12).replaced
+            if task.budget.is_pure:
+                noise = moved * math.sqrt(task.dimension) / task.budget.epsilon
+            else:
+                noise = moved / ratio(task.budget.epsilon, task.budget.delta)
+        slope = lipschitz**2 + 2 * lipschitz * noise * math.sqrt(task.dimension)
+        eta = problem.constraint.radius / math.sqrt(steps * slope)
+        bend = problem.loss.smoothness(problem.domain()) + problem.regularization
+        if 0 < bend < math.inf and eta > 2 / bend:
+            return 2 / bend, ("step_size is the largest that parts no runs, 2/(L+λ)",)
+        if problem.regularization > 0:
+            eta = min(eta, 1 / problem.regularization)
+        return eta, ("step_size minimises the predicted error of the first phase",)
+
+    def execute(
+        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+    ) -> Array:
+        """Return the noisy point of the last phase, projected."""
+        problem, start = plan.problem, 0
+        point = problem.constraint.initial(records.features)
+        first = float(plan.settings["step_size"])  # type: ignore[arg-type]
+        for i, release in enumerate(plan.certificate.releases, start=1):
+            size = _parts(plan.task.n)[i - 1]
+            part = records.part(slice(start, start + size))
+            start += size
+            eta, total = first / 4 ** (i - 1), np.zeros_like(point)
+            for t in progress.steps(size - 1, f"phase {i}"):
+                before = part.part(slice(t, t + 1))
+                gradient = one_against(problem.loss, point, part, t + 1, before)
+                step = eta * (gradient + problem.pull(point))
+                point = problem.constraint.project(point - step)
+                total += point
+            average = total / (size - 1)
+            noisy = add_noise(release.mechanism, average, noise.stream("phase noise", i))
+            point = problem.constraint.project(noisy)
+        return point
+
+
+def _parts(n: int) -> tuple[int, ...]:
+    """Return the sizes of the parts; the last two are one, as a part needs two records."""
+    sizes = part_sizes(n)
+    return sizes if sizes[-1] >= 2 else (*sizes[:-2], sizes[-2] + sizes[-1])

@@ -1,0 +1,354 @@
+"""Private linear classifiers and regressors, by losses of one record."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pairdp._checks import flag, real
+from pairdp.algorithms import Algorithm, Fit
+from pairdp.choice import Choice, choose_linear
+from pairdp.constraints import L2Ball
+from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.two_classes import TwoClassEstimator
+from pairdp.losses import (
+    HingePointwise,
+    LeastSquaresPointwise,
+    LogisticPointwise,
+    PointwiseLoss,
+)
+from pairdp.pointwise_problem import PointwiseProblem
+from pairdp.privacy import Budget, BudgetLedger
+from pairdp.records import check_data_norm, check_target_bound, clip_rows
+
+Array = NDArray[np.float64]
+
+POINTWISE_LOSSES: dict[str, PointwiseLoss] = {
+    "logistic": LogisticPointwise(),
+    "hinge": HingePointwise(),
+    "rounded_hinge": HingePointwise(width=0.5),
+    "least_squares": LeastSquaresPointwise(),
+}
+"""Losses that can be asked for by name."""
+
+
+class LinearModel(PrivateEstimator):
+    """What linear models of one record's loss share: their problem, and a constant feature."""
+
+    fit_intercept: bool
+
+    _losses = POINTWISE_LOSSES
+    _loss_kind = PointwiseLoss
+    _problem_kind = PointwiseProblem
+
+    def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
+        facts["loss"] = facts["loss"] or self._default_loss()
+        return choose_linear(n, features, budget, **facts)
+
+    def _constraint(self) -> L2Ball:
+        return L2Ball(self.radius)
+
+    def _default_loss(self, algorithm: Algorithm | None = None) -> PointwiseLoss:
+        return LogisticPointwise()
+
+    def _columns(self, n_features: int) -> int:
+        return n_features + flag("fit_intercept", self.fit_intercept)
+
+    def _norm(self) -> float:
+        norm = check_data_norm(self.data_norm)
+        return math.sqrt(2) * norm if self.fit_intercept else norm
+
+    def _rows(self, X: ArrayLike) -> ArrayLike:
+        if not self.fit_intercept:
+            return X
+        rows = clip_rows(X, self.data_norm)
+        return np.column_stack([rows, np.full(len(rows), float(self.data_norm))])
+
+    def _assumptions(self) -> tuple[str, ...]:
+        more = (
+            f"Rows are clipped to norm {self.data_norm:g} and get a constant feature of that size, "
+            "which makes their norm at most √2 times that."
+        )
+        return (*super()._assumptions(), *([more] if self.fit_intercept else []))
+
+    def _parts(self, fit: Fit) -> tuple[Array, float]:
+        """Return weights and intercept of what was released."""
+        found = np.array(fit.parameters)
+        if not self.fit_intercept:
+            return found, 0.0
+        return found[:-1].copy(), float(found[-1]) * float(self.data_norm)
+
+
+class PrivateLinearClassifier(LinearModel, TwoClassEstimator):
+    """A linear classifier of two classes that protects every record it was fitted to.
+
+    It learns weights w by a loss of one record at a time (logistic regression, a support vector
+    machine, least squares) and releases them with noise.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=1.0
+        ε, the privacy budget of the fit. None fits without noise and without any guarantee.
+    delta : float, default=1e-5
+        δ; 0 for pure ε. It should be well below 1/n.
+    loss : {"logistic", "hinge", "rounded_hinge", "least_squares"} or PointwiseLoss, \
+default="logistic"
+        The loss of a record. "rounded_hinge" has a parabola for its corner, which makes it smooth.
+    algorithm : "auto", str or Algorithm, default="auto"
+        "auto" takes noise on every gradient where δ > 0, in mini-batches for more than 20 000
+        records, and noise on the minimiser for pure ε, whichever of the two is predicted to lose
+        less; see `choices`. Else a published name such as "DPGDC", or an object of
+        `pairdp.algorithms`.
+    radius : float, default=10.0
+        Largest norm of the weights, the constant feature's included. Classes that are close
+        together for their bounds need large weights: where scores stay below the losses' margin
+        of 1, classes of unequal size pull the intercept to the larger one.
+    regularization : float, default=None
+        λ of the penalty λ|w|²/2. None chooses it from public facts where one is needed.
+    data_norm : float, default=1.0
+        R. Every row is clipped to this norm before it is looked at. It must not come from the
+        data: scale features by public bounds, for instance with `BoundsScaler`.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept, as the weight of a constant feature of value R. Records
+        then have norm up to √2·R, which the noise is made for.
+    classes : array-like of two labels, default=None
+        The labels, the one with higher scores last. None takes them from y, sorted: then the
+        labels that occur are taken to be public.
+    calibration : {"certified", "printed"}, default="certified"
+        "printed" takes a paper's noise formula to the letter, for study.
+    ledger : BudgetLedger, default=None
+        Where the budget is drawn from. A fit that does not fit is refused before data is touched.
+    random_state : int, RandomState or Generator, default=None
+        None draws secret noise from the operating system, and nothing else is private in earnest.
+        A seed is for studies and tests: who knows it can take the noise off.
+    verbose : bool, default=None
+        Whether to show progress; None shows it on a terminal for long fits.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features)
+        The noisy weights.
+    intercept_ : array of shape (1,)
+        The noisy intercept; 0 without one.
+    classes_ : array of shape (2,)
+        The labels.
+    certificate_ : Certificate
+        What was released and why it is private; `pairdp.verify` checks it.
+    plan_ : Plan
+        Every number of the fit and the reasons for them. It was fixed before data was read.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, when X has names that are strings.
+
+    See Also
+    --------
+    PrivateRanker : ranks one class above the other, by a loss over pairs.
+    PrivateLinearRegressor : predicts a number.
+    BoundsScaler : scale features by public bounds.
+
+    Notes
+    -----
+    `score` is accuracy. On sensitive data it is not private: do not publish it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairdp import PrivateLinearClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 2000)
+    >>> X = (rng.normal(size=(2000, 5)) + 2 * y[:, None]) / 10
+    >>> model = PrivateLinearClassifier(epsilon=1.0, delta=1e-6, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.9
+    True
+    >>> model.certificate_.budget
+    Budget(epsilon=1.0, delta=1e-06)
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = 1.0,
+        delta: float = 1e-5,
+        *,
+        loss: str | PointwiseLoss = "logistic",
+        algorithm: str | Algorithm = "auto",
+        radius: float = 10.0,
+        regularization: float | None = None,
+        data_norm: float = 1.0,
+        fit_intercept: bool = True,
+        classes: ArrayLike | None = None,
+        calibration: str = "certified",
+        ledger: BudgetLedger | None = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.loss = loss
+        self.algorithm = algorithm
+        self.radius = radius
+        self.regularization = regularization
+        self.data_norm = data_norm
+        self.fit_intercept = fit_intercept
+        self.classes = classes
+        self.calibration = calibration
+        self.ledger = ledger
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
+        weights, intercept = self._parts(fit)
+        self.classes_ = np.asarray(labels if self.classes is None else self.classes)
+        self.coef_ = weights[None, :]
+        self.intercept_ = np.array([intercept])
+
+
+class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
+    """Linear least squares that protects every single record it was fitted to.
+
+    It learns weights w that minimise the mean of (wᵀx - y)² and releases them with noise.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=1.0
+        ε, the privacy budget of the fit. None fits without noise and without any guarantee.
+    delta : float, default=1e-5
+        δ; 0 for pure ε. It should be well below 1/n.
+    target_bound : float, default=1.0
+        Every target is clipped to ± this before it is looked at. It must not come from the data.
+    algorithm : "auto", str or Algorithm, default="auto"
+        "auto" takes noise on every gradient where δ > 0, in mini-batches for more than 20 000
+        records, and noise on the minimiser for pure ε, whichever of the two is predicted to lose
+        less; see `choices`. Else a published name such as "DPGDC", or an object of
+        `pairdp.algorithms`.
+    radius : float, default=1.0
+        Largest norm of the weights, the constant feature's included.
+    regularization : float, default=None
+        λ of the penalty λ|w|²/2. None chooses it from public facts where one is needed.
+    data_norm : float, default=1.0
+        R. Every row is clipped to this norm before it is looked at. It must not come from the
+        data: scale features by public bounds, for instance with `BoundsScaler`.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept, as the weight of a constant feature of value R. Records
+        then have norm up to √2·R, which the noise is made for.
+    calibration : {"certified", "printed"}, default="certified"
+        "printed" takes a paper's noise formula to the letter, for study.
+    ledger : BudgetLedger, default=None
+        Where the budget is drawn from. A fit that does not fit is refused before data is touched.
+    random_state : int, RandomState or Generator, default=None
+        None draws secret noise from the operating system. A seed is for studies and tests.
+    verbose : bool, default=None
+        Whether to show progress; None shows it on a terminal for long fits.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+        The noisy weights.
+    intercept_ : float
+        The noisy intercept; 0 without one.
+    certificate_ : Certificate
+        What was released and why it is private; `pairdp.verify` checks it.
+    plan_ : Plan
+        Every number of the fit and the reasons for them. It was fixed before data was read.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, when X has names that are strings.
+
+    See Also
+    --------
+    PrivateLinearClassifier : tells two classes apart.
+    BoundsScaler : scale features by public bounds.
+
+    Notes
+    -----
+    `score` is R², the share of the variance that is explained. On sensitive data it is not
+    private: do not publish it. Targets are best scaled to fill ±target_bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairdp import PrivateLinearRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20_000, 3)) / 3
+    >>> y = X @ [0.6, -0.3, 0.0] + 0.1
+    >>> model = PrivateLinearRegressor(epsilon=2.0, delta=1e-7, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = 1.0,
+        delta: float = 1e-5,
+        *,
+        target_bound: float = 1.0,
+        algorithm: str | Algorithm = "auto",
+        radius: float = 1.0,
+        regularization: float | None = None,
+        data_norm: float = 1.0,
+        fit_intercept: bool = True,
+        calibration: str = "certified",
+        ledger: BudgetLedger | None = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.target_bound = target_bound
+        self.algorithm = algorithm
+        self.radius = radius
+        self.regularization = regularization
+        self.data_norm = data_norm
+        self.fit_intercept = fit_intercept
+        self.calibration = calibration
+        self.ledger = ledger
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _given_loss(self) -> PointwiseLoss:
+        bound = real("target_bound", self.target_bound)
+        check_target_bound(bound)
+        return LeastSquaresPointwise(bound)
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit the model and release it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Records. Rows are clipped to ``data_norm``.
+        y : array-like of shape (n_samples,)
+            Targets, clipped to ± ``target_bound``.
+
+        Returns
+        -------
+        self
+        """
+        self._check_ledger(X)
+        rows, targets = validate_data(
+            self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2
+        )
+        plan = self.plan(*rows.shape)
+        self._keep(self._run(plan, plan.problem.records(self._rows(rows), targets)), None)
+        return self
+
+    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
+        self.coef_, self.intercept_ = self._parts(fit)
+
+    def predict(self, X: ArrayLike) -> Array:
+        """Return ⟨coef_, x⟩ + intercept_.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Records, scaled as in `fit`. They are not clipped.
+        """
+        check_is_fitted(self, "coef_")
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray(rows @ self.coef_ + self.intercept_)

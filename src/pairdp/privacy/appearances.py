@@ -1,0 +1,146 @@
+r"""How often and how late a record is drawn: the law of what it does to an average.
+
+Pairwise SGD draws records i_1 … i_T and lets each meet all earlier ones. A record that is drawn
+at places k moves the average of the iterates by at most :math:`\sum_k c_k` steps (and a part that
+does not depend on the draws), with
+
+.. math:: c_k = \frac{T-k+1}{T}[k ≥ 2] + \sum_{l=k}^{T-1} \Big(\frac1l - \frac1T\Big):
+
+as the current record it enters the step k - 1 and all iterates after it, as an earlier one it
+is one of l partners at each later step. The draws are secret, so the privacy loss is that of a
+mixture over them. Their law is found by a Fourier transform on a grid, weights rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import log_ndtr, ndtr
+
+Array = NDArray[np.float64]
+_LOG_TAIL = math.log(1e-17)
+_ATOMS = 1024
+_FEW_RECORDS = 24
+_ROUNDING = 1e-16
+
+
+class SumLaw(NamedTuple):
+    """A law on a few points, and the mass that its computation cannot vouch for.
+
+    Attributes
+    ----------
+    sums, masses : arrays
+        Points, rounded up, and their probabilities. A sum of zero: never drawn.
+    slack : float
+        More than the error of all masses together, and than what lies beyond the last point.
+    """
+
+    sums: Array
+    masses: Array
+    slack: float
+
+
+def appearance_weights(steps: int) -> Array:
+    """Return c_1 … c_T."""
+    places = np.arange(1, steps + 1, dtype=np.float64)
+    later = np.zeros(steps)
+    later[:-1] = np.cumsum((1 / places[:-1] - 1 / steps)[::-1])[::-1]
+    current = (steps - places + 1) / steps
+    current[0] = 0.0
+    return current + later
+
+
+@lru_cache(maxsize=64)
+def law_with_replacement(population: int, steps: int) -> SumLaw:
+    """Return the law of Σ c_k over the places where one of n records is drawn, T draws."""
+    weights, chance = appearance_weights(steps), 1 / population
+
+    def log_moment(theta: float) -> float:
+        return float(np.sum(np.log1p(chance * np.expm1(theta * weights))))
+
+    width, size = _grid(weights, log_moment, steps / population)
+    bins = np.bincount(_up(weights, width), minlength=size)[:size].astype(np.float64)
+    once = np.fft.rfft(bins)
+    if population < _FEW_RECORDS:
+        places = np.flatnonzero(bins)
+        turns = np.exp(-2j * math.pi * np.arange(once.size) / size)
+        log_phi = sum(bins[j] * np.log(1 - chance + chance * turns**j) for j in places)
+    else:
+        # log(1 - p + p z) = log(1-p) + Σ_r (-1)^(r+1) (q z)^r / r with q = p/(1-p); the transform
+        # of stretched bins is the transform itself at stretched frequencies.
+        full = np.fft.fft(bins)
+        odds, log_phi = chance / (1 - chance), np.full(once.size, steps * math.log1p(-chance) + 0j)
+        frequencies, power = np.arange(once.size), 1
+        while steps * odds**power / power > 1e-18:
+            log_phi += (-1) ** (power + 1) * odds**power / power * full[frequencies * power % size]
+            power += 1
+    masses = np.fft.irfft(np.exp(log_phi), size)
+    return _few(masses, width, _ROUNDING * 100 * (1 + 2 * steps / population))
+
+
+@lru_cache(maxsize=64)
+def law_of_permutations(population: int, passes: int) -> SumLaw:
+    """Return the law of Σ c_k when each pass meets all records, in a new random order."""
+    weights = appearance_weights(population * passes).reshape(passes, population)
+
+    def log_moment(theta: float) -> float:
+        largest = theta * weights.max(axis=1)
+        inner = np.exp(theta * weights - largest[:, None]).mean(axis=1)
+        return float(np.sum(largest + np.log(inner)))
+
+    # One transform a pass: the grid stays as it is for few appearances.
+    width, size = _grid(weights, log_moment, 1.0)
+    phi = np.ones(size // 2 + 1, dtype=np.complex128)
+    for one_pass in weights:
+        bins = np.bincount(_up(one_pass, width), minlength=size)[:size]
+        phi *= np.fft.rfft(bins / population)
+    return _few(np.fft.irfft(phi, size), width, _ROUNDING * 100 * (1 + passes))
+
+
+def _up(weights: Array, width: float) -> NDArray[np.intp]:
+    return np.ceil(weights / width * (1 - 1e-12)).astype(np.intp)
+
+
+def _grid(weights: Array, log_moment: object, appearances: float) -> tuple[float, int]:
+    """Return width and number of the points that all but 1e-17 of the mass lies below."""
+
+    def reach(log_theta: float) -> float:
+        theta = math.exp(log_theta)
+        with np.errstate(over="ignore"):
+            return (log_moment(theta) - _LOG_TAIL) / theta  # type: ignore[operator,no-any-return]
+
+    largest = float(weights.max())
+    centre = -math.log(largest)
+    best = minimize_scalar(reach, bounds=(centre - 12, centre + 4), method="bounded")
+    far = min(float(best.fun), largest * weights.size) + 2 * largest
+    size = 2**18 if appearances < 50 else 2**20
+    return 1.01 * far / size, size
+
+
+def _few(masses: Array, width: float, slack: float) -> SumLaw:
+    """Return the law on fewer points, sums rounded up."""
+    masses = np.maximum(masses, 0.0)
+    tails = np.cumsum(masses[::-1])[::-1]
+    last = int(np.flatnonzero(tails > slack)[-1]) + 1
+    stride = max(1, math.ceil(last / _ATOMS))
+    groups = -(-np.arange(masses.size) // stride)
+    held = np.bincount(groups, masses)
+    kept = np.flatnonzero(held > 0)
+    kept = kept[kept * stride <= last + stride]
+    sums = np.asarray(kept * (stride * width), dtype=np.float64)
+    chosen = np.asarray(held[kept], dtype=np.float64)
+    return SumLaw(sums, chosen, slack + float(held.sum() - chosen.sum()))
+
+
+def mixture_delta(epsilon: float, ratios: Array, masses: Array) -> float:
+    """Return Σ p·δ(ε) of Gaussian releases whose ratio is drawn, at any real ε ≥ 0."""
+    positive = ratios > 0
+    mu, p = ratios[positive], masses[positive]
+    upper, lower = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+    gap = epsilon + log_ndtr(lower) - log_ndtr(upper)
+    return float(p @ (ndtr(upper) * -np.expm1(np.minimum(gap, 0.0))))
