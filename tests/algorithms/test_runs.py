@@ -214,6 +214,8 @@ def test_published_names() -> None:
         "OffPairC",
         "Kang2021",
         "Wang2024Pairwise",
+        "Yang2021",
+        "Yang2021Simple",
     ]
     for name in PUBLISHED:
         assert published(name) is PUBLISHED[name]

@@ -6,6 +6,8 @@ from pairdp.algorithms.base import Algorithm
 from pairdp.algorithms.epoch_descent import EpochGradientDescent
 from pairdp.algorithms.gradient_descent import GradientDescent
 from pairdp.algorithms.noisy_descent import NoisyGradientDescent
+from pairdp.algorithms.pairwise_sgd import PairwiseSGD
+from pairdp.algorithms.phased_sgd import PhasedSGD
 from pairdp.algorithms.stream_descent import StreamGradientDescent
 
 DPGDSC = GradientDescent(output="last", name="DPGDSC (Xue 2021, Algorithm 1)")
@@ -50,6 +52,12 @@ WANG_POINTWISE = NoisyGradientDescent(
 )
 """Steps on one record with gradient noise, average released; for losses of one record."""
 
+YANG = PairwiseSGD(order="replacement", name="Pairwise SGD (Yang 2021, Algorithm 2)")
+"""The current draw against all earlier ones, average released; needs no smoothness."""
+
+YANG_SIMPLE = PhasedSGD(name="Phased SGD on consecutive pairs (Yang 2021, NeurIPS)")
+"""Each record against the one before it, in phases on disjoint parts; linear time."""
+
 PUBLISHED: dict[str, Algorithm] = {
     "DPGDSC": DPGDSC,
     "DPGDC": DPGDC,
@@ -59,6 +67,8 @@ PUBLISHED: dict[str, Algorithm] = {
     "OffPairC": OFFPAIRC,
     "Kang2021": KANG,
     "Wang2024Pairwise": WANG_PAIRWISE,
+    "Yang2021": YANG,
+    "Yang2021Simple": YANG_SIMPLE,
 }
 """Those for losses of pairs."""
 

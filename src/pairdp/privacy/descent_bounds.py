@@ -218,7 +218,7 @@ register_bound(
         "noise enters at every step and only the last iterate is released: earlier steps are "
         "forgotten as the contraction c shrinks them, so the release is as private as one "
         "Gaussian release of the least (c^τ·diameter·[τ<T] + s·η·Σc^i)/(η·√Σc^2i) over the last "
-        "τ steps, where s = D/n is how far the gradient of the average over pairs, or records, moves",
+        "τ steps, where s = D/n is how far the gradient of the average moves",
         _noisy_last_iterate,
         _noisy_unrolled,
     )
@@ -235,7 +235,7 @@ register_bound(
 register_bound(
     Bound(
         "regularised minimiser",
-        "the gradient of the average over pairs, or records, moves by at most D/n, so the minimiser of an "
+        "the gradient of the average moves by at most D/n, so the minimiser of an "
         "α-strongly convex objective moves by at most D/(αn); each of two is found to within "
         "tolerance/α",
         _minimiser,

@@ -257,7 +257,7 @@ register_bound(
     Bound(
         "last iterate of gradient descent",
         "two neighbouring runs drift apart by at most s·η a step, where s = D/n is how far the "
-        "gradient of the average over pairs, or records, moves, shrunk by the contraction q of a step: "
+        "gradient of the average moves, shrunk by the contraction q of a step: "
         "s·η·(1-q^T)/(1-q), or the diameter of the constraint set if less",
         _last_iterate,
         _unrolled_last,

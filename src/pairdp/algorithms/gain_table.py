@@ -1,0 +1,88 @@
+"""Printed noise of the stochastic papers beside certified noise.
+
+Run with ``python -m pairdp.algorithms.gain_table``. Two tables:
+
+- Yang 2021, equation (5): σ/(ηG) at ε = 1, δ = 1e-5, against what is certified for any loss, for
+  the hinge of ranking, for its rounded form, and for that in passes of random order;
+- Wang 2024, Theorems 2 and 5: σ/G at δ = 1/n², the best β there is, against what is certified when
+  a record moves a gradient by 2G, as for any loss, and by G, as for ranking.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pairdp.algorithms.wang_noise import wang_noise
+from pairdp.privacy import Budget, FixedSizeSampling, RepeatedDraws, noise_multiplier
+
+BUDGET = Budget(1.0, 1e-5)
+SIZES = ((100, 1), (100, 100), (1000, 1), (1000, 10), (10_000, 1))
+WANG = ((1000, 1000), (5000, 1000), (5000, 5000), (10_000, 10_000))
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
+
+
+def equation_5(n: int, steps: int, budget: Budget) -> float:
+    """Return σ/(ηG) of Yang 2021, equation (5)."""
+    often = 3 * (steps * math.log(math.e * steps) * math.log(2 / budget.delta) / n) ** 2
+    return math.sqrt(8 * math.log(2.5 / budget.delta) * (steps + often)) / budget.epsilon
+
+
+def yang_row(n: int, steps: int, budget: Budget = BUDGET) -> dict[str, float]:
+    """Return σ/(ηG) as printed and as certified for several losses."""
+    corner = float(np.mean(np.sqrt(np.arange(steps))))
+    sharp = noise_multiplier(budget, 1, RepeatedDraws(n, steps, base=corner))
+    return {
+        "printed": equation_5(n, steps, budget),
+        "any loss": 2 * sharp,
+        "hinge": sharp,
+        "rounded": noise_multiplier(budget, 1, RepeatedDraws(n, steps)),
+        "in passes": noise_multiplier(budget, 1, RepeatedDraws(n, steps, "permutation")),
+    }
+
+
+def wang_row(n: int, steps: int, epsilon: float, *, pairs: bool) -> dict[str, float]:
+    """Return σ/G as printed, NaN where no β serves, and as certified for D = 2G and D = G."""
+    budget = Budget(epsilon, n**-2.0)
+    try:
+        printed = wang_noise(n, steps, budget, 2 if pairs else 1).multiplier
+    except ValueError:
+        printed = math.nan
+    drawn = FixedSizeSampling(2 if pairs else 1, n)
+    certified = noise_multiplier(budget, steps, drawn)
+    return {"printed": printed, "any loss": 2 * certified, "ranking": certified}
+
+
+def main() -> None:
+    """Print both tables."""
+    print(
+        "Yang 2021, equation (5): σ/(ηG) at ε = 1, δ = 1e-5, and how many times less is certified"
+    )
+    print(
+        f"  {'n':>6s} {'T':>8s} {'printed':>10s}  any loss        hinge           rounded", end=""
+    )
+    print("         in passes")
+    for n, times in SIZES:
+        row = yang_row(n, n * times)
+        printed = row.pop("printed")
+        cells = "".join(f" {s:8.1f} ({printed / s:4.0f}x)" for s in row.values())
+        print(f"  {n:6d} {n * times:8d} {printed:10.0f} {cells}")
+    for pairs in (True, False):
+        kind = "pairs" if pairs else "records"
+        print(f"\nWang 2024 on {kind}: σ/G at δ = 1/n², and how many times less is certified")
+        print(f"  {'n':>6s} {'T':>6s} {'ε':>4s}  printed   any loss          D = G")
+        for n, steps in WANG:
+            for epsilon in EPSILONS:
+                row = wang_row(n, steps, epsilon, pairs=pairs)
+                printed = row.pop("printed")
+                if math.isnan(printed):
+                    cells = "".join(f" {s:8.3f}        " for s in row.values())
+                    print(f"  {n:6d} {steps:6d} {epsilon:4g}    no β  {cells}")
+                    continue
+                cells = "".join(f" {s:8.3f} ({printed / s:4.1f}x)" for s in row.values())
+                print(f"  {n:6d} {steps:6d} {epsilon:4g} {printed:8.3f} {cells}")
+
+
+if __name__ == "__main__":
+    main()
