@@ -1,4 +1,4 @@
-"""Does a nuclear-norm constraint help private metric learning in high dimension?
+"""Whether a nuclear-norm constraint helps private metric learning in high dimension.
 
 Run with ``python examples/nuclear_norm.py`` (about two minutes). Yang 2021 ask whether metrics of
 small nuclear norm, instead of small Frobenius norm, suffer less from the dimension. Here three

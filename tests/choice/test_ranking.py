@@ -16,6 +16,7 @@ from pairdp.algorithms import (
     MinimizerRelease,
     MomentRelease,
     NoisyGradientDescent,
+    PhasedSGD,
     StreamGradientDescent,
 )
 from pairdp.choice import Candidate, Choice
@@ -135,8 +136,9 @@ def test_corners_are_left_to_noisy_gradients(loss: RankingLoss) -> None:
         choice = choose_ranker(2000, 8, budget, loss=loss)
         assert kinds(choice) == {NoisyGradientDescent}
         choice.plan()
-    with pytest.raises(ValueError, match="set delta > 0, or use a smooth loss"):
-        choose_ranker(2000, 8, PURE, loss=loss)
+    pure = choose_ranker(2000, 8, PURE, loss=loss)
+    assert kinds(pure) == {PhasedSGD}
+    assert pure.plan().certificate.holds
 
 
 @pytest.mark.parametrize("loss", [None, *SMOOTH])

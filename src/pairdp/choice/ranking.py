@@ -28,6 +28,7 @@ from pairdp.algorithms import (
     MinimizerRelease,
     MomentRelease,
     NoisyGradientDescent,
+    PhasedSGD,
     StreamGradientDescent,
 )
 from pairdp.algorithms.descent import known_radius
@@ -92,11 +93,6 @@ def choose_ranker(
     regularization : float, optional
         λ; by default what promises most for each algorithm.
 
-    Raises
-    ------
-    ValueError
-        If no algorithm solves the problem within the budget, saying what to change.
-
     Examples
     --------
     >>> choice = choose_ranker(1000, 8, Budget(1.0, 1e-5))
@@ -124,11 +120,9 @@ def choose_ranker(
         found += _minimisers(typical, problem, regularization)
         found += _descents(typical, problem)
     if not found:
-        raise ValueError(
-            f"{type(loss).__name__} is not smooth, and what can do without that adds Gaussian "
-            "noise: set delta > 0, or use a smooth loss such as LogisticRanking() or "
-            "HingeRanking(width=0.5)"
-        )
+        # Neither smooth nor with δ > 0: what is left needs a bounded gradient and nothing else.
+        why = "the loss is not smooth and the budget pure, which one pass of SGD serves"
+        found = [Candidate(problems[0], PhasedSGD(), 1.0, why)]
     return Choice(n, features, budget, _best_of_each(found))
 
 
