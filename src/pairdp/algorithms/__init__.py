@@ -1,6 +1,6 @@
 """Algorithms: plan from public facts, then run."""
 
-from pairdp.algorithms.base import Algorithm, Fit, Plan, Task
+from pairdp.algorithms.base import Algorithm, Fit, Plan
 from pairdp.algorithms.epoch_descent import EpochGradientDescent
 from pairdp.algorithms.gradient_descent import GradientDescent
 from pairdp.algorithms.minimizer import MinimizerRelease
@@ -11,6 +11,7 @@ from pairdp.algorithms.phased_sgd import PhasedSGD
 from pairdp.algorithms.published import PUBLISHED, published
 from pairdp.algorithms.scatter import ScatterMetric
 from pairdp.algorithms.stream_descent import StreamGradientDescent
+from pairdp.algorithms.task import Task
 from pairdp.algorithms.threshold import WithThreshold
 
 __all__ = [

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import keep, positive
-from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
+from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.descent import contraction, descend
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import require_bounded, require_step
+from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Part, Sensitivity
 from pairdp.records import Records
 

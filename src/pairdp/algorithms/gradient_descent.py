@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import keep, positive, whole
-from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
+from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.descent import contraction, descend, known_radius, steps_to_shrink
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need, require_bounded, require_step
+from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.gaussian import ratio
 from pairdp.records import Records

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from pairdp._checks import keep, positive
-from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
+from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.descent import contraction, known_radius, steps_to_shrink
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.task import Task
 from pairdp.pairs import Risk
 from pairdp.privacy import NoiseSource, Sensitivity, pack, unpack
 from pairdp.problem import Problem, ProblemConstants

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import flag, keep, non_negative, real
-from pairdp.algorithms.base import Algorithm, Draft, Outcome, Plan, Task
+from pairdp.algorithms.base import Algorithm, Draft, Outcome, Plan
 from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.task import Task
 from pairdp.losses import LeastSquaresRanking
 from pairdp.privacy import (
     GaussianMechanism,

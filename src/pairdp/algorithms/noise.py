@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.algorithms.base import Task
+from pairdp.algorithms.task import Task
 from pairdp.privacy import (
     Budget,
     GaussianMechanism,

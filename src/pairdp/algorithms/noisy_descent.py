@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import flag, keep, positive, whole
-from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
+from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.descent import contraction
 from pairdp.algorithms.kernels import WHAT, Steps, take_steps
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.regimes import Regime, regime_schedule
 from pairdp.algorithms.requirements import Need, require_bounded, require_smooth
+from pairdp.algorithms.task import Task
 from pairdp.algorithms.wang_noise import wang_noise
 from pairdp.privacy import (
     FixedSizeSampling,

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import keep, positive, whole
-from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
+from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.one_against import one_against
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need, require_bounded
+from pairdp.algorithms.task import Task
 from pairdp.losses import MetricLoss, RankingLoss
 from pairdp.pairs import ACCURACY
 from pairdp.privacy import (

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import keep, positive
-from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
+from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.epoch_descent import part_sizes
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.one_against import one_against
 from pairdp.algorithms.pairwise_sgd import runs_part_by
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need, require_bounded
+from pairdp.algorithms.task import Task
 from pairdp.pairs import ACCURACY
 from pairdp.privacy import NoiseSource, Part, Sensitivity
 from pairdp.privacy.gaussian import ratio

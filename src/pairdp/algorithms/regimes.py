@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple
 
-from pairdp.algorithms.base import Task
+from pairdp.algorithms.task import Task
 
 Regime = Literal["general", "low-noise"]
 

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import positive
-from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
+from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.scaled_records import ScaledRecords
+from pairdp.algorithms.task import Task
 from pairdp.losses import MetricLoss
 from pairdp.privacy import (
     GaussianMechanism,

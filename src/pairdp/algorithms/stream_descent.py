@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import keep, positive
-from pairdp.algorithms.base import Algorithm, Draft, Plan, Task
+from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.one_against import one_against
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import require_bounded, require_strongly_convex
+from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.descent_bounds import stream_steps
 from pairdp.problem import Problem

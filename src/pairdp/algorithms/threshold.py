@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import keep, real
-from pairdp.algorithms.base import Algorithm, Draft, Outcome, Plan, Task
+from pairdp.algorithms.base import Algorithm, Draft, Outcome, Plan
 from pairdp.algorithms.moments import MomentRelease
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.task import Task
 from pairdp.losses import PairwiseLoss
 from pairdp.pairs.products import weighted_rows
 from pairdp.privacy import (

@@ -1,0 +1,83 @@
+"""The public facts that a plan is made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from pairdp._checks import whole
+from pairdp.privacy import Budget
+from pairdp.problem import Problem
+
+Calibration = Literal["certified", "printed"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """The public facts that a plan is made from.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to minimise.
+    n : int
+        Number of records.
+    features : int
+        Number of features.
+    budget : Budget or None
+        What may be spent; None for a baseline without noise.
+    calibration : {"certified", "printed"}
+        Whose noise.
+    """
+
+    problem: Problem
+    n: int
+    features: int
+    budget: Budget | None = None
+    calibration: Calibration = "certified"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", whole("n", self.n, at_least=2))
+        object.__setattr__(self, "features", whole("features", self.features))
+        if not isinstance(self.problem, Problem):
+            raise TypeError(f"problem must be a Problem, got a {type(self.problem).__name__}")
+        self.problem.check_features(self.features)
+        if self.budget is not None and not isinstance(self.budget, Budget):
+            raise TypeError(f"budget must be a Budget or None, got {self.budget!r}")
+        if self.calibration not in ("certified", "printed"):
+            raise ValueError(
+                f'calibration must be "certified" or "printed", got {self.calibration!r}'
+            )
+
+    @property
+    def dimension(self) -> int:
+        """Number of free parameters, d(d+1)/2 for a metric."""
+        return self.problem.constraint.dimension(self.features)
+
+    @property
+    def diameter(self) -> float:
+        """Largest distance of two parameters."""
+        return self.problem.constraint.diameter(self.features)
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether the noise is to be the paper's."""
+        return self.budget is not None and self.calibration == "printed"
+
+    @property
+    def printed_lipschitz(self) -> float:
+        """The papers' G: that of the loss with its regulariser, G + λ(B + |w₀|)."""
+        problem = self.problem
+        lipschitz = problem.loss.lipschitz(problem.domain())
+        if problem.regularization == 0:
+            return lipschitz
+        if not problem.is_bounded:
+            raise ValueError(
+                "the papers' G of a regularised loss is infinite on an unbounded set: use a "
+                "bounded one such as L2Ball(radius) with projected steps, state the paper's G as "
+                "printed_lipschitz, or use calibration='certified'"
+            )
+        far = problem.constraint.radius + float(np.linalg.norm(problem.center))
+        return lipschitz + problem.regularization * far
