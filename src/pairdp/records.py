@@ -106,6 +106,10 @@ class Records:
         """Return the records at some places, copied."""
         return self._with(self.x[places], self.y[places])
 
+    def beside(self, x: Array, y: Array) -> Records:
+        """Return other records that were clipped and coded as these were."""
+        return self._with(x, y)
+
     def _with(self, x: Array, y: Array) -> Records:
         some = object.__new__(Records)
         some.data_norm, some.binary, some.x, some.y = self.data_norm, self.binary, x, y
