@@ -18,7 +18,7 @@ mpl.use("svg")
 from matplotlib import pyplot as plt
 
 EPSILONS = np.geomspace(0.1, 10, 11)
-SPLITS = 40
+SPLITS = 120
 LINES = {
     "PrivateRanker, algorithm chosen by public facts": {},
     "DPGDSC (Xue 2021), certified noise": {"algorithm": "DPGDSC"},

@@ -26,7 +26,7 @@ from pairdp.records import Records, check_data_norm
 
 Array = NDArray[np.float64]
 _LARGEST_REACH = 1e9
-_ROUNDING = 4e-15
+_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True)
@@ -178,24 +178,41 @@ class Problem:
         )
         return domain if radius is None else domain.within(radius)
 
-    def one_record(self, n: int, radius: float | None = None) -> float:
+    def one_record(
+        self, n: int, radius: float | None = None, step_size: float | None = None
+    ) -> float:
         """Return how far one record moves n times the *computed* gradient of the risk.
 
         This is D_h plus 2·n·`ACCURACY`·G, which covers the error of two computed sums: what is
         released is the computed gradient, not the exact one. It is the diameter that the
         bound "average over pairs" takes. A centre w₀ far from zero adds the rounding of parameters
-        near it, |w₀|·1e-15 a step, as a gradient that would cause it.
+        near it, |w₀|·1e-15 a step of the given size, as a gradient that would cause it.
         """
         domain = self.domain(radius)
         rounding = 2 * whole("n", n, at_least=self._fewest) * ACCURACY * self.loss.lipschitz(domain)
-        return self.loss.one_record(domain) + rounding + n * self._rounding_of_center(domain)
+        return (
+            self.loss.one_record(domain)
+            + rounding
+            + n * self._rounding_of_center(domain, step_size)
+        )
 
-    def _rounding_of_center(self, domain: Domain) -> float:
+    def gradient_rounding(self, step_size: float) -> float:
+        """Return how far a computed gradient of some pairs is from the exact one, at most.
+
+        The rounding of parameters near a far centre counts as a gradient, for steps of a size.
+        """
+        domain = self.domain()
+        rounding = self._rounding_of_center(domain, step_size)
+        return ACCURACY * self.loss.lipschitz(domain) + rounding
+
+    def _rounding_of_center(self, domain: Domain, step_size: float | None) -> float:
         """Return the error of a gradient that moves parameters as far as their rounding does."""
         if self.regularization == 0 or np.ndim(self.center) == 0:
             return 0.0
         bend = self.loss.smoothness(domain)
-        steepness = self.regularization + (bend if math.isfinite(bend) else 0.0)
+        steepness = 4 * (self.regularization + (bend if math.isfinite(bend) else 0.0))
+        if step_size is not None:
+            steepness = max(steepness, 1 / step_size)
         return _ROUNDING * float(np.linalg.norm(self.center)) * steepness
 
     def check_features(self, features: int) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -24,7 +25,15 @@ from pairdp.losses import (
 )
 from pairdp.privacy.appearances import appearance_weights
 from pairdp.problem import Problem
-from tests.algorithms.attacks import Neighbours, attack, drawn, staged, survives, tampered
+from tests.algorithms.attacks import (
+    Neighbours,
+    attack,
+    drawn,
+    staged,
+    survives,
+    tampered,
+    transcript,
+)
 from tests.algorithms.test_sensitivity import Linear
 
 BUDGET = Budget(1.0, 1e-5)
@@ -290,3 +299,54 @@ def test_drawn_neighbours_too() -> None:
         for seed in range(20):
             pair = drawn(6, 1.0, 2, rng)
             assert apart(plan, pair, seed) <= allowed(plan, pair.place, seed) * (1 + 1e-9)
+
+
+@dataclass(frozen=True)
+class AbsoluteRanking(RankingLoss):
+    """φ(u) = |1 - u|: it falls and rises, so slopes of two signs meet."""
+
+    falling: ClassVar[bool] = False
+
+    def phi(self, u: np.ndarray) -> np.ndarray:
+        return np.abs(1 - u)
+
+    def slope(self, u: np.ndarray) -> np.ndarray:
+        return np.sign(u - 1)
+
+    def steepest(self, reach: float) -> float:
+        return 1.0
+
+
+def test_a_loss_that_rises_too_moves_twice_as_far() -> None:
+    task = Problem(AbsoluteRanking(), L2Ball(50.0))
+    assert runs_part_by(task, 0.01) == (8.0, 8.0)
+    plan = PhasedSGD(0.01).plan(task, 4, 1, BUDGET)
+    x, y = np.array([[1.0], [-1.0], [-1.0], [1.0]]), np.array([1.0, -1.0, -1.0, 1.0])
+    other = x.copy()
+    other[3] = 0.9
+    best = 0.0
+    for kick in np.linspace(0.0, 0.5, 60):
+        first, answers, _ = transcript(plan, task.records(x, y), kick)
+        second, _, _ = transcript(plan, task.records(other, y), answers=answers)
+        for one, two, release in zip(first, second, plan.certificate.releases, strict=True):
+            moved = float(np.linalg.norm(one - two))
+            best = max(best, moved / release.mechanism.sensitivity)
+    assert best <= 1
+
+
+def test_equation_5_is_for_draws_with_replacement() -> None:
+    with pytest.raises(ValueError, match="draws with replacement"):
+        PairwiseSGD(50, 0.01).plan(problem("hinge"), 50, 2, BUDGET, calibration="printed")
+    with pytest.raises(ValueError, match="at least 2"):
+        PairwiseSGD(1)
+
+
+def test_a_far_centre_pays_for_the_rounding_near_it() -> None:
+    far = Problem(LogisticRanking(), Unconstrained(), 1e6, center=1e8 * np.array([1 / 3, 0.7]))
+    near = Problem(LogisticRanking(), Unconstrained(), 1e6, center=np.array([1 / 3, 0.7]))
+    for algorithm in (PairwiseSGD(50, 1e-8), PhasedSGD(1e-8)):
+        scales = [
+            algorithm.plan(p, 50, 2, BUDGET).certificate.releases[0].mechanism.scale
+            for p in (far, near)
+        ]
+        assert scales[0] > 8 * scales[1]

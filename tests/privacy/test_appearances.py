@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pairdp import Budget, BudgetLedger, Certificate, verify
+from pairdp import Budget, BudgetLedger, Certificate, CertificateError, verify
 from pairdp.privacy import (
     GaussianEvent,
     GaussianMechanism,
@@ -26,6 +26,7 @@ from pairdp.privacy.accountant import accountant_delta
 from pairdp.privacy.appearance_check import series_delta
 from pairdp.privacy.appearances import appearance_weights
 from pairdp.privacy.events import event_from_dict, event_to_dict
+from pairdp.privacy.stochastic_bounds import beyond_appearances
 
 BUDGET = Budget(1.0, 1e-5)
 
@@ -164,20 +165,25 @@ def test_it_composes_with_other_releases() -> None:
     assert accountant_delta([event], 0.5, 1e-2) == pytest.approx(one, rel=0.05)
 
 
-def certificate(draws: RepeatedDraws) -> Certificate:
-    one = Sensitivity.of("one step of pairwise SGD", step_size=0.01, moved=4.0)
+def certificate(order: str = "permutation", **changed: float) -> Certificate:
+    inputs = {"step_size": 0.01, "moved": 4.0, "common": 0.3, "steps": 200, "diameter": 2.0}
+    base, most = beyond_appearances(**inputs)  # type: ignore[arg-type]
+    stated = {"draws": 200, "base": base, "most": most, **changed}
+    draws = RepeatedDraws(100, order=order, **stated)  # type: ignore[arg-type]
+    one = Sensitivity.of("one step of pairwise SGD", **inputs)
     mechanism = GaussianMechanism.calibrate(BUDGET, one.value, sampling=draws)
     release = Release("average", mechanism, one, 5, 1, draws)
-    return Certificate("SGD", BUDGET, draws.population, (release,))
+    return Certificate("SGD", BUDGET, 100, (release,))
 
 
 @pytest.mark.parametrize("order", ["replacement", "permutation"])
 def test_certificates_round_trip_and_verify(order: str) -> None:
-    made = certificate(RepeatedDraws(100, 200, order, 1.5, 30.0))  # type: ignore[arg-type]
+    made = certificate(order)
     again = Certificate.from_json(made.to_json())
     assert again == made
     report = verify(again)
     assert "a cosine series" in str(report)
+    assert "common = 0.3" in str(report)
     assert event_from_dict(event_to_dict(made.event)) == made.event
     ledger = BudgetLedger(BUDGET)
     ledger.spend(made)
@@ -185,6 +191,37 @@ def test_certificates_round_trip_and_verify(order: str) -> None:
     adaptive = BudgetLedger(Budget(5.0, 1e-5), adaptive=True)
     adaptive.spend(made)
     assert 0 < adaptive.spent() < 5.0
+
+
+@pytest.mark.parametrize("changed", [{"base": 0.0}, {"most": 1.0}, {"draws": 100}])
+def test_draws_that_the_bound_does_not_speak_of_are_refused(changed: dict[str, float]) -> None:
+    with pytest.raises(CertificateError, match=r"base|most|draws"):
+        verify(certificate(**changed))
+
+
+@pytest.mark.parametrize(
+    ("n", "steps", "order"),
+    [
+        (8, 4_000, "permutation"), (2, 400, "replacement"), (3, 30_000, "replacement"),
+        (10, 200_000, "replacement"), (2, 800, "permutation"),
+    ],
+)  # fmt: skip
+def test_many_appearances_do_not_wrap_around(n: int, steps: int, order: str) -> None:
+    draws = RepeatedDraws(n, steps, order)  # type: ignore[arg-type]
+    mean = float(appearance_weights(steps).sum()) / n
+    assert mean <= float(draws.law.sums @ draws.law.masses) <= 1.02 * mean
+    mu = 1 / noise_multiplier(BUDGET, 1, draws)
+    assert mu * mean < gaussian.ratio(1.0, 1e-5)
+
+
+def test_too_many_appearances_are_refused() -> None:
+    for draws in (RepeatedDraws(3, 400_000), RepeatedDraws(2, 20_000, "permutation")):
+        with pytest.raises(ValueError, match="use fewer"):
+            noise_multiplier(BUDGET, 1, draws)
+
+
+def test_noise_has_a_floor_where_a_record_is_hardly_ever_drawn() -> None:
+    assert noise_multiplier(Budget(1.0, 1e-3), 1, RepeatedDraws(10**5, 5)) == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize(

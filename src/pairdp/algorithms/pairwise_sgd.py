@@ -17,7 +17,6 @@ from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need, require_bounded
 from pairdp.algorithms.task import Task
 from pairdp.losses import MetricLoss, RankingLoss
-from pairdp.pairs import ACCURACY
 from pairdp.privacy import (
     GaussianMechanism,
     KNormMechanism,
@@ -30,6 +29,7 @@ from pairdp.privacy import (
     noise_multiplier,
 )
 from pairdp.privacy.appearances import appearance_weights
+from pairdp.privacy.stochastic_bounds import beyond_appearances
 from pairdp.problem import Problem
 from pairdp.records import Records
 
@@ -104,7 +104,7 @@ class PairwiseSGD(Algorithm):
         if self.order not in ("replacement", "permutation"):
             raise ValueError(f'order must be "replacement" or "permutation", got {self.order!r}')
         if self.steps is not None:
-            keep(self, "steps", whole("steps", self.steps))
+            keep(self, "steps", whole("steps", self.steps, at_least=2))
         if self.step_size is not None:
             keep(self, "step_size", positive("step_size", self.step_size))
 
@@ -139,23 +139,30 @@ class PairwiseSGD(Algorithm):
             reasons = (*reasons, "the loss is smooth enough that steps bring no runs further apart")
         return Draft((self._release(task, step_size, steps),), settings, reasons)
 
-    def _draws(self, task: Task, step_size: float, steps: int) -> tuple[RepeatedDraws, float]:
-        """Return the draws as the accountant needs them, and D*."""
+    def _draws(
+        self, task: Task, step_size: float, steps: int
+    ) -> tuple[RepeatedDraws, dict[str, float | int]]:
+        """Return the draws as the accountant needs them, and the inputs of the bound."""
         moves = runs_part_by(task.problem, step_size)
-        base = moves.common * float(np.mean(np.sqrt(np.arange(steps)))) / moves.replaced
-        # Each of T computed gradients of two runs may be off by this.
-        base += (
-            steps * ACCURACY * task.problem.loss.lipschitz(task.problem.domain()) / moves.replaced
-        )
-        most = task.diameter / (step_size * moves.replaced)
-        return RepeatedDraws(task.n, steps, self.order, base, most), moves.replaced
+        inputs: dict[str, float | int] = {
+            "step_size": step_size,
+            "moved": moves.replaced,
+            "common": moves.common,
+            # Each of T computed gradients of two runs may be off by this.
+            "rounding": task.problem.gradient_rounding(step_size),
+            "steps": steps,
+        }
+        if math.isfinite(task.diameter):
+            inputs["diameter"] = task.diameter
+        base, most = beyond_appearances(**inputs)  # type: ignore[arg-type]
+        return RepeatedDraws(task.n, steps, self.order, base, most), inputs
 
     def _release(self, task: Task, step_size: float, steps: int) -> Release:
         name = "average iterate"
         if task.budget is None:
             return Release(name, NoMechanism(), None, task.dimension)
-        draws, moved = self._draws(task, step_size, steps)
-        one = Sensitivity.of("one step of pairwise SGD", step_size=step_size, moved=moved)
+        draws, inputs = self._draws(task, step_size, steps)
+        one = Sensitivity.of("one step of pairwise SGD", **inputs)
         if task.budget.is_pure:
             return self._pure(task, draws, one)
         if task.is_printed:
@@ -183,6 +190,11 @@ class PairwiseSGD(Algorithm):
         budget = task.budget
         if budget is None:
             return 0.0
+        if self.order != "replacement":
+            raise ValueError(
+                'equation (5) is for draws with replacement: use order="replacement", or '
+                "calibration='certified'"
+            )
         often = 3 * (steps * math.log(math.e * steps) * math.log(2 / budget.delta) / task.n) ** 2
         scale = math.sqrt(8 * math.log(2.5 / budget.delta) * (steps + often)) / budget.epsilon
         return step_size * task.printed_lipschitz * scale
@@ -199,7 +211,8 @@ class PairwiseSGD(Algorithm):
         noise = 0.0
         if task.budget is not None:
             tiny = min(2 / bend, 1e-9) if smooth else 1e-9
-            draws, moved = self._draws(task, tiny, steps)
+            draws, inputs = self._draws(task, tiny, steps)
+            moved = float(inputs["moved"])
             if task.budget.is_pure:
                 passes = appearance_weights(steps).reshape(-1, task.n).max(axis=1).sum()
                 noise = moved * (passes + draws.base) * math.sqrt(task.dimension)
@@ -252,6 +265,7 @@ def runs_part_by(problem: Problem, step_size: float) -> Moves:
     if math.isfinite(bend) and step_size * bend <= 2 * (1 + 1e-12):
         return Moves(loss.one_record(domain) / (1 if meets_itself else 2), 0.0)
     if isinstance(loss, RankingLoss):
-        both = lipschitz * loss.orders / 2
+        # Slopes of one sign lie on one side of zero, so two of them are at most G apart.
+        both = lipschitz * loss.orders / 2 * (1 if loss.falling else 2)
         return Moves(both, both)
     return Moves(2 * lipschitz, 2 * lipschitz if meets_itself else lipschitz)

@@ -18,7 +18,6 @@ from pairdp.algorithms.pairwise_sgd import runs_part_by
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need, require_bounded
 from pairdp.algorithms.task import Task
-from pairdp.pairs import ACCURACY
 from pairdp.privacy import NoiseSource, Part, Sensitivity
 from pairdp.privacy.gaussian import ratio
 from pairdp.records import Records
@@ -93,14 +92,13 @@ class PhasedSGD(Algorithm):
 
     def _sensitivity(self, task: Task, step_size: float, size: int) -> Sensitivity:
         moves = runs_part_by(task.problem, step_size)
-        lipschitz = task.problem.loss.lipschitz(task.problem.domain())
         inputs = {
             "step_size": step_size,
             "n": size,
             "replaced": moves.replaced,
-            # Each computed gradient of two runs may be off by a little.
             "common": moves.common,
-            "rounding": ACCURACY * lipschitz,
+            # Each computed gradient of two runs may be off by a little.
+            "rounding": task.problem.gradient_rounding(step_size),
         }
         if math.isfinite(task.diameter):
             inputs["diameter"] = task.diameter

@@ -67,7 +67,10 @@ class StreamGradientDescent(Algorithm):
         alpha = problem.regularization
         smoothness = problem.loss.smoothness(problem.domain()) + alpha
         inputs = {
-            "one_record": problem.one_record(task.n),
+            # The last step is the smallest.
+            "one_record": problem.one_record(
+                task.n, step_size=min(2 / (alpha * task.n), 2 / (smoothness + alpha))
+            ),
             "n": task.n,
             "strong_convexity": alpha,
             "smoothness": smoothness,

@@ -14,6 +14,7 @@ mixture over them. Their law is found by a Fourier transform on a grid, weights 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -25,7 +26,9 @@ from scipy.special import log_ndtr, ndtr
 Array = NDArray[np.float64]
 _LOG_TAIL = math.log(1e-17)
 _ATOMS = 1024
-_FEW_RECORDS = 24
+_MOST_DIRECT = 1_000
+_MOST_PASSES = 4_000
+_MOST_POINTS = 2**22
 _ROUNDING = 1e-16
 
 
@@ -60,32 +63,53 @@ def law_with_replacement(population: int, steps: int) -> SumLaw:
     """Return the law of Σ c_k over the places where one of n records is drawn, T draws."""
     weights, chance = appearance_weights(steps), 1 / population
 
-    def log_moment(theta: float) -> float:
-        return float(np.sum(np.log1p(chance * np.expm1(theta * weights))))
+    def log_moment(theta: float, of: Array = weights) -> float:
+        return float(np.sum(np.log1p(chance * np.expm1(theta * of))))
 
-    width, size = _grid(weights, log_moment, steps / population)
-    bins = np.bincount(_up(weights, width), minlength=size)[:size].astype(np.float64)
-    once = np.fft.rfft(bins)
-    if population < _FEW_RECORDS:
-        places = np.flatnonzero(bins)
-        turns = np.exp(-2j * math.pi * np.arange(once.size) / size)
-        log_phi = sum(bins[j] * np.log(1 - chance + chance * turns**j) for j in places)
+    ones = np.ones(steps)
+    often = _reach(ones, lambda theta: log_moment(theta, ones))
+    width, size = _grid(_reach(weights, log_moment), weights, often)
+    bins = np.bincount(_up(weights, width), minlength=size).astype(np.float64)
+    frequencies = np.arange(size // 2 + 1)
+    if population == 2:
+        log_phi = _direct(bins, chance, frequencies, size)
     else:
         # log(1 - p + p z) = log(1-p) + Σ_r (-1)^(r+1) (q z)^r / r with q = p/(1-p); the transform
         # of stretched bins is the transform itself at stretched frequencies.
         full = np.fft.fft(bins)
-        odds, log_phi = chance / (1 - chance), np.full(once.size, steps * math.log1p(-chance) + 0j)
-        frequencies, power = np.arange(once.size), 1
+        odds = chance / (1 - chance)
+        log_phi = np.full(frequencies.size, steps * math.log1p(-chance) + 0j)
+        power = 1
         while steps * odds**power / power > 1e-18:
             log_phi += (-1) ** (power + 1) * odds**power / power * full[frequencies * power % size]
             power += 1
     masses = np.fft.irfft(np.exp(log_phi), size)
-    return _few(masses, width, _ROUNDING * 100 * (1 + 2 * steps / population))
+    slack = _ROUNDING * 100 * (1 + 2 * steps / population)
+    return _checked(_few(masses, width, slack), float(weights.sum()) / population)
+
+
+def _direct(
+    bins: Array, chance: float, frequencies: NDArray[np.intp], size: int
+) -> NDArray[np.complex128]:
+    """Return log φ place by place, for a chance at which the series does not converge."""
+    places = np.flatnonzero(bins)
+    if places.size > _MOST_DIRECT:
+        raise ValueError(f"two records and over {_MOST_DIRECT} draws are not accounted: use fewer")
+    turns = np.exp(-2j * math.pi * np.arange(size) / size)
+    log_phi = np.zeros(frequencies.size, dtype=np.complex128)
+    for place in places:
+        log_phi += bins[place] * np.log(1 - chance + chance * turns[frequencies * place % size])
+    return log_phi
 
 
 @lru_cache(maxsize=64)
 def law_of_permutations(population: int, passes: int) -> SumLaw:
     """Return the law of Σ c_k when each pass meets all records, in a new random order."""
+    if passes > _MOST_PASSES:
+        raise ValueError(
+            f"at most {_MOST_PASSES} passes in random order are accounted, got {passes}: use "
+            "fewer, or draws with replacement"
+        )
     weights = appearance_weights(population * passes).reshape(passes, population)
 
     def log_moment(theta: float) -> float:
@@ -93,33 +117,57 @@ def law_of_permutations(population: int, passes: int) -> SumLaw:
         inner = np.exp(theta * weights - largest[:, None]).mean(axis=1)
         return float(np.sum(largest + np.log(inner)))
 
-    # One transform a pass: the grid stays as it is for few appearances.
-    width, size = _grid(weights, log_moment, 1.0)
+    width, size = _grid(_reach(weights, log_moment), weights, passes)
     phi = np.ones(size // 2 + 1, dtype=np.complex128)
     for one_pass in weights:
-        bins = np.bincount(_up(one_pass, width), minlength=size)[:size]
-        phi *= np.fft.rfft(bins / population)
-    return _few(np.fft.irfft(phi, size), width, _ROUNDING * 100 * (1 + passes))
+        phi *= np.fft.rfft(np.bincount(_up(one_pass, width), minlength=size) / population)
+    law = _few(np.fft.irfft(phi, size), width, _ROUNDING * 100 * (1 + passes))
+    return _checked(law, float(weights.sum()) / population)
 
 
 def _up(weights: Array, width: float) -> NDArray[np.intp]:
     return np.ceil(weights / width * (1 - 1e-12)).astype(np.intp)
 
 
-def _grid(weights: Array, log_moment: object, appearances: float) -> tuple[float, int]:
-    """Return width and number of the points that all but 1e-17 of the mass lies below."""
+def _reach(weights: Array, log_moment: Callable[[float], float]) -> float:
+    """Return a sum that is exceeded with a chance of at most 1e-17, by Chernoff's bound."""
+    largest = float(weights.max())
 
-    def reach(log_theta: float) -> float:
+    def bound(log_theta: float) -> float:
         theta = math.exp(log_theta)
         with np.errstate(over="ignore"):
-            return (log_moment(theta) - _LOG_TAIL) / theta  # type: ignore[operator,no-any-return]
+            return (log_moment(theta) - _LOG_TAIL) / theta
 
-    largest = float(weights.max())
     centre = -math.log(largest)
-    best = minimize_scalar(reach, bounds=(centre - 12, centre + 4), method="bounded")
-    far = min(float(best.fun), largest * weights.size) + 2 * largest
-    size = 2**18 if appearances < 50 else 2**20
-    return 1.01 * far / size, size
+    best = minimize_scalar(bound, bounds=(centre - 12, centre + 4), method="bounded")
+    return min(float(best.fun), largest * weights.size)
+
+
+def _grid(far: float, weights: Array, often: float) -> tuple[float, int]:
+    """Return width and number of points, so that the *rounded* sums lie below the last.
+
+    A sum of so many rounded weights is larger by at most as many widths. Without room for
+    that, its mass would come out at the other end of the grid.
+    """
+    size = 2**18
+    while often > size / 64:
+        size *= 2
+        if size > _MOST_POINTS:
+            raise ValueError(
+                f"{often:.3g} appearances of one record are too many to be accounted: use fewer "
+                "steps"
+            )
+    return (far + 2 * float(weights.max())) / (size - math.ceil(often) - 2), size
+
+
+def _checked(law: SumLaw, mean: float) -> SumLaw:
+    """Return a law after making sure that its mean is not below the true one."""
+    found = float(law.sums @ law.masses)
+    if not mean * (1 - 1e-9) - law.slack <= found <= 1.1 * mean + law.sums[-1] * 1e-2:
+        raise ArithmeticError(
+            f"the law of appearances has the mean {found:.6g}, and it must be {mean:.6g}"
+        )
+    return law
 
 
 def _few(masses: Array, width: float, slack: float) -> SumLaw:

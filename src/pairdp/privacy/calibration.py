@@ -103,13 +103,11 @@ def _repeated_multiplier(budget: Budget, sampling: RepeatedDraws) -> float:
     def excess(log_multiplier: float) -> float:
         return sampling.profile(math.exp(-log_multiplier), budget.epsilon) / budget.delta - 1
 
-    low, high = -1.0, 1.0
-    while excess(high) > 0:
-        low, high = high, high + 1.0
-    while low > -30 and excess(low) <= 0:
-        low, high = low - 1.0, low
+    low, high = _SMALLEST, 1.0
     if excess(low) <= 0:
         return math.exp(low)
+    while excess(high) > 0:
+        low, high = high, high + 1.0
     root = float(brentq(excess, low, high, xtol=1e-9))
     while excess(root) > 0:
         root += 1e-9

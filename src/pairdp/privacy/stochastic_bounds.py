@@ -17,12 +17,40 @@ from pairdp.privacy.sensitivity import Bound, register_bound
 _EULER = float(np.euler_gamma)
 
 
-def _one_step(step_size: float, moved: float) -> float:
+def _one_step(
+    step_size: float,
+    moved: float,
+    common: float = 0.0,
+    rounding: float = 0.0,
+    steps: int = 1,
+    diameter: float = math.inf,
+) -> float:
+    # What the other inputs do is in `beyond_appearances`, and enters by the law of the draws.
+    del common, rounding, steps, diameter
     return positive("step_size", step_size) * positive("moved", moved)
 
 
-def _one_step_by_logs(step_size: float, moved: float) -> float:
+def _one_step_by_logs(step_size: float, moved: float, **others: float) -> float:
     return math.exp(math.log(step_size) + math.log(moved))
+
+
+def beyond_appearances(
+    step_size: float,
+    moved: float,
+    common: float = 0.0,
+    rounding: float = 0.0,
+    steps: int = 1,
+    diameter: float = math.inf,
+) -> tuple[float, float]:
+    """Return what a drawn record moves the average beyond its appearances, and at most.
+
+    In units of one step: (G₀·Q_T + T·rounding)/D*, and the diameter over ηD*.
+    """
+    steps = whole("steps", steps)
+    corners = non_negative("common", common) * float(np.mean(np.sqrt(np.arange(steps))))
+    base = (corners + steps * non_negative("rounding", rounding)) / positive("moved", moved)
+    limit = positive("diameter", diameter, finite=False)
+    return base, limit / (positive("step_size", step_size) * moved)
 
 
 register_bound(

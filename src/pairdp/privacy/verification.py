@@ -20,8 +20,10 @@ from pairdp.privacy.noise import SECURE, SEEDED, UNDRAWN
 from pairdp.privacy.release import Release, sampled_population
 from pairdp.privacy.sampling import FixedSizeSampling, PoissonSampling, RepeatedDraws
 from pairdp.privacy.sensitivity import ROUNDING_SLACK, find_bound
+from pairdp.privacy.stochastic_bounds import beyond_appearances
 
 _SAME = 1e-9
+REPEATED = "one step of pairwise SGD"
 _MOST_ENUMERATED = 200_000
 _ACCOUNTANT = "dp-accounting"
 
@@ -165,6 +167,7 @@ def _structure(certificate: Certificate) -> Iterator[str]:
                 f"touches {touched}"
             )
         yield from _averaged_records(release, touched)
+        yield from _repeated_draws(release)
         inputs = {} if release.sensitivity is None else release.sensitivity.inputs
         for name in inputs.keys() & certificate.problem.keys():
             if inputs[name] != certificate.problem[name]:
@@ -179,6 +182,28 @@ def _structure(certificate: Certificate) -> Iterator[str]:
             f"the parts have {sum(sizes.values())} records in all, more than n = {certificate.n}: "
             "they cannot be disjoint"
         )
+
+
+def _repeated_draws(release: Release) -> Iterator[str]:
+    """Yield whether draws are those that the bound of one step speaks of."""
+    if not isinstance(release.sampling, RepeatedDraws):
+        return
+    stated = release.sensitivity
+    if stated is None or stated.bound != REPEATED:
+        yield f"{release.name}: repeated draws need the bound {REPEATED!r}"
+        return
+    try:
+        base, most = beyond_appearances(**stated.inputs)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        yield f"{release.name}: {error}"
+        return
+    draws = release.sampling
+    if draws.draws != stated.inputs.get("steps"):
+        yield f"{release.name}: {draws.draws} draws are not the steps of its bound"
+    if not math.isclose(draws.base, base, rel_tol=_SAME, abs_tol=1e-300):
+        yield f"{release.name}: base = {draws.base:.9g}, but its bound gives {base:.9g}"
+    if not math.isclose(draws.most, most, rel_tol=_SAME):
+        yield f"{release.name}: most = {draws.most:.9g}, but its bound gives {most:.9g}"
 
 
 def _averaged_records(release: Release, touched: int) -> Iterator[str]:
