@@ -50,3 +50,8 @@ def test_the_command_prints_both_tables(
     assert "equation (5)" in out
     assert "no β" in out
     assert out.count("x)") == 5 + 2 * 2 + 2 * 3
+
+
+@pytest.mark.parametrize(("size", "noise"), [(2, 0.677), (10, 0.174), (50, 0.078), (5000, 0.061)])
+def test_larger_batches_need_less_noise(size: int, noise: float) -> None:
+    assert gain_table.batch_row(size) == pytest.approx(noise, rel=0.02)

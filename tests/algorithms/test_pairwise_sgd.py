@@ -350,3 +350,16 @@ def test_a_far_centre_pays_for_the_rounding_near_it() -> None:
             for p in (far, near)
         ]
         assert scales[0] > 8 * scales[1]
+
+
+@pytest.mark.parametrize("name", ["rounded hinge", "logistic", "hinge", "metric"])
+def test_no_order_moves_the_average_beyond_its_pure_bound(name: str) -> None:
+    n, best = 4, 0.0
+    for passes in (1, 3):
+        plan = PairwiseSGD(passes * n, 0.01).plan(problem(name), n, 2, Budget(1.0))
+        limit = plan.certificate.releases[0].mechanism.sensitivity
+        for seed, pair in itertools.product(range(8), staged(n, 1.0, 2)):
+            best = max(best, apart(plan, pair, seed) / limit)
+    assert best <= 1
+    if name in ("rounded hinge", "logistic"):
+        assert best > 0.3

@@ -411,3 +411,33 @@ def test_names_searches_and_seeds(kind: BaseEstimator) -> None:
     assert "operating system" in secret.certificate_.noise_source
     search = GridSearchCV(kind, {"epsilon": [0.01, 50.0]}, cv=2).fit(x, y)
     assert search.best_params_ == {"epsilon": 50.0}
+
+
+def test_labels_given_in_any_order_are_predicted_right() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    x = rng.normal(size=(400, 2)) / 9 + np.outer(2 * y - 1, [0.5, 0.0])
+    for classes in ((0, 1), (1, 0)):
+        model = PrivateLinearClassifier(5.0, classes=classes, random_state=0).fit(x, y)
+        assert list(model.classes_) == [0, 1]
+        assert model.score(x, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    "model", [PrivateLinearClassifier(), PrivateLinearRegressor(), BoundsScaler()], ids=str
+)
+def test_errors_quote_no_data(model: BaseEstimator) -> None:
+    table = np.array([[1.0, 2.0], [2.0, "secret-value"], [3.0, 1.0]], dtype=object)
+    with pytest.raises(ValueError, match="table of numbers") as raised:
+        model.fit(table, [0, 1, 1])
+    assert "secret" not in str(raised.value)
+
+
+def test_a_regressor_that_fails_to_refit_is_as_it_was() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(60, 2)) / 4, rng.uniform(-1, 1, 60)
+    model = PrivateLinearRegressor(5.0, random_state=0).fit(x, y)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.c_[x, x], np.full(60, np.nan))
+    assert pickle.dumps(model) == before

@@ -1,11 +1,12 @@
 """Printed noise of the stochastic papers beside certified noise.
 
-Run with ``python -m pairdp.algorithms.gain_table``. Two tables:
+Run with ``python -m pairdp.algorithms.gain_table``. Three tables:
 
 - Yang 2021, equation (5): σ/(ηG) at ε = 1, δ = 1e-5, against what is certified for any loss, for
   the hinge of ranking, and for its rounded form, also in passes of random order;
 - Wang 2024, Theorems 2 and 5: σ/G at δ = 1/n², the best β there is, against what is certified when
-  a record moves a gradient by 2G, as for any loss, and by G, as for ranking.
+  a record moves a gradient by 2G, as for any loss, and by G, as for ranking;
+- what batches of more records need, with all their pairs.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ BUDGET = Budget(1.0, 1e-5)
 SIZES = ((100, 1), (100, 100), (1000, 1), (1000, 10), (10_000, 1))
 WANG = ((1000, 1000), (5000, 1000), (5000, 5000), (10_000, 10_000))
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
+BATCHES = (2, 10, 50, 200, 5000)
 
 
 def equation_5(n: int, steps: int, budget: Budget) -> float:
@@ -56,6 +58,12 @@ def wang_row(n: int, steps: int, epsilon: float, *, pairs: bool) -> dict[str, fl
     return {"printed": printed, "any loss": 2 * certified, "ranking": certified}
 
 
+def batch_row(size: int) -> float:
+    """Return σ/G of a step on all pairs of b of 5000 records, 1000 steps at ε = 1, ranking."""
+    budget = Budget(1.0, 5000**-2.0)
+    return 2 / size * noise_multiplier(budget, 1000, FixedSizeSampling(size, 5000))
+
+
 def main() -> None:
     """Print both tables."""
     print("Yang 2021, equation (5): σ/(ηG) at ε = 1, δ = 1e-5, and how many times that is less")
@@ -80,6 +88,10 @@ def main() -> None:
                     continue
                 cells = "".join(f" {s:8.3f} ({printed / s:4.1f}x)" for s in row.values())
                 print(f"  {n:6d} {steps:6d} {epsilon:4g} {printed:8.3f} {cells}")
+
+    print("\nAll pairs of b records a step, n = 5000, T = 1000, ε = 1, ranking: σ/G")
+    for size in BATCHES:
+        print(f"  b = {size:4d} {batch_row(size):8.3f}")
 
 
 if __name__ == "__main__":

@@ -228,7 +228,7 @@ class NoisyGradientDescent(Algorithm):
         if c > 1:
             return None
         inputs = {
-            "one_record": constants.one_record,
+            "one_record": problem.one_record(task.n, step_size=step_size),
             "n": task.n,
             "step_size": step_size,
             "contraction": c,

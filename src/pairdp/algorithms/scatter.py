@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import positive
+from pairdp._checks import keep, positive
 from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
@@ -103,8 +103,9 @@ class ScatterMetric(Algorithm):
     def __post_init__(self) -> None:
         if self.statistics not in ("means", "pairs"):
             raise ValueError(f'statistics must be "means" or "pairs", got {self.statistics!r}')
-        positive("euclidean", self.euclidean)
-        if positive("mean_norm", self.mean_norm) > 0.5:
+        for name in ("euclidean", "mean_norm"):
+            keep(self, name, positive(name, getattr(self, name)))
+        if self.mean_norm > 0.5:
             raise ValueError(f"mean_norm must be at most 0.5, got {self.mean_norm!r}")
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,8 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import positive
 from pairdp.algorithms import Algorithm, Fit, Plan, published
@@ -238,16 +236,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             self.__dict__.update(before)
             raise
 
-    def _validated(self, X: ArrayLike, *y: ArrayLike | None, **checks: Any) -> Any:
-        """Return checked data. What is wrong is said without quoting values of the data."""
-        try:
-            return validate_data(self, X, *y, dtype=np.float64, **checks)
-        except ValueError as error:
-            message = str(error)
-            if "could not convert" in message:
-                message = "X must be a table of numbers, and some of its entries are not"
-            raise ValueError(re.sub(r":\narray=.*?\.\n", ". ", message, flags=re.S)) from None
-
     def _coded(self, y: ArrayLike, labels: ArrayLike | None) -> ArrayLike:
         """Return labels as the problem's records need them."""
         return y
@@ -301,13 +289,6 @@ def _warn(plan: Plan) -> None:
             UserWarning,
             stacklevel=4,
         )
-
-
-def check_labels(y: ArrayLike) -> None:
-    """Refuse targets that are no classes, without a word on how many classes there are."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        check_classification_targets(y)
 
 
 def algorithm_of(algorithm: str | Algorithm) -> Algorithm | None:

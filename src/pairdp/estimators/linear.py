@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import flag, real
 from pairdp.algorithms import Algorithm, Fit
@@ -16,6 +16,7 @@ from pairdp.choice import Choice, choose_linear
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.two_classes import TwoClassEstimator
+from pairdp.estimators.validation import validated
 from pairdp.losses import (
     HingePointwise,
     LeastSquaresPointwise,
@@ -117,8 +118,8 @@ default="logistic"
         Whether to learn an intercept, as the weight of a constant feature of value R. Records
         then have norm up to √2·R, which the noise is made for.
     classes : array-like of two labels, default=None
-        The labels, the one with higher scores last. None takes them from y, sorted: then the
-        labels that occur are taken to be public.
+        The labels. None takes them from y: then the labels that occur are taken to be public.
+        The larger one, in sorted order, gets the higher scores.
     calibration : {"certified", "printed"}, default="certified"
         "printed" takes a paper's noise formula to the letter, for study.
     ledger : BudgetLedger, default=None
@@ -203,7 +204,7 @@ default="logistic"
 
     def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
         weights, intercept = self._parts(fit)
-        self.classes_ = np.asarray(labels if self.classes is None else self.classes)
+        self.classes_ = self._sorted(labels)
         self.coef_ = weights[None, :]
         self.intercept_ = np.array([intercept])
 
@@ -331,11 +332,10 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         self
         """
         self._check_ledger(X)
-        rows, targets = validate_data(
-            self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2
-        )
-        plan = self.plan(*rows.shape)
-        self._keep(self._run(plan, plan.problem.records(self._rows(rows), targets)), None)
+        with self._all_or_nothing():
+            rows, targets = validated(self, X, y, y_numeric=True, ensure_min_samples=2)
+            plan = self.plan(*rows.shape)
+            self._keep(self._run(plan, plan.problem.records(self._rows(rows), targets)), None)
         return self
 
     def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
@@ -350,5 +350,5 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
             Records, scaled as in `fit`. They are not clipped.
         """
         check_is_fitted(self, "coef_")
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = validated(self, X, reset=False)
         return np.asarray(rows @ self.coef_ + self.intercept_)

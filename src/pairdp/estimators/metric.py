@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
-from pairdp.estimators.base import PrivateEstimator, check_labels
+from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.validation import check_labels, validated
 from pairdp.losses import HingeMetric, LogisticMetric, MetricLoss
 from pairdp.privacy import Budget, BudgetLedger
 
@@ -154,7 +155,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         """
         self._check_ledger(X)
         with self._all_or_nothing():
-            rows, labels = self._validated(X, y, ensure_min_samples=2)
+            rows, labels = validated(self, X, y, ensure_min_samples=2)
             check_labels(labels)
             plan = self.plan(*rows.shape)
             self._keep(self._run(plan, plan.problem.records(rows, labels)), None)
@@ -171,7 +172,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     def transform(self, X: ArrayLike) -> Array:
         """Return XLᵀ, whose Euclidean distances are those of the metric."""
         check_is_fitted(self, "components_")
-        rows = self._validated(X, reset=False)
+        rows = validated(self, X, reset=False)
         return np.asarray(rows @ self.components_.T)
 
     def pair_distance(self, pairs: ArrayLike) -> Array:

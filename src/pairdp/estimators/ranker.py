@@ -175,7 +175,7 @@ class PrivateRanker(TwoClassEstimator):
         return algorithm if with_threshold else WithThreshold(algorithm)
 
     def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
-        self.classes_ = np.unique(np.asarray(labels if self.classes is None else self.classes))
+        self.classes_ = self._sorted(labels)
         self.coef_ = np.array(fit.parameters)[None, :]
         threshold = float(
             fit.statistics[THRESHOLD][0] if self.threshold == "midpoint" else self.threshold

@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from pairdp.estimators.bounds import read_bounds
+from pairdp.estimators.validation import validated
 
 Array = NDArray[np.float64]
 
@@ -72,7 +73,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
             Data of the shape and with the names that will come.
         y : ignored
         """
-        validate_data(self, X, dtype=np.float64)
+        validated(self, X)
         return self._set()
 
     def fit_columns(self, names: Sequence[str]) -> Self:
@@ -126,7 +127,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def transform(self, X: ArrayLike) -> Array:
         """Return the rows in the unit ball."""
         check_is_fitted(self, "center_")
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = validated(self, X, reset=False)
         return self.scale(rows)
 
     def scale(self, rows: Array) -> Array:

@@ -10,7 +10,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from pairdp.estimators.base import PrivateEstimator, check_labels
+from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.validation import check_labels, validated
 
 Array = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """
         self._check_ledger(X)
         with self._all_or_nothing():
-            rows, labels = self._validated(X, y, ensure_min_samples=2)
+            rows, labels = validated(self, X, y, ensure_min_samples=2)
             classes = self._labels(labels)
             plan = self.plan(*rows.shape)
             coded = np.where(labels == classes[1], 1.0, -1.0)
@@ -87,6 +88,10 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             raise ValueError("y has labels that are not in classes")
         return classes
 
+    def _sorted(self, labels: ArrayLike | None) -> NDArray[Any]:
+        """Return the labels as scikit-learn keeps them: the second has the higher scores."""
+        return np.unique(np.asarray(labels if self.classes is None else self.classes))
+
     def decision_function(self, X: ArrayLike) -> Array:
         """Return scores: ⟨coef_, x⟩ + intercept_, larger for the second class.
 
@@ -96,7 +101,7 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             Records, scaled as in `fit`. They are not clipped.
         """
         check_is_fitted(self, "coef_")
-        rows = self._validated(X, reset=False)
+        rows = validated(self, X, reset=False)
         return np.asarray(rows @ self.coef_[0] + self.intercept_[0])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:

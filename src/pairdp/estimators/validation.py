@@ -1,0 +1,31 @@
+"""Checks of data whose errors and warnings tell nothing of the data's values."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+
+def validated(estimator: BaseEstimator, X: ArrayLike, *y: ArrayLike | None, **checks: Any) -> Any:
+    """Return data as scikit-learn's ``validate_data`` checks it, with errors that quote none."""
+    try:
+        return validate_data(estimator, X, *y, dtype=np.float64, **checks)
+    except ValueError as error:
+        message = str(error)
+        if "could not convert" in message:
+            message = "X must be a table of numbers, and some of its entries are not"
+        raise ValueError(re.sub(r":\narray=.*?\.\n", ". ", message, flags=re.S)) from None
+
+
+def check_labels(y: ArrayLike) -> None:
+    """Refuse targets that are no classes, without a word on how many classes there are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        check_classification_targets(y)
