@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 from safetensors.numpy import save as to_bytes
 
-from pairdp import BoundsScaler, PrivateMetric, PrivateRanker
+from pairdp import BoundsScaler, PrivateMetric, PrivateRanker, verify
 from pairdp._sealed import seal, unseal
 
 N, D = 120, 3
@@ -26,6 +27,8 @@ def data() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 X, Y = data()
+NAMES = ["age", "größe", "a,b\n\"c'"]
+FRAME = pd.DataFrame(X, columns=NAMES)
 
 
 def ranker(**params: Any) -> PrivateRanker:
@@ -62,3 +65,19 @@ def forge(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -
     """Write a file with right digests, whatever it says."""
     header = {**header, "arrays": {name: described(array) for name, array in arrays.items()}}
     path.write_bytes(to_bytes(arrays, metadata={"pairdp": seal(header)}))
+
+
+def assert_same_release(loaded: Any, model: Any) -> None:
+    """Check everything that a fit leaves, whatever the estimator."""
+    assert type(loaded) is type(model)
+    assert set(vars(loaded)) == set(vars(model))
+    for name, value in vars(model).items():
+        if name.endswith("_") and isinstance(value, np.ndarray):
+            found = getattr(loaded, name)
+            np.testing.assert_array_equal(found, value)
+            assert found.dtype.kind == value.dtype.kind
+    if hasattr(model, "plan_"):
+        assert loaded.plan_ == model.plan_
+        assert loaded.certificate_ == model.certificate_
+        assert loaded.privacy_statement() == model.privacy_statement()
+        assert verify(loaded.certificate_)

@@ -200,17 +200,15 @@ class PairwiseSGD(Algorithm):
         return step_size * task.printed_lipschitz * scale
 
     def _step_size(self, task: Task, steps: int) -> tuple[float, tuple[str, ...]]:
-        """Return η and why: B²/(2ηT) + ηG²/2 + ηGm√p is least at B/√(T(G² + 2Gm√p))."""
+        """Return η and why."""
         if self.step_size is not None:
             return self.step_size, ()
         problem = task.problem
         require_bounded(self.name, problem, "to choose its step size (or give step_size)")
-        lipschitz = problem.loss.lipschitz(problem.domain())
-        bend = problem.loss.smoothness(problem.domain()) + problem.regularization
-        smooth = 0 < bend < math.inf
         noise = 0.0
         if task.budget is not None:
-            tiny = min(2 / bend, 1e-9) if smooth else 1e-9
+            bend = problem.loss.smoothness(problem.domain()) + problem.regularization
+            tiny = min(2 / bend, 1e-9) if 0 < bend < math.inf else 1e-9
             draws, inputs = self._draws(task, tiny, steps)
             moved = float(inputs["moved"])
             if task.budget.is_pure:
@@ -219,13 +217,7 @@ class PairwiseSGD(Algorithm):
                 noise /= task.budget.epsilon
             else:
                 noise = moved * noise_multiplier(task.budget, 1, draws)
-        slope = lipschitz**2 + 2 * lipschitz * noise * math.sqrt(task.dimension)
-        eta = problem.constraint.radius / math.sqrt(steps * slope)
-        if smooth and eta > 2 / bend:
-            return 2 / bend, ("step_size is the largest that parts no runs, 2/(L+λ)",)
-        if problem.regularization > 0:
-            eta = min(eta, 1 / problem.regularization)
-        return eta, ("step_size minimises the predicted error",)
+        return step_of_least_error(problem, steps, noise, task.dimension)
 
     def execute(
         self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
@@ -252,6 +244,24 @@ class PairwiseSGD(Algorithm):
         if self.order == "replacement":
             return generator.integers(0, n, size=steps, dtype=np.intp)
         return np.concatenate([generator.permutation(n) for _ in range(steps // n)])
+
+
+def step_of_least_error(
+    problem: Problem, steps: int, noise: float, dimension: int
+) -> tuple[float, tuple[str, ...]]:
+    """Return η and why, for noise of ηm on each of p numbers of an average over T steps.
+
+    B²/(2ηT) + ηG²/2 + ηGm√p is least at B/√(T(G² + 2Gm√p)).
+    """
+    lipschitz = problem.loss.lipschitz(problem.domain())
+    bend = problem.loss.smoothness(problem.domain()) + problem.regularization
+    slope = lipschitz**2 + 2 * lipschitz * noise * math.sqrt(dimension)
+    eta = problem.constraint.radius / math.sqrt(steps * slope)
+    if 0 < bend < math.inf and eta > 2 / bend:
+        return 2 / bend, ("step_size is the largest that parts no runs, 2/(L+λ)",)
+    if problem.regularization > 0:
+        eta = min(eta, 1 / problem.regularization)
+    return eta, ("step_size minimises the predicted error",)
 
 
 def runs_part_by(problem: Problem, step_size: float) -> Moves:

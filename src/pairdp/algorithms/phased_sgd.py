@@ -14,7 +14,7 @@ from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.epoch_descent import part_sizes
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.one_against import one_against
-from pairdp.algorithms.pairwise_sgd import runs_part_by
+from pairdp.algorithms.pairwise_sgd import runs_part_by, step_of_least_error
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need, require_bounded
 from pairdp.algorithms.task import Task
@@ -105,13 +105,11 @@ class PhasedSGD(Algorithm):
         return Sensitivity.of("average of SGD on consecutive pairs", **inputs)
 
     def _step_size(self, task: Task) -> tuple[float, tuple[str, ...]]:
-        """Return η and why: B²/(2ηT) + ηG²/2 + G√p·σ with σ ≈ ηD_h/μ is least at its balance."""
+        """Return η of the first phase and why, for noise of about ηD_h/μ."""
         if self.step_size is not None:
             return self.step_size, ()
         problem = task.problem
         require_bounded(self.name, problem, "to choose its step size (or give step_size)")
-        lipschitz = problem.loss.lipschitz(problem.domain())
-        steps = _parts(task.n)[0]
         noise = 0.0
         if task.budget is not None:
             moved = 2 * runs_part_by(problem, 1e-12).replaced
@@ -119,14 +117,7 @@ class PhasedSGD(Algorithm):
                 noise = moved * math.sqrt(task.dimension) / task.budget.epsilon
             else:
                 noise = moved / ratio(task.budget.epsilon, task.budget.delta)
-        slope = lipschitz**2 + 2 * lipschitz * noise * math.sqrt(task.dimension)
-        eta = problem.constraint.radius / math.sqrt(steps * slope)
-        bend = problem.loss.smoothness(problem.domain()) + problem.regularization
-        if 0 < bend < math.inf and eta > 2 / bend:
-            return 2 / bend, ("step_size is the largest that parts no runs, 2/(L+λ)",)
-        if problem.regularization > 0:
-            eta = min(eta, 1 / problem.regularization)
-        return eta, ("step_size minimises the predicted error of the first phase",)
+        return step_of_least_error(problem, _parts(task.n)[0], noise, task.dimension)
 
     def execute(
         self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
