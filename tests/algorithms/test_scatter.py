@@ -12,8 +12,8 @@ import pytest
 
 from pairdp import Budget, NoiseSource, verify
 from pairdp.algorithms import ScatterMetric
+from pairdp.algorithms.noise import deviation
 from pairdp.algorithms.scaled_records import ScaledRecords
-from pairdp.algorithms.scatter import deviation
 from pairdp.constraints import (
     FrobeniusBall,
     L2Ball,

@@ -12,21 +12,17 @@ from numpy.typing import NDArray
 from pairdp._checks import flag, keep, non_negative, real
 from pairdp.algorithms.base import Algorithm, Draft, Outcome, Plan
 from pairdp.algorithms.class_moments import ClassMoments
+from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Task
 from pairdp.losses import LeastSquaresRanking
 from pairdp.privacy import (
-    GaussianMechanism,
-    KNormMechanism,
     NoiseSource,
-    NoMechanism,
-    Release,
     Sensitivity,
     pack,
     unpack,
 )
-from pairdp.privacy.gaussian import ratio
 from pairdp.privacy.packing import packed_dimension
 from pairdp.records import Records
 
@@ -116,7 +112,7 @@ class MomentRelease(Algorithm):
         classes = self.statistics == "class"
         first, second = _class_moments(task, self.weight) if classes else _pair_moments(task)
         share = self.share if self.second_moments else 0.0
-        releases = [_release(task, first, 1 - share)]
+        releases = [shared_release(first.name, task, first.sensitivity, first.dimension, 1 - share)]
         settings: dict[str, str | bool | float] = {
             "statistics": self.statistics,
             "second_moments": self.second_moments,
@@ -125,13 +121,12 @@ class MomentRelease(Algorithm):
             settings["weight"] = self.weight
         reasons = []
         if self.second_moments:
-            releases.append(_release(task, second, share))
+            releases.append(
+                shared_release(second.name, task, second.sensitivity, second.dimension, share)
+            )
             ridge = self.ridge
             if ridge is None:
-                noise = getattr(releases[-1].mechanism, "scale", 0.0)
-                if isinstance(releases[-1].mechanism, KNormMechanism):
-                    noise *= math.sqrt(second.dimension)
-                ridge = noise * math.sqrt(2 * task.features)
+                ridge = deviation(releases[-1]) * math.sqrt(2 * task.features)
                 reasons.append("ridge is the size of the noise on S, σ√(2d)")
             settings |= {"share": share, "ridge": ridge}
         return Draft(tuple(releases), settings, tuple(reasons))
@@ -162,7 +157,7 @@ class MomentRelease(Algorithm):
         second = noisy[1] if self.second_moments else None
         if by_class:
             means = _means(noisy[0], self.weight, weight)
-            means = _shrunk(means, _spread(plan.certificate.releases[0]) / self.weight)
+            means = _shrunk(means, deviation(plan.certificate.releases[0]) / self.weight)
             released |= means._asdict()
             v, s = _from_classes(means, second, records.n)
         else:
@@ -217,22 +212,6 @@ def _pair_moments(task: Task) -> tuple[_Moment, _Moment]:
     )
 
 
-def _release(task: Task, moment: _Moment, share: float) -> Release:
-    """Return a release with its share: of μ² for Gaussian noise, of ε for pure ε."""
-    budget, sensitivity = task.budget, moment.sensitivity
-    if budget is None:
-        return Release(moment.name, NoMechanism(), None, moment.dimension)
-    slack = 1 - 1e-9
-    mechanism: GaussianMechanism | KNormMechanism
-    if budget.is_pure:
-        spent = share * slack * budget.epsilon
-        mechanism = KNormMechanism(sensitivity.value, sensitivity.value / spent)
-    else:
-        mu = ratio(budget.epsilon, budget.delta) * slack * math.sqrt(share)
-        mechanism = GaussianMechanism(sensitivity.value, sensitivity.value / mu)
-    return Release(moment.name, mechanism, sensitivity, moment.dimension)
-
-
 def _class_values(sums: ClassMoments, of_mean: float, of_balance: float) -> list[Array]:
     """Return Σ(yx, βx, βRy)/n, and Σ₊xxᵀ/n with Σ₋xxᵀ/n."""
     n = sums.n
@@ -245,14 +224,6 @@ def _means(packed: Array, of_mean: float, of_balance: float) -> ClassMeans:
     """Return the means that `_class_values` packed."""
     d = packed.size // 2
     return ClassMeans(packed[:d], packed[d : 2 * d] / of_mean, packed[2 * d :] / of_balance)
-
-
-def _spread(release: Release) -> float:
-    """Return the standard deviation of the noise on each number of a release."""
-    mechanism = release.mechanism
-    if isinstance(mechanism, KNormMechanism):
-        return mechanism.scale * math.sqrt(release.dimension + 1)
-    return mechanism.scale if isinstance(mechanism, GaussianMechanism) else 0.0
 
 
 def _shrunk(means: ClassMeans, spread: float) -> ClassMeans:

@@ -19,9 +19,11 @@ from pairdp.privacy import (
     Release,
     Sensitivity,
 )
-from pairdp.privacy.gaussian import classical_multiplier
+from pairdp.privacy.gaussian import classical_multiplier, ratio
 
 Array = NDArray[np.float64]
+# So that shares that add up to one do so in floats, too.
+_SLACK = 1 - 2e-9
 
 
 def output_release(
@@ -74,3 +76,30 @@ def add_noise(mechanism: Mechanism, value: Array, generator: np.random.Generator
     if value.ndim == 2:
         return mechanism.release_symmetric(value, generator)
     return mechanism.release(value, generator)
+
+
+def shared_release(
+    name: str, task: Task, sensitivity: Sensitivity, dimension: int, share: float
+) -> Release:
+    """Return a release with its share of the budget: of μ² for Gaussian noise, of pure ε."""
+    budget = task.budget
+    if budget is None:
+        return Release(name, NoMechanism(), None, dimension)
+    mechanism: Mechanism
+    spent = share * _SLACK
+    if budget.is_pure:
+        mechanism = KNormMechanism(sensitivity.value, sensitivity.value / (spent * budget.epsilon))
+    else:
+        mu = ratio(budget.epsilon, budget.delta) * math.sqrt(spent)
+        mechanism = GaussianMechanism(sensitivity.value, sensitivity.value / mu)
+    return Release(name, mechanism, sensitivity, dimension)
+
+
+def deviation(release: Release) -> float:
+    """Return the standard deviation of the noise on each number of a release."""
+    mechanism = release.mechanism
+    if isinstance(mechanism, NoMechanism):
+        return 0.0
+    if isinstance(mechanism, KNormMechanism):
+        return mechanism.scale * math.sqrt(release.dimension + 1)
+    return mechanism.scale

@@ -11,23 +11,19 @@ from numpy.typing import NDArray
 
 from pairdp._checks import keep, positive
 from pairdp.algorithms.base import Algorithm, Draft, Plan
+from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.scaled_records import ScaledRecords
 from pairdp.algorithms.task import Task
 from pairdp.losses import MetricLoss
 from pairdp.privacy import (
-    GaussianMechanism,
-    KNormMechanism,
     NoiseSource,
-    NoMechanism,
-    Release,
     Sensitivity,
     pack,
     packed_dimension,
     unpack,
 )
-from pairdp.privacy.gaussian import ratio
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
@@ -122,7 +118,10 @@ class ScatterMetric(Algorithm):
             )
         if task.is_printed:
             raise ValueError(f"{self.name} is in none of the papers: use certified")
-        releases = tuple(_release(task, wanted) for wanted in self._wanted(task))
+        releases = tuple(
+            shared_release(wanted.name, task, wanted.sensitivity, wanted.dimension, wanted.share)
+            for wanted in self._wanted(task)
+        )
         settings = {
             "statistics": self.statistics,
             "mean_norm": self.mean_norm,
@@ -231,31 +230,6 @@ class _Statistic(NamedTuple):
     sensitivity: Sensitivity
     dimension: int
     share: float
-
-
-def _release(task: Task, wanted: _Statistic) -> Release:
-    """Return a release with its share: of μ² for Gaussian noise, of ε for pure ε."""
-    budget, sensitivity = task.budget, wanted.sensitivity
-    if budget is None:
-        return Release(wanted.name, NoMechanism(), None, wanted.dimension)
-    mechanism: GaussianMechanism | KNormMechanism
-    share = wanted.share * (1 - 1e-9)
-    if budget.is_pure:
-        mechanism = KNormMechanism(sensitivity.value, sensitivity.value / (share * budget.epsilon))
-    else:
-        mu = ratio(budget.epsilon, budget.delta) * math.sqrt(share)
-        mechanism = GaussianMechanism(sensitivity.value, sensitivity.value / mu)
-    return Release(wanted.name, mechanism, sensitivity, wanted.dimension)
-
-
-def deviation(release: Release) -> float:
-    """Return the standard deviation of the noise on each number of a release."""
-    mechanism = release.mechanism
-    if isinstance(mechanism, NoMechanism):
-        return 0.0
-    if isinstance(mechanism, KNormMechanism):
-        return mechanism.scale * math.sqrt(release.dimension + 1)
-    return mechanism.scale
 
 
 def _around(records: Records, center: Array, squared_radius: float) -> ScaledRecords:

@@ -31,7 +31,7 @@ from pairdp.algorithms import (
     ScatterMetric,
     StreamGradientDescent,
 )
-from pairdp.algorithms.scatter import deviation
+from pairdp.algorithms.noise import deviation
 from pairdp.choice.base import Candidate, Choice
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.losses import LogisticMetric, MetricLoss
