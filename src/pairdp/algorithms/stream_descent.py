@@ -14,11 +14,10 @@ from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.one_against import one_against
 from pairdp.algorithms.progress import Progress
-from pairdp.algorithms.requirements import require_bounded, require_strongly_convex
+from pairdp.algorithms.strong_convexity import burn_in, printed_lipschitz, regularised
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.descent_bounds import stream_steps
-from pairdp.problem import Problem
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
@@ -61,10 +60,10 @@ class StreamGradientDescent(Algorithm):
 
     def draft(self, task: Task) -> Draft:
         """Decide the regulariser and the noise."""
-        problem, reasons = self._regularised(task)
-        lipschitz = self._printed_lipschitz(task, problem.regularization)
-        task = replace(task, problem=problem)
+        problem, reasons = regularised(self.name, task, self.strong_convexity)
         alpha = problem.regularization
+        lipschitz = printed_lipschitz(task, alpha) if task.is_printed else 0.0
+        task = replace(task, problem=problem)
         smoothness = problem.loss.smoothness(problem.domain()) + alpha
         inputs = {
             # The last step is the smallest.
@@ -83,40 +82,13 @@ class StreamGradientDescent(Algorithm):
             printed = 8 * lipschitz * math.log(task.n) / (alpha * task.n)
         release = output_release("average iterate", task, sensitivity, printed)
         settings = {"strong_convexity": alpha, "steps": task.n - 1, "smoothness": smoothness}
-        burn_in = max(16 * (smoothness / alpha) ** 2, 7)
         if task.is_printed:
-            reasons.append(
-                f"the paper's random burn-in, left out, would take {burn_in:.4g} of {task.n} steps"
+            burnt = burn_in(smoothness, alpha)
+            reasons += (
+                f"the paper's random burn-in, left out, would take {burnt:.4g} of {task.n} steps",
+                "steps are min(2/(αt), 2/(L+α)), not the paper's 2(t-1)/((t-2)αt)",
             )
-            reasons.append("steps are min(2/(αt), 2/(L+α)), not the paper's 2(t-1)/((t-2)αt)")
-        return Draft((release,), settings, tuple(reasons), problem)
-
-    def _printed_lipschitz(self, task: Task, alpha: float) -> float:
-        """Return the paper's G; for OffPairC G + α‖C‖, with ‖C‖ the diameter as in Xue 2021."""
-        if not task.is_printed:
-            return 0.0
-        if task.problem.is_strongly_convex:
-            return task.printed_lipschitz
-        return task.printed_lipschitz + alpha * task.diameter
-
-    def _regularised(self, task: Task) -> tuple[Problem, list[str]]:
-        problem = task.problem
-        if problem.is_strongly_convex:
-            if self.strong_convexity not in (None, problem.regularization):
-                raise ValueError(
-                    f"the problem is already {problem.regularization:g}-strongly convex: leave "
-                    "strong_convexity out, or set regularization=0 in the Problem"
-                )
-            return problem, []
-        alpha, reasons = self.strong_convexity, []
-        if alpha is None:
-            if not problem.is_bounded:
-                require_strongly_convex(self.name, problem, "give strong_convexity")
-            require_bounded(self.name, problem, "to choose strong_convexity")
-            lipschitz = problem.loss.lipschitz(problem.domain())
-            alpha = lipschitz / (problem.constraint.radius * math.sqrt(task.n))
-            reasons.append("the problem is regularised to strong convexity G/(B√n)")
-        return replace(problem, regularization=alpha), reasons
+        return Draft((release,), settings, reasons, problem)
 
     def execute(
         self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress

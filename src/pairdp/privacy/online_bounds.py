@@ -1,8 +1,9 @@
-r"""Bounds for learning from a stream of records, every model of which is released.
+r"""The bound for a stream whose every gradient is released with noise.
 
-At step t the record t meets the m_t = min(t - 1, b) records before it that a buffer of size b
-still holds. A replaced record k is the current one at step k, and one of m_t partners at the
-steps k + 1 … k + b. Each bound is registered with two routes to its value.
+A replaced record moves the average of its own step by at most (D/2)·own_s, and that of each later
+step, while the buffer keeps it, by at most (D/2)·partner_s. What a record may do to later steps by
+way of earlier releases is not counted: noisy gradients are released one after the other, each given
+those before it. Registered with two routes to its value.
 """
 
 from __future__ import annotations
@@ -10,58 +11,63 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.special import polygamma
 
-from pairdp._checks import positive, whole
+from pairdp._checks import positive
 from pairdp.privacy.sensitivity import Bound, register_bound
-
-Array = NDArray[np.float64]
-_LONGEST = 10**8
+from pairdp.privacy.streams import StreamShape, shape_of
 
 
-def partners(n: int, buffer: float = math.inf) -> Array:
-    """Return m_2 … m_n: how many records each new one meets."""
-    met = np.arange(1, whole("n", n, at_least=2, at_most=_LONGEST), dtype=np.float64)
-    return np.minimum(met, positive("buffer", buffer, finite=False))
-
-
-def _gradients(one_record: float, n: int, buffer: float = math.inf) -> float:
-    r"""Return (D/2)·√(max_k [1 + Σ 1/m_t²]), over the steps at which k is a partner."""
-    squares = np.concatenate([[0.0], np.cumsum(1 / partners(n, buffer) ** 2)])
-    # Step t is at place t - 1 of the sums. Record k is a partner at the steps k + 1 … k + b.
-    k = np.arange(1, n + 1)
-    stay = n if math.isinf(buffer) else min(n, int(buffer))
-    last = np.minimum(n, k + stay)
-    as_partner = squares[last - 1] - squares[k - 1]
-    as_current = (k >= 2).astype(np.float64)
-    worst = float(np.max(as_partner + as_current))
+def _gradients(
+    one_record: float, n: int, buffer: float = math.inf, batch: int = 1, reservoir: int = 0
+) -> float:
+    r"""Return (D/2)·√(max_k [own² + Σ partner²]), over the steps at which k is a partner."""
+    shape = shape_of(n, buffer, batch, reservoir)
+    squares = np.cumsum(shape.partner**2)
+    as_partner = squares[shape.last] - squares
+    worst = float(np.max(shape.own**2 + as_partner))
     return positive("one_record", one_record) / 2 * math.sqrt(worst)
 
 
-def _gradients_by_walking(one_record: float, n: int, buffer: float = math.inf) -> float:
-    # A later record meets no fewer partners, so the second is worst, or the first.
-    worst = 0.0
-    for k in (1, 2):
-        total = 1.0 if k == 2 else 0.0
-        t = k + 1
-        while t <= n and t <= k + buffer:
-            weight = 1 / min(t - 1, buffer) ** 2
-            total += weight
-            t += 1
-            if t > 200_000 and math.isinf(buffer):
-                total += 1 / (t - 2) - 1 / (n - 1)  # the rest of Σ 1/j², to 1e-11
-                break
-        worst = max(worst, total)
+def _gradients_in_closed_form(
+    one_record: float, n: int, buffer: float = math.inf, batch: int = 1, reservoir: int = 0
+) -> float:
+    # Shares fall as the stream grows, so a record of the first two steps that have pairs is worst.
+    shape = shape_of(n, buffer, batch, reservoir)
+    worst = max(_moved_by(shape, step) for step in range(min(2, shape.steps)))
     return one_record / 2 * math.sqrt(worst)
+
+
+def _moved_by(shape: StreamShape, step: int) -> float:
+    """Return own² + Σ partner² for the records of a step, counted from 0."""
+    b, kept = shape.batch, shape.kept
+    size = min(b, shape.n - b * step)
+    met = min(b * step, kept)
+    pairs = b * met + b * (b - 1) / 2
+    total = ((met + size - 1) / pairs) ** 2 if pairs else 0.0
+    stays = shape.steps if shape.reservoir else 1 + (kept - 1) // b
+    stop = min(shape.steps, step + 1 + stays)  # the first step without them
+    full = min(stop, shape.n // b)
+    # Steps whose buffer is not yet full meet b·s records; the others always as many.
+    growing = max(step + 1, min(full, -(-kept // b)))
+    shift = (b - 1) / (2 * b)
+    total += float(polygamma(1, step + 1 + shift) - polygamma(1, growing + shift)) / b**2
+    total += max(0, full - growing) / (kept + (b - 1) / 2) ** 2
+    if stop > full > step:
+        met = min(b * full, kept)
+        total += ((shape.n - b * full) / (b * met + b * (b - 1) / 2)) ** 2
+    return total
 
 
 register_bound(
     Bound(
         "gradients on a stream of pairs",
-        "every gradient of a stream is released with noise of one scale: a record moves its own "
-        "by at most D/2 and each later one, while it is in the buffer, by D/2 over the number of "
-        "partners; all together are one Gaussian release of the root of the sum of squares",
+        "every gradient of a stream is released with noise of one scale, an average over the pairs "
+        "of the records that arrive with each other and with the buffer: a record moves it by at "
+        "most D/2 times its share of these pairs, at the step when it arrives and at each later "
+        "one while the buffer may keep it; all together are one Gaussian release of the root of "
+        "the sum of squares",
         _gradients,
-        _gradients_by_walking,
+        _gradients_in_closed_form,
     )
 )

@@ -1,0 +1,55 @@
+"""A problem made strongly convex by a regulariser, as the algorithms of Huai 2020 need it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from pairdp.algorithms.requirements import require_bounded, require_strongly_convex
+from pairdp.algorithms.task import Task
+from pairdp.problem import Problem
+
+
+def regularised(
+    name: str, task: Task, strong_convexity: float | None
+) -> tuple[Problem, tuple[str, ...]]:
+    """Return the problem with strong convexity, and why it has so much.
+
+    Parameters
+    ----------
+    name : str
+        Of the algorithm, for errors.
+    task : Task
+        Its problem is taken as it is when it is strongly convex.
+    strong_convexity : float, optional
+        α of a problem that has none; G/(B√n) by default.
+    """
+    problem = task.problem
+    if problem.is_strongly_convex:
+        if strong_convexity not in (None, problem.regularization):
+            raise ValueError(
+                f"the problem is already {problem.regularization:g}-strongly convex: leave "
+                "strong_convexity out, or set regularization=0 in the Problem"
+            )
+        return problem, ()
+    if strong_convexity is not None:
+        return replace(problem, regularization=strong_convexity), ()
+    if not problem.is_bounded:
+        require_strongly_convex(name, problem, "give strong_convexity")
+    require_bounded(name, problem, "to choose strong_convexity")
+    lipschitz = problem.loss.lipschitz(problem.domain())
+    alpha = lipschitz / (problem.constraint.radius * math.sqrt(task.n))
+    reason = "the problem is regularised to strong convexity G/(B√n)"
+    return replace(problem, regularization=alpha), (reason,)
+
+
+def printed_lipschitz(task: Task, alpha: float) -> float:
+    """Return Huai's G; G + α‖C‖ of a problem that was regularised, ‖C‖ the diameter as in Xue."""
+    if task.problem.is_strongly_convex:
+        return task.printed_lipschitz
+    return task.printed_lipschitz + alpha * task.diameter
+
+
+def burn_in(smoothness: float, alpha: float) -> float:
+    """Return T₁ = max(16L²/α², 7), how many random points Huai 2020 begins with."""
+    return max(16 * (smoothness / alpha) ** 2, 7.0)

@@ -1,0 +1,123 @@
+r"""Who meets whom on a stream: batches of records, and a buffer of earlier ones.
+
+Step s reads the next b records. Each of them meets the m_s earlier records that the buffer holds,
+and those of its own batch: N_s = b·m_s + b(b-1)/2 pairs, whose average is taken. The last batch
+may have fewer than b records; its sum is over N_s all the same, so that no record ever weighs more.
+A record is in (m_s + b - 1)/N_s of the average when it arrives, and in b/N_s while it is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import flag, keep, whole
+
+Array = NDArray[np.float64]
+_MOST_STEPS = 2 * 10**7
+
+
+@dataclass(frozen=True)
+class StreamShape:
+    """The public facts of a stream.
+
+    Parameters
+    ----------
+    n : int
+        The horizon: how many records come.
+    buffer : int, optional
+        How many earlier records are kept; all of them by default.
+    batch : int
+        b, how many records a step reads.
+    reservoir : bool
+        Whether any record may stay to the end, as in a random sample of all earlier ones; else the
+        latest are kept.
+
+    Examples
+    --------
+    >>> shape = StreamShape(5)
+    >>> shape.own.tolist()                  # the first record meets nobody
+    [0.0, 1.0, 1.0, 1.0, 1.0]
+    >>> shape.partner.round(3).tolist()
+    [0.0, 1.0, 0.5, 0.333, 0.25]
+    """
+
+    n: int
+    buffer: int | None = None
+    batch: int = 1
+    reservoir: bool = False
+
+    def __post_init__(self) -> None:
+        keep(self, "n", whole("n", self.n, at_least=2))
+        if self.buffer is not None:
+            keep(self, "buffer", whole("buffer", self.buffer))
+        keep(self, "batch", min(whole("batch", self.batch), self.n))
+        flag("reservoir", self.reservoir)
+        if self.steps > _MOST_STEPS:
+            raise ValueError(
+                f"a stream of {self.steps} steps is too long, at most {_MOST_STEPS} are followed: "
+                "read more records a step"
+            )
+
+    @property
+    def steps(self) -> int:
+        """How many steps there are."""
+        return -(-self.n // self.batch)
+
+    @property
+    def kept(self) -> int:
+        """How many earlier records are kept at most."""
+        return self.n if self.buffer is None else min(self.buffer, self.n)
+
+    @property
+    def sizes(self) -> Array:
+        """How many records each step reads."""
+        sizes = np.full(self.steps, float(self.batch))
+        sizes[-1] = self.n - self.batch * (self.steps - 1)
+        return sizes
+
+    @property
+    def met(self) -> Array:
+        """m_s: how many earlier records the buffer holds."""
+        return np.minimum(self.batch * np.arange(self.steps, dtype=np.float64), self.kept)
+
+    @property
+    def pairs(self) -> Array:
+        """N_s, what the sum of a step is divided by; 0 where there is no pair."""
+        return pairs_of_step(self.batch, self.met)
+
+    @property
+    def own(self) -> Array:
+        """The share of a step's average that an arriving record is in, at most."""
+        return _over(self.met + self.sizes - 1, self.pairs)
+
+    @property
+    def partner(self) -> Array:
+        """The share of a step's average that a record in the buffer is in."""
+        return _over(np.where(self.met > 0, self.sizes, 0.0), self.pairs)
+
+    @property
+    def last(self) -> NDArray[np.int64]:
+        """For each step, the last step (from 0) at which one of its records is a partner."""
+        steps = np.arange(self.steps)
+        if self.reservoir or self.buffer is None:
+            return np.full(self.steps, self.steps - 1)
+        # Step s begins with the records before s·b; the last of its own is b(s+1) - 1.
+        return np.minimum(self.steps - 1, steps + 1 + (self.kept - 1) // self.batch)
+
+
+def pairs_of_step(batch: int, met: Array) -> Array:
+    """Return b·m + b(b-1)/2."""
+    return np.asarray(batch * met + batch * (batch - 1) / 2)
+
+
+def _over(shares: Array, pairs: Array) -> Array:
+    return np.divide(shares, pairs, out=np.zeros_like(pairs), where=pairs > 0)
+
+
+def shape_of(n: int, buffer: float = math.inf, batch: int = 1, reservoir: int = 0) -> StreamShape:
+    """Return the shape that the inputs of a bound tell."""
+    return StreamShape(n, None if math.isinf(buffer) else int(buffer), batch, bool(reservoir))
