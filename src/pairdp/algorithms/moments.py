@@ -24,6 +24,7 @@ from pairdp.privacy import (
     unpack,
 )
 from pairdp.privacy.packing import packed_dimension
+from pairdp.problem import Problem
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
@@ -136,9 +137,6 @@ class MomentRelease(Algorithm):
     ) -> Outcome:
         """Return the minimiser of the noisy risk over the constraint set, and the moments."""
         problem = plan.problem
-        loss = problem.loss
-        if not isinstance(loss, LeastSquaresRanking):
-            raise TypeError("the plan was made for another loss")
         sums = records if isinstance(records, ClassMoments) else ClassMoments.of(records)
         by_class = self.statistics == "class"
         weight = self.weight * problem.data_norm
@@ -156,24 +154,14 @@ class MomentRelease(Algorithm):
         }
         second = noisy[1] if self.second_moments else None
         if by_class:
-            means = _means(noisy[0], self.weight, weight)
-            means = _shrunk(means, deviation(plan.certificate.releases[0]) / self.weight)
+            means = unpacked_means(noisy[0], self.weight, weight)
+            means = shrunk_means(means, deviation(plan.certificate.releases[0]) / self.weight)
             released |= means._asdict()
-            v, s = _from_classes(means, second, records.n)
+            v, s = from_classes(means, second, records.n)
         else:
             v, s = noisy[0], None if second is None else unpack(second)
-        if s is None:
-            return Outcome(_to_the_edge(v, problem.constraint.radius), released)
-        factor = 2 * loss.orders * loss.scale
-        ridge = factor * loss.scale * float(plan.settings["ridge"])  # type: ignore[arg-type]
-        linear = factor * v + problem.regularization * (problem.center + np.zeros_like(v))
-        solution = minimise_in_ball(
-            factor * loss.scale * s,
-            linear,
-            problem.regularization + ridge,
-            problem.constraint.radius,
-        )
-        return Outcome(solution, released)
+        ridge = 0.0 if s is None else float(plan.settings["ridge"])  # type: ignore[arg-type]
+        return Outcome(least_squares_model(problem, v, s, ridge), released)
 
 
 class _Moment(NamedTuple):
@@ -220,13 +208,13 @@ def _class_values(sums: ClassMoments, of_mean: float, of_balance: float) -> list
     return [np.concatenate([sums.signed, of_mean * sums.plain, balance]) / n, squares]
 
 
-def _means(packed: Array, of_mean: float, of_balance: float) -> ClassMeans:
+def unpacked_means(packed: Array, of_mean: float, of_balance: float) -> ClassMeans:
     """Return the means that `_class_values` packed."""
     d = packed.size // 2
     return ClassMeans(packed[:d], packed[d : 2 * d] / of_mean, packed[2 * d :] / of_balance)
 
 
-def _shrunk(means: ClassMeans, spread: float) -> ClassMeans:
+def shrunk_means(means: ClassMeans, spread: float) -> ClassMeans:
     """Return the means with μ shrunk towards zero by its noise, as James and Stein do.
 
     In v it is multiplied by the balance, whose noise would else blow up that of μ.
@@ -238,11 +226,11 @@ def _shrunk(means: ClassMeans, spread: float) -> ClassMeans:
 
 def _pair_values(sums: ClassMoments) -> list[Array]:
     packed, squares = _class_values(sums, 1.0, 1.0)
-    v, s = _from_classes(_means(packed, 1.0, 1.0), squares, sums.n)
+    v, s = from_classes(unpacked_means(packed, 1.0, 1.0), squares, sums.n)
     return [v, pack(s if s is not None else np.zeros((v.size, v.size)))]
 
 
-def _from_classes(means: ClassMeans, squares: Array | None, n: int) -> tuple[Array, Array | None]:
+def from_classes(means: ClassMeans, squares: Array | None, n: int) -> tuple[Array, Array | None]:
     """Return v and S from class moments."""
     balance = float(np.clip(means.balance[0], -1.0, 1.0))
     signed, mean = means.signed, means.mean
@@ -254,6 +242,33 @@ def _from_classes(means: ClassMeans, squares: Array | None, n: int) -> tuple[Arr
     cross = np.outer((mean + signed) / 2, (mean - signed) / 2)
     within = (1 - balance) / 2 * ups + (1 + balance) / 2 * downs
     return v, scale * (within - cross - cross.T)
+
+
+def least_squares_model(problem: Problem, v: Array, s: Array | None, ridge: float) -> Array:
+    """Return the minimiser of the risk with these moments; without S, v at the edge of the set.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of least squares.
+    v, s : arrays
+        The moments; see `MomentRelease`.
+    ridge : float
+        What is added to S.
+    """
+    loss = problem.loss
+    if not isinstance(loss, LeastSquaresRanking):
+        raise TypeError("the plan was made for another loss")
+    if s is None:
+        return _to_the_edge(v, problem.constraint.radius)
+    factor = 2 * loss.orders * loss.scale
+    linear = factor * v + problem.regularization * (problem.center + np.zeros_like(v))
+    return minimise_in_ball(
+        factor * loss.scale * s,
+        linear,
+        problem.regularization + factor * loss.scale * ridge,
+        problem.constraint.radius,
+    )
 
 
 def _to_the_edge(v: Array, radius: float) -> Array:

@@ -6,8 +6,10 @@ algorithms, and never sees a record except as the value that a mechanism adds no
 
 from pairdp.privacy import (  # noqa: F401  (they register)
     descent_bounds,
+    iterate_bounds,
     moment_bounds,
     online_bounds,
+    prefix_sums,
     record_bounds,
     scatter_bounds,
     score_bounds,

@@ -9,6 +9,7 @@ d², is the dimension metric learning pays for.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +17,15 @@ from numpy.typing import ArrayLike, NDArray
 from pairdp._checks import whole
 
 Array = NDArray[np.float64]
+Places = NDArray[np.intp]
 _SQRT2 = math.sqrt(2.0)
+
+
+@lru_cache(maxsize=8)
+def _triangle(order: int) -> tuple[Places, Places, Array]:
+    """Return the places of the upper triangle, and what its entries are multiplied by."""
+    rows, columns = np.triu_indices(order)
+    return rows, columns, np.where(rows == columns, 1.0, _SQRT2)
 
 
 def packed_dimension(order: int) -> int:
@@ -40,10 +49,14 @@ def pack(matrix: ArrayLike) -> Array:
         raise ValueError("the matrix must be finite")
     if not np.allclose(values, values.T, rtol=1e-10, atol=1e-12 * (1 + np.abs(values).max())):
         raise ValueError("the matrix is not symmetric: average it with its transpose first")
-    rows, columns = np.triu_indices(values.shape[0])
-    packed = values[rows, columns]
-    packed[rows != columns] *= _SQRT2
-    return packed
+    rows, columns, weights = _triangle(values.shape[0])
+    return np.asarray(values[rows, columns] * weights)
+
+
+def pack_gram(rows: Array) -> Array:
+    """Return XᵀX as such a vector; it is symmetric by what it is, so nothing is checked."""
+    places, columns, weights = _triangle(rows.shape[1])
+    return np.asarray((rows.T @ rows)[places, columns] * weights)
 
 
 def unpack(vector: ArrayLike) -> Array:
@@ -54,8 +67,8 @@ def unpack(vector: ArrayLike) -> Array:
         raise ValueError(
             f"a vector of length d(d+1)/2 for some d >= 1 is needed, got shape {values.shape}"
         )
-    rows, columns = np.triu_indices(order)
-    entries = np.where(rows == columns, values, values / _SQRT2)
+    rows, columns, weights = _triangle(order)
+    entries = values / weights
     matrix = np.empty((order, order))
     matrix[rows, columns] = entries
     matrix[columns, rows] = entries

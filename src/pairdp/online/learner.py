@@ -1,0 +1,87 @@
+"""What learns from a stream, and the algorithms that make such learners."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.algorithms.base import Algorithm, Outcome, Plan
+from pairdp.algorithms.progress import Progress
+from pairdp.privacy import NoiseSource, Release, Sensitivity
+from pairdp.records import Records
+
+Array = NDArray[np.float64]
+
+
+class Learner(ABC):
+    """What learns from a stream, one batch after the other; a session feeds it.
+
+    Attributes
+    ----------
+    parameters : array
+        The model that was released last; a property or an attribute.
+    """
+
+    parameters: Array
+
+    resumes_from_public: ClassVar[bool] = True
+    """Whether the plan covers going on without the secret state."""
+
+    @abstractmethod
+    def learn(self, batch: Records) -> None:
+        """Take one step with the planned batch; the last one may be smaller."""
+
+    @abstractmethod
+    def public_state(self) -> dict[str, Array]:
+        """Return functions of what was released, as arrays of floats."""
+
+    @abstractmethod
+    def secret_state(self) -> dict[str, Array]:
+        """Return what was never released: raw records, noise, sums without noise."""
+
+    @abstractmethod
+    def restore(self, public: Mapping[str, Array], secret: Mapping[str, Array] | None) -> None:
+        """Go on from a saved state.
+
+        Without the secret one, go on from what is public: the records so far are not used again.
+        """
+
+    @property
+    @abstractmethod
+    def holds_raw_records(self) -> bool:
+        """Whether the secret state has records as they came."""
+
+
+class OnlineAlgorithm(Algorithm):
+    """An algorithm that releases a model after every batch of a stream.
+
+    Its plans have ``batch_size`` among their settings.
+    """
+
+    @abstractmethod
+    def learner(self, plan: Plan, generator: np.random.Generator) -> Learner:
+        """Return what learns by a plan, at the beginning of the stream."""
+
+    def execute(
+        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+    ) -> Outcome:
+        """Return the last model of the stream, and all of them."""
+        size = int(plan.settings["batch_size"])  # type: ignore[arg-type]
+        learner = self.learner(plan, noise.stream("stream noise", 0))
+        steps = -(-records.n // size)
+        models = np.empty((steps, *learner.parameters.shape))
+        for step in progress.steps(steps, self.name):
+            learner.learn(records.part(slice(step * size, (step + 1) * size)))
+            models[step] = learner.parameters
+        return Outcome(learner.parameters, {"models": models})
+
+    def moved_by(self, release: Release, used: int) -> float:
+        """Return how far a record can move what was released of the first few records."""
+        if used < 2 or release.sensitivity is None:
+            return 0.0
+        inputs = {**release.sensitivity.inputs, "n": used}
+        return Sensitivity.of(release.sensitivity.bound, **inputs).value
