@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairdp import Budget, NoiseSource, verify
+from pairdp.algorithms import Plan
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import HingeRanking, LogisticMetric, LogisticRanking
 from pairdp.online import OnlineDescent, OnlineSession
@@ -29,17 +30,42 @@ PROBLEMS = {
 BOUND = "gradients on a stream of pairs"
 
 
-@given(
-    one_record=st.floats(0.1, 10),
-    n=st.integers(2, 300),
-    buffer=st.one_of(st.none(), st.integers(1, 400)),
-)
-@settings(max_examples=150, deadline=None, derandomize=True)
-def test_both_routes_agree(one_record: float, n: int, buffer: int | None) -> None:
-    inputs = {"one_record": one_record, "n": n, **({} if buffer is None else {"buffer": buffer})}
+@st.composite
+def streams(draw: st.DrawFn, longest: int = 300) -> dict[str, float]:
+    inputs: dict[str, float] = {"one_record": draw(st.floats(0.1, 10))}
+    inputs["n"] = draw(st.integers(2, longest))
+    if draw(st.booleans()):
+        inputs["buffer"] = draw(st.integers(1, longest + 100))
+        inputs["reservoir"] = draw(st.integers(0, 1))
+    inputs["batch"] = draw(st.sampled_from([1, 1, 2, 3, 7, 50]))
+    return inputs
+
+
+@given(inputs=streams())
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_both_routes_agree(inputs: dict[str, float]) -> None:
     bound = find_bound(BOUND)
     assert bound.second_route is not None
     assert bound.formula(**inputs) == pytest.approx(bound.second_route(**inputs), rel=1e-9)
+
+
+@given(inputs=streams(60))
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_the_bound_counts_every_pair_of_every_record(inputs: dict[str, float]) -> None:
+    n, batch = int(inputs["n"]), min(int(inputs["batch"]), int(inputs["n"]))
+    kept = int(inputs.get("buffer", n))
+    moved = np.zeros(n)
+    for start in range(0, n, batch):
+        arriving = range(start, min(start + batch, n))
+        # Of a reservoir, every record may be the one that stays.
+        pool = range(start) if inputs.get("reservoir") else range(max(0, start - kept), start)
+        met = min(kept, start)
+        pairs = batch * met + batch * (batch - 1) / 2
+        if pairs:
+            moved[arriving] += ((met + len(arriving) - 1) / pairs) ** 2
+            moved[pool] += (len(arriving) / pairs) ** 2
+    expected = inputs["one_record"] / 2 * np.sqrt(moved.max())
+    assert find_bound(BOUND).formula(**inputs) == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_whole_stream_costs_little_more_than_one_query() -> None:
@@ -48,29 +74,53 @@ def test_the_whole_stream_costs_little_more_than_one_query() -> None:
         assert Sensitivity.of(BOUND, **inputs).value == pytest.approx(ratio, rel=1e-4)
 
 
-def distance(plan: object, pair: Neighbours) -> np.ndarray:
-    """How far each gradient moves, given everything that was released before."""
+def distance(plan: Plan, pair: Neighbours) -> np.ndarray:
+    """How far each released value moves, given everything that was released before."""
     (one, other) = pair.both()
-    problem = plan.problem  # type: ignore[attr-defined]
-    first, answers, _ = transcript(plan, problem.records(*one), kick=0.3)  # type: ignore[arg-type]
-    second, _, _ = transcript(plan, problem.records(*other), answers=answers)  # type: ignore[arg-type]
+    problem = plan.problem
+    first, answers, _ = transcript(plan, problem.records(*one), kick=0.3)
+    second, _, _ = transcript(plan, problem.records(*other), answers=answers)
     return np.array([np.linalg.norm(a - b) for a, b in zip(first, second, strict=True)])
 
 
+SHAPES = [
+    {},
+    {"buffer": 1},
+    {"buffer": 3},
+    {"buffer": 2, "replacement": "reservoir"},
+    {"batch_size": 3},
+    {"batch_size": 2, "buffer": 3},
+    {"batch_size": 2, "buffer": 2, "replacement": "reservoir"},
+]
+
+
 @pytest.mark.parametrize("name", PROBLEMS)
-@pytest.mark.parametrize("buffer", [None, 1, 3])
-def test_no_neighbour_moves_the_stream_further(name: str, buffer: int | None) -> None:
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("noise", ["gradients", "models"])
+def test_no_neighbour_moves_the_stream_further(
+    name: str, shape: dict[str, object], noise: str
+) -> None:
+    if noise == "models" and name == "hinge":
+        pytest.skip("noise on models needs smoothness")
     n = 7
-    plan = OnlineDescent(buffer).plan(PROBLEMS[name], n, 2, BUDGET)
+    algorithm = OnlineDescent(**shape, noise=noise)  # type: ignore[arg-type]
+    plan = algorithm.plan(PROBLEMS[name], n, 2, BUDGET)
+    verify(plan.certificate)
     (release,) = plan.certificate.releases
     limit, best = release.mechanism.sensitivity, 0.0
+    batch = algorithm.batch_size
+    idle = int(batch == 1)  # a lone first record makes no step
+    units = np.ones(-(-n // batch))
+    if noise == "models":
+        units = algorithm.learner(plan, np.random.default_rng(0))._units  # type: ignore[attr-defined]
     rng = np.random.default_rng(0)
-    pairs = [*staged(n, 1.0, 2), *(drawn(n, 1.0, 2, rng) for _ in range(20))]
-    for pair in pairs:
-        moved = distance(plan, pair)
-        # A changed record changes nothing before it arrives; step t is at place t - 2.
-        assert np.all(moved[: max(0, pair.place - 1)] == 0)
-        best = max(best, float(np.linalg.norm(moved)) / limit)
+    for place in (0, 1, 2, 3, 6):
+        pairs = [*staged(n, 1.0, place), *(drawn(n, 1.0, place, rng) for _ in range(6))]
+        for pair in pairs:
+            moved = distance(plan, pair)
+            # A changed record changes nothing before it arrives.
+            assert np.all(moved[: max(0, place // batch - idle)] == 0)
+            best = max(best, float(np.linalg.norm(moved / units[idle:])) / limit)
     assert best <= 1
     assert best > 0.3
 
@@ -89,33 +139,28 @@ def test_the_bound_is_attained_by_the_second_record_alone(place: int) -> None:
     assert (share > 0.999) == (place in (0, 1))
 
 
-def test_models_are_those_of_a_session_fed_in_any_batches() -> None:
+@pytest.mark.parametrize("noise", ["gradients", "models"])
+@pytest.mark.parametrize("batch", [1, 4])
+@pytest.mark.parametrize("replacement", ["latest", "reservoir"])
+def test_models_are_those_of_a_session_fed_in_any_batches(
+    noise: str, batch: int, replacement: str
+) -> None:
     problem = PROBLEMS["ridge"]
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(30, 3)) / 2, rng.choice([-1, 1], 30)
-    plan = OnlineDescent(4).plan(problem, 30, 3, BUDGET)
+    algorithm = OnlineDescent(4, replacement, batch, noise)  # type: ignore[arg-type]
+    plan = algorithm.plan(problem, 30, 3, BUDGET)
     fit = plan.run(problem.records(x, y), NoiseSource(0))
     verify(fit.certificate)
     for cuts in ([30], [1] * 30, [7, 11, 12]):
         session = OnlineSession(plan, NoiseSource(0))
         for start, size in zip(itertools.accumulate([0, *cuts]), cuts, strict=False):
             released = session.learn(x[start : start + size], y[start : start + size])
-            np.testing.assert_array_equal(released, fit.statistics["models"][start + size - 1])
+            done = (start + size) // batch if start + size < 30 else -(-30 // batch)
+            if done:
+                np.testing.assert_array_equal(released, fit.statistics["models"][done - 1])
         np.testing.assert_array_equal(session.parameters, fit.parameters)
         assert session.left == 0
-
-
-@pytest.mark.parametrize("size", [1, 2, 5, 19, 20])
-def test_the_buffer_holds_the_latest(size: int) -> None:
-    problem = PROBLEMS["logistic"]
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(20, 2)) / 3, rng.choice([-1.0, 1.0], 20)
-    session = OnlineSession(OnlineDescent(size).plan(problem, 20, 2, BUDGET), NoiseSource(0))
-    records = problem.records(x, y)
-    for t in range(20):
-        session.learn(x[t : t + 1], y[t : t + 1])
-        held = session._x[session._start : session._end]
-        np.testing.assert_array_equal(held, records.x[max(0, t + 1 - size) : t + 1])
 
 
 def test_past_the_horizon_is_refused_and_learns_nothing() -> None:

@@ -78,7 +78,9 @@ POINTWISE: dict[str, Algorithm] = {"Wang2024Pointwise": WANG_POINTWISE}
 
 def published(name: str) -> Algorithm:
     """Return the algorithm that is published under a name."""
-    known = PUBLISHED | POINTWISE
+    from pairdp.online import ONLINE  # which stands on this package
+
+    known: dict[str, Algorithm] = {**PUBLISHED, **POINTWISE, **ONLINE}
     try:
         return known[name]
     except KeyError:

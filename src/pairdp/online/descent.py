@@ -1,116 +1,298 @@
-"""Learning from a stream of pairs with noise in every gradient: OnPairStrC and OnPairC."""
+"""Learning from a stream of pairs by descent: OnPairStrC and OnPairC (Huai 2020)."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import keep, positive, whole
-from pairdp.algorithms.base import Algorithm, Draft, Outcome, Plan
-from pairdp.algorithms.progress import Progress
-from pairdp.algorithms.requirements import Need, require_bounded
+from pairdp._checks import flag, keep, positive, whole
+from pairdp.algorithms.base import Draft, Plan
+from pairdp.algorithms.requirements import Need, require_bounded, require_smooth
+from pairdp.algorithms.strong_convexity import burn_in, printed_lipschitz, regularised
 from pairdp.algorithms.task import Task
-from pairdp.online.session import OnlineSession
-from pairdp.privacy import GaussianMechanism, NoiseSource, NoMechanism, Release, Sensitivity
-from pairdp.records import Records
+from pairdp.online.descent_learner import DescentLearner, NoisyGradients, NoisyModels
+from pairdp.online.learner import OnlineAlgorithm
+from pairdp.privacy import Budget, GaussianMechanism, NoMechanism, Release, Sensitivity
+from pairdp.privacy.descent_bounds import stream_steps
+from pairdp.privacy.iterate_bounds import falling_units, printed_steps, stream_drift
+from pairdp.privacy.streams import StreamShape
 
 Array = NDArray[np.float64]
+GRADIENTS = "gradients on a stream of pairs"
+MODELS = "models of a stream in units of their moves"
+PRINTED = "models of a stream in units of 1/t"
 
 
 @dataclass(frozen=True)
-class OnlineDescent(Algorithm):
-    r"""A record arrives, meets the earlier ones, and the updated model is released.
+class OnlineDescent(OnlineAlgorithm):
+    r"""Records arrive, meet earlier ones, and the updated model is released.
 
     .. math::
-        w_t = Π\Big(w_{t-1} - η_t\Big[\frac1{m_t}\sum_j g(w_{t-1}; z_t, z_j) + N(0, s^2 I) +
-        λ(w_{t-1} - w_0)\Big]\Big)
+        w_s = Π\big(w_{s-1} - η_s[g_s(w_{s-1}) + λ(w_{s-1} - w_0)]\big),
 
-    over the m_t earlier records that the buffer holds, g the mean of both orders of a pair. The
-    noise is in the gradient and the state is what was released (Huai 2020, Algorithms 1 and 2, read
-    so), so no smoothness or convexity is needed, and all n models together cost one Gaussian
-    release of sensitivity (D_h/2)√(1 + Σ1/j²) ≤ 0.6413·D_h (privacy-constants 5.1).
+    g_s the average over the pairs of the records of step s with each other and with those in the
+    buffer, both orders of a pair. Two readings of Huai 2020, Algorithms 1 and 2:
+
+    - ``noise="gradients"``: N(0, σ²I) is added to g_s, and the state is what was released. It needs
+      neither smoothness nor convexity, and the whole stream costs one Gaussian release of
+      sensitivity (D_h/2)√(1 + Σ1/j²) ≤ 0.6413·D_h, or about a b-th of that with batches of b
+      (privacy-constants 5.1).
+    - ``noise="models"``: the state has no noise and is kept secret; each model is released with
+      noise in proportion to how far a record can move it.
 
     Parameters
     ----------
     buffer : int, optional
-        How many records are kept, the latest; all of them by default.
+        How many earlier records are kept; all of them by default.
+    replacement : {"latest", "reservoir"}
+        Which: the latest, or a random sample of all. A record may stay in the sample to the end,
+        which needs more noise when the stream is much longer than the squared buffer.
+    batch_size : int
+        b, how many records a step reads.
+    noise : {"gradients", "models"}
+        Where it is added.
+    strong_convexity : float, optional
+        α, which a problem without a regulariser is given. By default none for noise in gradients,
+        G/(B√n) for noise on models.
     step_size : float, optional
-        η of every step. By default min(2/(λt), 2/(L+λ)) for a regularised smooth problem, else
-        B/√(n(G² + ps²)).
+        η of every step for noise in gradients, the largest step for noise on models. By default
+        min(2/(λt), 2/(L+λ)) for a regularised smooth problem, else B/√(T(G² + pσ²)) for T steps.
+    burn_in : bool
+        Whether printed noise begins with the paper's random points. Without them its steps are
+        those above, and the formula is as if there were none.
     name : str
         What certificates call it.
+
+    Notes
+    -----
+    Printed noise (Algorithm 1): T₁ = max(16L²/α², 7) random points, then noise on models of
+    σ_t² = 32G²(n-T₁)/(α²t²ρ), ρ + 2√(ρ ln(1/δ)) = ε.
     """
 
     buffer: int | None = None
+    replacement: Literal["latest", "reservoir"] = "latest"
+    batch_size: int = 1
+    noise: Literal["gradients", "models"] = "gradients"
+    strong_convexity: float | None = None
     step_size: float | None = None
+    burn_in: bool = True
     name: str = "Online descent on pairs"
 
     needs_delta: ClassVar[bool] = True
+    instead: ClassVar[str] = 'use noise="gradients", which needs no smoothness'
     only_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        for name, accepted in (
+            ("noise", ("gradients", "models")),
+            ("replacement", ("latest", "reservoir")),
+        ):
+            if getattr(self, name) not in accepted:
+                shown = " or ".join(f'"{value}"' for value in accepted)
+                raise ValueError(f"{name} must be {shown}, got {getattr(self, name)!r}")
+        if self.replacement == "reservoir" and self.buffer is None:
+            raise ValueError("a reservoir is a sample of limited size: give buffer")
         if self.buffer is not None:
             keep(self, "buffer", whole("buffer", self.buffer))
-        if self.step_size is not None:
-            keep(self, "step_size", positive("step_size", self.step_size))
+        keep(self, "batch_size", whole("batch_size", self.batch_size))
+        for name in ("strong_convexity", "step_size"):
+            if getattr(self, name) is not None:
+                keep(self, name, positive(name, getattr(self, name)))
+        flag("burn_in", self.burn_in)
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """Bounded gradients, and nothing else."""
-        return (Need.LIPSCHITZ,)
+        """Bounded gradients; smoothness too for noise on models."""
+        smooth = (Need.SMOOTH,) if self.noise == "models" else ()
+        return (*smooth, Need.LIPSCHITZ)
 
     def draft(self, task: Task) -> Draft:
         """Decide the noise and the steps."""
         if task.is_printed:
-            raise ValueError(f"{self.name} has no printed noise: use certified")
-        release = self._release(task)
-        step_size, reasons = self._step_size(task, release)
-        settings = {
-            "buffer": task.n if self.buffer is None else min(self.buffer, task.n),
-            "step_size": step_size,
-            "decreasing": step_size == 0,
-        }
-        return Draft((release,), settings, reasons)
+            return self._printed(task)
+        return self._on_models(task) if self.noise == "models" else self._in_gradients(task)
 
-    def _release(self, task: Task) -> Release:
-        name = "noisy gradients of the stream"
-        if task.budget is None:
-            return Release(name, NoMechanism(), None, task.dimension)
-        # A step averages over at most n pairs, whose rounding counts as that of n records.
-        inputs: dict[str, float | int] = {
-            "one_record": task.problem.one_record(task.n),
-            "n": task.n,
-        }
-        if self.buffer is not None:
+    def _shape(self, task: Task) -> dict[str, float | int]:
+        """Return the inputs of a bound that tell who meets whom, leaving out what is default."""
+        inputs: dict[str, float | int] = {"n": task.n}
+        if self.buffer is not None and self.buffer < task.n:
             inputs["buffer"] = self.buffer
-        moved = Sensitivity.of("gradients on a stream of pairs", **inputs)
-        mechanism = GaussianMechanism.calibrate(task.budget, moved.value)
-        return Release(name, mechanism, moved, task.dimension)
+            if self.replacement == "reservoir":
+                inputs["reservoir"] = 1
+        if self.batch_size > 1:
+            inputs["batch"] = min(self.batch_size, task.n)
+        return inputs
 
-    def _step_size(self, task: Task, release: Release) -> tuple[float, tuple[str, ...]]:
-        """Return a constant step size, 0 for decreasing steps, and why."""
-        if self.step_size is not None:
-            return self.step_size, ()
+    def _settings(self, task: Task, reading: str) -> dict[str, Any]:
+        return {
+            "noise": reading,
+            "buffer": task.n if self.buffer is None else min(self.buffer, task.n),
+            "replacement": self.replacement,
+            "batch_size": min(self.batch_size, task.n),
+        }
+
+    def _in_gradients(self, task: Task) -> Draft:
+        reasons: tuple[str, ...] = ()
         problem = task.problem
-        if problem.is_strongly_convex and problem.is_smooth:
-            return 0.0, ("steps are min(2/(λt), 2/(L+λ))",)
-        require_bounded(self.name, problem, "to choose its step size (or give step_size)")
-        noise = getattr(release.mechanism, "scale", 0.0)
-        lipschitz = problem.loss.lipschitz(problem.domain())
-        size = math.sqrt(lipschitz**2 + task.dimension * noise**2)
-        eta = problem.constraint.radius / (size * math.sqrt(task.n))
-        return eta, ("step_size is that of least regret, B/√(n(G² + ps²))",)
+        if self.strong_convexity is not None:
+            problem, reasons = regularised(self.name, task, self.strong_convexity)
+            task = replace(task, problem=problem)
+        shape = self._shape(task)
+        steps = _steps(shape)
+        # Rounding of two computed averages of at most n pairs.
+        inputs = {"one_record": problem.one_record(2 * task.n), **shape}
+        release = _release(
+            "noisy gradients of the stream", task, Sensitivity.of(GRADIENTS, **inputs), steps
+        )
+        settings = self._settings(task, "gradients")
+        if self.step_size is not None:
+            settings["step_size"] = self.step_size
+        elif problem.is_strongly_convex and problem.is_smooth:
+            settings |= _curvature(task)
+            reasons += ("steps are min(2/(λt), 2/(L+λ))",)
+        else:
+            require_bounded(self.name, problem, "to choose its step size (or give step_size)")
+            scale = getattr(release.mechanism, "scale", 0.0)
+            lipschitz = problem.loss.lipschitz(problem.domain())
+            size = math.sqrt(lipschitz**2 + task.dimension * scale**2)
+            settings["step_size"] = problem.constraint.radius / (size * math.sqrt(steps))
+            reasons += ("step_size is that of least regret, B/√(T(G² + pσ²))",)
+        return Draft((release,), settings, reasons, problem)
 
-    def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
-    ) -> Outcome:
-        """Return the last model of the stream, and all of them."""
-        session = OnlineSession(plan, noise)
-        models = np.empty((records.n, *session.parameters.shape))
-        for t in progress.steps(records.n, "online descent"):
-            models[t] = session.learn_records(records.part(slice(t, t + 1)))
-        return Outcome(session.parameters, {"models": models})
+    def _on_models(self, task: Task) -> Draft:
+        problem, reasons = regularised(self.name, task, self.strong_convexity)
+        task = replace(task, problem=problem)
+        shape, curvature = self._shape(task), _curvature(task)
+        largest = {} if self.step_size is None else {"largest_step": self.step_size}
+        inputs = {**shape, **curvature, **largest, **_diameter(task)}
+        inputs["one_record"] = _one_record(task, self.step_size)
+        moved = Sensitivity.of(MODELS, **inputs)
+        release = _release("models in units of their moves", task, moved, _steps(shape))
+        settings = {**self._settings(task, "models"), **curvature, **largest}
+        reasons += ("steps are min(2/(αt), 2/(L+α)), which need no burn-in",)
+        return Draft((release,), settings, reasons, problem)
+
+    def _printed(self, task: Task) -> Draft:
+        require_smooth(self.name, task.problem, "use certified noise in gradients")
+        if self.buffer is not None or self.batch_size > 1:
+            raise ValueError(
+                "the printed noise is for one record a step that meets all earlier ones: leave "
+                "out buffer and batch_size, or use certified"
+            )
+        problem, reasons = regularised(self.name, task, self.strong_convexity)
+        alpha = problem.regularization
+        lipschitz = printed_lipschitz(task, alpha)
+        task = replace(task, problem=problem)
+        curvature = _curvature(task)
+        burnt = burn_in(curvature["smoothness"], alpha)
+        random = math.ceil(burnt) if self.burn_in else 0
+        if random >= task.n:
+            raise ValueError(
+                f"the paper's burn-in T₁ = max(16L²/α², 7) = {burnt:.4g} with L = "
+                f"{curvature['smoothness']:.4g} and α = {alpha:.4g} is not shorter than the stream "
+                f"of {task.n} records: every model would be a random point. Use certified, which "
+                "needs none; a stronger regularisation or a longer stream; or burn_in=False to "
+                "study the printed noise without it"
+            )
+        inputs = {"n": task.n, "burn_in": random, **curvature, **_diameter(task)}
+        inputs["one_record"] = _one_record(task)
+        moved = Sensitivity.of(PRINTED, **inputs)
+        scale = printed_scale(lipschitz, alpha, task.n - random, task.budget)  # type: ignore[arg-type]
+        release = Release(
+            "models in units of 1/t",
+            GaussianMechanism(moved.value, scale),
+            moved,
+            task.dimension * task.n,
+        )
+        settings = {**self._settings(task, "models"), **curvature, "burn_in": random}
+        left_out = "" if self.burn_in else ", left out,"
+        reasons += (
+            "printed noise is on models, and the state has none",
+            f"the paper's random burn-in{left_out} takes {burnt:.4g} of {task.n} steps",
+        )
+        return Draft((release,), settings, reasons, problem)
+
+    def learner(self, plan: Plan, generator: np.random.Generator) -> DescentLearner:
+        """Return what learns by a plan."""
+        settings: dict[str, Any] = dict(plan.settings)
+        shape = StreamShape(plan.task.n, batch=settings["batch_size"])
+        if settings["noise"] == "gradients":
+            return NoisyGradients(plan, generator, _step_sizes(settings, shape))
+        (release,) = plan.certificate.releases
+        inputs: dict[str, Any] = (
+            {} if release.sensitivity is None else dict(release.sensitivity.inputs)
+        )
+        if "burn_in" not in settings:
+            # A baseline without noise has no bound to state.
+            units = stream_drift(**inputs).moves() if inputs else np.zeros(shape.steps)
+            return NoisyModels(plan, generator, _step_sizes(settings, shape), units)
+        units, random = falling_units(plan.task.n), settings["burn_in"]
+        sizes = _step_sizes(settings, shape)
+        if random:
+            late = np.arange(random + 1, plan.task.n + 1, dtype=np.float64)
+            sizes[random:] = printed_steps(late, settings["strong_convexity"])
+        return NoisyModels(plan, generator, sizes, units, random)
+
+
+def printed_scale(lipschitz: float, alpha: float, steps: int, budget: Budget) -> float:
+    """Return t·σ_t of Huai 2020, Algorithm 1: √(32G²(n-T₁)/(α²ρ))."""
+    log = math.log(1 / budget.delta)
+    root = math.sqrt(log + budget.epsilon) - math.sqrt(log)
+    return math.sqrt(32 * steps) * lipschitz / (alpha * root)
+
+
+def _release(name: str, task: Task, moved: Sensitivity, steps: int) -> Release:
+    dimension = task.dimension * steps
+    if task.budget is None:
+        return Release(name, NoMechanism(), None, dimension)
+    mechanism = GaussianMechanism.calibrate(task.budget, moved.value)
+    return Release(name, mechanism, moved, dimension)
+
+
+def _steps(shape: dict[str, Any]) -> int:
+    return StreamShape(shape["n"], batch=shape.get("batch", 1)).steps
+
+
+def _curvature(task: Task) -> dict[str, float]:
+    alpha = task.problem.regularization
+    bend = task.problem.loss.smoothness(task.problem.domain())
+    return {"strong_convexity": alpha, "smoothness": bend + alpha}
+
+
+def _diameter(task: Task) -> dict[str, float]:
+    return {"diameter": task.diameter} if math.isfinite(task.diameter) else {}
+
+
+def _one_record(task: Task, largest: float | None = None) -> float:
+    """Return D with the rounding of a stream, whose last step is its smallest."""
+    settings = {**_curvature(task), "largest_step": largest or math.inf}
+    sizes = _step_sizes(settings, StreamShape(task.n))
+    return task.problem.one_record(2 * task.n, step_size=float(sizes[-1]))
+
+
+def _step_sizes(settings: dict[str, Any], shape: StreamShape) -> Array:
+    """Return η of every step; a lone first record makes none."""
+    if "step_size" in settings:
+        return np.full(shape.steps, float(settings["step_size"]))
+    idle = int(shape.batch == 1)
+    sizes = stream_steps(
+        shape.steps + 1 - idle,
+        settings["strong_convexity"],
+        settings["smoothness"],
+        settings.get("largest_step", math.inf),
+    )
+    return np.concatenate([np.zeros(idle), sizes])
+
+
+ONPAIRSTRC = OnlineDescent(name="OnPairStrC (Huai 2020, Algorithm 1)")
+"""Online pairwise GIGA, strongly convex."""
+
+ONPAIRC = OnlineDescent(name="OnPairC (Huai 2020, Algorithm 2)")
+"""Online pairwise GIGA, for convex problems."""
+
+ONLINE: dict[str, OnlineDescent] = {"OnPairStrC": ONPAIRSTRC, "OnPairC": ONPAIRC}
+"""Those that are published, by name."""

@@ -1,0 +1,168 @@
+"""Descent on a stream of pairs: noise in every gradient, or on every model."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.algorithms.base import Plan
+from pairdp.algorithms.noise import add_noise
+from pairdp.algorithms.one_against import one_against
+from pairdp.online.buffer import PartnerBuffer
+from pairdp.online.learner import Learner
+from pairdp.privacy import GaussianMechanism
+from pairdp.records import Records
+
+Array = NDArray[np.float64]
+
+
+class DescentLearner(Learner):
+    """What both readings share: the buffer, gradients and step sizes.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of `OnlineDescent`.
+    generator : numpy.random.Generator
+        Where noise and the reservoir's choices come from.
+    step_sizes : array
+        η of every step.
+    """
+
+    holds_raw_records: ClassVar[bool] = True
+
+    def __init__(self, plan: Plan, generator: np.random.Generator, step_sizes: Array) -> None:
+        settings: Mapping[str, Any] = plan.settings
+        self._plan, self._generator, self._step_sizes = plan, generator, step_sizes
+        self._batch = int(settings["batch_size"])
+        self._buffer = PartnerBuffer(
+            int(settings["buffer"]),
+            self._batch,
+            plan.task.features,
+            generator if settings["replacement"] == "reservoir" else None,
+        )
+        self._steps = 0
+        self.parameters = plan.problem.constraint.initial(plan.task.features)
+
+    def learn(self, batch: Records) -> None:
+        """Take one step."""
+        eta = float(self._step_sizes[self._steps])
+        self._steps += 1
+        met, together = self._buffer.held, self._buffer.arrive(batch)
+        self._step(eta, together, met)
+        self._buffer.keep()
+
+    @abstractmethod
+    def _step(self, eta: float, together: Records, met: int) -> None:
+        """Move by the pairs of those records that come after the first few."""
+
+    def _gradient(self, point: Array, together: Records, met: int) -> Array | None:
+        """Return the average over the pairs of a step, None when it has none."""
+        # A last batch that is not full is averaged as if it were.
+        pairs = self._batch * met + self._batch * (self._batch - 1) / 2
+        if pairs == 0:
+            return None
+        loss, total = self._plan.problem.loss, np.zeros_like(point)
+        for i in range(max(met, 1), together.n):
+            total += one_against(loss, point, together, i, together.part(slice(0, i)))
+        return np.asarray(total / pairs)
+
+    def _descend(self, point: Array, eta: float, gradient: Array) -> Array:
+        problem = self._plan.problem
+        return problem.constraint.project(point - eta * (gradient + problem.pull(point)))
+
+    def public_state(self) -> dict[str, Array]:
+        """Return the model and the number of steps."""
+        return {"parameters": self.parameters.copy(), "steps": np.array([float(self._steps)])}
+
+    def secret_state(self) -> dict[str, Array]:
+        """Return the buffer."""
+        return self._buffer.state()
+
+    def restore(self, public: Mapping[str, Array], secret: Mapping[str, Array] | None) -> None:
+        """Go on from a saved state; without the buffer with an empty one."""
+        self.parameters = np.array(public["parameters"])
+        self._steps = int(public["steps"][0])
+        if secret is not None:
+            self._buffer.restore(secret)
+
+
+class NoisyGradients(DescentLearner):
+    """Noise in every gradient; the state is the model that was released.
+
+    Without its buffer it goes on as a stream of its own: later records are others than the earlier
+    ones, and a shorter stream moves by no more than the one that was planned.
+    """
+
+    def _step(self, eta: float, together: Records, met: int) -> None:
+        gradient = self._gradient(self.parameters, together, met)
+        if gradient is None:
+            return
+        (release,) = self._plan.certificate.releases
+        noisy = add_noise(release.mechanism, gradient, self._generator)
+        self.parameters = self._descend(self.parameters, eta, noisy)
+
+
+class NoisyModels(DescentLearner):
+    """Noise on every model that is released; the state has none and stays here.
+
+    Parameters
+    ----------
+    plan, generator, step_sizes
+        As for `DescentLearner`.
+    units : array
+        u_s: the noise of step s is u_s times that of the plan.
+    burn_in : int
+        How many random points are released first, which see no record.
+    """
+
+    resumes_from_public: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        plan: Plan,
+        generator: np.random.Generator,
+        step_sizes: Array,
+        units: Array,
+        burn_in: int = 0,
+    ) -> None:
+        super().__init__(plan, generator, step_sizes)
+        self._units, self._burn_in = units, burn_in
+        self._state = self.parameters.copy()
+
+    def _step(self, eta: float, together: Records, met: int) -> None:
+        if self._steps <= self._burn_in:
+            # A random direction, as far as the set allows.
+            drawn = self._generator.normal(size=self._state.shape)
+            drawn = drawn + drawn.T if drawn.ndim == 2 else drawn
+            radius = self._plan.problem.constraint.radius
+            aim = drawn * (radius / np.linalg.norm(drawn))
+            self._state = self._plan.problem.constraint.project(aim)
+            self.parameters = self._state.copy()
+            return
+        gradient = self._gradient(self._state, together, met)
+        if gradient is None:
+            return
+        self._state = self._descend(self._state, eta, gradient)
+        (release,) = self._plan.certificate.releases
+        mechanism, unit = release.mechanism, float(self._units[self._steps - 1])
+        noisy = self._state
+        if isinstance(mechanism, GaussianMechanism):
+            scaled = GaussianMechanism(mechanism.sensitivity * unit, mechanism.scale * unit)
+            noisy = add_noise(scaled, self._state, self._generator)
+        self.parameters = self._plan.problem.constraint.project(noisy)
+
+    def secret_state(self) -> dict[str, Array]:
+        """Return the buffer and the state without noise."""
+        return {**super().secret_state(), "state": self._state.copy()}
+
+    def restore(self, public: Mapping[str, Array], secret: Mapping[str, Array] | None) -> None:
+        """Go on from a saved state, which must have the one without noise."""
+        if secret is None:
+            raise ValueError("noise on models cannot go on without the state that has none")
+        super().restore(public, secret)
+        self._state = np.array(secret["state"])
