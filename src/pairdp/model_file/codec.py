@@ -30,8 +30,10 @@ class UnknownObjectError(ValueError):
 @cache
 def _known() -> dict[str, type]:
     """Return the classes that may be written, by name."""
+    from pairdp import online  # which has files of its own, by this codec
+
     found = {}
-    for module in (losses, constraints, algorithms):
+    for module in (losses, constraints, algorithms, online):
         for name in module.__all__:
             thing = getattr(module, name)
             if isinstance(thing, type) and dataclasses.is_dataclass(thing):

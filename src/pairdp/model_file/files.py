@@ -1,38 +1,21 @@
-"""One file for a model: arrays as raw numbers, all else as checked JSON, no code.
-
-The container is safetensors: a JSON header and the arrays' bytes, which a reader checks before
-it trusts a size. Its metadata holds one more JSON document with parameters, labels,
-names, certificate and a digest of every array.
-"""
+"""One file for a model: parameters, labels, names, certificate and arrays."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save as to_bytes
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from pairdp._files import NotDurableError, write_atomically
-from pairdp._sealed import fields_of, seal, unseal
-from pairdp._version import __version__
-from pairdp.model_file.errors import ModelFileError
-from pairdp.model_file.states import Arrays, state_of, with_state
+from pairdp.model_file.container import Arrays, FileKind
+from pairdp.model_file.errors import NOT_VALID, ModelFileError
+from pairdp.model_file.states import state_of, with_state
 
 FORMAT = "pairdp model"
 FORMAT_VERSION = 1
-_KEY = "pairdp"
-# What reading values of the wrong kind may raise.
-_NOT_VALID = (
-    ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
-)  # fmt: skip
+_MODEL = FileKind(FORMAT, FORMAT_VERSION, "model", frozenset({"pipeline", "steps"}))
 
 
 def save(model: BaseEstimator, path: str | Path) -> None:
@@ -56,9 +39,6 @@ def save(model: BaseEstimator, path: str | Path) -> None:
     ModelFileError
         If the model is of another kind, or has parameters of a user's own classes.
     """
-    target = Path(path)
-    if not target.resolve().parent.is_dir():
-        raise ModelFileError(f"there is no directory {target.parent} to save into")
     arrays: Arrays = {}
     is_pipeline = isinstance(model, Pipeline)
     named = model.steps if is_pipeline else [("model", model)]
@@ -68,25 +48,7 @@ def save(model: BaseEstimator, path: str | Path) -> None:
         {"name": name, **state_of(step, f"{place}.", arrays)}
         for place, (name, step) in enumerate(named)
     ]
-    header = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "library_version": __version__,
-        "pipeline": is_pipeline,
-        "steps": steps,
-        "arrays": {name: _describe(array) for name, array in arrays.items()},
-    }
-    try:
-        content = to_bytes(arrays, metadata={_KEY: seal(header)})
-        write_atomically(target, content)
-    except NotDurableError as error:
-        raise ModelFileError(
-            f"the model {target} was written but might not survive a crash: {error.strerror}"
-        ) from None
-    except OSError as error:
-        raise ModelFileError(f"the model {target} cannot be written: {error.strerror}") from None
-    except ValueError as error:  # text that is no Unicode, numbers that JSON has not
-        raise ModelFileError(f"the model cannot be written: {error}") from None
+    _MODEL.write(Path(path), {"pipeline": is_pipeline, "steps": steps}, arrays)
 
 
 def load(path: str | Path) -> Any:
@@ -116,7 +78,7 @@ def load(path: str | Path) -> Any:
             raise ValueError("it has several models and is no pipeline")
         if arrays:
             raise ValueError(f"it has the unknown array {sorted(arrays)[0]!r}")
-    except _NOT_VALID as error:
+    except NOT_VALID as error:
         raise ModelFileError(f"the model {path} is not valid: {error}") from None
     if header["pipeline"] is True:
         return Pipeline(steps)
@@ -124,63 +86,10 @@ def load(path: str | Path) -> Any:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
-    """Return the checked header and the arrays of a file."""
-    if not path.is_file():
-        raise ModelFileError(f"there is no file {path}")
-    try:
-        with safe_open(path, framework="numpy") as file:
-            document = (file.metadata() or {}).get(_KEY)
-            if document is None:
-                raise ModelFileError(f"{path} is no pairdp model")
-            header = _header(path, document)
-            stated = header["arrays"]
-            if set(file.keys()) != set(stated):
-                raise ModelFileError(f"the model {path} is damaged: it lacks arrays or has others")
-            for name in stated:
-                if file.get_slice(name).get_dtype() != "F64":
-                    raise ModelFileError(f"the model {path} has {name!r} of a wrong type")
-            arrays = {name: file.get_tensor(name) for name in stated}
-    except (SafetensorError, OSError, ValueError) as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(f"{path} is damaged or no pairdp model: {error}") from None
-    for name, array in arrays.items():
-        if _describe(array) != stated[name]:
-            raise ModelFileError(f"the model {path} is damaged: {name!r} does not match its digest")
+    header, arrays = _MODEL.read(path)
+    if not isinstance(header["pipeline"], bool):
+        raise ModelFileError(f"the model {path} is damaged: its header is malformed")
     return header, arrays
-
-
-def _header(path: Path, document: str) -> dict[str, Any]:
-    try:
-        values = unseal(document)
-        if values.get("format") != FORMAT:
-            raise ValueError(f"its format is {values.get('format')!r}")
-        version = values.get("format_version")
-        if isinstance(version, int) and not isinstance(version, bool) and version > FORMAT_VERSION:
-            raise ModelFileError(
-                f"the model {path} has format {version}, made by pairdp "
-                f"{values.get('library_version')}; this version reads up to {FORMAT_VERSION}: "
-                "use a newer pairdp"
-            )
-        if repr(version) != repr(FORMAT_VERSION):
-            raise ValueError(f"format version {version!r} is unknown")
-        fields = fields_of(
-            "header",
-            values,
-            required={"format", "format_version", "library_version", "pipeline", "steps", "arrays"},
-        )
-        if not isinstance(fields["arrays"], Mapping) or not isinstance(fields["pipeline"], bool):
-            raise ValueError("its header is malformed")
-    except ModelFileError:
-        raise
-    except (ValueError, TypeError) as error:
-        raise ModelFileError(f"the model {path} is damaged: {error}") from None
-    return fields
-
-
-def _describe(array: NDArray[np.float64]) -> dict[str, Any]:
-    raw = np.ascontiguousarray(array, dtype="<f8").tobytes()
-    return {"shape": list(array.shape), "sha256": hashlib.sha256(raw).hexdigest()}
 
 
 def header_of(path: str | Path) -> dict[str, Any]:

@@ -1,119 +1,259 @@
-"""A stream being learnt: the released model, the buffer, and how far it is."""
+"""A stream being learnt: batches, the horizon, and what was spent."""
 
 from __future__ import annotations
 
-from typing import NoReturn
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp.algorithms.base import Plan
-from pairdp.algorithms.noise import add_noise
-from pairdp.algorithms.one_against import one_against
-from pairdp.privacy import NoiseSource
+from pairdp.online.learner import Learner, OnlineAlgorithm
+from pairdp.privacy import Budget, Certificate, NoiseSource, NoMechanism
+from pairdp.privacy.gaussian import epsilon
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
 
 
 class OnlineSession:
-    """Learns records one after the other, up to the horizon that its plan covers.
+    """Learns records as they come, up to the horizon that its plan covers.
 
     Parameters
     ----------
     plan : Plan
-        Of `OnlineDescent`; its n is the horizon.
+        Of an online algorithm; its n is the horizon.
     noise : NoiseSource, optional
         Where randomness comes from.
 
+    Attributes
+    ----------
+    plan : Plan
+        What was planned.
+    certificate : Certificate
+        Of all models together.
+    seen : int
+        How many records came.
+    watch : callable, optional
+        Called with every model that is released.
+
     Notes
     -----
-    The buffer holds raw records and leaves the session in no way: a session is not pickled.
+    A session holds raw records (the buffer and an unfinished batch) and leaves them in no way but
+    `save`, which says so in the file. It is not pickled.
+
+    A session that is lost in a crash cannot be repeated, for its models were seen. Its records
+    are not to be learnt again; a new session for those that have not come yet costs them nothing
+    more than the first one would have, as no record is in both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairdp import Budget
+    >>> from pairdp.constraints import L2Ball
+    >>> from pairdp.losses import LogisticRanking
+    >>> from pairdp.online import OnlineDescent, OnlineSession
+    >>> from pairdp.problem import Problem
+    >>> problem = Problem(LogisticRanking(), L2Ball(1.0))
+    >>> plan = OnlineDescent(buffer=64, batch_size=10).plan(problem, 1000, 3, Budget(1.0, 1e-6))
+    >>> session = OnlineSession(plan)
+    >>> model = session.learn(np.ones((20, 3)) / 2, [1, -1] * 10)
+    >>> session.left
+    980
     """
 
+    certificate: Certificate
+
     def __init__(self, plan: Plan, noise: NoiseSource | None = None) -> None:
-        source = NoiseSource() if noise is None else noise
-        self.plan = plan
-        self.certificate = plan.certificate.with_noise_source(source)
-        self.seen = 0
-        self._generator = source.stream("stream noise")
-        self._point = plan.problem.constraint.initial(plan.task.features)
-        size = int(plan.settings["buffer"])  # type: ignore[arg-type]
-        # Twice the buffer, so that the latest records lie side by side without copies each time.
-        room = min(2 * size, plan.task.n)
-        self._x = np.empty((room, plan.task.features))
-        self._y = np.empty(room)
-        self._size, self._start, self._end = size, 0, 0
-        self._codes: dict[object, int] = {}
+        if not isinstance(plan.algorithm, OnlineAlgorithm):
+            raise TypeError(
+                f"{plan.algorithm.name} does not learn from a stream: plan with OnlineDescent or "
+                "OnlineMoments"
+            )
+        self._begin(plan, 0, NoiseSource() if noise is None else noise)
+        self.certificate = plan.certificate.with_noise_source(self._source)
+
+    def _begin(self, plan: Plan, seen: int, source: NoiseSource) -> None:
+        self.plan, self.seen, self._source = plan, seen, source
+        algorithm: Any = plan.algorithm
+        # A stream that goes on takes other noise, even with the seed that it began with.
+        generator = source.stream("stream noise", seen)
+        self._learner: Learner = algorithm.learner(plan, generator)
+        self._batch = int(plan.settings["batch_size"])  # type: ignore[arg-type]
+        self._x = np.empty((self._batch, plan.task.features))
+        self._y = np.empty(self._batch)
+        self._waiting = 0
+        self._codes: dict[Any, int] = {}
+        self._closed = ""
+        self.watch: Callable[[Array], None] | None = None
 
     @property
     def parameters(self) -> Array:
         """The model that was released last."""
-        return self._point.copy()
+        return np.array(self._learner.parameters)
 
     @property
     def left(self) -> int:
         """How many records the plan still covers."""
         return self.plan.task.n - self.seen
 
+    @property
+    def holds_raw_records(self) -> bool:
+        """Whether there are raw records in memory, which `save` would write."""
+        return self._learner.holds_raw_records or self._waiting > 0
+
+    @property
+    def spent(self) -> Budget | None:
+        """What the models so far cost, at the δ of the plan; None when that is nothing.
+
+        It depends on how many records came, and not on the records.
+        """
+        budget = self.plan.task.budget
+        if budget is None:
+            return None
+        algorithm: Any = self.plan.algorithm
+        used = self.seen - self._waiting
+        square = 0.0
+        for release in self.plan.certificate.releases:
+            if not isinstance(release.mechanism, NoMechanism):
+                square += (algorithm.moved_by(release, used) / release.mechanism.scale) ** 2
+        if square == 0:
+            return None
+        found = epsilon(math.sqrt(square), budget.delta)
+        if self.plan.claim_is_proved:
+            found = min(found, budget.epsilon)  # inverting the curve rounds up
+        return Budget(found, budget.delta) if found > 0 else None
+
     def learn(self, x: ArrayLike, y: ArrayLike) -> Array:
-        """Learn some records, in their order, and return the model after the last of them."""
+        """Learn some records, in their order, and return the model after the last of them.
+
+        Parameters
+        ----------
+        x : array-like of shape (n, d)
+            Features, which are clipped to the problem's bound.
+        y : array-like of shape (n,)
+            Labels: -1 and +1 for ranking, any names of classes for metrics.
+        """
         problem = self.plan.problem
         if problem.loss.binary:
             return self.learn_records(problem.records(x, y))
+        labels = np.asarray(y)
+        records = problem.records(x, labels)  # refuses what are no labels
+        if labels.size > self.left:
+            self._refuse(labels.size)
         # Labels only name classes: the same name must get the same code in every batch.
-        codes = [self._codes.setdefault(label, len(self._codes)) for label in np.ravel(y).tolist()]
-        records = problem.records(x, codes)
-        return self.learn_records(records.beside(records.x, np.array(codes, dtype=np.float64)))
+        codes = [
+            float(self._codes.setdefault(label, len(self._codes))) for label in labels.tolist()
+        ]
+        return self.learn_records(records.beside(records.x, np.array(codes)))
 
     def learn_records(self, records: Records) -> Array:
-        """Learn records that were clipped by the plan's problem."""
+        """Learn records that were made by the plan's problem."""
         task = self.plan.task
+        if self._closed:
+            raise ValueError(self._closed)
         if records.features != task.features:
             raise ValueError(f"the plan is for {task.features} features, got {records.features}")
         task.problem.check_records(records)
         if task.problem.loss.binary and not records.binary:
             raise ValueError("the loss is of two classes and the records have any")
         if records.n > self.left:
-            raise ValueError(
-                f"the plan covers {task.n} records, of which {self.left} are left, and {records.n} "
-                "more would not be protected: plan a longer horizon with a new budget"
-            )
-        for i in range(records.n):
-            self._learn_one(records.part(slice(i, i + 1)))
+            self._refuse(records.n)
+        start = 0
+        while start < records.n:
+            count = min(self._batch - self._waiting, records.n - start)
+            self._wait(records, slice(start, start + count))
+            start += count
         return self.parameters
 
-    def _learn_one(self, record: Records) -> None:
-        problem = self.plan.problem
-        self.seen += 1
-        if self._end > self._start:
-            earlier = record.beside(
-                self._x[self._start : self._end], self._y[self._start : self._end]
-            )
-            gradient = one_against(problem.loss, self._point, record, 0, earlier) / earlier.n
-            (release,) = self.plan.certificate.releases
-            noisy = add_noise(release.mechanism, gradient, self._generator)
-            step = self._step_size() * (noisy + problem.pull(self._point))
-            self._point = problem.constraint.project(self._point - step)
-        self._remember(record)
+    def _wait(self, records: Records, some: slice) -> None:
+        """Put records into the unfinished batch, and learn it when it is complete."""
+        count = some.stop - some.start
+        place = slice(self._waiting, self._waiting + count)
+        self._x[place], self._y[place] = records.x[some], records.y[some]
+        self._waiting += count
+        self.seen += count
+        if self._waiting == self._batch or self.left == 0:
+            whole = slice(0, self._waiting)
+            self._waiting = 0
+            self._learner.learn(records.beside(self._x[whole], self._y[whole]))
+            if self.watch is not None:
+                self.watch(self.parameters)
 
-    def _step_size(self) -> float:
-        settings, problem = self.plan.settings, self.plan.problem
-        if not settings["decreasing"]:
-            return float(settings["step_size"])  # type: ignore[arg-type]
-        alpha = problem.regularization
-        bend = problem.loss.smoothness(problem.domain()) + alpha
-        return min(2 / (alpha * self.seen), 2 / (bend + alpha))
+    def _refuse(self, count: int) -> NoReturn:
+        raise ValueError(
+            f"the plan covers {self.plan.task.n} records, of which {self.left} are left, and "
+            f"{count} more would not be protected: plan a longer horizon with a new budget"
+        )
 
-    def _remember(self, record: Records) -> None:
-        if self._end == len(self._x):
-            kept = slice(self._end - self._size + 1, self._end)
-            count = kept.stop - max(kept.start, 0)
-            self._x[:count], self._y[:count] = self._x[kept].copy(), self._y[kept].copy()
-            self._start, self._end = 0, count
-        self._x[self._end], self._y[self._end] = record.x[0], record.y[0]
-        self._end += 1
-        self._start = max(0, self._end - self._size)
+    def save(
+        self,
+        path: str | Path,
+        *,
+        secrets: bool = True,
+        face: dict[str, Any] | None = None,
+        face_arrays: Mapping[str, Array] | None = None,
+    ) -> None:
+        """Write the state to a file and end this session; `resume` goes on with it, once.
+
+        Parameters
+        ----------
+        path : path-like
+            A new file.
+        secrets : bool
+            With them the stream goes on as if nothing had happened, and the file holds what was
+            never released: the raw records of the buffer and of an unfinished batch, sums or models
+            without noise. Keep it like the data. Without them the file holds released numbers only:
+            the stream goes on with an empty buffer, and records of an unfinished batch are not
+            learnt. The file says which.
+        face, face_arrays : optional
+            What an estimator adds of its own, all of it public.
+
+        Raises
+        ------
+        ModelFileError
+            If the file exists or cannot be written; the session then goes on.
+        """
+        from pairdp.online.state_file import write_state
+
+        if self._closed:
+            raise ValueError(self._closed)
+        write_state(self, Path(path), secrets, face, face_arrays or {})
+        self._closed = (
+            "this session was saved, and goes on from its file: use OnlineSession.resume(path)"
+        )
+
+    @classmethod
+    def resume(cls, path: str | Path, noise: NoiseSource | None = None) -> OnlineSession:
+        """Go on with a stream that was saved. The file is removed: it cannot be resumed twice.
+
+        Parameters
+        ----------
+        path : path-like
+            What `save` wrote. Copies of it must not be resumed: the records of its buffer would be
+            paid for once and used twice.
+        noise : NoiseSource, optional
+            Where randomness comes from.
+        """
+        from pairdp.online.state_file import take
+
+        with take(Path(path)) as file:
+            return file.session(cls, noise)
+
+    @staticmethod
+    def header_of(path: str | Path) -> dict[str, Any]:
+        """Return what the file of a stream says of itself, such as ``holds_raw_records``."""
+        from pairdp.online.state_file import stream_header
+
+        return stream_header(path)
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a session holds raw records and a noise stream, and is not pickled")
+        raise TypeError(
+            "a session holds raw records and a noise stream, and is not pickled: use save"
+        )
+
+    def __repr__(self) -> str:
+        return f"OnlineSession({self.plan.algorithm.name!r}, seen={self.seen}, left={self.left})"
