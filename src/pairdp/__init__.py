@@ -10,6 +10,8 @@ from pairdp._version import __version__
 if TYPE_CHECKING:
     from pairdp.estimators import (
         BoundsScaler,
+        OnlinePrivateMetric,
+        OnlinePrivateRanker,
         PrivateLinearClassifier,
         PrivateLinearRegressor,
         PrivateMetric,
@@ -40,6 +42,8 @@ _HOMES = {
     "LedgerError": "privacy",
     "ModelFileError": "model_file",
     "NoiseSource": "privacy",
+    "OnlinePrivateMetric": "estimators",
+    "OnlinePrivateRanker": "estimators",
     "PrivateLinearClassifier": "estimators",
     "PrivateLinearRegressor": "estimators",
     "PrivateMetric": "estimators",
@@ -60,6 +64,8 @@ __all__ = [
     "LedgerError",
     "ModelFileError",
     "NoiseSource",
+    "OnlinePrivateMetric",
+    "OnlinePrivateRanker",
     "PrivateLinearClassifier",
     "PrivateLinearRegressor",
     "PrivateMetric",

@@ -3,12 +3,16 @@
 from pairdp.estimators.bounds import Bounds, read_bounds
 from pairdp.estimators.linear import PrivateLinearClassifier, PrivateLinearRegressor
 from pairdp.estimators.metric import PrivateMetric
+from pairdp.estimators.online_metric import OnlinePrivateMetric
+from pairdp.estimators.online_ranker import OnlinePrivateRanker
 from pairdp.estimators.ranker import PrivateRanker
 from pairdp.estimators.scaler import BoundsScaler
 
 __all__ = [
     "Bounds",
     "BoundsScaler",
+    "OnlinePrivateMetric",
+    "OnlinePrivateRanker",
     "PrivateLinearClassifier",
     "PrivateLinearRegressor",
     "PrivateMetric",

@@ -256,12 +256,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _run(self, plan: Plan, records: Records | ClassMoments) -> Fit:
         """Pay for the plan and run it."""
-        _warn(plan)
-        # Noise of one seed differs from plan to plan: that of two budgets would cancel otherwise.
-        planned = plan.certificate.to_dict()
-        releases = json.dumps([planned["algorithm"], planned["releases"]], sort_keys=True)
-        digest = hashlib.sha256(releases.encode()).hexdigest()
-        source = NoiseSource.from_random_state(self.random_state).child("fit", digest)
+        warn_of_claim(plan)
+        source = self._source(plan)
         if self.ledger is not None:
             self._ledger().spend(plan.certificate)
         fit = plan.run(records, source, progress=self.verbose)
@@ -269,8 +265,15 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         self.certificate_ = fit.certificate
         return fit
 
+    def _source(self, plan: Plan) -> NoiseSource:
+        # Noise of one seed differs from plan to plan: that of two budgets would cancel otherwise.
+        planned = plan.certificate.to_dict()
+        releases = json.dumps([planned["algorithm"], planned["releases"]], sort_keys=True)
+        digest = hashlib.sha256(releases.encode()).hexdigest()
+        return NoiseSource.from_random_state(self.random_state).child("fit", digest)
 
-def _warn(plan: Plan) -> None:
+
+def warn_of_claim(plan: Plan) -> None:
     """Warn of a claim that is weak or not proved. Both are known before data is read."""
     budget = plan.task.budget
     if budget is None:

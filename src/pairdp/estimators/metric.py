@@ -162,8 +162,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         return self
 
     def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
-        values, vectors = np.linalg.eigh(fit.parameters)
-        self.components_ = np.sqrt(np.maximum(values[::-1], 0.0))[:, None] * vectors.T[::-1]
+        self.components_ = components_of(fit.parameters)
 
     @property
     def _n_features_out(self) -> int:
@@ -216,3 +215,9 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         """Return M = LᵀL."""
         check_is_fitted(self, "components_")
         return np.asarray(self.components_.T @ self.components_)
+
+
+def components_of(matrix: Array) -> Array:
+    """Return L with M = LᵀL, its rows by falling size."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.asarray(np.sqrt(np.maximum(values[::-1], 0.0))[:, None] * vectors.T[::-1])

@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp._sealed import fields_of
 from pairdp.estimators import (
     BoundsScaler,
+    OnlinePrivateMetric,
+    OnlinePrivateRanker,
     PrivateLinearClassifier,
     PrivateLinearRegressor,
     PrivateMetric,
@@ -30,6 +32,8 @@ _ESTIMATORS: dict[str, type] = {
         PrivateMetric,
         PrivateLinearClassifier,
         PrivateLinearRegressor,
+        OnlinePrivateRanker,
+        OnlinePrivateMetric,
         BoundsScaler,
     )
 }
@@ -39,9 +43,11 @@ _ARRAYS: dict[str, dict[str, tuple[str | int, ...]]] = {
     "PrivateMetric": {"components_": ("d", "d")},
     "PrivateLinearClassifier": {"coef_": (1, "d"), "intercept_": (1,)},
     "PrivateLinearRegressor": {"coef_": ("d",), "intercept_": ()},
+    "OnlinePrivateRanker": {"coef_": (1, "d"), "intercept_": (1,)},
+    "OnlinePrivateMetric": {"components_": ("d", "d")},
     "BoundsScaler": {"center_": ("d",), "half_width_": ("d",)},
 }
-_WITH_CLASSES = ("PrivateRanker", "PrivateLinearClassifier")
+_WITH_CLASSES = ("PrivateRanker", "PrivateLinearClassifier", "OnlinePrivateRanker")
 _NOT_STORED = ("random_state", "ledger")
 _LABELS = {"i": "int", "u": "uint", "f": "float", "b": "bool", "U": "str"}
 _KINDS: dict[str, type] = {

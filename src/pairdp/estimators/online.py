@@ -1,0 +1,215 @@
+"""What estimators of streams share: a declared horizon, one session, models as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from pairdp._checks import flag, whole
+from pairdp.algorithms import Fit, Plan
+from pairdp.choice import Choice
+from pairdp.estimators.base import PrivateEstimator, warn_of_claim
+from pairdp.online import ONLINE, OnlineAlgorithm, OnlineDescent, OnlineMoments, OnlineSession
+from pairdp.privacy import Budget
+
+Array = NDArray[np.float64]
+
+
+class RunningAverage:
+    """The average of models, the t-th of them with weight t: later ones know more."""
+
+    def __init__(self) -> None:
+        self.mean: Array | None = None
+        self.count = 0
+
+    def add(self, model: Array) -> None:
+        """Take in the next model."""
+        self.count += 1
+        before = np.zeros_like(model) if self.mean is None else self.mean
+        self.mean = before + 2 / (self.count + 1) * (model - before)
+
+
+class OnlineEstimator(PrivateEstimator):
+    """An estimator of a stream, all of whose models together cost one budget."""
+
+    horizon: int
+    buffer: int | None
+    batch_size: int | None
+    average: bool | None
+
+    spent_: Budget | None
+    records_left_: int
+
+    _shortcuts: ClassVar[Mapping[str, type[OnlineAlgorithm]]] = {
+        "descent": OnlineDescent,
+        "moments": OnlineMoments,
+    }
+
+    def plan(self, n: int, n_features: int) -> Plan:
+        """Return what a stream of this length would cost, without any data.
+
+        Parameters
+        ----------
+        n, n_features : int
+            The horizon, and the number of features.
+        """
+        algorithm = self._online_algorithm(whole("horizon", n, at_least=2))
+        plan = algorithm.plan(
+            self._problem(algorithm, n, n_features),
+            n,
+            n_features,
+            self._budget(),
+            calibration=self.calibration,  # type: ignore[arg-type]
+        )
+        stated = (*plan.certificate.assumptions, *self._assumptions())
+        return replace(plan, certificate=replace(plan.certificate, assumptions=stated))
+
+    def _online_algorithm(self, n: int) -> OnlineAlgorithm:
+        asked = self.algorithm
+        if isinstance(asked, OnlineAlgorithm):
+            if self.buffer is not None or self.batch_size is not None:
+                raise ValueError(
+                    "buffer and batch_size are those of the algorithm: set them there, or name "
+                    'the algorithm, such as "descent"'
+                )
+            return asked
+        name = self._default_algorithm() if asked == "auto" else asked
+        known = {**self._shortcuts, **ONLINE}
+        if not isinstance(name, str) or name not in known:
+            raise ValueError(
+                f'algorithm must be "auto", {", ".join(map(repr, known))} or an online '
+                f"algorithm of pairdp.online, got {asked!r}"
+            )
+        if name == "moments":
+            if self.buffer is not None:
+                raise ValueError("moments keep no records: leave buffer out")
+            return OnlineMoments(1 if self.batch_size is None else self.batch_size)
+        preset = ONLINE.get(name, OnlineDescent())
+        size = self.batch_size
+        if size is None:
+            # Noise in a step falls like 1/b and their number like 1/b: √n of both.
+            size = 1 if name in ONLINE else max(1, round(n**0.5))
+        return replace(preset, buffer=self.buffer, batch_size=size)
+
+    def _default_algorithm(self) -> str:
+        return "descent"
+
+    def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
+        raise NotImplementedError("a stream has no choice of algorithms: print plan(n, n_features)")
+
+    def _averages(self, plan: Plan) -> bool:
+        if self.average is None:
+            # Moments are averages already.
+            return not isinstance(plan.algorithm, OnlineMoments)
+        return flag("average", self.average)
+
+    def _learn(self, rows: Array, labels: ArrayLike) -> None:
+        """Learn rows of the stream, beginning it if need be, and keep the model."""
+        session: OnlineSession | None = getattr(self, "_session", None)
+        if session is None:
+            self._refuse_another_stream()
+            plan = self.plan(self.horizon, rows.shape[1])
+            plan.problem.records(rows, labels)  # refuses bad data before anything is paid
+            if len(rows) > plan.task.n:
+                raise ValueError(
+                    f"the horizon is {plan.task.n} records and {len(rows)} came: declare a longer "
+                    "one; it must be known before the stream begins"
+                )
+            warn_of_claim(plan)
+            if self.ledger is not None:
+                self._ledger().spend(plan.certificate)
+            session = OnlineSession(plan, self._source(plan))
+            self._session, self._running = session, RunningAverage()
+            self.plan_ = plan
+        if self._averages(session.plan):
+            session.watch = self._running.add
+        session.learn(rows, labels)
+        self._show(session)
+
+    def _refuse_another_stream(self) -> None:
+        if hasattr(self, "certificate_"):
+            raise ValueError(
+                "the stream of this model is complete or elsewhere: a new one needs a new budget; "
+                "take clone(model), or fit for records that are all there"
+            )
+
+    def _show(self, session: OnlineSession) -> None:
+        """Set the attributes that the models so far give."""
+        self.certificate_ = session.certificate
+        self.spent_ = session.spent
+        self.records_left_ = session.left
+        shown = session.parameters
+        if self._averages(session.plan) and self._running.mean is not None:
+            shown = self._running.mean
+        self._keep_parameters(shown)
+        if session.left == 0:
+            del self._session  # and with it the last raw records
+
+    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
+        """Set the attributes of a model that was fitted to all records of its stream."""
+        self.__dict__.pop("_session", None)
+        shown = fit.parameters
+        if self._averages(self.plan_):
+            models = fit.statistics["models"]
+            weights = np.arange(1, len(models) + 1, dtype=np.float64)
+            shown = np.tensordot(weights / weights.sum(), models, axes=1)
+        self._keep_labels(labels)
+        self._keep_parameters(np.array(shown))
+        self.spent_ = self._budget()
+        self.records_left_ = 0
+
+    def _keep_labels(self, labels: ArrayLike | None) -> None:
+        """Set the attributes of labels."""
+
+    def _keep_parameters(self, parameters: Array) -> None:
+        raise NotImplementedError
+
+    def pause(self, path: str | Path, *, secrets: bool = True) -> None:
+        """Write the stream to a file and end it here; `resume` goes on with it, once.
+
+        Parameters
+        ----------
+        path : path-like
+            A new file.
+        secrets : bool
+            See `pairdp.online.OnlineSession.save`: with them the file holds raw records. The file
+            says whether it does.
+        """
+        from pairdp.model_file.states import state_of
+
+        session: OnlineSession | None = getattr(self, "_session", None)
+        if session is None:
+            check_is_fitted(self, "certificate_")
+            raise ValueError("the stream of this model is complete or elsewhere: use save")
+        arrays: dict[str, Array] = {}
+        face = state_of(self, "", arrays)
+        arrays["running_count"] = np.array([float(self._running.count)])
+        if self._running.mean is not None:
+            arrays["running_mean"] = self._running.mean
+        session.save(path, secrets=secrets, face=face, face_arrays=arrays)
+        del self._session
+
+    @classmethod
+    def resume(cls, path: str | Path) -> Self:
+        """Return the estimator of a stream that was paused. The file is removed."""
+        from pairdp.model_file.states import with_state
+        from pairdp.online.state_file import take
+
+        with take(Path(path)) as file:
+            session = file.session(OnlineSession)
+            face, arrays = file.face()
+            running = RunningAverage()
+            running.count = int(arrays.pop("running_count")[0])
+            running.mean = arrays.pop("running_mean", None)
+            model = with_state(face, "", arrays)
+            if not isinstance(model, cls):
+                raise ValueError(f"it is the stream of a {type(model).__name__}")
+        model._session, model._running = session, running
+        model._show(session)
+        return model

@@ -1,0 +1,158 @@
+"""OnlinePrivateMetric: a Mahalanobis metric that learns from a stream, every one of it private."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairdp.estimators.metric import PrivateMetric, components_of
+from pairdp.estimators.online import OnlineEstimator
+from pairdp.estimators.validation import check_labels, validated
+from pairdp.losses import MetricLoss
+from pairdp.online import OnlineAlgorithm
+from pairdp.privacy import BudgetLedger
+
+Array = NDArray[np.float64]
+
+
+class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
+    """A supervised metric of a stream; all metrics together protect every single record.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=1.0
+        ε, the privacy budget of the stream. None learns without noise and without any guarantee.
+    delta : float, default=1e-5
+        δ, above 0. It should be well below 1/horizon.
+    horizon : int, default=10000
+        How many records the budget covers. More of them are refused. `fit` takes the number of
+        its records instead.
+    loss : {"logistic", "hinge"} or MetricLoss, default=None
+        The loss of a pair; logistic by default.
+    algorithm : {"auto", "descent", "OnPairStrC", "OnPairC"} or OnlineAlgorithm, default="auto"
+        "descent" takes a step for each batch.
+    buffer : int, default=None
+        How many earlier records new ones meet; all of them by default.
+    batch_size : int, default=None
+        How many records make a step. None is 1 for the published algorithms, else the root of the
+        horizon.
+    average : bool, default=None
+        Whether the metric is the average of all released ones, later ones with more weight, or the
+        last one. None averages.
+    radius : float, default=1.0
+        Largest Frobenius norm of M.
+    regularization : float, default=None
+        λ of the penalty; None is none.
+    data_norm : float, default=1.0
+        Every row is clipped to this norm before it is looked at. It must not come from the data.
+    calibration : {"certified", "printed"}, default="certified"
+        "printed" takes a paper's noise formula to the letter, for study.
+    ledger : BudgetLedger, default=None
+        Where the budget is drawn from, all of it when the stream begins.
+    random_state : int, RandomState or Generator, default=None
+        None draws secret noise from the operating system. A seed is for studies and tests.
+    verbose : bool, default=None
+        Whether `fit` shows progress.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_features, n_features)
+        L with M = LᵀL, made of released metrics only.
+    spent_ : Budget or None
+        What the metrics so far cost. It depends on how many records came, not on them.
+    records_left_ : int
+        How many more records the budget covers.
+    certificate_ : Certificate
+        Of the whole stream; `pairdp.verify` checks it.
+    plan_ : Plan
+        Every number, fixed before the first record was read.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, when X has names that are strings.
+
+    See Also
+    --------
+    OnlinePrivateRanker : says how streams are begun, paused and resumed.
+    PrivateMetric : for records that are all there; it needs less noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairdp import OnlinePrivateMetric
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 3, 600)
+    >>> X = rng.normal(size=(600, 4)) / 4 + np.outer(y, [0.5, 0, 0, 0])
+    >>> metric = OnlinePrivateMetric(2.0, 1e-6, horizon=1000, random_state=0)
+    >>> metric.partial_fit(X, y).records_left_
+    400
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = 1.0,
+        delta: float = 1e-5,
+        *,
+        horizon: int = 10_000,
+        loss: str | MetricLoss | None = None,
+        algorithm: str | OnlineAlgorithm = "auto",
+        buffer: int | None = None,
+        batch_size: int | None = None,
+        average: bool | None = None,
+        radius: float = 1.0,
+        regularization: float | None = None,
+        data_norm: float = 1.0,
+        calibration: str = "certified",
+        ledger: BudgetLedger | None = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon,
+            delta,
+            loss=loss,
+            algorithm=algorithm,
+            radius=radius,
+            regularization=regularization,
+            data_norm=data_norm,
+            calibration=calibration,
+            ledger=ledger,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.horizon = horizon
+        self.buffer = buffer
+        self.batch_size = batch_size
+        self.average = average
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Learn the next records of the stream.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Records, in their order. Rows are clipped to ``data_norm``.
+        y : array-like of shape (n_samples,)
+            Their labels; only which are equal matters.
+        classes : array-like, default=None
+            Not needed, and taken for the sake of scikit-learn's interface.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing():
+            begun = hasattr(self, "_session")
+            if not begun:
+                self._refuse_another_stream()
+            rows, labels = validated(self, X, y, reset=not begun)
+            check_labels(labels)
+            if classes is not None and not np.all(np.isin(labels, np.asarray(classes))):
+                raise ValueError("y has labels that are not in classes")
+            self._learn(rows, labels)
+        return self
+
+    def _keep_parameters(self, parameters: Array) -> None:
+        self.components_ = components_of(parameters)

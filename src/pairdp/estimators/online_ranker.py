@@ -1,0 +1,226 @@
+"""OnlinePrivateRanker: a ranker that learns from a stream, every model of it private."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import roc_auc_score
+
+from pairdp._checks import real
+from pairdp.algorithms import Algorithm
+from pairdp.constraints import L2Ball
+from pairdp.estimators.online import OnlineEstimator
+from pairdp.estimators.ranker import RANKING_LOSSES
+from pairdp.estimators.two_classes import TwoClassEstimator
+from pairdp.estimators.validation import check_labels, validated
+from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
+from pairdp.online import OnlineAlgorithm, OnlineMoments
+from pairdp.privacy import BudgetLedger
+
+Array = NDArray[np.float64]
+
+
+class OnlinePrivateRanker(OnlineEstimator, TwoClassEstimator):
+    """A linear ranker of a stream; all models together protect every single record.
+
+    Records come by `partial_fit`, up to a declared horizon. After each batch of them the updated
+    model may be shown to anyone: the budget covers the whole sequence.
+
+    Parameters
+    ----------
+    epsilon : float or None, default=1.0
+        ε, the privacy budget of the stream. None learns without noise and without any guarantee.
+    delta : float, default=1e-5
+        δ, above 0. It should be well below 1/horizon.
+    horizon : int, default=10000
+        How many records the budget covers. More of them are refused. `fit` takes the number of
+        its records instead.
+    loss : {"logistic", "least_squares", "hinge", "squared_hinge"} or RankingLoss, default=None
+        The loss of a pair. None leaves it to ``algorithm``.
+    algorithm : {"auto", "moments", "descent", "OnPairStrC", "OnPairC"} or OnlineAlgorithm
+        "moments" keeps noisy class moments, by least squares; "descent" takes a step for each
+        batch. "auto" is "moments" where the loss allows it.
+    buffer : int, default=None
+        How many earlier records new ones meet in descent; all of them by default.
+    batch_size : int, default=None
+        How many records make a step. None is 1 for moments and for the published algorithms, the
+        root of the horizon for descent.
+    average : bool, default=None
+        Whether predictions are those of the average of all released models, later ones with more
+        weight, or of the last one. None averages for descent.
+    radius : float, default=1.0
+        Largest norm of the weights.
+    regularization : float, default=None
+        λ of the penalty λ|w|²/2; None is none.
+    data_norm : float, default=1.0
+        Every row is clipped to this norm before it is looked at. It must not come from the data.
+    threshold : float, default=0.0
+        The score above which `predict` says the second class. It must not come from the data.
+    classes : array-like of two labels, default=None
+        The labels, if they are not given to `partial_fit`. The larger one is ranked higher.
+    calibration : {"certified", "printed"}, default="certified"
+        "printed" takes a paper's noise formula to the letter, for study.
+    ledger : BudgetLedger, default=None
+        Where the budget is drawn from, all of it when the stream begins.
+    random_state : int, RandomState or Generator, default=None
+        None draws secret noise from the operating system. A seed is for studies and tests.
+    verbose : bool, default=None
+        Whether `fit` shows progress.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features)
+        The weights, made of released models only.
+    intercept_ : array of shape (1,)
+        Minus the threshold.
+    classes_ : array of shape (2,)
+        The labels.
+    spent_ : Budget or None
+        What the models so far cost. It depends on how many records came, not on them.
+    records_left_ : int
+        How many more records the budget covers.
+    certificate_ : Certificate
+        Of the whole stream; `pairdp.verify` checks it.
+    plan_ : Plan
+        Every number, fixed before the first record was read.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, when X has names that are strings.
+
+    See Also
+    --------
+    PrivateRanker : for records that are all there; it needs less noise.
+
+    Notes
+    -----
+    In the middle of a stream the estimator holds raw records in memory (the buffer and an
+    unfinished batch). It is not pickled then: `pause` writes the stream to a file that says what it
+    holds, `save` the released model alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairdp import OnlinePrivateRanker
+    >>> rng = np.random.default_rng(0)
+    >>> model = OnlinePrivateRanker(epsilon=1.0, delta=1e-6, horizon=2000, random_state=0)
+    >>> for day in range(4):
+    ...     y = rng.integers(0, 2, 500)
+    ...     X = (rng.normal(size=(500, 5)) + y[:, None]) / 5
+    ...     model = model.partial_fit(X, y, classes=[0, 1])
+    >>> model.score(X, y) > 0.85
+    True
+    >>> model.records_left_
+    0
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = 1.0,
+        delta: float = 1e-5,
+        *,
+        horizon: int = 10_000,
+        loss: str | RankingLoss | None = None,
+        algorithm: str | OnlineAlgorithm = "auto",
+        buffer: int | None = None,
+        batch_size: int | None = None,
+        average: bool | None = None,
+        radius: float = 1.0,
+        regularization: float | None = None,
+        data_norm: float = 1.0,
+        threshold: float = 0.0,
+        classes: ArrayLike | None = None,
+        calibration: str = "certified",
+        ledger: BudgetLedger | None = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.horizon = horizon
+        self.loss = loss
+        self.algorithm = algorithm
+        self.buffer = buffer
+        self.batch_size = batch_size
+        self.average = average
+        self.radius = radius
+        self.regularization = regularization
+        self.data_norm = data_norm
+        self.threshold = threshold
+        self.classes = classes
+        self.calibration = calibration
+        self.ledger = ledger
+        self.random_state = random_state
+        self.verbose = verbose
+
+    _losses = RANKING_LOSSES
+    _loss_kind = RankingLoss
+
+    def _constraint(self) -> L2Ball:
+        return L2Ball(self.radius)
+
+    def _default_algorithm(self) -> str:
+        loss = self._given_loss()
+        by_moments = loss is None or isinstance(loss, LeastSquaresRanking)
+        return "moments" if by_moments and self.calibration == "certified" else "descent"
+
+    def _default_loss(self, algorithm: Algorithm) -> RankingLoss:
+        by_moments = isinstance(algorithm, OnlineMoments)
+        return LeastSquaresRanking() if by_moments else LogisticRanking()
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Learn the next records of the stream.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Records, in their order. Rows are clipped to ``data_norm``.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of two labels, default=None
+            All labels that may come; needed the first time, unless they are a parameter.
+
+        Returns
+        -------
+        self
+        """
+        with self._all_or_nothing():
+            begun = hasattr(self, "_session")
+            if not begun:
+                self._refuse_another_stream()
+            rows, labels = validated(self, X, y, reset=not begun)
+            check_labels(labels)
+            if begun:
+                known = self.classes_
+                if classes is not None and not np.array_equal(np.unique(classes), known):
+                    raise ValueError("classes are not those that the stream began with")
+            elif classes is None and self.classes is None:
+                raise ValueError("classes must be given to the first call of partial_fit")
+            else:
+                known = self._labels(labels, classes)
+            if not np.all(np.isin(labels, known)):
+                raise ValueError("y has labels that are not in classes")
+            self.classes_ = known
+            self._learn(rows, np.where(labels == known[1], 1.0, -1.0))
+        return self
+
+    def _keep_labels(self, labels: ArrayLike | None) -> None:
+        self.classes_ = self._sorted(labels)
+
+    def _keep_parameters(self, parameters: Array) -> None:
+        if not math.isfinite(real("threshold", self.threshold)):
+            raise ValueError(f"threshold must be finite, got {self.threshold!r}")
+        self.coef_ = np.array(parameters)[None, :]
+        self.intercept_ = np.array([-float(self.threshold)])
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the AUC on some data: how often a record of the second class scores higher.
+
+        It is not private: do not publish scores on sensitive data.
+        """
+        scores = self.decision_function(X)
+        positive = np.asarray(y) == self.classes_[1]
+        return float(roc_auc_score(positive, scores, sample_weight=sample_weight))

@@ -1,0 +1,90 @@
+"""A thin adapter to river: one record at a time, as a dictionary. Needs the extra ``river``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pairdp.estimators.online_ranker import OnlinePrivateRanker
+
+try:
+    from river.base import Classifier
+except ImportError:
+    raise ImportError("pairdp.estimators.river needs river: pip install 'pairdp[river]'") from None
+
+_SPREAD = 4.0
+
+
+class RiverRanker(Classifier):  # type: ignore[misc]
+    """An `OnlinePrivateRanker` with river's ``learn_one`` and ``predict_one``.
+
+    Parameters
+    ----------
+    model : OnlinePrivateRanker
+        What learns. Its horizon covers the stream.
+    features : sequence of str
+        The names of the features, which are public, in their order.
+    classes : array-like of two labels
+        The labels; the larger one is ranked higher.
+
+    Notes
+    -----
+    Predictions are made of released models only. ``predict_proba_one`` is a growing function of
+    the score, for measures such as AUC; it is not calibrated.
+
+    Examples
+    --------
+    >>> from pairdp import OnlinePrivateRanker
+    >>> from pairdp.estimators.river import RiverRanker
+    >>> ranker = RiverRanker(OnlinePrivateRanker(horizon=100), ["age", "dose"], [False, True])
+    >>> ranker.learn_one({"age": 0.5, "dose": -0.1}, True)
+    >>> sorted(ranker.predict_proba_one({"age": 0.3, "dose": 0.0}))
+    [False, True]
+    """
+
+    def __init__(
+        self, model: OnlinePrivateRanker, features: Sequence[str], classes: ArrayLike
+    ) -> None:
+        self.model = model
+        self.features = features
+        self.classes = classes
+
+    def learn_one(self, x: dict[Any, Any], y: Any) -> None:
+        """Learn the next record."""
+        self.model.partial_fit(self._row(x), [y], classes=self.classes)
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """Return a number for each label that grows with the score; nothing before any record."""
+        if not hasattr(self.model, "coef_"):
+            return {}
+        score = float(self.model.decision_function(self._row(x))[0])
+        above = (1 + math.tanh(self._steepness() * score)) / 2
+        low, high = self.model.classes_.tolist()
+        return {low: 1 - above, high: above}
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+        """Return the label that the score says, None before any record."""
+        if not hasattr(self.model, "coef_"):
+            return None
+        return self.model.predict(self._row(x)).tolist()[0]
+
+    def _steepness(self) -> float:
+        """Spread scores, which are up to ±BR, over the probabilities that river counts in bins."""
+        largest = self.model.radius * self.model.data_norm
+        return _SPREAD / largest if math.isfinite(largest) else 1.0
+
+    def _row(self, x: dict[Any, Any]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+        missing = [name for name in self.features if name not in x]
+        if missing:
+            raise ValueError(
+                f"a record lacks the feature {missing[0]!r}: give all of {list(self.features)}"
+            )
+        try:
+            return np.array([[float(x[name]) for name in self.features]])
+        except (TypeError, ValueError):
+            # The conversion's own message would quote a value of the data.
+            raise ValueError("the features of a record must be numbers") from None
