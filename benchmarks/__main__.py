@@ -13,6 +13,7 @@ from benchmarks import (
     metric,
     moments,
     noise,
+    online,
     ranking,
     stochastic,
 )
@@ -26,6 +27,7 @@ BENCHMARKS = {
     "algorithms": algorithms.main,
     "moments": moments.main,
     "stochastic": stochastic.main,
+    "online": online.main,
     "auto": auto_ranking.main,
     "auto-metric": auto_metric.main,
 }

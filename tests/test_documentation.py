@@ -14,6 +14,7 @@ EXAMPLES = [
     "docs/losses.md",
     "docs/algorithms.md",
     "docs/estimators.md",
+    "docs/online.md",
 ]
 
 
