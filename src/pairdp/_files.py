@@ -3,8 +3,31 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from pathlib import Path
+
+
+def write_new(path: Path, content: bytes) -> None:
+    """Write a file that only its owner can read, durably, unless there is one of that name.
+
+    Raises
+    ------
+    FileExistsError
+        If there is; it stays as it is.
+    """
+    path = path.resolve()
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.writing")
+    try:
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(beside, path)  # which, unlike renaming, replaces nothing
+    finally:
+        beside.unlink(missing_ok=True)
+    _sync_directory(path.parent)
 
 
 def write_atomically(path: Path, content: bytes) -> None:

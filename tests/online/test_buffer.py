@@ -65,5 +65,5 @@ def test_a_state_of_another_shape_is_refused() -> None:
     buffer = PartnerBuffer(3, 1, 2)
     with pytest.raises(ValueError, match="shape"):
         buffer.restore(
-            {"buffer_x": np.zeros((4, 2)), "buffer_y": np.zeros(4), "buffer_seen": np.zeros(1)}
+            {"buffer_x": np.zeros((4, 3)), "buffer_y": np.zeros(4), "buffer_seen": np.zeros(1)}
         )

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from pairdp import Budget, ModelFileError, NoiseSource, verify
+from pairdp import Budget, ModelFileError, NoiseSource, _files, verify
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
-from pairdp.losses import LogisticMetric, LogisticRanking
-from pairdp.online import OnlineDescent, OnlineSession
+from pairdp.losses import LeastSquaresRanking, LogisticMetric, LogisticRanking
+from pairdp.online import OnlineDescent, OnlineMoments, OnlineSession
+from pairdp.online.buffer import PartnerBuffer
+from pairdp.online.state_file import _STREAM
 from pairdp.problem import Problem
 
 BUDGET = Budget(1.0, 1e-5)
 RANKING = Problem(LogisticRanking(), L2Ball(1.0), 0.5)
+CONVEX = Problem(LogisticRanking(), L2Ball(1.0))
+STRONG = Problem(LogisticRanking(temperature=4.0), L2Ball(1.0), 2.0)
+SQUARES = Problem(LeastSquaresRanking(), L2Ball(1.0))
 METRIC = Problem(LogisticMetric(), PSDFrobeniusBall(1.0), 0.1)
 SHAPES = [
     {},
@@ -37,11 +45,11 @@ def test_a_stream_goes_on_as_if_nothing_had_happened(
     shape: dict[str, object], tmp_path: Path
 ) -> None:
     # Without noise, so that both can be compared.
+    if "replacement" in shape:
+        pytest.skip("the reservoir draws other places after a stop")
     x, y = data()
     plan = OnlineDescent(**shape).plan(RANKING, 30, 2, None)  # type: ignore[arg-type]
     one, other = OnlineSession(plan, NoiseSource(0)), OnlineSession(plan, NoiseSource(0))
-    if "replacement" in shape:
-        pytest.skip("the reservoir draws other places after a stop")
     one.learn(x, y)
     for start in range(0, 30, 10):
         other.learn(x[start : start + 10], y[start : start + 10])
@@ -192,3 +200,180 @@ def test_bad_records_change_nothing() -> None:
             session.learn(rows, labels)
     assert session.seen == 5
     np.testing.assert_array_equal(session.parameters, before)
+
+
+def test_an_interrupted_step_ends_the_stream(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # Between the release of a model and the buffer: the next record would meet too few.
+    x, y = data()
+    session = OnlineSession(OnlineDescent().plan(RANKING, 30, 2, BUDGET))
+    session.learn(x[:5], y[:5])
+
+    def interrupted(self: PartnerBuffer) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PartnerBuffer, "keep", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            session.learn(x[5:8], y[5:8])
+    assert session.seen == 6
+    assert not session.is_open
+    for attempt in (lambda: session.learn(x[8:], y[8:]), lambda: session.save(tmp_path / "s")):
+        with pytest.raises(ValueError, match="after the first 6"):
+            attempt()
+
+
+def test_a_file_that_might_not_last_ends_the_session_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    x, y = data()
+    session = OnlineSession(OnlineDescent().plan(RANKING, 30, 2, BUDGET))
+    session.learn(x[:5], y[:5])
+
+    def fails(directory: Path) -> None:
+        raise _files.NotDurableError(5, "no luck")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_files, "_sync_directory", fails)
+        with pytest.raises(ModelFileError, match="might not survive"):
+            session.save(tmp_path / "stream")
+    with pytest.raises(ValueError, match="resume"):
+        session.learn(x[5:], y[5:])
+    assert OnlineSession.resume(tmp_path / "stream").left == 25
+
+
+def test_files_are_for_their_owner_and_links_are_followed(tmp_path: Path) -> None:
+    x, y = data()
+    session = OnlineSession(OnlineDescent().plan(RANKING, 30, 2, BUDGET))
+    session.learn(x[:5], y[:5])
+    session.save(tmp_path / "stream")
+    assert (tmp_path / "stream").stat().st_mode & 0o077 == 0
+    (tmp_path / "link").symlink_to(tmp_path / "stream")
+    OnlineSession.resume(tmp_path / "link")
+    with pytest.raises(ModelFileError, match="gone"):
+        OnlineSession.resume(tmp_path / "stream")
+
+
+def test_labels_of_records_that_are_gone_are_forgotten(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(12, 2)) / 3, np.array([f"person {i}" for i in range(12)])
+    session = OnlineSession(OnlineDescent(2).plan(METRIC, 20, 2, BUDGET))
+    session.learn(x, y)
+    session.save(tmp_path / "stream")
+    content = (tmp_path / "stream").read_bytes()
+    assert [f"person {i}".encode() in content for i in (0, 5, 9)] == [False] * 3
+    assert b"person 10" in content
+    session = OnlineSession.resume(tmp_path / "stream")
+    session.learn(x[:2], ["person 11", "another"])
+    session.save(tmp_path / "public", secrets=False)
+    assert b"another" not in (tmp_path / "public").read_bytes()
+    late = OnlineSession(OnlineDescent().plan(METRIC, 20, 2, BUDGET))
+    late.learn(x[:2], [b"bytes", b"more"])
+    with pytest.raises(ModelFileError, match="numbers or text"):
+        late.save(tmp_path / "bytes")
+    late.learn(x[:1], [b"bytes"])
+
+
+def test_moments_say_that_their_secrets_tell_records(tmp_path: Path) -> None:
+    x, y = data()
+    for budget, secrets, tells in (
+        (BUDGET, True, True),
+        (BUDGET, False, False),
+        (None, False, True),
+    ):
+        session = OnlineSession(OnlineMoments().plan(SQUARES, 30, 2, budget))
+        session.learn(x[:1], y[:1])
+        path = tmp_path / f"{budget is None} {secrets}"
+        session.save(path, secrets=secrets)
+        assert OnlineSession.header_of(path)["holds_raw_records"] is tells
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_session_stays_in_its_process() -> None:
+    x, y = data()
+    session = OnlineSession(OnlineDescent().plan(RANKING, 30, 2, BUDGET))
+    child = os.fork()
+    if child == 0:
+        try:
+            session.learn(x, y)
+        except ValueError as error:
+            os._exit(0 if "another process" in str(error) else 1)
+        os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    session.learn(x, y)
+
+
+def resealed(path: Path, change: Callable[[dict[str, Any], dict[str, np.ndarray]], None]) -> None:
+    """Write a file again with something changed, and all its digests right."""
+    header, arrays = _STREAM.read(path)
+    change(header, arrays)
+    kept = {name: header[name] for name in _STREAM.fields}
+    path.unlink()
+    _STREAM.write(path, kept, arrays)
+
+
+HOSTILE: dict[str, Callable[[dict[str, Any], dict[str, np.ndarray]], None]] = {
+    "norm": lambda h, a: h["plan"]["problem"].update(data_norm=1000.0),
+    "radius": lambda h, a: h["plan"]["problem"]["constraint"]["fields"].update(radius=1e6),
+    "buffer": lambda h, a: h["plan"]["settings"].update(buffer=10**12),
+    "batch": lambda h, a: h["plan"]["settings"].update(batch_size=10**13),
+    "replacement": lambda h, a: h["plan"]["settings"].update(replacement="zzz"),
+    "step": lambda h, a: h["plan"]["settings"].update(smoothness=1.0),
+    "seen": lambda h, a: h.update(seen=31),
+    "flag": lambda h, a: h.update(holds_secrets="yes"),
+    "secrets": lambda h, a: h.update(holds_secrets=False),
+    "rows": lambda h, a: a.update({"secret.buffer_x": 1e6 * a["secret.buffer_x"]}),
+    "labels": lambda h, a: a.update({"secret.buffer_y": 5 * a["secret.buffer_y"]}),
+    "cut": lambda h, a: a.update({k: a[k][:1] for k in ("secret.buffer_x", "secret.buffer_y")}),
+    "waiting": lambda h, a: a.update({"secret.waiting_x": 1e6 * a["secret.waiting_x"]}),
+    "steps": lambda h, a: a.update({"public.steps": np.array([-1.0])}),
+    "half": lambda h, a: a.update({"public.steps": np.array([1.5])}),
+    "many": lambda h, a: a.update({"public.steps": np.array([1e9])}),
+    "nan": lambda h, a: a.update({"public.parameters": np.full(2, np.nan)}),
+    "shape": lambda h, a: a.update({"public.parameters": np.zeros(3)}),
+    "more": lambda h, a: a.update({"public.more": np.zeros(3)}),
+    "other": lambda h, a: a.update({"other": np.zeros(3)}),
+    "less": lambda h, a: a.pop("secret.buffer_seen") is None,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_edited_files_are_refused_and_stay(name: str, tmp_path: Path) -> None:
+    x, y = data()
+    session = OnlineSession(OnlineDescent(5, batch_size=4).plan(RANKING, 30, 2, BUDGET))
+    session.learn(x[:14], y[:14])
+    path = tmp_path / "stream"
+    session.save(path)
+    resealed(path, lambda header, arrays: None)
+    resealed(path, HOSTILE[name])
+    with pytest.raises(ModelFileError):
+        OnlineSession.resume(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["stream"]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_files_as_they_were_written_are_accepted(shape: dict[str, object], tmp_path: Path) -> None:
+    for problem, calibration in (
+        (RANKING, "certified"),
+        (CONVEX, "certified"),
+        (STRONG, "printed"),
+    ):
+        if calibration == "printed" and shape:
+            continue
+        algorithm = OnlineDescent(**shape)  # type: ignore[arg-type]
+        plan = algorithm.plan(problem, 60, 2, BUDGET, calibration=calibration)  # type: ignore[arg-type]
+        OnlineSession(plan).save(tmp_path / "stream")
+        assert OnlineSession.resume(tmp_path / "stream").left == 60
+
+
+def test_printed_noise_spends_nothing_on_random_points() -> None:
+    x, y = data(60)
+    session = OnlineSession(OnlineDescent().plan(STRONG, 60, 2, BUDGET, calibration="printed"))
+    random = int(session.plan.settings["burn_in"])  # type: ignore[arg-type]
+    session.learn(x[:random], y[:random])
+    assert session.spent is None
+    session.learn(x[random:], y[random:])
+    assert session.spent is not None
+    assert session.spent.epsilon < BUDGET.epsilon

@@ -43,9 +43,6 @@ class OnlineEstimator(PrivateEstimator):
     batch_size: int | None
     average: bool | None
 
-    spent_: Budget | None
-    records_left_: int
-
     _shortcuts: ClassVar[Mapping[str, type[OnlineAlgorithm]]] = {
         "descent": OnlineDescent,
         "moments": OnlineMoments,
@@ -67,6 +64,7 @@ class OnlineEstimator(PrivateEstimator):
             self._budget(),
             calibration=self.calibration,  # type: ignore[arg-type]
         )
+        self._check_parameters(plan)
         stated = (*plan.certificate.assumptions, *self._assumptions())
         return replace(plan, certificate=replace(plan.certificate, assumptions=stated))
 
@@ -109,28 +107,35 @@ class OnlineEstimator(PrivateEstimator):
             return not isinstance(plan.algorithm, OnlineMoments)
         return flag("average", self.average)
 
-    def _learn(self, rows: Array, labels: ArrayLike) -> None:
-        """Learn rows of the stream, beginning it if need be, and keep the model."""
-        session: OnlineSession | None = getattr(self, "_session", None)
-        if session is None:
-            self._refuse_another_stream()
-            plan = self.plan(self.horizon, rows.shape[1])
-            plan.problem.records(rows, labels)  # refuses bad data before anything is paid
-            if len(rows) > plan.task.n:
-                raise ValueError(
-                    f"the horizon is {plan.task.n} records and {len(rows)} came: declare a longer "
-                    "one; it must be known before the stream begins"
-                )
-            warn_of_claim(plan)
-            if self.ledger is not None:
-                self._ledger().spend(plan.certificate)
-            session = OnlineSession(plan, self._source(plan))
-            self._session, self._running = session, RunningAverage()
-            self.plan_ = plan
-        if self._averages(session.plan):
-            session.watch = self._running.add
-        session.learn(rows, labels)
-        self._show(session)
+    def _begin(self, rows: Array, labels: ArrayLike) -> OnlineSession:
+        """Pay for a stream and begin it; all that can be wrong is told before."""
+        plan = self.plan(self.horizon, rows.shape[1])
+        plan.problem.records(rows, labels)
+        if len(rows) > plan.task.n:
+            raise ValueError(
+                f"the horizon is {plan.task.n} records and {len(rows)} came: declare a longer "
+                "one; it must be known before the stream begins"
+            )
+        warn_of_claim(plan)
+        if self.ledger is not None:
+            self._ledger().spend(plan.certificate)
+        self.plan_ = plan
+        self._running = RunningAverage()
+        self._session = OnlineSession(plan, self._source(plan))
+        return self._session
+
+    def _check_parameters(self, plan: Plan) -> None:
+        """Refuse parameters that are needed once records are learnt."""
+        self._averages(plan)
+
+    def _learn(self, session: OnlineSession, rows: Array, labels: ArrayLike) -> None:
+        """Learn rows of the stream, and show how far it is, whatever happens."""
+        self._check_parameters(session.plan)
+        session.watch = self._running.add if self._averages(session.plan) else None
+        try:
+            session.learn(rows, labels)
+        finally:
+            self._show(session)
 
     def _refuse_another_stream(self) -> None:
         if hasattr(self, "certificate_"):
@@ -142,18 +147,34 @@ class OnlineEstimator(PrivateEstimator):
     def _show(self, session: OnlineSession) -> None:
         """Set the attributes that the models so far give."""
         self.certificate_ = session.certificate
-        self.spent_ = session.spent
-        self.records_left_ = session.left
         shown = session.parameters
         if self._averages(session.plan) and self._running.mean is not None:
             shown = self._running.mean
         self._keep_parameters(shown)
         if session.left == 0:
+            self._last_spent = session.spent
             del self._session  # and with it the last raw records
+
+    @property
+    def spent_(self) -> Budget | None:
+        """What the models so far cost."""
+        check_is_fitted(self, "certificate_")
+        session: OnlineSession | None = self.__dict__.get("_session")
+        if session is not None:
+            return session.spent
+        return self.__dict__.get("_last_spent", self._budget())
+
+    @property
+    def records_left_(self) -> int:
+        """How many more records the budget covers."""
+        check_is_fitted(self, "certificate_")
+        session: OnlineSession | None = self.__dict__.get("_session")
+        return 0 if session is None else session.left
 
     def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
         """Set the attributes of a model that was fitted to all records of its stream."""
-        self.__dict__.pop("_session", None)
+        for name in ("_session", "_last_spent"):
+            self.__dict__.pop(name, None)
         shown = fit.parameters
         if self._averages(self.plan_):
             models = fit.statistics["models"]
@@ -161,8 +182,6 @@ class OnlineEstimator(PrivateEstimator):
             shown = np.tensordot(weights / weights.sum(), models, axes=1)
         self._keep_labels(labels)
         self._keep_parameters(np.array(shown))
-        self.spent_ = self._budget()
-        self.records_left_ = 0
 
     def _keep_labels(self, labels: ArrayLike | None) -> None:
         """Set the attributes of labels."""
@@ -192,8 +211,12 @@ class OnlineEstimator(PrivateEstimator):
         arrays["running_count"] = np.array([float(self._running.count)])
         if self._running.mean is not None:
             arrays["running_mean"] = self._running.mean
-        session.save(path, secrets=secrets, face=face, face_arrays=arrays)
-        del self._session
+        self._check_parameters(session.plan)
+        try:
+            session.save(path, secrets=secrets, face=face, face_arrays=arrays)
+        finally:
+            if not session.is_open:
+                del self._session
 
     @classmethod
     def resume(cls, path: str | Path) -> Self:
@@ -210,6 +233,10 @@ class OnlineEstimator(PrivateEstimator):
             model = with_state(face, "", arrays)
             if not isinstance(model, cls):
                 raise ValueError(f"it is the stream of a {type(model).__name__}")
-        model._session, model._running = session, running
-        model._show(session)
+            if arrays or running.count < 0:
+                raise ValueError("it has arrays that no estimator has")
+            if running.mean is not None and running.mean.shape != session.parameters.shape:
+                raise ValueError("the average of its models has another shape")
+            model._session, model._running = session, running
+            model._show(session)
         return model

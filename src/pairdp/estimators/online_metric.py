@@ -151,7 +151,9 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
             check_labels(labels)
             if classes is not None and not np.all(np.isin(labels, np.asarray(classes))):
                 raise ValueError("y has labels that are not in classes")
-            self._learn(rows, labels)
+            session = self._session if begun else self._begin(rows, labels)
+        # What was learnt cannot be taken back.
+        self._learn(session, rows, labels)
         return self
 
     def _keep_parameters(self, parameters: Array) -> None:

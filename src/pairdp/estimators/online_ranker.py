@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_auc_score
 
 from pairdp._checks import real
-from pairdp.algorithms import Algorithm
+from pairdp.algorithms import Algorithm, Plan
 from pairdp.constraints import L2Ball
 from pairdp.estimators.online import OnlineEstimator
 from pairdp.estimators.ranker import RANKING_LOSSES
@@ -204,15 +204,21 @@ class OnlinePrivateRanker(OnlineEstimator, TwoClassEstimator):
             if not np.all(np.isin(labels, known)):
                 raise ValueError("y has labels that are not in classes")
             self.classes_ = known
-            self._learn(rows, np.where(labels == known[1], 1.0, -1.0))
+            coded = np.where(labels == known[1], 1.0, -1.0)
+            session = self._session if begun else self._begin(rows, coded)
+        # What was learnt cannot be taken back.
+        self._learn(session, rows, coded)
         return self
 
     def _keep_labels(self, labels: ArrayLike | None) -> None:
         self.classes_ = self._sorted(labels)
 
-    def _keep_parameters(self, parameters: Array) -> None:
+    def _check_parameters(self, plan: Plan) -> None:
+        super()._check_parameters(plan)
         if not math.isfinite(real("threshold", self.threshold)):
             raise ValueError(f"threshold must be finite, got {self.threshold!r}")
+
+    def _keep_parameters(self, parameters: Array) -> None:
         self.coef_ = np.array(parameters)[None, :]
         self.intercept_ = np.array([-float(self.threshold)])
 

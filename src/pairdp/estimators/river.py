@@ -85,6 +85,6 @@ class RiverRanker(Classifier):  # type: ignore[misc]
             )
         try:
             return np.array([[float(x[name]) for name in self.features]])
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             # The conversion's own message would quote a value of the data.
             raise ValueError("the features of a record must be numbers") from None

@@ -21,6 +21,8 @@ def validated(estimator: BaseEstimator, X: ArrayLike, *y: ArrayLike | None, **ch
         message = str(error)
         if "could not convert" in message:
             message = "X must be a table of numbers, and some of its entries are not"
+        if "Complex data" in message:
+            message = "Complex data not supported: X and y must be real"
         raise ValueError(re.sub(r":\narray=.*?\.\n", ". ", message, flags=re.S)) from None
 
 
@@ -28,4 +30,7 @@ def check_labels(y: ArrayLike) -> None:
     """Refuse targets that are no classes, without a word on how many classes there are."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        check_classification_targets(y)
+        try:
+            check_classification_targets(y)
+        except TypeError:  # labels that cannot be sorted
+            raise ValueError("y must hold labels of one kind, such as all strings") from None

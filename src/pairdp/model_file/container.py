@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
-from pairdp._files import NotDurableError, write_atomically
+from pairdp._files import NotDurableError, write_atomically, write_new
 from pairdp._sealed import fields_of, seal, unseal
 from pairdp._version import __version__
-from pairdp.model_file.errors import ModelFileError
+from pairdp.model_file.errors import ModelFileError, NotDurableFileError
 
 Arrays = dict[str, NDArray[np.float64]]
 _KEY = "pairdp"
@@ -47,8 +47,10 @@ class FileKind:
     noun: str
     fields: frozenset[str]
 
-    def write(self, path: Path, header: Mapping[str, Any], arrays: Arrays) -> None:
-        """Write a file, whole or not at all."""
+    def write(
+        self, path: Path, header: Mapping[str, Any], arrays: Arrays, *, secret: bool = False
+    ) -> None:
+        """Write a file, whole or not at all; a secret one is new and for its owner alone."""
         if not path.resolve().parent.is_dir():
             raise ModelFileError(f"there is no directory {path.parent} to save into")
         document = {
@@ -60,9 +62,13 @@ class FileKind:
         }
         try:
             content = to_bytes(arrays, metadata={_KEY: seal(document)})
-            write_atomically(path, content)
-        except NotDurableError as error:
+            (write_new if secret else write_atomically)(path, content)
+        except FileExistsError:
             raise ModelFileError(
+                f"{path} exists: choose a new name, so that no {self.noun} is lost"
+            ) from None
+        except NotDurableError as error:
+            raise NotDurableFileError(
                 f"the {self.noun} {path} was written but might not survive a crash: "
                 f"{error.strerror}"
             ) from None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._checks import LARGEST_WHOLE
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
@@ -28,6 +29,8 @@ class PartnerBuffer:
         record t takes a random one of t places, and is dropped unless it is among the first
         ``size``. That choice sees the number of records and nothing of them, and no record ever
         has two places, as it may where places are drawn independently (Kar 2013, RS-x).
+    horizon : int
+        How many records will come at most.
     """
 
     def __init__(
@@ -36,10 +39,11 @@ class PartnerBuffer:
         batch: int,
         features: int,
         reservoir: np.random.Generator | None = None,
+        horizon: int = LARGEST_WHOLE,
     ) -> None:
         self.size, self.batch, self._reservoir = size, batch, reservoir
         # The latest lie side by side, and move to the front once in a while.
-        room = size + batch if reservoir is not None else 2 * size + batch
+        room = size + batch if reservoir is not None else min(2 * size, horizon) + batch
         self._x, self._y = np.empty((room, features)), np.empty(room)
         self._start = self._end = self._arrived = self.seen = 0
 
@@ -78,6 +82,11 @@ class PartnerBuffer:
                     self._end = max(self._end, place + 1)
         self._arrived = 0
 
+    @property
+    def labels(self) -> Array:
+        """The labels of those that are kept."""
+        return self._y[self._start : self._end]
+
     def state(self) -> dict[str, Array]:
         """Return the records, and how many there were."""
         kept = slice(self._start, self._end)
@@ -89,9 +98,11 @@ class PartnerBuffer:
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Hold what `state` returned."""
-        x, y = state["buffer_x"], state["buffer_y"]
-        if x.shape != (len(y), self._x.shape[1]) or len(y) > self.size:
+        x, y, seen = state["buffer_x"], state["buffer_y"], state["buffer_seen"]
+        if x.shape != (len(y), self._x.shape[1]) or y.ndim != 1 or seen.shape != (1,):
             raise ValueError("the buffer has another shape")
+        if seen[0] != int(seen[0]) or len(y) != min(self.size, int(seen[0])):
+            raise ValueError("the buffer does not have as many records as it should")
         self._start, self._end = 0, len(y)
         self._x[: len(y)], self._y[: len(y)] = x, y
-        self.seen = int(state["buffer_seen"][0])
+        self.seen = int(seen[0])

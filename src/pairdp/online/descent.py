@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 GRADIENTS = "gradients on a stream of pairs"
 MODELS = "models of a stream in units of their moves"
 PRINTED = "models of a stream in units of 1/t"
+_LARGEST_STEP = 1e100
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,8 @@ class OnlineDescent(OnlineAlgorithm):
         for name in ("strong_convexity", "step_size"):
             if getattr(self, name) is not None:
                 keep(self, name, positive(name, getattr(self, name)))
+        if self.step_size is not None and self.step_size > _LARGEST_STEP:
+            raise ValueError(f"step_size must be at most {_LARGEST_STEP:g}, got {self.step_size!r}")
         flag("burn_in", self.burn_in)
 
     @property
@@ -150,6 +153,11 @@ class OnlineDescent(OnlineAlgorithm):
         )
         settings = self._settings(task, "gradients")
         if self.step_size is not None:
+            if not problem.is_bounded and self.step_size * problem.regularization > 2:
+                raise ValueError(
+                    f"steps of {self.step_size:g} run away on an unbounded set: use at most 2/λ = "
+                    f"{2 / problem.regularization:g}"
+                )
             settings["step_size"] = self.step_size
         elif problem.is_strongly_convex and problem.is_smooth:
             settings |= _curvature(task)

@@ -44,6 +44,7 @@ class DescentLearner(Learner):
             self._batch,
             plan.task.features,
             generator if settings["replacement"] == "reservoir" else None,
+            plan.task.n,
         )
         self._steps = 0
         self.parameters = plan.problem.constraint.initial(plan.task.features)
@@ -85,10 +86,16 @@ class DescentLearner(Learner):
 
     def restore(self, public: Mapping[str, Array], secret: Mapping[str, Array] | None) -> None:
         """Go on from a saved state; without the buffer with an empty one."""
-        self.parameters = np.array(public["parameters"])
-        self._steps = int(public["steps"][0])
+        self.parameters = _alike(public["parameters"], self.parameters)
+        self._steps = int(_alike(public["steps"], np.zeros(1))[0])
+        if not 0 <= self._steps <= self._step_sizes.size or self._steps != public["steps"][0]:
+            raise ValueError("the number of steps is not one of this plan's")
         if secret is not None:
             self._buffer.restore(secret)
+
+    def labels_held(self) -> Array | None:
+        """Return the labels in the buffer, None when it never drops a record."""
+        return self._buffer.labels if self._buffer.size < self._plan.task.n else None
 
 
 class NoisyGradients(DescentLearner):
@@ -165,4 +172,10 @@ class NoisyModels(DescentLearner):
         if secret is None:
             raise ValueError("noise on models cannot go on without the state that has none")
         super().restore(public, secret)
-        self._state = np.array(secret["state"])
+        self._state = _alike(secret["state"], self._state)
+
+
+def _alike(values: Array, wanted: Array) -> Array:
+    if values.shape != wanted.shape:
+        raise ValueError(f"the state has a shape of {values.shape}, not {wanted.shape}")
+    return np.array(values)

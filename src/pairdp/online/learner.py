@@ -53,7 +53,11 @@ class Learner(ABC):
     @property
     @abstractmethod
     def holds_raw_records(self) -> bool:
-        """Whether the secret state has records as they came."""
+        """Whether records as they came can be read from the whole state."""
+
+    def labels_held(self) -> Array | None:
+        """Return the labels of records that are kept, None when all are or none."""
+        return None
 
 
 class OnlineAlgorithm(Algorithm):
@@ -84,4 +88,6 @@ class OnlineAlgorithm(Algorithm):
         if used < 2 or release.sensitivity is None:
             return 0.0
         inputs = {**release.sensitivity.inputs, "n": used}
+        if used <= inputs.get("burn_in", 0):  # random points so far
+            return 0.0
         return Sensitivity.of(release.sensitivity.bound, **inputs).value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -46,7 +47,8 @@ class OnlineSession:
     `save`, which says so in the file. It is not pickled.
 
     A session that is lost in a crash cannot be repeated, for its models were seen. Its records
-    are not to be learnt again; a new session for those that have not come yet costs them nothing
+    are not to be learnt again (``seen`` tells how many were, after an error too); a new session for
+    those that have not come yet costs them nothing
     more than the first one would have, as no record is in both.
 
     Examples
@@ -87,6 +89,9 @@ class OnlineSession:
         self._y = np.empty(self._batch)
         self._waiting = 0
         self._codes: dict[Any, int] = {}
+        self._next_code = 0
+        self._process = os.getpid()
+        self._spent: tuple[int, Budget | None] = (-1, None)
         self._closed = ""
         self.watch: Callable[[Array], None] | None = None
 
@@ -111,11 +116,16 @@ class OnlineSession:
 
         It depends on how many records came, and not on the records.
         """
+        used = self.seen - self._waiting
+        if self._spent[0] != used:
+            self._spent = used, self._spent_on(used)
+        return self._spent[1]
+
+    def _spent_on(self, used: int) -> Budget | None:
         budget = self.plan.task.budget
         if budget is None:
             return None
         algorithm: Any = self.plan.algorithm
-        used = self.seen - self._waiting
         square = 0.0
         for release in self.plan.certificate.releases:
             if not isinstance(release.mechanism, NoMechanism):
@@ -137,6 +147,7 @@ class OnlineSession:
         y : array-like of shape (n,)
             Labels: -1 and +1 for ranking, any names of classes for metrics.
         """
+        self._check_open()
         problem = self.plan.problem
         if problem.loss.binary:
             return self.learn_records(problem.records(x, y))
@@ -144,17 +155,25 @@ class OnlineSession:
         records = problem.records(x, labels)  # refuses what are no labels
         if labels.size > self.left:
             self._refuse(labels.size)
-        # Labels only name classes: the same name must get the same code in every batch.
-        codes = [
-            float(self._codes.setdefault(label, len(self._codes))) for label in labels.tolist()
-        ]
-        return self.learn_records(records.beside(records.x, np.array(codes)))
+        start = 0
+        while start < records.n:
+            # Labels only name classes: the same name must get the same code in every batch.
+            some = slice(start, start + self._batch - self._waiting)
+            codes = np.array([self._code(label) for label in labels[some].tolist()])
+            self.learn_records(records.beside(records.x[some], codes))
+            start = some.stop
+        return self.parameters
+
+    def _code(self, label: Any) -> float:
+        if label not in self._codes:
+            self._codes[label] = self._next_code
+            self._next_code += 1
+        return float(self._codes[label])
 
     def learn_records(self, records: Records) -> Array:
         """Learn records that were made by the plan's problem."""
         task = self.plan.task
-        if self._closed:
-            raise ValueError(self._closed)
+        self._check_open()
         if records.features != task.features:
             raise ValueError(f"the plan is for {task.features} features, got {records.features}")
         task.problem.check_records(records)
@@ -179,9 +198,24 @@ class OnlineSession:
         if self._waiting == self._batch or self.left == 0:
             whole = slice(0, self._waiting)
             self._waiting = 0
-            self._learner.learn(records.beside(self._x[whole], self._y[whole]))
+            try:
+                self._learner.learn(records.beside(self._x[whole], self._y[whole]))
+            except BaseException:
+                self._closed = (
+                    "a step of this stream was interrupted, and it cannot go on: begin a new one "
+                    f"for the records after the first {self.seen}"
+                )
+                raise
+            self._forget_labels()
             if self.watch is not None:
                 self.watch(self.parameters)
+
+    def _forget_labels(self) -> None:
+        """Keep no label of records that are gone."""
+        held = self._learner.labels_held() if self._codes else None
+        if held is not None:
+            kept = set(held.tolist())
+            self._codes = {label: code for label, code in self._codes.items() if code in kept}
 
     def _refuse(self, count: int) -> NoReturn:
         raise ValueError(
@@ -217,14 +251,31 @@ class OnlineSession:
         ModelFileError
             If the file exists or cannot be written; the session then goes on.
         """
+        from pairdp.model_file.errors import NotDurableFileError
         from pairdp.online.state_file import write_state
 
+        self._check_open()
+        saved = "this session was saved, and goes on from its file: use OnlineSession.resume(path)"
+        try:
+            write_state(self, Path(path), secrets, face, face_arrays or {})
+        except NotDurableFileError:
+            self._closed = saved  # the file is there
+            raise
+        self._closed = saved
+
+    def _check_open(self) -> None:
         if self._closed:
             raise ValueError(self._closed)
-        write_state(self, Path(path), secrets, face, face_arrays or {})
-        self._closed = (
-            "this session was saved, and goes on from its file: use OnlineSession.resume(path)"
-        )
+        if os.getpid() != self._process:
+            raise ValueError(
+                "this session began in another process, which would draw the same noise: begin it "
+                "here, or save it there"
+            )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can go on: it was neither saved nor interrupted."""
+        return not self._closed
 
     @classmethod
     def resume(cls, path: str | Path, noise: NoiseSource | None = None) -> OnlineSession:

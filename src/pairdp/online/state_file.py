@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets as random_names
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp.algorithms.base import Plan
 from pairdp.model_file.codec import decode, decode_plan, encode, encode_plan
 from pairdp.model_file.container import FileKind
 from pairdp.model_file.errors import NOT_VALID, ModelFileError
@@ -45,8 +47,6 @@ def write_state(
             "noise on models cannot go on without the state that has none: save with "
             "secrets=True, or plan noise in gradients"
         )
-    if path.exists():
-        raise ModelFileError(f"{path} exists: choose a new name, so that no stream is lost")
     arrays = {_PUBLIC + name: value for name, value in learner.public_state().items()}
     arrays |= {_FACE + name: value for name, value in face_arrays.items()}
     if secrets:
@@ -57,12 +57,24 @@ def write_state(
         "plan": encode_plan(session.plan),
         "certificate": json.loads(session.certificate.to_json()),
         "seen": session.seen,
-        "labels": encode(list(session._codes) if secrets else []),
-        "holds_raw_records": secrets and session.holds_raw_records,
+        "labels": _labels(session._codes if secrets else {}),
+        # Without noise, what was released may be records themselves.
+        "holds_raw_records": (secrets or session.plan.task.budget is None)
+        and session.holds_raw_records,
         "holds_secrets": secrets,
         "face": face,
     }
-    _STREAM.write(path, header, {name: np.ascontiguousarray(a) for name, a in arrays.items()})
+    written = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    _STREAM.write(path, header, written, secret=True)
+
+
+def _labels(codes: Mapping[Any, int]) -> Any:
+    try:
+        return encode([[label, code] for label, code in codes.items()])
+    except ValueError:
+        raise ModelFileError(
+            "the file of a stream cannot hold such labels: use numbers or text"
+        ) from None
 
 
 def stream_header(path: str | Path) -> dict[str, Any]:
@@ -74,6 +86,7 @@ def stream_header(path: str | Path) -> dict[str, Any]:
 @contextmanager
 def take(path: Path) -> Iterator[StreamFile]:
     """Take a file away and give what it has; it comes back if anything fails."""
+    path = path.resolve()  # through a link, take what it points to and not the link
     # Whoever renames it first has it.
     taken = path.with_name(f".{path.name}.{random_names.token_hex(8)}.taken")
     try:
@@ -102,6 +115,14 @@ class StreamFile:
 
     def __init__(self, path: Path) -> None:
         self._header, self._arrays = _STREAM.read(path)
+        for flag in ("holds_secrets", "holds_raw_records"):
+            if not isinstance(self._header[flag], bool):
+                raise ValueError(f"{flag} is neither true nor false")
+        for name, array in self._arrays.items():
+            if not name.startswith((_PUBLIC, _SECRET, _FACE)):
+                raise ValueError(f"it has the unknown array {name!r}")
+            if not np.all(np.isfinite(array)):
+                raise ValueError(f"{name} is not finite")
 
     def session(self, kind: type[OnlineSession], noise: NoiseSource | None = None) -> OnlineSession:
         """Return the session that goes on."""
@@ -111,6 +132,7 @@ class StreamFile:
         plan = decode_plan(header["plan"], certificate)
         if not isinstance(plan.algorithm, OnlineAlgorithm):
             raise ValueError(f"{plan.algorithm.name} is not for streams")
+        check_plan(plan)
         seen = header["seen"]
         if type(seen) is not int or not 0 <= seen <= plan.task.n:
             raise ValueError("the number of records is not within the horizon")
@@ -119,20 +141,27 @@ class StreamFile:
         # A stream that ever took its noise from a seed stays one.
         seeded = certificate.noise_source == SEEDED
         session.certificate = certificate if seeded else certificate.with_noise_source(noise)
-        secret = self._part(_SECRET) if header["holds_secrets"] is True else None
+        public = self._part(_PUBLIC)
+        secret = self._part(_SECRET) if header["holds_secrets"] else None
+        _check_names(public, session._learner.public_state())
         if secret is not None:
             self._restore_waiting(session, secret)
-        session._learner.restore(self._part(_PUBLIC), secret)
+            _check_names(secret, session._learner.secret_state())
+            _check_rows(plan, secret)
+        elif self._part(_SECRET):
+            raise ValueError("it has secrets and says that it has none")
+        session._learner.restore(public, secret)
         return session
 
     def _restore_waiting(self, session: OnlineSession, secret: dict[str, Array]) -> None:
         x, y = (secret.pop(name) for name in _WAITING)
         if x.shape != (len(y), session.plan.task.features) or len(y) >= session._batch:
             raise ValueError("the unfinished batch has another shape")
+        _check_rows(session.plan, {"buffer_x": x, "buffer_y": y})
         session._waiting = len(y)
         session._x[: len(y)], session._y[: len(y)] = x, y
-        labels = decode(self._header["labels"])
-        session._codes = {label: code for code, label in enumerate(labels)}
+        session._codes = {label: int(code) for label, code in decode(self._header["labels"])}
+        session._next_code = 1 + max(session._codes.values(), default=-1)
 
     def face(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what an estimator added."""
@@ -147,3 +176,48 @@ class StreamFile:
             for name, array in self._arrays.items()
             if name.startswith(prefix)
         }
+
+
+def check_plan(plan: Plan) -> None:
+    """Refuse a plan whose numbers do not follow from its algorithm, problem and budget."""
+    task, stated = plan.task, plan.certificate
+    again = plan.algorithm.plan(
+        plan.problem, task.n, task.features, task.budget, calibration=task.calibration
+    )
+    follows = _same(dict(plan.settings), dict(again.settings))
+    follows &= _same(dict(stated.problem), dict(again.certificate.problem))
+    follows &= len(stated.releases) == len(again.certificate.releases)
+    for one, other in zip(stated.releases, again.certificate.releases, strict=False):
+        values, expected = one.to_dict(), other.to_dict()
+        if task.is_printed:  # a paper's G depends on what was regularised before
+            del values["scale"], expected["scale"]
+        follows &= _same(values, expected)
+    if not follows:
+        raise ValueError("its plan does not follow from its problem and budget")
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return whether two JSON values are the same, numbers to rounding."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return isinstance(one, bool) == isinstance(other, bool) and math.isclose(
+            one, other, rel_tol=1e-9
+        )
+    return bool(one == other)
+
+
+def _check_names(found: Mapping[str, Array], expected: Mapping[str, Array]) -> None:
+    if found.keys() != expected.keys():
+        raise ValueError("it lacks arrays or has others")
+
+
+def _check_rows(plan: Plan, arrays: Mapping[str, Array]) -> None:
+    """Refuse records that this plan's problem would not have made."""
+    if "buffer_x" not in arrays:
+        return
+    x, y = arrays["buffer_x"], arrays["buffer_y"]
+    if x.size and np.linalg.norm(x, axis=1).max() > plan.problem.data_norm * (1 + 1e-9):
+        raise ValueError("it has records above the bound")
+    if plan.problem.loss.binary and not np.all(np.abs(y) == 1):
+        raise ValueError("it has labels that are none")
