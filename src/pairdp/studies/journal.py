@@ -1,0 +1,112 @@
+"""What is done so far, kept on disk line by line, so that a killed study goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from filelock import FileLock, Timeout
+
+from pairdp._version import __version__
+from pairdp.datasets import CATALOG
+from pairdp.studies.jobs import Outcome
+
+_FORMAT = 1
+
+
+class JournalError(RuntimeError):
+    """A journal is in use, or is not one."""
+
+
+def configuration() -> dict[str, Any]:
+    """Return what outcomes depend on besides their job: the code's version, and the data."""
+    return {
+        "format": _FORMAT,
+        "library_version": __version__,
+        "data": {name: source.sha256 for name, source in CATALOG.items()},
+    }
+
+
+class Journal:
+    """A file of JSON lines: the configuration, then one finished job each.
+
+    Outcomes of another configuration are kept apart, in a file of another name. A line that was
+    cut off by a kill is dropped when the journal is opened.
+
+    Parameters
+    ----------
+    directory : Path
+        Where the journal is.
+
+    Attributes
+    ----------
+    done : dict of str to Outcome
+        What is finished, by the key of its job.
+    seconds : dict of str to float
+        How long it took.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._head = json.dumps(configuration(), sort_keys=True)
+        digest = hashlib.sha256(self._head.encode()).hexdigest()[:12]
+        self.path = directory / f"journal-{digest}.jsonl"
+        self.done: dict[str, Outcome] = {}
+        self.seconds: dict[str, float] = {}
+        self._lock = FileLock(directory / f".{self.path.name}.lock", timeout=0)
+
+    def __enter__(self) -> Self:
+        try:
+            self._lock.acquire()
+        except Timeout:
+            raise JournalError(
+                f"another study is writing {self.path}: wait for it, or take another --out"
+            ) from None
+        try:
+            self._read()
+            self._file = self.path.open("ab")
+        except BaseException:
+            self._lock.release()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+        self._lock.release()
+
+    def add(self, key: str, outcome: Outcome, seconds: float) -> None:
+        """Note a finished job: in one write, so that it is there whole or cut off at the end."""
+        entry = {"key": key, "seconds": seconds, "outcome": outcome.to_dict()}
+        line = json.dumps(entry, ensure_ascii=False, allow_nan=False)
+        self._file.write(line.encode() + b"\n")
+        self._file.flush()
+        self.done[key], self.seconds[key] = outcome, seconds
+
+    def _read(self) -> None:
+        if not self.path.exists() or self.path.stat().st_size == 0:
+            self.path.write_bytes(self._head.encode() + b"\n")
+            return
+        content = self.path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        lines = content[:whole].splitlines()
+        if not lines or lines[0].decode(errors="replace") != self._head:
+            raise JournalError(f"{self.path} is no journal of this version: remove it")
+        for number, line in enumerate(lines[1:], start=2):
+            try:
+                entry = json.loads(line)
+                self.done[entry["key"]] = Outcome.from_dict(entry["outcome"])
+                self.seconds[entry["key"]] = float(entry["seconds"])
+            except (ValueError, KeyError, TypeError, AttributeError):
+                raise JournalError(
+                    f"line {number} of {self.path} is damaged: remove that line to run it again"
+                ) from None
+        if whole < len(content):
+            os.truncate(self.path, whole)

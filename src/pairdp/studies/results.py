@@ -1,0 +1,175 @@
+"""What a study found: cells of tables and figures, remarks, and the certificates behind them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from pairdp._files import write_atomically
+
+KINDS = ("paper", "printed", "certified", "baseline")
+PROTOCOLS = ("paper", "honest", "")
+FORMAT = "pairdp study results"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table, or one point of a figure.
+
+    Parameters
+    ----------
+    study, exhibit, panel, measure, series : str
+        Where it belongs: "xue2021", "Table 4", "diabetes", "AUC", "DPGDSC".
+    kind : {"paper", "printed", "certified", "baseline"}
+        The figure that the paper prints; a run with the paper's noise; a run with proved
+        noise; a choice without noise.
+    protocol : {"paper", "honest", ""}
+        How the data was prepared; empty for a figure of the paper.
+    x_name : str
+        What ``x`` is: "ε", "n" or "d".
+    mean, low, high : float
+        The mean and its 95 % confidence interval over the runs; all one for the paper's.
+    runs : int
+        How many runs; 0 for the paper's.
+    certificate : str
+        Key into ``Results.certificates``; empty where there is none.
+    """
+
+    study: str
+    exhibit: str
+    panel: str
+    measure: str
+    series: str
+    kind: str
+    protocol: str
+    x_name: str
+    x: float
+    mean: float
+    low: float
+    high: float
+    runs: int
+    certificate: str
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        if self.protocol not in PROTOCOLS:
+            raise ValueError(f'protocol must be "paper", "honest" or "", got {self.protocol!r}')
+        for name in ("x", "mean", "low", "high"):
+            if not math.isfinite(getattr(self, name)):
+                raise ValueError(f"{name} of a cell must be finite, got {getattr(self, name)!r}")
+        if not self.low <= self.mean <= self.high:
+            raise ValueError(f"a mean lies in its interval: {self.low}, {self.mean}, {self.high}")
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A finding in words: why a figure cannot come from its printed algorithm, and the like."""
+
+    study: str
+    exhibit: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything that studies found.
+
+    Parameters
+    ----------
+    title : str
+        What was run.
+    cells : tuple of Cell
+    remarks : tuple of Remark
+    certificates : mapping of str to dict
+        By the digest that cells carry: "statement", "epsilon", "delta",
+        "claim_is_proved" and "json", the certificate as plain JSON values.
+    facts : mapping of str to str
+        How it was run: version, permutations, preprocessing, duration.
+    """
+
+    title: str
+    cells: tuple[Cell, ...]
+    remarks: tuple[Remark, ...]
+    certificates: Mapping[str, dict[str, Any]]
+    facts: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the results as plain JSON values."""
+        return {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "title": self.title,
+            "cells": [asdict(cell) for cell in self.cells],
+            "remarks": [asdict(remark) for remark in self.remarks],
+            "certificates": dict(self.certificates),
+            "facts": dict(self.facts),
+        }
+
+    def to_json(self, path: str | Path) -> None:
+        """Write everything to a JSON file, whole or not at all."""
+        text = json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=1)
+        write_atomically(Path(path), text.encode())
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> Results:
+        """Return the results that `to_json` wrote."""
+        try:
+            values = json.loads(Path(path).read_bytes())
+        except ValueError as error:
+            raise ValueError(f"{path} is not JSON: {error}") from None
+        if not isinstance(values, dict) or values.get("format") != FORMAT:
+            raise ValueError(f"{path} does not hold results of a study")
+        if values.get("format_version") != FORMAT_VERSION:
+            raise ValueError(
+                f"{path} has format {values.get('format_version')!r}, and this version reads "
+                f"format {FORMAT_VERSION}"
+            )
+        try:
+            return cls(
+                title=values["title"],
+                cells=tuple(Cell(**cell) for cell in values["cells"]),
+                remarks=tuple(Remark(**remark) for remark in values["remarks"]),
+                certificates=values["certificates"],
+                facts=values["facts"],
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{path} does not hold results of a study: {error}") from None
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the cells to a CSV file with a header, whole or not at all."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(cell) for cell in self.cells)
+        write_atomically(Path(path), text.getvalue().encode())
+
+    @classmethod
+    def from_csv(cls, path: str | Path, title: str = "") -> Results:
+        """Return the cells that `to_csv` wrote; the rest is not in such a file."""
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file, strict=True)
+            if tuple(reader.fieldnames or ()) != _COLUMNS:
+                raise ValueError(f"{path} must have the columns {', '.join(_COLUMNS)}")
+            try:
+                cells = tuple(_read_cell(row) for row in reader)
+            except (csv.Error, TypeError, ValueError) as error:
+                raise ValueError(f"{path} does not hold results of a study: {error}") from None
+        return cls(title, cells, (), {}, {})
+
+
+_COLUMNS = tuple(field.name for field in fields(Cell))
+
+
+def _read_cell(row: dict[str, str]) -> Cell:
+    numbers = {name: float(row[name]) for name in ("x", "mean", "low", "high")}
+    return Cell(**{**row, **numbers, "runs": int(row["runs"])})  # type: ignore[arg-type]

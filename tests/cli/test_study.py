@@ -1,0 +1,108 @@
+"""``pairdp study``: from a command to results and a report, and back to where it stopped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pairdp.cli.main import main
+from pairdp.cli.study_command import NAMES
+from pairdp.studies import engine
+from pairdp.studies.results import Results
+from pairdp.studies.run import STUDIES
+from tests.cli.helpers import command
+from tests.datasets.places import DATA, needs_data
+
+QUICK = ("study", "kang2021", "--quick", "--jobs", "1", "--out", "out")
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    found = CliRunner().invoke(main, list(arguments))
+    return found.exit_code, found.stdout, found.stderr
+
+
+def test_names_are_those_of_the_studies() -> None:
+    assert (*STUDIES, "all") == NAMES
+
+
+def test_a_quick_study_from_beginning_to_end_and_again() -> None:
+    code, shown, _ = run(*QUICK, "--json")
+    assert code == 0
+    first = json.loads(shown)
+    assert first["repeated"] == 0
+    assert first["pieces"] > 0
+    results = Results.from_json("out/results.json")
+    assert results.cells == Results.from_csv("out/results.csv").cells
+    assert len(results.cells) == first["cells"]
+    private = [cell for cell in results.cells if cell.kind in ("printed", "certified")]
+    assert private
+    assert all(cell.certificate in results.certificates for cell in private)
+    assert results.facts["quick"] == "yes"
+    assert results.facts["permutations"] == "3"
+    assert "Quick run" in Path("out/report.html").read_text()
+    code, shown, _ = run(*QUICK)
+    assert code == 0
+    assert f"{first['pieces']} pieces, 0 of them run now." in shown
+    again = Results.from_json("out/results.json")
+    assert (again.cells, again.certificates) == (results.cells, results.certificates)
+
+
+def test_the_same_is_found_elsewhere() -> None:
+    run(*QUICK)
+    run(*QUICK[:-1], "other")
+    one, other = (Results.from_json(f"{where}/results.json") for where in ("out", "other"))
+    assert one.cells == other.cells
+
+
+def test_an_interrupt_is_told_and_what_is_done_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    work, done = engine._work, []
+
+    def interrupted(*arguments: object) -> object:
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(None)
+        return work(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engine, "_work", interrupted)
+    code, _, said = run(*QUICK)
+    assert code == 1
+    assert said.startswith("Error: interrupted: what is done is kept")
+    assert not Path("out/results.json").exists()
+    monkeypatch.setattr(engine, "_work", work)
+    code, shown, _ = run(*QUICK, "--json")
+    assert code == 0
+    assert json.loads(shown)["repeated"] == 2
+
+
+def test_missing_data_is_told_before_anything_is_run(tmp_path: Path) -> None:
+    code, shown, _ = run("study", "xue2021", "--quick", "--data", str(tmp_path), "--json")
+    assert code == 1
+    assert "diabetes.csv cannot be read" in json.loads(shown)["error"]
+    assert not Path("study").exists()
+
+
+@pytest.mark.parametrize(
+    "wrong", [("other",), ("all", "--permutations", "1"), ("all", "--jobs", "0"), ()]
+)
+def test_wrong_usage_is_refused(wrong: tuple[str, ...]) -> None:
+    assert run("study", *wrong)[0] == 2
+
+
+def test_help_imports_no_studies() -> None:
+    found = command("study", "--help")
+    assert found.returncode == 0
+    assert "report.html" in found.stdout
+
+
+@needs_data
+def test_a_study_of_data_over_two_processes() -> None:
+    arguments = ("study", "yang2021", "--quick", "--permutations", "2", "--jobs", "2")
+    code, shown, _ = run(*arguments, "--data", str(DATA), "--out", "out", "--json")
+    assert code == 0, shown
+    results = Results.from_json("out/results.json")
+    assert {cell.protocol for cell in results.cells} == {"paper", "honest", ""}
+    assert "honest protocol" in results.facts
+    assert "data set diabetes" in results.facts
