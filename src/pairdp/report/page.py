@@ -1,0 +1,232 @@
+"""The whole page: summary, contents, studies with their plots, certificates and facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from pairdp._files import write_atomically
+from pairdp.report.certificate_list import find_proofs, pack, write_list
+from pairdp.report.dot_plot import draw_dots
+from pairdp.report.figures import Exhibit, Plot, Study, sort_out
+from pairdp.report.legend import write_legend
+from pairdp.report.line_plot import draw_lines
+from pairdp.report.looks import Looks
+from pairdp.report.text import escape, number
+from pairdp.report.value_table import Proof, write_table
+from pairdp.studies.results import Remark, Results
+
+LIMIT = 1_000_000  # bytes of a report
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+_SHORT = 12  # rows of a summary that are not folded
+Row = Mapping[str, str]
+_WORDS = {
+    "Paper": "the figure that the paper prints; hollow markers, dashed.",
+    "Printed": (
+        "our run with the noise of the paper's formula, to the letter; pale markers, dotted. "
+        "Its claim may be false: the certificate says so."
+    ),
+    "Certified": "our run with noise whose (ε, δ) is proved; solid.",
+    "Not private": "a baseline without noise; thin and grey.",
+    "Paper protocol": (
+        "data standardised with statistics of all records, as the papers evidently did. No "
+        "certificate covers that: ✓ speaks of the algorithm's noise alone."
+    ),
+    "Honest protocol": "public bounds only; nothing is fitted outside the budget.",
+}
+
+
+def write_report(
+    results: Results, path: str | Path, headline: Sequence[str] = (), table: Sequence[Row] = ()
+) -> None:
+    """Write the report of results to an HTML file, whole or not at all."""
+    write_atomically(Path(path), render(results, headline, table).encode())
+
+
+def render(results: Results, headline: Sequence[str] = (), table: Sequence[Row] = ()) -> str:
+    """Return the report as one HTML document that loads nothing from elsewhere.
+
+    Parameters
+    ----------
+    results : Results
+        What was found.
+    headline : sequence of str
+        The findings that matter, a sentence each, for the top of the page.
+    table : sequence of mappings of str to str
+        Rows of the table under the headline; their keys are its columns.
+    """
+    page = _page(results, headline, table, documents=True)
+    if len(page.encode()) > LIMIT:  # the certificates themselves are in results.json as well
+        page = _page(results, headline, table, documents=False)
+    return page
+
+
+def _page(
+    results: Results, headline: Sequence[str], table: Sequence[Row], *, documents: bool
+) -> str:
+    studies = sort_out(results)
+    looks = Looks(studies)
+    proofs = find_proofs(results)
+    sections = "".join(_study(study, i, looks, proofs) for i, study in enumerate(studies, 1))
+    packed = pack(results, proofs, documents=documents)
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark"><title>{escape(results.title)}</title>'
+        f'<link rel="icon" href="data:,"><style>{_resource("style.css")}</style></head><body>'
+        f"{looks.markers()}{_header(results)}<main>{_summary(headline, table)}"
+        f"{_contents(studies, proofs)}{_how_to_read()}{sections}{_certificates(results, proofs)}"
+        f"{_facts(results.facts)}</main>{_dialog()}"
+        f'<script type="text/plain" id="packed">{packed}</script>'
+        f"<script>{_resource('script.js')}</script></body></html>\n"
+    )
+
+
+def _resource(name: str) -> str:
+    return files("pairdp.report").joinpath(name).read_text("utf-8")
+
+
+def _header(results: Results) -> str:
+    quick = (
+        '<p class="quick"><b>Quick run.</b> Few permutations and few points: good for checking '
+        "that everything works, not for conclusions.</p>"
+        if is_quick(results.facts)
+        else ""
+    )
+    return (
+        f'<header><div class="bar"><h1>{escape(results.title)}</h1>'
+        '<button type="button" id="theme" hidden>Dark</button></div>'
+        f"{quick}</header>"
+    )
+
+
+def is_quick(facts: Mapping[str, str]) -> bool:
+    """Return whether the facts say that the run was a quick one."""
+    stated = facts.get("quick", "").strip().lower() in ("yes", "true", "1")
+    return stated or "--quick" in facts.get("command", "").split()
+
+
+def _summary(headline: Sequence[str], table: Sequence[Row]) -> str:
+    if not headline and not table:
+        return ""
+    sentences = "".join(f"<li>{escape(sentence)}</li>" for sentence in headline)
+    return (
+        '<section id="summary"><h2>What came out</h2>'
+        + (f'<ul class="headline">{sentences}</ul>' if sentences else "")
+        + (_summary_table(table) if table else "")
+        + "</section>"
+    )
+
+
+def _summary_table(table: Sequence[Row]) -> str:
+    columns = list(dict.fromkeys(name for row in table for name in row))
+    head = "".join(f"<th scope=col>{escape(name)}" for name in columns)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(row.get(name, ''))}" for name in columns) for row in table
+    )
+    whole = f"<div class=scroll><table><thead><tr>{head}<tbody>{rows}</table></div>"
+    if len(table) <= _SHORT:
+        return whole
+    return f"<details><summary>All {len(table)} comparisons</summary>{whole}</details>"
+
+
+def _contents(studies: Sequence[Study], proofs: Mapping[str, Proof]) -> str:
+    items = "".join(
+        f'<li><a href="#study-{i}">{escape(study.title)}</a><ul>'
+        + "".join(
+            f'<li><a href="#exhibit-{i}-{j}">{escape(exhibit.name)}</a></li>'
+            for j, exhibit in enumerate(study.exhibits, 1)
+        )
+        + "</ul></li>"
+        for i, study in enumerate(studies, 1)
+    )
+    return (
+        f'<nav aria-label="Contents"><h2>Contents</h2><ul>{items}'
+        f'<li><a href="#certificates">Certificates ({len(proofs)})</a></li>'
+        '<li><a href="#facts">How it was run</a></li></ul></nav>'
+    )
+
+
+def _how_to_read() -> str:
+    items = "".join(f"<div><dt>{name}</dt><dd>{words}</dd></div>" for name, words in _WORDS.items())
+    return (
+        '<section id="reading"><h2>How to read the plots</h2>'
+        f"<dl>{items}</dl><p>Point at a marker for its values, or focus a plot and use the arrow "
+        "keys. Buttons of a legend show and hide series. Links on numbers lead to their "
+        "certificates.</p></section>"
+    )
+
+
+def _study(study: Study, number_: int, looks: Looks, proofs: Mapping[str, Proof]) -> str:
+    exhibits = "".join(
+        _exhibit(exhibit, f"exhibit-{number_}-{j}", looks, proofs)
+        for j, exhibit in enumerate(study.exhibits, 1)
+    )
+    return (
+        f'<section class="study" id="study-{number_}"><h2>{escape(study.title)}</h2>'
+        f"{_remarks(study.remarks)}{exhibits}</section>"
+    )
+
+
+def _exhibit(exhibit: Exhibit, place: str, looks: Looks, proofs: Mapping[str, Proof]) -> str:
+    plots = "".join(_plot(plot, looks, proofs) for plot in exhibit.plots)
+    return (
+        f'<section class="exhibit" id="{place}"><h3>{escape(exhibit.name)}</h3>'
+        f"{_remarks(exhibit.remarks)}{write_legend(exhibit, looks)}"
+        f'<div class="plots">{plots}</div></section>'
+    )
+
+
+def _plot(plot: Plot, looks: Looks, proofs: Mapping[str, Proof]) -> str:
+    xs = plot.xs
+    drawing = draw_lines(plot, looks) if len(xs) > 1 else draw_dots(plot, looks)
+    at = "" if len(xs) > 1 else f" at {plot.x_name} = {number(xs[0])}"
+    name = f"{plot.panel or plot.measure}{at}"
+    how = plot.conditions
+    tag = f'<span class="protocol {plot.protocol or "none"}">{how}</span>' if how else ""
+    return (
+        f"<figure><figcaption><b>{escape(name)}</b>{tag}"
+        f"</figcaption>{drawing}<details><summary>Table of {escape(plot.measure)}</summary>"
+        f"<div class=scroll>{write_table(plot, proofs)}</div></details></figure>"
+    )
+
+
+def _remarks(remarks: Sequence[Remark]) -> str:
+    return "".join(
+        f'<aside class="remark"><h4>{escape(remark.title)}</h4><pre>{escape(remark.text)}</pre>'
+        "</aside>"
+        for remark in remarks
+    )
+
+
+def _certificates(results: Results, proofs: Mapping[str, Proof]) -> str:
+    if not proofs:
+        return ""
+    return (
+        '<section id="certificates"><h2>Certificates</h2><p>What each private number rests on. '
+        "A link opens the privacy statement.</p><noscript><p>The full statements need "
+        "JavaScript here; they are in the results' JSON file as well.</p></noscript>"
+        f"{write_list(results, proofs)}</section>"
+    )
+
+
+def _facts(facts: Mapping[str, str]) -> str:
+    items = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
+        for name, value in facts.items()
+    )
+    return f'<section id="facts"><h2>How it was run</h2><dl>{items}</dl></section>'
+
+
+def _dialog() -> str:
+    return (
+        '<div id="tip" role="status" hidden></div>'
+        '<dialog id="certificate" aria-labelledby="certificate-name"><div class="bar">'
+        '<h2 id="certificate-name"></h2><button type="button" id="close">Close</button></div>'
+        '<pre></pre><a id="save" hidden>Save the certificate (JSON)</a></dialog>'
+    )
