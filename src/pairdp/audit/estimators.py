@@ -1,0 +1,150 @@
+"""Auditing estimators as they are fitted, on a user's own data with a canary in it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, clone
+
+from pairdp.audit.functions import AttackName, audit
+from pairdp.audit.neighbours import Neighbours, canaries
+from pairdp.audit.report import AuditReport
+from pairdp.privacy import Budget, Certificate
+
+Array = NDArray[np.float64]
+_SEEDS = 5
+_LEARNT = ("coef_", "intercept_", "components_")
+
+
+def audit_estimator(
+    estimator: BaseEstimator,
+    X: ArrayLike,  # noqa: N803  (as scikit-learn calls data)
+    y: ArrayLike,
+    *,
+    pair: Neighbours | None = None,
+    budget: Budget | None = None,
+    released: Callable[[Any], Any] | None = None,
+    runs: int = 500,
+    confidence: float = 0.9999,
+    attack: AttackName | Callable[[Array], Array] = "auto",
+    jobs: int = 1,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> AuditReport:
+    """Fit an estimator again and again to two neighbouring data sets, and tell them apart.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Anything with ``fit(X, y)`` and a ``random_state``. Clones of it are fitted, without its
+        ledger.
+    X, y : array-like
+        Data to audit on. The report depends on it and is not private: show it to those who may
+        see the data, or audit on public or made-up data.
+    pair : Neighbours, optional
+        What to replace. By default the canary of record 0, out of `canaries`, that moves the fit
+        the most when both data sets are fitted with the same seed.
+    budget : Budget, optional
+        The claim; by default ``Budget(estimator.epsilon, estimator.delta)``.
+    released : callable, optional
+        Returns the released numbers of a fitted estimator; by default ``coef_``, ``intercept_``
+        and ``components_``, as far as it has them.
+    runs, confidence, attack, jobs, seed, progress
+        As for `audit`.
+    """
+    claim = _claim(estimator) if budget is None else budget
+    numbers = Learnt() if released is None else released
+    base = clone(estimator)
+    if "ledger" in base.get_params(deep=False):
+        base.set_params(ledger=None)
+    fit = FittedNumbers(base, numbers)
+    if pair is None:
+        norm = float(base.get_params(deep=False).get("data_norm", 1.0))
+        pair = max(
+            canaries(X, y, norm), key=lambda found: float(np.linalg.norm(_moved(fit, found, 1)))
+        )
+    direction = _moved(fit, pair, _SEEDS)
+    found = audit(
+        fit,
+        *pair.both(),
+        claim,
+        runs=runs,
+        confidence=confidence,
+        attack=attack,
+        noiseless=(np.zeros_like(direction), direction),
+        jobs=jobs,
+        seed=seed,
+        progress=progress,
+        name=type(estimator).__name__,
+    )
+    proved = _certificate_epsilon(base, pair, claim)
+    return AuditReport(
+        found.name, found.claimed, proved, found.confidence, found.evidence, found.notes
+    )
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """Returns what an estimator learnt, flat."""
+
+    def __call__(self, fitted: Any) -> Array:
+        """Return the numbers of a fitted estimator."""
+        found = [np.ravel(getattr(fitted, name)) for name in _LEARNT if hasattr(fitted, name)]
+        if not found:
+            raise ValueError(
+                f"a fitted {type(fitted).__name__} has none of {', '.join(_LEARNT)}: give "
+                "released, a function that returns its numbers"
+            )
+        return np.concatenate(found).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedNumbers:
+    """Fits an estimator to a data set with one seed, and returns what it released."""
+
+    estimator: Any
+    released: Callable[[Any], Any]
+
+    def __call__(self, data: tuple[Any, Any], seed: int) -> Any:
+        """Return the numbers of one fit."""
+        model = clone(self.estimator)
+        # A generator serves every estimator, where a large seed would not.
+        model.set_params(random_state=np.random.RandomState(np.random.PCG64(seed)))
+        return self.released(model.fit(*data))
+
+
+def _claim(estimator: Any) -> Budget:
+    params = estimator.get_params(deep=False)
+    if params.get("epsilon") is None:
+        raise ValueError(
+            f"{type(estimator).__name__} states no epsilon: give budget, the claim to test"
+        )
+    return Budget(params["epsilon"], params.get("delta", 0.0))
+
+
+def _moved(fit: FittedNumbers, pair: Neighbours, seeds: int) -> Array:
+    """Return how the fit moves from the one data set to the other.
+
+    Both are fitted with the same seeds, so that noise on an output cancels.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ends = [
+            np.mean([np.ravel(fit(data, seed)) for seed in range(seeds)], axis=0)
+            for data in pair.both()
+        ]
+    return np.asarray(ends[1] - ends[0], dtype=np.float64)
+
+
+def _certificate_epsilon(base: Any, pair: Neighbours, claim: Budget) -> float | None:
+    """Return what the certificate of a fit of this size proves at the claimed δ."""
+    plan = getattr(base, "plan", None)
+    if plan is None:
+        return None
+    certificate = plan(*pair.x.shape).certificate
+    return certificate.epsilon(claim.delta) if isinstance(certificate, Certificate) else None

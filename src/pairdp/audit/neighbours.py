@@ -1,0 +1,149 @@
+"""Neighbouring data sets that are hard to hide the difference of.
+
+The worst cases of privacy-constants, for any problem: all other records at the worst partner, the
+label of one flipped, a record alone in its class. What is worst for a given plan is found by
+`pairdp.audit.search`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairdp._checks import whole
+from pairdp.problem import Problem
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Two data sets that differ in the record at one place.
+
+    Attributes
+    ----------
+    x, y : array
+        The one data set.
+    place : int
+        Which record is replaced.
+    other_x, other_y : array, label
+        What replaces it.
+    """
+
+    x: NDArray[Any]
+    y: NDArray[Any]
+    place: int
+    other_x: NDArray[Any]
+    other_y: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "x", np.array(self.x, dtype=np.float64))
+        object.__setattr__(self, "y", np.array(self.y))
+        object.__setattr__(self, "other_x", np.array(self.other_x, dtype=np.float64))
+        if self.x.ndim != 2 or self.y.shape != (len(self.x),):
+            raise ValueError(
+                f"x must be a table with a label for every row, got shapes {self.x.shape} and "
+                f"{self.y.shape}"
+            )
+        whole("place", self.place, at_least=0, at_most=len(self.y) - 1)
+        if self.other_x.shape != self.x.shape[1:]:
+            raise ValueError(
+                f"the other record must have {self.x.shape[1]} features, got shape "
+                f"{self.other_x.shape}"
+            )
+
+    def __repr__(self) -> str:
+        n, d = self.x.shape
+        return f"Neighbours(n={n}, features={d}, place={self.place})"
+
+    @property
+    def one(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Features and labels of the one data set."""
+        return self.x.copy(), self.y.copy()
+
+    @property
+    def other(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Features and labels of the other."""
+        x, y = self.x.copy(), self.y.copy()
+        x[self.place], y[self.place] = self.other_x, self.other_y
+        return x, y
+
+    def both(self) -> tuple[tuple[NDArray[Any], NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]:
+        """Return both data sets."""
+        return self.one, self.other
+
+
+def worst_cases(problem: Problem, n: int, features: int, place: int = 0) -> Iterator[Neighbours]:
+    """Yield the known worst cases, for a replaced record at one place.
+
+    Parameters
+    ----------
+    problem : Problem
+        Gives the bound on records, and that on targets where labels are such.
+    n, features : int
+        The public size of the data.
+    place : int
+        Which record is replaced.
+    """
+    size = float(getattr(problem.loss, "label_bound", 1.0))
+    norm = problem.data_norm
+    e, f = np.zeros(features), np.zeros(features)
+    e[0] = f[-1] = norm
+    nowhere = np.zeros(features)
+    for label in (-size, size):
+        for where, labels in (
+            (-e, np.full(n, label)),  # all others are the worst partner of a record at e
+            (nowhere, np.full(n, label)),
+            (-e, np.where(np.arange(n) % 2, label, -label)),  # both classes have others
+        ):
+            x = np.tile(where, (n, 1))
+            for own, sign, other, other_sign in (
+                (e, -1, e, 1),  # the label flips, and with it a record alone in its class
+                (e, -1, -e, 1),  # it flips and joins the others
+                (e, -1, -e, -1),  # the label stays
+                (e, 1, -e, 1),  # it stays, in the class of the others
+                (f, -1, e, -1),  # it stays and turns
+            ):
+                own_x, own_y = x.copy(), labels.copy()
+                own_x[place], own_y[place] = own, sign * label
+                yield Neighbours(own_x, own_y, place, other, other_sign * label)
+
+
+def canaries(x: ArrayLike, y: ArrayLike, data_norm: float, place: int = 0) -> Iterator[Neighbours]:
+    """Yield neighbours of a user's own data: one record becomes an extreme one.
+
+    The replaced record moves to the edge of the ball, away from the mean of the others or towards
+    it or along its own direction, with its label or another one that occurs.
+
+    Parameters
+    ----------
+    x, y : array-like
+        The data; labels may be of any kind.
+    data_norm : float
+        The public bound on the norm of records.
+    place : int
+        Which record is replaced. It should not be chosen by looking at the data, if the report
+        shall be shown to others; see the documentation of audits.
+    """
+    rows, labels = np.asarray(x, dtype=np.float64), np.asarray(y)
+    if rows.ndim != 2 or len(rows) < 2 or labels.shape != (len(rows),):
+        raise ValueError("x must be a table of at least two rows, with a label for each")
+    whole("place", place, at_least=0, at_most=len(rows) - 1)
+    others = np.delete(rows, place, axis=0).mean(axis=0)
+    axis = np.eye(rows.shape[1])[0]
+    own = labels[place]
+    different = [label for label in np.unique(labels) if label != own][:1]
+    for direction in (others, rows[place], axis):
+        size = float(np.linalg.norm(direction))
+        edge = data_norm * (direction / size if size > 0 else axis)
+        for sign in (-1.0, 1.0):
+            for label in (own, *different):
+                # The one data set has a canary too, so that both ends are known to the attacker.
+                for here in (rows[place], -sign * edge):
+                    x_one = rows.copy()
+                    x_one[place] = here
+                    yield Neighbours(x_one, labels, place, sign * edge, label)

@@ -1,0 +1,95 @@
+"""Searching for neighbours that are told apart better than the known worst cases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import whole
+from pairdp.audit.neighbours import Neighbours
+
+Array = NDArray[np.float64]
+_ROUNDING = 1e-7
+
+
+class Found(NamedTuple):
+    """Neighbours, and how far apart they are."""
+
+    distance: float
+    pair: Neighbours
+
+
+def drawn(n: int, features: int, place: int, norm: float, rng: np.random.Generator) -> Neighbours:
+    """Return random neighbours with labels ±1; now and then the record is alone in its class."""
+    x = rng.normal(size=(n, features)) * norm * rng.choice([0.5, 3.0])
+    y = rng.choice([-1.0, 1.0], n)
+    if rng.random() < 0.3:
+        y[:], y[place] = -1.0, 1.0
+    other = 3 * norm * rng.normal(size=features)
+    return Neighbours(x, y, place, other, float(rng.choice([-1.0, 1.0])))
+
+
+def nearby(pair: Neighbours, norm: float, rng: np.random.Generator) -> Neighbours:
+    """Return neighbours like these with some records shifted and some labels flipped."""
+    step = norm * 10.0 ** rng.uniform(-2, 0)
+    moved = rng.random((len(pair.y), 1)) < 0.5
+    x = pair.x + step * rng.normal(size=pair.x.shape) * moved
+    y = np.where(rng.random(len(pair.y)) < 0.1, -pair.y, pair.y)
+    flipped = -pair.other_y if rng.random() < 0.1 else pair.other_y
+    other = pair.other_x + step * rng.normal(size=pair.other_x.shape)
+    return Neighbours(x, y, pair.place, other, flipped)
+
+
+def search(
+    distance: Callable[[Neighbours], float],
+    starts: Iterable[Neighbours],
+    *,
+    norm: float = 1.0,
+    restarts: int = 4,
+    climbs: int = 20,
+    seed: int = 0,
+) -> Found:
+    """Return the neighbours that a search finds furthest apart.
+
+    All starts and some random neighbours are looked at; from the best, steps to nearby neighbours
+    are taken while they increase the distance.
+
+    Parameters
+    ----------
+    distance : callable
+        How far apart two neighbours are, such as the distance of the noiseless releases.
+    starts : iterable of Neighbours
+        Where to begin; at least one.
+    norm : float
+        The bound on records.
+    restarts, climbs : int
+        How many random neighbours, and how many steps.
+    seed : int
+        For the random ones.
+    """
+    whole("climbs", climbs, at_least=0)
+    rng = np.random.default_rng(seed)
+    known = list(starts)
+    if not known:
+        raise ValueError("a search needs at least one pair of neighbours to start from")
+    n, features = known[0].x.shape
+    known += [
+        drawn(n, features, known[int(rng.integers(len(known)))].place, norm, rng)
+        for _ in range(whole("restarts", restarts, at_least=0))
+    ]
+    best = Found(-math.inf, known[0])
+    for pair in known:
+        best = _better(best, Found(distance(pair), pair))
+    for _ in range(climbs):
+        pair = nearby(best.pair, norm, rng)
+        best = _better(best, Found(distance(pair), pair))
+    return best
+
+
+def _better(first: Found, second: Found) -> Found:
+    """Return the one further apart; the first if they differ by rounding alone."""
+    return second if second.distance > first.distance * (1 + _ROUNDING) else first

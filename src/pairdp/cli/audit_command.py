@@ -1,0 +1,162 @@
+"""``pairdp audit``: try to break the guarantee of an algorithm or of a saved model."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pairdp.cli.common import FAILED, budget_options, echo_json, json_option, one_sentence
+
+if TYPE_CHECKING:
+    from pairdp.algorithms import Plan
+
+_TIGHT = "tight"
+
+
+@click.command("audit", short_help="Try to break the guarantee of an algorithm or a model.")
+@click.argument("target")
+@budget_options
+@click.option("--n", type=int, default=20, show_default=True, help="Number of records.")
+@click.option("--features", type=int, default=2, show_default=True, help="Number of features.")
+@click.option(
+    "--task", type=click.Choice(("ranking", "metric", "classification")), default="ranking",
+    show_default=True,
+)  # fmt: skip
+@click.option("--loss", help="By default the algorithm's own; 'tight' attains the bounds.")
+@click.option("--radius", type=float, default=1.0, show_default=True, help="Size of models.")
+@click.option("--regularization", type=float, help="By default from public facts.")
+@click.option("--data-norm", type=float, default=1.0, show_default=True)
+@click.option(
+    "--calibration", type=click.Choice(("certified", "printed")), default="certified",
+    show_default=True, help="Whose noise.",
+)  # fmt: skip
+@click.option("--steps", type=int, help="Of an algorithm that takes so many.")
+@click.option("--step-size", type=float, help="Of an algorithm that takes it.")
+@click.option("--full", is_flag=True, help="Run everything for every sample.")
+@click.option("--runs", type=int, help="Samples on each data set.")
+@click.option(
+    "--confidence", type=float, default=0.9999, show_default=True,
+    help="How sure a violation must be.",
+)  # fmt: skip
+@click.option("--climbs", type=int, default=20, show_default=True, help="Steps of the search.")
+@click.option("--jobs", type=int, default=1, show_default=True, help="Number of processes.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@json_option
+@one_sentence
+def command(target: str, as_json: bool, **options: Any) -> None:
+    r"""Run an algorithm on the worst neighbouring data sets, and bound its ε from below.
+
+    TARGET is a published algorithm such as DPGDSC, "auto", or the file of a saved model, whose
+    plan is audited; the options that describe a problem are then not looked at. No data is
+    needed: neighbours are made up, and searched for the worst.
+
+    The verdict is "violated" if the bound is above the claimed ε, and the exit code is then 1; else
+    it is "consistent", which is no proof.
+
+    \b
+    Examples:
+      pairdp audit DPGDSC --epsilon 1 --delta 1e-5
+      pairdp audit DPGDC2 --calibration printed --loss tight --steps 1 --step-size 0.1 --epsilon 2
+      pairdp audit model.pairdp --full --jobs 2
+    """
+    from pairdp.audit import audit_plan
+
+    plans = _plans(target, options)
+    shared = {
+        name: options[name] for name in ("full", "runs", "confidence", "climbs", "jobs", "seed")
+    }
+    reports = [audit_plan(plan, progress=False if as_json else None, **shared) for plan in plans]
+    violated = any(report.is_violated for report in reports)
+    if as_json:
+        verdict = "violated" if violated else "consistent"
+        echo_json({"verdict": verdict, "audits": [report.to_dict() for report in reports]})
+    else:
+        click.echo("\n".join(str(report) for report in reports))
+    if violated:
+        sys.exit(FAILED)
+
+
+def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
+    from pairdp.algorithms import PUBLISHED
+    from pairdp.algorithms.published import POINTWISE
+    from pairdp.online import ONLINE
+
+    known = {**PUBLISHED, **POINTWISE, **ONLINE, "auto": "auto"}
+    if target in known:
+        return [_plan(target, known[target], options)]
+    path = Path(target)
+    if not path.exists():
+        names = ", ".join(known)
+        raise ValueError(f"{target} is neither a file nor an algorithm; known: {names}")
+    from sklearn.pipeline import Pipeline
+
+    from pairdp.model_file import load
+
+    model = load(path)
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    plans = [step.plan_ for step in steps if hasattr(step, "plan_")]
+    if not plans:
+        raise ValueError(f"{target} holds no model with a certificate")
+    if any(plan.task.budget is None for plan in plans):
+        raise ValueError(f"{target} claims no privacy: there is nothing to audit")
+    return plans
+
+
+def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:
+    from pairdp.privacy import Budget
+
+    given = {key: options[key] for key in ("steps", "step_size") if options[key] is not None}
+    if given:
+        try:
+            algorithm = replace(algorithm, **given)
+        except TypeError:
+            asked = " and ".join(f"--{key.replace('_', '-')}" for key in given)
+            raise ValueError(f"{name} does not take {asked}") from None
+    n, features = options["n"], options["features"]
+    if options["loss"] == _TIGHT:
+        if name == "auto":
+            raise ValueError("the tight loss is for named algorithms, such as DPGDSC")
+        from pairdp.algorithms.requirements import Need
+        from pairdp.audit import TightLoss
+        from pairdp.constraints import L2Ball
+        from pairdp.problem import Problem
+
+        constraint = L2Ball(options["radius"])
+        strength = options["regularization"]
+        if strength is None:
+            strength = 1.0 if Need.STRONGLY_CONVEX in algorithm.needs else 0.0
+        problem = Problem(TightLoss(), constraint, strength, 0.0, options["data_norm"])
+        budget = Budget(options["epsilon"], options["delta"])
+        plan: Plan = algorithm.plan(
+            problem, n, features, budget, calibration=options["calibration"]
+        )
+        return plan
+    planned: Plan = _estimator(name, algorithm, options).plan(n, features)
+    return planned
+
+
+def _estimator(name: str, algorithm: Any, options: dict[str, Any]) -> Any:
+    """Return the unfitted estimator that options describe."""
+    from pairdp.algorithms.published import POINTWISE
+    from pairdp.estimators import PrivateLinearClassifier, PrivateMetric, PrivateRanker
+
+    kinds = {
+        "ranking": PrivateRanker,
+        "metric": PrivateMetric,
+        "classification": PrivateLinearClassifier,
+    }
+    kind: Any = PrivateLinearClassifier if name in POINTWISE else kinds[options["task"]]
+    # The algorithm by itself: a threshold for its scores would be one more release.
+    more = {"threshold": 0.0} if kind is PrivateRanker and name != "auto" else {}
+    shared = ("loss", "radius", "regularization", "data_norm", "calibration")
+    return kind(
+        options["epsilon"],
+        options["delta"],
+        algorithm=algorithm,
+        **{key: options[key] for key in shared},
+        **more,
+    )

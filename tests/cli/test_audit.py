@@ -1,0 +1,61 @@
+"""The command pairdp audit."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.helpers import BOUNDED, refused, run, run_json
+
+QUICK = ("--n", "4", "--climbs", "0")
+
+
+def test_a_published_algorithm_is_consistent() -> None:
+    shown = run("audit", "DPGDSC", *QUICK, "--loss", "tight", "--runs", "200000").stdout
+    assert shown.startswith("consistent: DPGDSC (Xue 2021, Algorithm 1)\n")
+    assert "claimed      ε = 1 at δ = 1e-05" in shown
+    assert "certificate  ε = 1 at that δ" in shown
+
+
+def test_a_violation_is_shown_and_told_by_the_exit_code() -> None:
+    printed = ("audit", "DPGDC2", "--calibration", "printed", "--loss", "tight", "--steps", "1")
+    printed = (*printed, "--step-size", "0.1", "--radius", "10", "--epsilon", "2", *QUICK)
+    shown = run(*printed, code=1).stdout
+    assert shown.startswith("violated: DPGDC2")
+    assert "certificate  ε = 2.11471 at that δ" in shown
+    found = run_json(*printed, code=1)
+    assert found["verdict"] == "violated"
+    (report,) = found["audits"]
+    assert 2.0 < report["lower_bound"] < 2.115
+    assert report["claimed"] == {"epsilon": 2.0, "delta": 1e-5}
+
+
+def test_json_and_number_of_jobs() -> None:
+    options = ("audit", "DPEGD", *QUICK, "--full", "--runs", "60")
+    first = run_json(*options)
+    assert first["verdict"] == "consistent"
+    assert first == run_json(*options, "--jobs", "2")
+
+
+def test_a_saved_model_is_audited() -> None:
+    run(*BOUNDED)
+    found = run_json("audit", "model.pairdp", "--climbs", "0", "--runs", "100000")
+    (report,) = found["audits"]
+    assert report["verdict"] == "consistent"
+    assert report["name"] == "DPGDSC (Xue 2021, Algorithm 1)"
+    assert report["certificate_epsilon"] == pytest.approx(report["claimed"]["epsilon"])
+    assert 0 < report["lower_bound"] <= report["claimed"]["epsilon"]
+
+
+def test_other_tasks() -> None:
+    pointwise = run_json("audit", "Wang2024Pointwise", *QUICK, "--runs", "60")
+    assert pointwise["verdict"] == "consistent"
+    metric = run_json("audit", "DPGDC", *QUICK, "--task", "metric", "--runs", "100000")
+    assert metric["verdict"] == "consistent"
+
+
+def test_what_is_refused() -> None:
+    assert "neither a file nor an algorithm" in refused("audit", "DPGDX")
+    assert "does not take --steps" in refused("audit", "DPEGD", "--steps", "3")
+    assert "for named algorithms" in refused("audit", "auto", "--loss", "tight")
+    assert "confidence must be between" in refused("audit", "DPGDC", *QUICK, "--confidence", "1")
+    run("audit", code=2)
