@@ -15,6 +15,7 @@ EXAMPLES = [
     "docs/algorithms.md",
     "docs/estimators.md",
     "docs/online.md",
+    "docs/audit.md",
 ]
 
 
