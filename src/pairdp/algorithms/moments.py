@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,14 +81,7 @@ class MomentRelease(Algorithm):
     def __post_init__(self) -> None:
         if self.statistics not in ("class", "pair"):
             raise ValueError(f'statistics must be "class" or "pair", got {self.statistics!r}')
-        flag("second_moments", self.second_moments)
-        for name, most in (("share", 1.0), ("weight", math.nextafter(1.0, 2.0))):
-            keep(self, name, real(name, getattr(self, name)))
-            if not 0 < getattr(self, name) < most:
-                limit = "below 1" if name == "share" else "at most 1"
-                raise ValueError(f"{name} must be above 0 and {limit}, got {getattr(self, name)!r}")
-        if self.ridge is not None:
-            keep(self, "ridge", non_negative("ridge", self.ridge))
+        check_moment_parameters(self)
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -162,6 +155,19 @@ class MomentRelease(Algorithm):
             v, s = noisy[0], None if second is None else unpack(second)
         ridge = 0.0 if s is None else float(plan.settings["ridge"])  # type: ignore[arg-type]
         return Outcome(least_squares_model(problem, v, s, ridge), released)
+
+
+def check_moment_parameters(algorithm: Any) -> None:
+    """Refuse shares, weights and ridges that are none."""
+    flag("second_moments", algorithm.second_moments)
+    for name, most in (("share", 1.0), ("weight", math.nextafter(1.0, 2.0))):
+        value = real(name, getattr(algorithm, name))
+        keep(algorithm, name, value)
+        if not 0 < value < most:
+            limit = "below 1" if name == "share" else "at most 1"
+            raise ValueError(f"{name} must be above 0 and {limit}, got {value!r}")
+    if algorithm.ridge is not None:
+        keep(algorithm, "ridge", non_negative("ridge", algorithm.ridge))
 
 
 class _Moment(NamedTuple):

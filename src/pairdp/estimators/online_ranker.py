@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import roc_auc_score
 
 from pairdp._checks import real
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.constraints import L2Ball
+from pairdp.estimators.area import AreaScore
 from pairdp.estimators.online import OnlineEstimator
 from pairdp.estimators.ranker import RANKING_LOSSES
 from pairdp.estimators.two_classes import TwoClassEstimator
@@ -23,7 +23,7 @@ from pairdp.privacy import BudgetLedger
 Array = NDArray[np.float64]
 
 
-class OnlinePrivateRanker(OnlineEstimator, TwoClassEstimator):
+class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
     """A linear ranker of a stream; all models together protect every single record.
 
     Records come by `partial_fit`, up to a declared horizon. After each batch of them the updated
@@ -221,12 +221,3 @@ class OnlinePrivateRanker(OnlineEstimator, TwoClassEstimator):
     def _keep_parameters(self, parameters: Array) -> None:
         self.coef_ = np.array(parameters)[None, :]
         self.intercept_ = np.array([-float(self.threshold)])
-
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the AUC on some data: how often a record of the second class scores higher.
-
-        It is not private: do not publish scores on sensitive data.
-        """
-        scores = self.decision_function(X)
-        positive = np.asarray(y) == self.classes_[1]
-        return float(roc_auc_score(positive, scores, sample_weight=sample_weight))

@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import roc_auc_score
 
 from pairdp._checks import real
 from pairdp.algorithms import Algorithm, Fit, MomentRelease, WithThreshold
 from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.choice import Choice, choose_ranker
 from pairdp.constraints import L2Ball
+from pairdp.estimators.area import AreaScore
 from pairdp.estimators.two_classes import TwoClassEstimator
 from pairdp.losses import (
     HingeRanking,
@@ -35,7 +35,7 @@ RANKING_LOSSES: dict[str, RankingLoss] = {
 """Losses that can be asked for by name."""
 
 
-class PrivateRanker(TwoClassEstimator):
+class PrivateRanker(AreaScore, TwoClassEstimator):
     """A linear ranker that protects every single record of the data it was fitted to.
 
     It learns weights w that rank records of the second class above those of the first, by a
@@ -181,17 +181,3 @@ class PrivateRanker(TwoClassEstimator):
             fit.statistics[THRESHOLD][0] if self.threshold == "midpoint" else self.threshold
         )
         self.intercept_ = np.array([-threshold])
-
-    def score(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Return the AUC on some data: how often a record of the second class scores higher.
-
-        It is not private: do not publish scores on sensitive data.
-        """
-        scores = self.decision_function(X)
-        positive = np.asarray(y) == self.classes_[1]
-        return float(roc_auc_score(positive, scores, sample_weight=sample_weight))

@@ -10,9 +10,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import flag, keep, non_negative, real, whole
+from pairdp._checks import keep, whole
 from pairdp.algorithms.base import Draft, Plan
 from pairdp.algorithms.moments import (
+    check_moment_parameters,
     from_classes,
     least_squares_model,
     shrunk_means,
@@ -71,14 +72,7 @@ class OnlineMoments(OnlineAlgorithm):
 
     def __post_init__(self) -> None:
         keep(self, "batch_size", whole("batch_size", self.batch_size))
-        flag("second_moments", self.second_moments)
-        for name, most in (("share", 1.0), ("weight", math.nextafter(1.0, 2.0))):
-            keep(self, name, real(name, getattr(self, name)))
-            if not 0 < getattr(self, name) < most:
-                limit = "below 1" if name == "share" else "at most 1"
-                raise ValueError(f"{name} must be above 0 and {limit}, got {getattr(self, name)!r}")
-        if self.ridge is not None:
-            keep(self, "ridge", non_negative("ridge", self.ridge))
+        check_moment_parameters(self)
 
     @property
     def needs(self) -> tuple[Need, ...]:
