@@ -106,3 +106,4 @@ def test_a_study_of_data_over_two_processes() -> None:
     assert {cell.protocol for cell in results.cells} == {"paper", "honest", ""}
     assert "honest protocol" in results.facts
     assert "data set diabetes" in results.facts
+    assert results.facts["command"] == "pairdp study yang2021 --quick --permutations 2"

@@ -17,7 +17,7 @@ from pairdp.studies import journal as journal_module
 from pairdp.studies.engine import default_workers, run_jobs
 from pairdp.studies.jobs import Outcome
 from pairdp.studies.journal import Journal, JournalError
-from tests.studies.small import Count, jobs, times_run
+from tests.studies.small import Count, Die, jobs, times_run
 
 
 @pytest.fixture(autouse=True)
@@ -155,6 +155,12 @@ def _is_alive(process: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+def test_a_worker_that_was_ended_is_told(tmp_path: Path) -> None:
+    wanted = [*jobs(tmp_path / "ran", 1), Die(runs=2)]
+    with Journal(tmp_path) as journal, pytest.raises(RuntimeError, match="goes on from there"):
+        run_jobs(wanted, journal, workers=2)
 
 
 def test_a_line_that_was_cut_off_is_dropped(tmp_path: Path) -> None:

@@ -182,5 +182,17 @@ def test_outcomes_become_cells_certificates_and_remarks() -> None:
     assert found.facts == {"a": "b", "how kang2021 was read": "read"}
 
 
+def test_of_many_reasons_the_first_and_the_last_are_told() -> None:
+    pieces = [Count(i, "d", runs=2) for i in range(5)]
+    outcomes = {job.key: Outcome({}, refused=f"burn-in {job.number}") for job in pieces}
+    study = _study(*(_place(job, x=float(job.number)) for job in pieces))
+    remark = assemble("t", [study], outcomes, {}).remarks[-1]
+    assert remark.title.endswith("cannot be run in 5 cells")
+    assert "burn-in 0" in remark.text
+    assert "3 more of the kind" in remark.text
+    assert "burn-in 2" not in remark.text
+    assert "burn-in 4" in remark.text
+
+
 def test_panels_name_data_and_budget() -> None:
     assert panel("diabetes", PURE) == "diabetes, pure ε"

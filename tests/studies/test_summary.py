@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pairdp.studies.learning import EUCLID
 from pairdp.studies.results import Cell, Results
 from pairdp.studies.summary import compare, summary
 from pairdp.studies.xue2021_figures import LARGEST_NORM, STRONG
@@ -89,10 +90,10 @@ def test_sentences_count_protocols_and_readings_apart() -> None:
         )
     )
     honest, reruns, paper, largest = found.headline
-    assert "public ranges only: auto" in honest
+    assert "public ranges only: auto at a proved budget is above" in honest
     assert "in 1 of 1 cells, by at least 0.05 in 1." in honest
     assert "higher mean in 0 of 1 cells, with intervals apart in 0." in reruns
-    assert "standardised on all data: auto" in paper
+    assert "standardised on all data: auto at a budget that is proved for prepared" in paper
     assert "in 0 of 1 cells, by at least 0.05 in 0." in paper
     assert LARGEST_NORM in largest
     assert "in 1 of 1 cells, by at least 0.05 in 0." in largest
@@ -117,3 +118,19 @@ def test_figures_that_repeat_another_data_set_are_counted_with_and_without() -> 
     assert "interval in 1 (without the 1 cells where the paper" in sentence
     assert sentence.endswith("1 of 1).")
     assert "another data set's" in found.rows[1]["paper's best private"]
+
+
+@pytest.mark.parametrize(("mean", "half", "same"), [(0.66, 0.01, 1), (0.66, 0.02, 0), (0.65, 0, 0)])
+def test_an_accuracy_that_is_euclids_is_told(mean: float, half: float, same: int) -> None:
+    found = summary(
+        results(
+            cell("DPEGD", "paper", 0.65, **ACCURACY),
+            cell("auto", "certified", 0.66, 0.01, **ACCURACY),
+            cell(EUCLID, "baseline", mean, half, **ACCURACY),
+            cell(EUCLID, "baseline", 0.66, 0.01, protocol="paper", **ACCURACY),
+        )
+    )
+    (sentence,) = found.headline
+    assert ("in 1 of the 1 its accuracy is exactly that of Euclid's" in sentence) == bool(same)
+    (row,) = found.rows
+    assert row["auto, public ranges only"].endswith("as Euclid") == bool(same)

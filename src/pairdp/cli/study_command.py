@@ -62,7 +62,7 @@ def command(
             scale,
             data=data,
             workers=jobs or default_workers(),
-            command=f"pairdp study {name}" + (" --quick" if quick else ""),
+            command=_in_words(name, quick, permutations),
         )
     except (DatasetError, JournalError) as error:
         fail(str(error), options, FAILED)
@@ -77,6 +77,12 @@ def command(
     for sentence in found.headline:
         click.echo(f"- {sentence}")
     click.echo("Wrote " + ", ".join(str(path) for path in written.files))
+
+
+def _in_words(name: str, quick: bool, permutations: int | None) -> str:
+    """Return the command that gives the same numbers."""
+    more = f" --permutations {permutations}" if permutations else ""
+    return f"pairdp study {name}" + (" --quick" if quick else "") + more
 
 
 def _as_json(name: str, written: Any, found: Any) -> dict[str, Any]:

@@ -91,7 +91,10 @@ _SOURCES = (
         sha256="faa96c7df6baad5a52c97015edf5d9dac7eea1743c7004f73a3ebd82fbfbeea1",
         url="https://www.openml.org/data/download/37/dataset_37_diabetes.arff",
         convert=delimited(
-            _PIMA, label=-1, classes={"tested_positive": "1", "tested_negative": "0"}
+            _PIMA,
+            label=-1,
+            classes={"tested_positive": "1", "tested_negative": "0"},
+            decimals={"bmi": 1},
         ),
         missing=(
             "none marked; zeros stand for missing glucose, blood pressure, skin thickness, insulin "

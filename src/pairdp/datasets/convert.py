@@ -2,7 +2,8 @@
 
 The form is exact to the byte, so that a digest can tell whether it is the right data: commas
 without spaces, lines end in a line feed, values are spelled as in the source, a missing one is
-``?``, and the last column ``label`` is 0 or 1.
+``?``, and the last column ``label`` is 0 or 1. Where archives spell a column differently (30 and
+30.0), it has a fixed number of decimals.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ def delimited(
     label: int,
     classes: Mapping[str, str],
     dropped: Sequence[int] = (),
+    decimals: Mapping[str, int] | None = None,
 ) -> Converter:
     """Return a converter of lines of values, commas between them, or of an ARFF file of such.
 
@@ -41,7 +43,10 @@ def delimited(
         What the labels are in the source, and here.
     dropped : sequence of int
         Places that are left out, such as that of an identifier.
+    decimals : mapping of str to int, optional
+        Features that are spelled with so many decimals, whatever the source does.
     """
+    spelled = {columns.index(name): count for name, count in (decimals or {}).items()}
 
     def convert(text: str) -> str:
         rows = []
@@ -52,10 +57,20 @@ def delimited(
                 raise ValueError("a row has a label that is not known")
             left_out = {place, *dropped}
             kept = [value for i, value in enumerate(values) if i not in left_out]
-            rows.append([*kept, classes[values[place]]])
+            features = [_spell(value, spelled.get(i)) for i, value in enumerate(kept)]
+            rows.append([*features, classes[values[place]]])
         return write_rows(columns, rows)
 
     return convert
+
+
+def _spell(value: str, decimals: int | None) -> str:
+    if decimals is None or value == "?":
+        return value
+    try:
+        return f"{float(value):.{decimals}f}"
+    except ValueError:
+        raise ValueError("a row has a value that is not a number") from None
 
 
 def _data_lines(text: str) -> list[str]:

@@ -11,6 +11,8 @@ from pairdp.studies.plan import Place, Study
 from pairdp.studies.results import Cell, Remark, Results
 from pairdp.studies.statistics import interval
 
+_REASONS = 3  # that are all told
+
 
 def assemble(
     title: str,
@@ -58,7 +60,7 @@ def _cell(study: str, place: Place, runs: tuple[float, ...], certificate: str) -
 def _refusals(
     study: str, refusals: Mapping[tuple[str, str, str], list[tuple[Place, str]]]
 ) -> Iterator[Remark]:
-    """Yield why cells are left out, each reason once."""
+    """Yield why cells are left out, each reason once; of many reasons the first and the last."""
     for (exhibit, series, kind), found in refusals.items():
         reasons: dict[str, list[str]] = {}
         for place, reason in found:
@@ -69,6 +71,9 @@ def _refusals(
             shown = list(dict.fromkeys(places))
             more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
             lines.append(f"{'; '.join(shown[:3])}{more}:\n  {reason}")
+        if len(lines) > _REASONS:  # they differ in a number
+            between = f"… and {len(lines) - 2} more of the kind between:"
+            lines = [lines[0], between, lines[-1]]
         yield Remark(
             study,
             exhibit,

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,11 @@ def _side_by_side(jobs: list[Job], data: Path | None, workers: int) -> Iterator[
                 for job in islice(waiting, 1):
                     running.add(pool.submit(_work, job, data))
                 yield future.result()
+    except BrokenProcessPool:
+        raise RuntimeError(
+            "a process of the study was ended from outside, perhaps for want of memory: what is "
+            "done is kept, and the same command goes on from there, with --jobs 1 in less memory"
+        ) from None
     finally:
         pool.shutdown(wait=not running, cancel_futures=True)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator
 
 from pairdp.algorithms import published
@@ -18,6 +20,7 @@ def remarks(results: Results) -> Iterator[Remark]:
     """Yield the findings."""
     yield _burn_in("Figures 1 and 3", 90, 1e-3)
     yield _offline_noise(90)
+    yield from _worse_than_nothing(results)
 
 
 def _burn_in(exhibit: str, n: int, alpha: float) -> Remark:
@@ -57,3 +60,30 @@ def _offline_noise(n: int) -> Remark:
         "OffPairStrC's printed noise dwarfs the set of models",
         f"n = {n}, λ = 1e-3, δ = 1/n, weights of norm at most 1:\n" + "\n".join(lines),
     )
+
+
+def _worse_than_nothing(results: Results) -> Iterator[Remark]:
+    """Yield how many objectives are above that of weights of zero, which need no data."""
+    nothing = math.log(2)
+    above: Counter[tuple[str, str, str]] = Counter()
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for cell in results.cells:
+        # The metric loss of a pair at zero is not ln 2.
+        ranking = cell.exhibit in ("Figure 1", "Figure 2", "Figure 3")
+        private = cell.kind in ("printed", "certified")
+        if cell.study == NAME and cell.measure == "objective" and ranking and private:
+            counts[cell.exhibit, cell.series, cell.kind] += 1
+            above[cell.exhibit, cell.series, cell.kind] += cell.mean > nothing
+    for exhibit in dict.fromkeys(key[0] for key in counts):
+        lines = [
+            f"  {series}, {kind} noise: {above[exhibit, series, kind]} of {total}"
+            for (place, series, kind), total in counts.items()
+            if place == exhibit
+        ]
+        yield Remark(
+            NAME,
+            exhibit,
+            "How often noise is worse than no model at all",
+            f"Weights of zero have the objective ln 2 = {nothing:.4f} on any data. Mean objectives "
+            "above that:\n" + "\n".join(lines),
+        )

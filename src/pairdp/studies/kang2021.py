@@ -13,6 +13,7 @@ from pairdp.constraints import PSDFrobeniusBall
 from pairdp.losses import LogisticMetric
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
+from pairdp.studies.learning import AUTO
 from pairdp.studies.plan import Place, Scale, Spot, Study
 from pairdp.studies.population import ExcessRisk, problem_of
 from pairdp.studies.results import Remark, Results
@@ -67,6 +68,8 @@ def _places(scale: Scale) -> Iterator[Place]:
                     )
                     yield spot.place("Kang2021 without noise", "baseline", bare)
                 yield spot.place(series, "certified", spent)
+            chosen = ExcessRisk(None, "logistic", added, n, _EPSILON, 1 / n**2, runs=scale.runs)
+            yield spot.place(AUTO, "certified", chosen)
 
 
 def _remarks(results: Results) -> Iterator[Remark]:

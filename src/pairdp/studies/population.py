@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.algorithms import Algorithm
+from pairdp.algorithms import Algorithm, Plan
 from pairdp.algorithms.task import Calibration
 from pairdp.constraints import L2Ball
+from pairdp.estimators import PrivateRanker
 from pairdp.losses import HingeRanking, LogisticRanking
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
@@ -69,8 +70,8 @@ class ExcessRisk(Job):
 
     Parameters
     ----------
-    algorithm : Algorithm
-        Which.
+    algorithm : Algorithm or None
+        Which; None is what `PrivateRanker` chooses.
     loss, regularization : str, float
         The problem.
     n : int
@@ -81,7 +82,7 @@ class ExcessRisk(Job):
         Whose noise.
     """
 
-    algorithm: Algorithm
+    algorithm: Algorithm | None
     loss: Loss
     regularization: float
     n: int
@@ -94,9 +95,12 @@ class ExcessRisk(Job):
         problem = problem_of(self.loss, self.regularization)
         budget = None if self.epsilon is None else Budget(self.epsilon, self.delta)
         try:
-            plan = self.algorithm.plan(
-                problem, self.n, FEATURES, budget, calibration=self.calibration
-            )
+            if self.algorithm is None:
+                plan = self._auto(problem)
+            else:
+                plan = self.algorithm.plan(
+                    problem, self.n, FEATURES, budget, calibration=self.calibration
+                )
         except ValueError as error:
             return Outcome({}, refused=str(error))
         everyone = problem.records(*draw(POPULATION, _SEED))
@@ -107,3 +111,12 @@ class ExcessRisk(Job):
             certificate = fit.certificate
             found.append(problem.value(fit.parameters, everyone) - floor)
         return Outcome({"excess risk": tuple(found)}, summed_up(certificate))
+
+    def _auto(self, problem: Problem) -> Plan:
+        """Return what is chosen from public facts, for the loss that is judged."""
+        loss: Any = problem.loss
+        added = self.regularization or None
+        ranker = PrivateRanker(
+            self.epsilon, self.delta, loss=loss, regularization=added, threshold=0.0
+        )
+        return ranker.plan(self.n, FEATURES)

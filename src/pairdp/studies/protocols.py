@@ -40,7 +40,9 @@ CHOSEN: Final = (
     "own. Seven other scalings were scored to find one that gives the paper's 3-NN accuracy on "
     "retinopathy without noise; none does. The public ranges and the honest protocol were written "
     "before any score of theirs was known, by who had seen the first rows of each file; four "
-    "variants were scored afterwards, and none was taken."
+    "variants were scored afterwards, and none was taken. The ranges of cancer_wdbc all lie close "
+    "above the largest values that the set's own description lists: take its honest figures as "
+    "informed by the records."
 )
 """How the protocols were chosen, for who judges the figures."""
 

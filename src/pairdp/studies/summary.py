@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pairdp.studies.learning import AUTO
+from pairdp.studies.learning import AUTO, EUCLID
 from pairdp.studies.results import Cell, Results
 from pairdp.studies.xue2021_figures import GENERAL, LARGEST_NORM, STRONG
 
@@ -14,6 +14,10 @@ MARGIN = 0.05
 
 _NOT_PRIVATE = frozenset({STRONG, GENERAL})
 _PROTOCOL = {"honest": "public ranges only", "paper": "standardised on all data"}
+_BUDGET = {
+    "honest": "at a proved budget",
+    "paper": "at a budget that is proved for prepared records, not for preparing them,",
+}
 
 
 @dataclass(frozen=True)
@@ -30,12 +34,15 @@ class Comparison:
         Whether the budget of ``auto`` is proved by its certificate.
     printed : Cell or None
         The best of the paper's algorithms, rerun with the paper's noise.
+    euclid: Cell or None
+        Nearest neighbours in Euclid's metric, for metrics.
     """
 
     best: Cell
     auto: Cell
     proved: bool
     printed: Cell | None
+    euclid: Cell | None = None
 
     @property
     def gain(self) -> float:
@@ -52,6 +59,12 @@ class Comparison:
         """Whether it is better by the margin (AUC), or tied within its interval (accuracy)."""
         enough = self.gain >= MARGIN if _is_area(self.best) else self.auto.high >= self.best.mean
         return self.proved and enough
+
+    @property
+    def is_euclid(self) -> bool:
+        """Whether ``auto`` has the very accuracy of the metric that needs no data."""
+        euclid = self.euclid
+        return euclid is not None and (euclid.mean, euclid.low) == (self.auto.mean, self.auto.low)
 
     @property
     def is_repeated(self) -> bool:
@@ -87,13 +100,15 @@ def compare(results: Results) -> tuple[Comparison, ...]:
             if auto.series != AUTO or auto.kind != "certified":
                 continue
             certificate = results.certificates.get(auto.certificate, {})
-            rerun = [c for c in cells if c.kind == "printed" and c.protocol == auto.protocol]
+            beside = [c for c in cells if c.protocol == auto.protocol]
+            rerun = [c for c in beside if c.kind == "printed"]
             found.append(
                 Comparison(
                     best,
                     auto,
                     bool(certificate.get("claim_is_proved")),
                     max(rerun, key=lambda cell: cell.mean, default=None),
+                    next((c for c in beside if c.series == EUCLID), None),
                 )
             )
     return tuple(found)
@@ -123,8 +138,8 @@ def _sentence(those: list[Comparison], reading: str, area: bool) -> list[str]:
     exhibits = " and ".join(sorted({c.best.exhibit.split(",")[0] for c in those}))
     goal = f"by at least {MARGIN:g}" if area else "at least tied within the confidence interval"
     text = (
-        f"{exhibits}, {those[0].best.measure}, {reading}: auto at a proved budget is "
-        f"above the paper's best private figure in {sum(c.wins for c in those)} of {len(those)} "
+        f"{exhibits}, {those[0].best.measure}, {reading}: auto {_BUDGET[those[0].auto.protocol]} "
+        f"is above the paper's best private figure in {sum(c.wins for c in those)} of {len(those)} "
         f"cells, {goal} in {sum(c.on_target for c in those)}"
     )
     own = [c for c in those if not c.is_repeated]
@@ -132,6 +147,12 @@ def _sentence(those: list[Comparison], reading: str, area: bool) -> list[str]:
         text += (
             f" (without the {len(those) - len(own)} cells where the paper prints another data "
             f"set's numbers: {sum(c.on_target for c in own)} of {len(own)})"
+        )
+    same = sum(c.is_euclid for c in those)
+    if same:
+        text += (
+            f"; in {same} of the {len(those)} its accuracy is exactly that of Euclid's metric, "
+            "which needs no data"
         )
     return [text + "."]
 
@@ -168,5 +189,6 @@ def _rows(comparisons: Iterable[Comparison]) -> Iterable[Mapping[str, str]]:
         row[f"auto, {_PROTOCOL[auto.protocol]}"] = (
             f"{auto.mean:.4f} ({auto.low:.4f} to {auto.high:.4f}), {c.gain:+.4f}"
             + (", on target" if c.on_target else "")
+            + (", as Euclid" if c.is_euclid else "")
         )
     return rows.values()

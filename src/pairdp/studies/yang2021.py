@@ -14,14 +14,15 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.algorithms import PairwiseSGD
+from pairdp.algorithms import PairwiseSGD, Plan
 from pairdp.algorithms.published import YANG, YANG_SIMPLE
 from pairdp.constraints import PSDFrobeniusBall, PSDNuclearBall
+from pairdp.estimators import PrivateMetric
 from pairdp.losses import HingeMetric
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
 from pairdp.studies.jobs import Job, Outcome, summed_up
-from pairdp.studies.learning import AUTO, LOGISTIC, MEANS, Learning, accuracy
+from pairdp.studies.learning import AUTO, EUCLID, LOGISTIC, MEANS, Learning, accuracy
 from pairdp.studies.plan import Place, Scale, Spot, Study
 from pairdp.studies.population import ExcessRisk
 from pairdp.studies.protocols import PROTOCOLS, Split
@@ -37,7 +38,6 @@ _EPSILONS = (8.0, 2.0)
 _LEARN, _JUDGE = 600, 600
 _DELTA = 1e-5
 _HINGE, _RISK, _NUCLEAR = "Hinge loss", "Excess risk", "Nuclear norm"
-_EUCLID = "Euclidean 3-NN"
 _READING = (
     "The paper prints no experiments. Hinge loss: pairwise SGD for AUC at ε = 1, δ = 1e-5. Excess "
     "risk: hinge loss on synthetic records of 10 features, against a population of 4000, ε = 1. "
@@ -50,25 +50,30 @@ _READING = (
 class NuclearNorm(Job):
     """A metric of bounded norm on records of which three directions out of d matter."""
 
-    norm: Norm | None  # None is Euclid's metric
+    norm: Norm | None  # None is Euclid's metric, or with a budget what `PrivateMetric` chooses
     d: int
     epsilon: float | None = None
 
     def run(self, data: Path | None) -> Outcome:
         """Draw, fit and judge."""
         parts = [_records(self.d, i) for i in range(self.runs)]
-        if self.norm is None:
+        if self.norm is None and self.epsilon is None:
             return Outcome({"accuracy": tuple(accuracy(np.eye(self.d), part) for part in parts)})
-        ball = PSDFrobeniusBall(1.0) if self.norm == "Frobenius" else PSDNuclearBall(1.0)
-        problem = Problem(HingeMetric(width=0.5, temperature=0.1), ball)
-        budget = None if self.epsilon is None else Budget(self.epsilon, _DELTA)
-        plan = PairwiseSGD().plan(problem, _LEARN, self.d, budget)
+        plan = self._plan()
         fits = [
-            plan.run(problem.records(part.x, part.y), self.noise(i), progress=False)
+            plan.run(plan.problem.records(part.x, part.y), self.noise(i), progress=False)
             for i, part in enumerate(parts)
         ]
         found = [accuracy(fit.parameters, part) for fit, part in zip(fits, parts, strict=True)]
         return Outcome({"accuracy": tuple(found)}, summed_up(fits[-1].certificate))
+
+    def _plan(self) -> Plan:
+        if self.norm is None:
+            return PrivateMetric(self.epsilon, _DELTA).plan(_LEARN, self.d)
+        ball = PSDFrobeniusBall(1.0) if self.norm == "Frobenius" else PSDNuclearBall(1.0)
+        problem = Problem(HingeMetric(width=0.5, temperature=0.1), ball)
+        budget = None if self.epsilon is None else Budget(self.epsilon, _DELTA)
+        return PairwiseSGD().plan(problem, _LEARN, self.d, budget)
 
 
 def _records(d: int, seed: int) -> Split:
@@ -124,13 +129,20 @@ def _risk(scale: Scale) -> Iterator[Place]:
                 yield spot.place(series, "printed", replace(spent, calibration="printed"))
             yield spot.place(series, "certified", spent)
             yield spot.place(f"{series} without noise", "baseline", bare)
+        chosen = ExcessRisk(None, "hinge", 0.0, n, 1.0, _DELTA, runs=scale.runs)
+        yield spot.place(AUTO, "certified", chosen)
 
 
 def _nuclear(scale: Scale) -> Iterator[Place]:
     norms: tuple[Norm, ...] = ("Frobenius", "nuclear")
     for d in scale.points(_DIMENSIONS):
         spot = Spot(_NUCLEAR, "synthetic", "accuracy", "", "d", d)
-        yield spot.place(_EUCLID, "baseline", NuclearNorm(None, d, runs=scale.runs))
+        plain = NuclearNorm(None, d, runs=scale.runs)
+        yield spot.place(EUCLID, "baseline", plain)
+        for epsilon in _EPSILONS:
+            yield spot.place(
+                f"{AUTO}, ε = {epsilon:g}", "certified", replace(plain, epsilon=epsilon)
+            )
         for norm in norms:
             bare = NuclearNorm(norm, d, runs=scale.runs)
             yield spot.place(f"{norm} norm without noise", "baseline", bare)
