@@ -21,13 +21,13 @@ from pairdp.algorithms.published import POINTWISE
 from pairdp.audit import TightLoss
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import LeastSquaresRanking, LogisticMetric, LogisticPointwise, LogisticRanking
-from pairdp.online import OnlineDescent, OnlineMoments
+from pairdp.online import ONLINE, OnlineDescent, OnlineMoments
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.problem import Problem
 
 # Each audit of the suite may be wrong with this probability, and there are fewer than a hundred.
 SURE = 1 - 1e-8
-BUDGET, PURE = Budget(4.0, 1e-5), Budget(2.0)
+BUDGET, PURE = Budget(4.0, 1e-5), Budget(0.5)
 N, D = 4, 2
 
 TIGHT = Problem(TightLoss(), L2Ball(10.0), 0.5)
@@ -55,6 +55,7 @@ ALL: dict[str, tuple[Algorithm, Problem]] = {
         name: (replace(algorithm, **_SHORT.get(name, {})), POINTS)  # type: ignore[type-var]
         for name, algorithm in POINTWISE.items()
     },
+    **{name: (algorithm, RANKING) for name, algorithm in ONLINE.items()},
     "mini-batches": (NoisyGradientDescent(steps=2, step_size=0.2, batch_size=3), TIGHT),
     "permutations": (PairwiseSGD(), TIGHT),
     "moments": (MomentRelease(), SQUARES),
@@ -64,7 +65,7 @@ ALL: dict[str, tuple[Algorithm, Problem]] = {
     "metric": (GradientDescent("average", steps=2, step_size=0.05), METRIC),
     "minimiser": (MinimizerRelease(), TIGHT),
     "threshold": (WithThreshold(GradientDescent(steps=2)), RANKING),
-    "online": (OnlineDescent(), RANKING),
+    "losses of one record": (GradientDescent(steps=2), POINTS),
     "online, noise on models": (OnlineDescent(noise="models"), TIGHT),
     "online moments": (OnlineMoments(), SQUARES),
 }

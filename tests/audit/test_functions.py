@@ -112,6 +112,8 @@ def test_what_a_function_may_not_return() -> None:
         audit(lambda data, seed: np.zeros(1 + seed % 3), 0, 0, budget, runs=100)
     with pytest.raises(ValueError, match="arrays of different sizes"):
         audit(lambda data, seed: np.zeros(1 + data), 0, 1, budget, runs=100)
+    with pytest.raises(ValueError, match="returned infinity"):
+        audit(lambda data, seed: np.inf, 0, 1, budget, runs=100)
     with pytest.raises(ValueError, match="returned NaN"):
         audit(lambda data, seed: np.nan, 0, 1, budget, runs=100)
 
@@ -120,6 +122,9 @@ def test_arguments_are_checked() -> None:
     budget = Budget(1.0)
     with pytest.raises(ValueError, match="attack must be one of"):
         audit(Shifted(), ONE, OTHER, budget, runs=100, attack="strong")  # type: ignore[arg-type]
+    for wrong in (lambda rows: rows, lambda rows: 1.0, lambda rows: rows[:, 0] * np.nan):
+        with pytest.raises(ValueError, match="a score for each"):
+            audit(Shifted(), ONE, OTHER, budget, runs=100, attack=wrong)
     with pytest.raises(ValueError, match="give noiseless"):
         audit(Shifted(), ONE, OTHER, budget, runs=100, attack="projection")
     with pytest.raises(ValueError, match="must have 3 numbers"):
@@ -133,6 +138,15 @@ def test_arguments_are_checked() -> None:
     baseline = plan("DPGDSC").algorithm.plan(plan("DPGDSC").problem, 4, 2)
     with pytest.raises(ValueError, match="claims no privacy"):
         audit_plan(baseline)
+    for name in ("DPGDSC", "mini-batches"):
+        with pytest.raises(ValueError, match="runs must be at least 40"):
+            audit_plan(plan(name), climbs=0, full=True, runs=2)
+    with pytest.raises(ValueError, match="seed must be at least 0"):
+        audit_plan(plan("DPGDSC"), seed=-1)
+    with pytest.raises(TypeError, match="must be a Budget"):
+        audit_plan(plan("DPGDSC"), claimed=1.0)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="pair must be Neighbours"):
+        audit_plan(plan("DPGDSC"), (ONE, OTHER))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="view must be"):
         audit_plan(plan("DPGDSC"), view="all")  # type: ignore[arg-type]
 

@@ -69,9 +69,23 @@ def test_bad_neighbours_are_refused() -> None:
         Neighbours(x, np.ones(2), 0, np.zeros(2), 1.0)
     with pytest.raises(ValueError, match="at least two rows"):
         list(canaries(np.zeros((1, 2)), np.ones(1), 1.0))
+    with pytest.raises(ValueError, match="data_norm must be positive"):
+        list(canaries(x, y, -1.0))
+    with pytest.raises(ValueError, match="n must be at least 2"):
+        list(worst_cases(RANKING, 1, 2))
+    with pytest.raises(ValueError, match="rows of numbers") as found:
+        list(canaries([["secret", 1], [2, 3]], y[:2], 1.0))
+    assert "secret" not in str(found.value)
     with pytest.raises(ValueError, match="at least one pair"):
         search(lambda pair: 0.0, [])
     assert "0.0" not in repr(Neighbours(x, y, 0, np.zeros(2), 1.0))  # no data in words
+
+
+@pytest.mark.parametrize(("labels", "label"), [(["no", "no"], "longer"), ([1, 2], 0.5)])
+def test_another_label_is_not_cut_to_the_kind_of_the_others(labels, label) -> None:
+    pair = Neighbours(np.zeros((2, 1)), np.array(labels), 0, np.ones(1), label)
+    assert list(pair.other[1]) == [label, labels[1]]
+    assert list(pair.one[1]) == labels
 
 
 def test_a_search_climbs() -> None:

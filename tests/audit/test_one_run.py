@@ -91,5 +91,7 @@ def test_scores_are_checked() -> None:
         audit_one_run(NoisyCoins(budget), 10, budget, score=lambda out: out[:3])
     with pytest.raises(ValueError, match="confidence must be between"):
         one_run_epsilon(1, 2, 3, 0.0, 1.0)
+    with pytest.raises(TypeError, match="must be a Budget"):
+        audit_one_run(NoisyCoins(budget), 10, 1.0, score=lambda out: out)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="right must be at most 2"):
         chance_of_guesses(3, 2, 3, 1.0, 0.0)

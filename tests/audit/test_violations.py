@@ -5,10 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from scipy.stats import norm
 
 from pairdp import Budget
 from pairdp.algorithms import GradientDescent, NoisyGradientDescent, Plan
-from pairdp.audit import AuditReport, TightLoss, audit, audit_algorithm, audit_plan
+from pairdp.audit import (
+    AuditReport,
+    Counts,
+    TightLoss,
+    audit,
+    audit_algorithm,
+    audit_plan,
+    worst_neighbours,
+)
 from pairdp.audit.broken import (
     PrivateNormaliser,
     QuietNoise,
@@ -17,6 +26,8 @@ from pairdp.audit.broken import (
     with_noise_scaled,
     without_noise,
 )
+from pairdp.audit.counting import best_normal_threshold
+from pairdp.audit.taps import distance
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import LogisticMetric, LogisticRanking
 from pairdp.problem import Problem
@@ -52,11 +63,15 @@ def test_dpgdc2_as_printed() -> None:
     assert dpgdc2(1.0, runs=2_000_000, confidence=SURE).verdict == "consistent"
 
 
-def test_dpgdc2_as_printed_by_counting_alone() -> None:
-    report = dpgdc2(2.0, runs=150_000_000, confidence=0.998)
-    counted = report.evidence[0]
-    assert counted.method == "counts"
-    assert 2.0 < counted.epsilon < 2.116
+def test_counting_alone_would_do_for_dpgdc2_with_runs_enough() -> None:
+    # Exact shares, as hundreds of millions of draws would be needed not to depend on luck.
+    plan = NoisyGradientDescent(steps=1, step_size=0.1).plan(
+        FREE, 4, 1, Budget(2.0, 1e-5), calibration="printed"
+    )
+    mu, runs = distance(plan, worst_neighbours(plan, climbs=0)), 10**9
+    threshold = best_normal_threshold(mu, runs, 1e-5, 1e-8) / mu
+    hits, wrong = (int(runs * norm.sf(threshold - side)) for side in (mu / 2, -mu / 2))
+    assert 2.0 < Counts(hits, runs, wrong, runs).epsilon(1e-5, 1e-8) < 2.116
 
 
 @pytest.mark.parametrize("projected", [True, False])

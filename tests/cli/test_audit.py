@@ -6,7 +6,9 @@ import pytest
 
 from tests.cli.helpers import BOUNDED, refused, run, run_json
 
-QUICK = ("--n", "4", "--climbs", "0")
+# Wrong with a probability of 1e-8 each, as in tests/audit.
+SURE = ("--confidence", "0.99999999")
+QUICK = ("--n", "4", "--climbs", "0", *SURE)
 
 
 def test_a_published_algorithm_is_consistent() -> None:
@@ -19,10 +21,10 @@ def test_a_published_algorithm_is_consistent() -> None:
 def test_a_violation_is_shown_and_told_by_the_exit_code() -> None:
     printed = ("audit", "DPGDC2", "--calibration", "printed", "--loss", "tight", "--steps", "1")
     printed = (*printed, "--step-size", "0.1", "--radius", "10", "--epsilon", "2", *QUICK)
-    shown = run(*printed, code=1).stdout
+    shown = run(*printed, code=4).stdout
     assert shown.startswith("violated: DPGDC2")
     assert "certificate  ε = 2.11471 at that δ" in shown
-    found = run_json(*printed, code=1)
+    found = run_json(*printed, code=4)
     assert found["verdict"] == "violated"
     (report,) = found["audits"]
     assert 2.0 < report["lower_bound"] < 2.115
@@ -38,12 +40,15 @@ def test_json_and_number_of_jobs() -> None:
 
 def test_a_saved_model_is_audited() -> None:
     run(*BOUNDED)
-    found = run_json("audit", "model.pairdp", "--climbs", "0", "--runs", "100000")
+    found = run_json("audit", "model.pairdp", "--climbs", "0", "--runs", "100000", *SURE)
     (report,) = found["audits"]
     assert report["verdict"] == "consistent"
     assert report["name"] == "DPGDSC (Xue 2021, Algorithm 1)"
     assert report["certificate_epsilon"] == pytest.approx(report["claimed"]["epsilon"])
     assert 0 < report["lower_bound"] <= report["claimed"]["epsilon"]
+    assert report["confidence"] == pytest.approx(1 - 1e-8, abs=1e-12)
+    said = refused("audit", "model.pairdp", "--epsilon", "0.1")
+    assert "plan of its own: leave out --epsilon" in said
 
 
 def test_other_tasks() -> None:
@@ -57,5 +62,5 @@ def test_what_is_refused() -> None:
     assert "neither a file nor an algorithm" in refused("audit", "DPGDX")
     assert "does not take --steps" in refused("audit", "DPEGD", "--steps", "3")
     assert "for named algorithms" in refused("audit", "auto", "--loss", "tight")
-    assert "confidence must be between" in refused("audit", "DPGDC", *QUICK, "--confidence", "1")
+    assert "confidence must be between" in refused("audit", "DPGDC", "--confidence", "1")
     run("audit", code=2)

@@ -43,6 +43,10 @@ def test_a_quick_study_from_beginning_to_end_and_again() -> None:
     assert results.facts["quick"] == "yes"
     assert results.facts["permutations"] == "3"
     assert "Quick run" in Path("out/report.html").read_text()
+    names = [Path(path).name for path in first["files"]]
+    assert names == ["results.csv", "results.json", "report.html", "plots"]
+    plots = list(Path("out/plots").glob("*.svg"))
+    assert len(plots) == Path("out/report.html").read_text().count("<figure>") > 0
     code, shown, _ = run(*QUICK)
     assert code == 0
     assert f"{first['pieces']} pieces, 0 of them run now." in shown

@@ -60,8 +60,8 @@ def audit_estimator(
     claim = _claim(estimator) if budget is None else budget
     numbers = Learnt() if released is None else released
     base = clone(estimator)
-    if "ledger" in base.get_params(deep=False):
-        base.set_params(ledger=None)
+    ledgers = [key for key in base.get_params() if key == "ledger" or key.endswith("__ledger")]
+    base.set_params(**dict.fromkeys(ledgers))  # those of estimators inside it, too
     fit = FittedNumbers(base, numbers)
     if pair is None:
         norm = float(base.get_params(deep=False).get("data_norm", 1.0))

@@ -20,7 +20,7 @@ from pairdp.privacy.gaussian import epsilon as gaussian_epsilon
 
 Array = NDArray[np.float64]
 AttackName = Literal["auto", "projection", "linear", "trained", "columns"]
-_FEWEST = 40
+FEWEST = 40
 _FEW_COLUMNS = 8
 
 
@@ -90,8 +90,10 @@ def audit(
     check_budget(budget)
     check_confidence(confidence)
     flag("gaussian", gaussian)
-    whole("runs", runs, at_least=_FEWEST)
+    whole("runs", runs, at_least=FEWEST)
     here, there = run_many(mechanism, one, other, runs, seed=seed, jobs=jobs, progress=progress)
+    if not (np.all(np.isfinite(here)) and np.all(np.isfinite(there))):
+        raise ValueError("the mechanism returned infinity: let it return a large number instead")
     return judge(
         here,
         there,
@@ -169,7 +171,7 @@ class _Scores:
         if not attacks:
             raise ValueError("there is no attack to try")
         self.attacks = attacks
-        self._scores = [(_finite(a.score(here)), _finite(a.score(there))) for a in attacks]
+        self._scores = [(_scores(a, here), _scores(a, there)) for a in attacks]
 
     def signed(self) -> Iterator[tuple[int, float, tuple[Array, Array]]]:
         """Yield each attack as it is and turned around."""
@@ -238,9 +240,15 @@ def evidence_of(
     return Evidence("gaussian", epsilon, decides, attack, {**details, "mu": mu})
 
 
-def _finite(scores: Array) -> Array:
-    """Return scores with infinite ones at the edge of floats."""
-    return np.nan_to_num(np.asarray(scores, dtype=np.float64), nan=0.0)
+def _scores(attack: Attack, outputs: Array) -> Array:
+    """Return the scores of outputs, with infinite ones at the edge of floats."""
+    scores = np.asarray(attack.score(outputs), dtype=np.float64)
+    if scores.shape != (len(outputs),) or np.any(np.isnan(scores)):
+        raise ValueError(
+            f"an attack must return a score for each of the {len(outputs)} outputs, and no NaN; "
+            f"{attack.name} returned shape {scores.shape}"
+        )
+    return np.nan_to_num(scores)
 
 
 def _attacks(

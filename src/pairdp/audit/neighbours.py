@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._checks import whole
+from pairdp._checks import positive, whole
 from pairdp.problem import Problem
 
 Array = NDArray[np.float64]
@@ -41,9 +41,9 @@ class Neighbours:
     other_y: Any
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "x", np.array(self.x, dtype=np.float64))
+        object.__setattr__(self, "x", _numbers(self.x))
         object.__setattr__(self, "y", np.array(self.y))
-        object.__setattr__(self, "other_x", np.array(self.other_x, dtype=np.float64))
+        object.__setattr__(self, "other_x", _numbers(self.other_x))
         if self.x.ndim != 2 or self.y.shape != (len(self.x),):
             raise ValueError(
                 f"x must be a table with a label for every row, got shapes {self.x.shape} and "
@@ -68,13 +68,22 @@ class Neighbours:
     @property
     def other(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Features and labels of the other."""
-        x, y = self.x.copy(), self.y.copy()
-        x[self.place], y[self.place] = self.other_x, self.other_y
-        return x, y
+        x, place = self.x.copy(), self.place
+        x[place] = self.other_x
+        # Joined, so that a longer word or a fraction is not cut to the kind of the other labels.
+        return x, np.concatenate([self.y[:place], [self.other_y], self.y[place + 1 :]])
 
     def both(self) -> tuple[tuple[NDArray[Any], NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]:
         """Return both data sets."""
         return self.one, self.other
+
+
+def _numbers(values: ArrayLike) -> Array:
+    """Return a copy in floats; what is none is not repeated, as it may be data."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("records must be rows of numbers, of the same length") from None
 
 
 def worst_cases(problem: Problem, n: int, features: int, place: int = 0) -> Iterator[Neighbours]:
@@ -89,6 +98,9 @@ def worst_cases(problem: Problem, n: int, features: int, place: int = 0) -> Iter
     place : int
         Which record is replaced.
     """
+    whole("n", n, at_least=2)
+    whole("features", features)
+    whole("place", place, at_least=0, at_most=n - 1)
     size = float(getattr(problem.loss, "label_bound", 1.0))
     norm = problem.data_norm
     e, f = np.zeros(features), np.zeros(features)
@@ -129,9 +141,10 @@ def canaries(x: ArrayLike, y: ArrayLike, data_norm: float, place: int = 0) -> It
         Which record is replaced. It should not be chosen by looking at the data, if the report
         shall be shown to others; see the documentation of audits.
     """
-    rows, labels = np.asarray(x, dtype=np.float64), np.asarray(y)
+    rows, labels = _numbers(x), np.asarray(y)
     if rows.ndim != 2 or len(rows) < 2 or labels.shape != (len(rows),):
         raise ValueError("x must be a table of at least two rows, with a label for each")
+    positive("data_norm", data_norm)
     whole("place", place, at_least=0, at_most=len(rows) - 1)
     others = np.delete(rows, place, axis=0).mean(axis=0)
     axis = np.eye(rows.shape[1])[0]

@@ -27,6 +27,7 @@ from scipy.stats import binom
 from pairdp._checks import probability, whole
 from pairdp.audit.report import AuditReport, Evidence, check_confidence
 from pairdp.privacy import Budget
+from pairdp.privacy.budget import check_budget
 
 Array = NDArray[np.float64]
 _MOST = 100.0
@@ -110,8 +111,10 @@ def audit_one_run(
     All canaries, half, a quarter and a tenth of them are guessed, the surest first, and the
     allowed error is shared among the four.
     """
+    check_budget(budget)
     check_confidence(confidence)
     canaries = whole("canaries", canaries)
+    whole("seed", seed, at_least=0)
     coins = np.random.default_rng((seed, 1)).random(canaries) < 0.5
     scores = np.asarray(score(mechanism(coins, seed)), dtype=np.float64)
     if scores.shape != (canaries,) or not np.all(np.isfinite(scores)):

@@ -15,13 +15,14 @@ from pairdp.algorithms.task import Calibration
 from pairdp.audit.attacks import columns
 from pairdp.audit.counting import Counts, best_normal_threshold, best_threshold
 from pairdp.audit.densities import NoisyValue, together
-from pairdp.audit.functions import evidence_of, judge
+from pairdp.audit.functions import FEWEST, evidence_of, judge
 from pairdp.audit.neighbours import Neighbours, worst_cases
 from pairdp.audit.report import AuditReport, check_confidence
-from pairdp.audit.running import run_many
+from pairdp.audit.running import progress_bar, run_many
 from pairdp.audit.search import search
 from pairdp.audit.taps import Data, TranscriptScores, distance, listen, listen_to_both
 from pairdp.privacy import Budget, GaussianMechanism, NoiseSource, NoMechanism
+from pairdp.privacy.budget import check_budget
 from pairdp.problem import Problem
 
 Array = NDArray[np.float64]
@@ -104,10 +105,14 @@ def audit_plan(
     claim = plan.task.budget if claimed is None else claimed
     if claim is None:
         raise ValueError("the plan claims no privacy: plan with a budget, or give claimed")
+    check_budget(claim)
     check_confidence(confidence)
     flag("full", full)
+    whole("seed", seed, at_least=0)
     if pair is None:
         pair = worst_neighbours(plan, climbs=climbs, seed=seed)
+    elif not isinstance(pair, Neighbours):
+        raise TypeError(f"pair must be Neighbours, got {type(pair).__name__}")
     if view not in ("auto", "release", "transcript"):
         raise ValueError(f'view must be "auto", "release" or "transcript", got {view!r}')
     if view == "auto":
@@ -136,6 +141,10 @@ class _Facts:
         return self.plan.certificate.epsilon(self.claim.delta)
 
     @property
+    def full_runs(self) -> int:
+        return whole("runs", _RUNS if self.runs is None else self.runs, at_least=FEWEST)
+
+    @property
     def is_gaussian(self) -> bool:
         """Whether the certificate rests on Gaussian noise alone, without secret draws."""
         return all(
@@ -146,6 +155,8 @@ class _Facts:
     @property
     def _is_proved(self) -> bool:
         """Whether the certificate proves the claim, and its whole trade-off may be tested."""
+        if self.claim == self.plan.task.budget:
+            return self.plan.claim_is_proved  # the ε at that δ is found to fewer digits
         return self.certificate_epsilon <= self.claim.epsilon * (1 + 1e-9)
 
     @property
@@ -278,9 +289,11 @@ def _audit_noise(facts: _Facts, values: list[NoisyValue], in_all: int) -> AuditR
         counted -= pilot[0].size
         thresholds = [best_threshold(*pilot, counted, delta, error)[0]]
     hits = np.zeros((len(kinds), 2), dtype=np.int64)
-    for start in range(0, counted, _BLOCK):
-        one, other = draw(min(_BLOCK, counted - start))
-        hits += [[int(np.sum(s > t)) for s in (one, other)] for t in thresholds]
+    with progress_bar(2 * counted, facts.progress) as bar:
+        for start in range(0, counted, _BLOCK):
+            one, other = draw(min(_BLOCK, counted - start))
+            hits += [[int(np.sum(s > t)) for s in (one, other)] for t in thresholds]
+            bar.update(2 * one.size)
     evidence = tuple(
         evidence_of(
             Counts(int(right), counted, int(wrong), counted),
@@ -309,7 +322,7 @@ def _audit_noise(facts: _Facts, values: list[NoisyValue], in_all: int) -> AuditR
 
 def _audit_transcript(facts: _Facts, pair: Neighbours) -> AuditReport:
     """Audit every noisy value of full runs."""
-    runs = _RUNS if facts.runs is None else facts.runs
+    runs = facts.full_runs
     here, there = run_many(
         TranscriptScores(facts.plan, pair),
         False,
@@ -334,7 +347,7 @@ def _audit_transcript(facts: _Facts, pair: Neighbours) -> AuditReport:
 
 def _audit_release(facts: _Facts, pair: Neighbours) -> AuditReport:
     """Audit what full runs release, where draws of records or earlier steps stay secret."""
-    runs = _RUNS if facts.runs is None else facts.runs
+    runs = facts.full_runs
     one, other = pair.both()
     ends = [_mean_output(facts.plan, data) for data in (one, other)]
     here, there = run_many(

@@ -179,7 +179,12 @@ class AuditReport:
             shown = f"ε = {proved:.6g}" if math.isfinite(proved) else "no ε"
             lines.append(f"  certificate  {shown} at that δ")
         sure = f"{1 - self.confidence:.1g}"
-        lines.append(f"  audit        ε ≥ {self.lower_bound:.6g}, wrong with probability {sure}")
+        reading = ""
+        if self.best is not None and self.best.method == "gaussian":
+            reading = " if the noise is Gaussian, as the certificate says"
+        lines.append(
+            f"  audit        ε ≥ {self.lower_bound:.6g}{reading}, wrong with probability {sure}"
+        )
         lines += [f"  {found}" for found in self.evidence]
         lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines)

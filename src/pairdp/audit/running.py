@@ -53,7 +53,7 @@ def run_many(
         for start in range(0, runs, _CHUNK)
     ]
     outputs: tuple[list[Array], list[Array]] = ([], [])
-    with _bar(2 * runs, progress) as bar:
+    with progress_bar(2 * runs, progress) as bar:
         found = _results(mechanism, pieces, seed, jobs)
         for (_, side, start, stop), rows in zip(pieces, found, strict=True):
             outputs[side].append(rows)
@@ -105,7 +105,8 @@ def run_seed(seed: int, side: int, run: int) -> int:
     return (seed << 64) | (run << 1) | side
 
 
-def _bar(total: int, progress: bool | None) -> Any:
+def progress_bar(total: int, progress: bool | None) -> Any:
+    """Return a bar for so many runs; by default it is shown on a terminal, after a while."""
     from tqdm import tqdm
 
     hidden = not sys.stderr.isatty() if progress is None else not progress

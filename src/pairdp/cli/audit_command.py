@@ -8,13 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from pairdp.cli.common import FAILED, budget_options, echo_json, json_option, one_sentence
+from pairdp.cli.common import VIOLATED, budget_options, echo_json, json_option, one_sentence
 
 if TYPE_CHECKING:
     from pairdp.algorithms import Plan
 
 _TIGHT = "tight"
+_PROBLEM = {
+    "epsilon", "delta", "n", "features", "task", "loss", "radius", "regularization", "data_norm",
+    "calibration", "steps", "step_size",
+}  # fmt: skip
 
 
 @click.command("audit", short_help="Try to break the guarantee of an algorithm or a model.")
@@ -51,10 +56,10 @@ def command(target: str, as_json: bool, **options: Any) -> None:
     r"""Run an algorithm on the worst neighbouring data sets, and bound its ε from below.
 
     TARGET is a published algorithm such as DPGDSC, "auto", or the file of a saved model, whose
-    plan is audited; the options that describe a problem are then not looked at. No data is
+    plan is audited; options that describe a problem are then refused. No data is
     needed: neighbours are made up, and searched for the worst.
 
-    The verdict is "violated" if the bound is above the claimed ε, and the exit code is then 1; else
+    The verdict is "violated" if the bound is above the claimed ε, and the exit code is then 4; else
     it is "consistent", which is no proof.
 
     \b
@@ -66,9 +71,11 @@ def command(target: str, as_json: bool, **options: Any) -> None:
     from pairdp.audit import audit_plan
 
     plans = _plans(target, options)
-    shared = {
-        name: options[name] for name in ("full", "runs", "confidence", "climbs", "jobs", "seed")
-    }
+    shared = {name: options[name] for name in ("full", "runs", "climbs", "jobs", "seed")}
+    confidence = options["confidence"]
+    if len(plans) > 1:  # several audits share the allowed error
+        confidence = 1 - (1 - confidence) / len(plans)
+    shared["confidence"] = confidence
     reports = [audit_plan(plan, progress=False if as_json else None, **shared) for plan in plans]
     violated = any(report.is_violated for report in reports)
     if as_json:
@@ -77,7 +84,7 @@ def command(target: str, as_json: bool, **options: Any) -> None:
     else:
         click.echo("\n".join(str(report) for report in reports))
     if violated:
-        sys.exit(FAILED)
+        sys.exit(VIOLATED)
 
 
 def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
@@ -92,6 +99,7 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
     if not path.exists():
         names = ", ".join(known)
         raise ValueError(f"{target} is neither a file nor an algorithm; known: {names}")
+    _refuse_a_problem(target)
     from sklearn.pipeline import Pipeline
 
     from pairdp.model_file import load
@@ -104,6 +112,19 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
     if any(plan.task.budget is None for plan in plans):
         raise ValueError(f"{target} claims no privacy: there is nothing to audit")
     return plans
+
+
+def _refuse_a_problem(target: str) -> None:
+    """Refuse options that describe what a model's own plan says already."""
+    context = click.get_current_context()
+    given = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name in _PROBLEM
+        and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise ValueError(f"{target} is a model with a plan of its own: leave out {given[0]}")
 
 
 def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:

@@ -17,7 +17,7 @@ import click
 from pairdp.privacy import BudgetExceededError, BudgetLedger, LedgerError
 from pairdp.tables import Table, TableError
 
-FAILED, OVER_BUDGET = 1, 3
+FAILED, OVER_BUDGET, VIOLATED = 1, 3, 4
 TASKS = ("ranking", "metric")
 
 
