@@ -194,6 +194,8 @@ def test_a_huge_report_keeps_statements_and_drops_the_documents() -> None:
     page = render(dataclasses.replace(results, certificates=padded))
     texts = unpack(page).values()
     assert not any(text["document"] for text in texts)
+    assert "are in results.json" in page
+    assert "are in results.json" not in render(make_many(100, 10))
     assert all(text["statement"] for text in texts)
 
 
@@ -226,6 +228,20 @@ def test_remarks_keep_their_lines_and_stand_with_their_exhibit() -> None:
     assert exhibit.index("<pre>σ = 2 G √(2 ln(1.25/δ)) / (λ n ε)\n  = ") < exhibit.index("<figure>")
     study = page[page.index('id="study-2"') :]
     assert study.index("1200 &gt; 512") < study.index("<h3>")
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("one line", False), ("", False), ("\n".join("123456"), False),
+        ("\n".join("1234567"), True), ("words " * 100, False), ("words " * 200, True),
+    ],
+)  # fmt: skip
+def test_a_long_remark_is_folded_under_its_title(text: str, folded: bool) -> None:
+    page = render(Results("", (), (Remark("xue2021", "", "A title", text),), {}, {}))
+    title = "<summary><h4>A title</h4></summary>" if folded else '"remark"><h4>A title</h4>'
+    assert f"{title}<pre>{text}</pre>" in page
+    assert page.count("<details>") == page.count("</details>") == folded
 
 
 @pytest.mark.parametrize(

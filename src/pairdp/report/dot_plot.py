@@ -10,7 +10,7 @@ from pairdp.report.text import coordinate, escape, number
 
 _ROW = 23.0
 _TOP = 28.0
-_LETTER = 6.1
+_LETTER = 6.7
 _LONGEST = 40
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -23,6 +24,8 @@ POLICY = (
     "base-uri 'none'; form-action 'none'"
 )
 _SHORT = 12  # rows of a summary that are not folded
+_FEW_LINES = 6  # of a remark that is not folded
+_COLUMNS = 130  # letters of a remark that a wide window has in a line
 Row = Mapping[str, str]
 _WORDS = {
     "Paper": "the figure that the paper prints; hollow markers, dashed.",
@@ -80,7 +83,8 @@ def _page(
         f'<meta name="color-scheme" content="light dark"><title>{escape(results.title)}</title>'
         f'<link rel="icon" href="data:,"><style>{_resource("style.css")}</style></head><body>'
         f"{looks.markers()}{_header(results)}<main>{_summary(headline, table)}"
-        f"{_contents(studies, proofs)}{_how_to_read()}{sections}{_certificates(results, proofs)}"
+        f"{_contents(studies, proofs)}{_how_to_read()}{sections}"
+        f"{_certificates(results, proofs, documents=documents)}"
         f"{_facts(results.facts)}</main>{_dialog()}"
         f'<script type="text/plain" id="packed">{packed}</script>'
         f"<script>{_resource('script.js')}</script></body></html>\n"
@@ -197,19 +201,24 @@ def _plot(plot: Plot, looks: Looks, proofs: Mapping[str, Proof]) -> str:
 
 
 def _remarks(remarks: Sequence[Remark]) -> str:
-    return "".join(
-        f'<aside class="remark"><h4>{escape(remark.title)}</h4><pre>{escape(remark.text)}</pre>'
-        "</aside>"
-        for remark in remarks
-    )
+    return "".join(_remark(remark) for remark in remarks)
 
 
-def _certificates(results: Results, proofs: Mapping[str, Proof]) -> str:
+def _remark(remark: Remark) -> str:
+    title, text = f"<h4>{escape(remark.title)}</h4>", f"<pre>{escape(remark.text)}</pre>"
+    lines = sum(max(1, math.ceil(len(line) / _COLUMNS)) for line in remark.text.splitlines())
+    if lines > _FEW_LINES:
+        title, text = f"<details><summary>{title}</summary>", f"{text}</details>"
+    return f'<aside class="remark">{title}{text}</aside>'
+
+
+def _certificates(results: Results, proofs: Mapping[str, Proof], *, documents: bool) -> str:
     if not proofs:
         return ""
+    files = "" if documents else " The certificates as files are in results.json: here is no room."
     return (
         '<section id="certificates"><h2>Certificates</h2><p>What each private number rests on. '
-        "A link opens the privacy statement.</p><noscript><p>The full statements need "
+        f"A link opens the privacy statement.{files}</p><noscript><p>The full statements need "
         "JavaScript here; they are in the results' JSON file as well.</p></noscript>"
         f"{write_list(results, proofs)}</section>"
     )

@@ -34,7 +34,7 @@ def find_study(name: str, scale: Scale) -> Study:
 
 @dataclass(frozen=True)
 class Written:
-    """What a run of studies left in its directory."""
+    """What a run of studies left in its directory; ``files`` ends with the directory of plots."""
 
     results: Results
     files: tuple[Path, ...]
@@ -59,7 +59,8 @@ def run_studies(
     names : iterable of str
         Which, of `STUDIES`.
     out : Path
-        Directory for the journal, results.csv, results.json and report.html; made if absent.
+        Directory for the journal, results.csv, results.json, report.html and the directory
+        of plots; made if absent.
     scale : Scale
         How much of them.
     data : Path, optional
@@ -125,11 +126,12 @@ def _facts(scale: Scale, command: str, jobs: Iterable[object]) -> dict[str, str]
 
 
 def _write(results: Results, out: Path) -> tuple[Path, ...]:
-    from pairdp.report import write_report
+    from pairdp.report import write_plots, write_report
 
-    files = (out / "results.csv", out / "results.json", out / "report.html")
+    files = (out / "results.csv", out / "results.json", out / "report.html", out / "plots")
     results.to_csv(files[0])
     results.to_json(files[1])
     found = summary(results)
     write_report(results, files[2], headline=found.headline, table=found.rows)
+    write_plots(results, files[3])
     return files
