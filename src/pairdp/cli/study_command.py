@@ -39,8 +39,8 @@ def command(
     """Run the experiments of a paper again, or of all.
 
     Figures as printed, noise as printed, noise that is proved, and what needs no noise. Writes
-    results.csv, results.json and report.html. A run that was stopped goes on where it was when the
-    same command is given again.
+    results.csv, results.json, report.html and plots/, every plot as SVG. A run that was stopped
+    goes on where it was when the same command is given again.
 
     \b
     Example:
