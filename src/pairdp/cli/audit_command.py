@@ -53,7 +53,7 @@ _PROBLEM = {
 @json_option
 @one_sentence
 def command(target: str, as_json: bool, **options: Any) -> None:
-    r"""Run an algorithm on the worst neighbouring data sets, and bound its ε from below.
+    """Run an algorithm on the worst neighbouring data sets, and bound its ε from below.
 
     TARGET is a published algorithm such as DPGDSC, "auto", or the file of a saved model, whose
     plan is audited; options that describe a problem are then refused. No data is
@@ -67,7 +67,7 @@ def command(target: str, as_json: bool, **options: Any) -> None:
       pairdp audit DPGDSC --epsilon 1 --delta 1e-5
       pairdp audit DPGDC2 --calibration printed --loss tight --steps 1 --step-size 0.1 --epsilon 2
       pairdp audit model.pairdp --full --jobs 2
-    """
+    """  # noqa: D301 - the command line's help reads the control character
     from pairdp.audit import audit_plan
 
     plans = _plans(target, options)

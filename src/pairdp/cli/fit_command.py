@@ -46,7 +46,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @json_option
 @one_sentence
 def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any) -> None:
-    r"""Fit a private ranker or metric to DATA (CSV or Parquet), and save it.
+    """Fit a private ranker or metric to DATA (CSV or Parquet), and save it.
 
     Features are the columns that BOUNDS names. The number of records and the labels that occur
     are taken to be public; give --classes if the labels are not. The larger label is ranked higher.
@@ -55,7 +55,7 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     Example:
       pairdp fit patients.csv --label outcome --bounds bounds.json \\
           --epsilon 1 --delta 1e-6 -o model.pairdp
-    """
+    """  # noqa: D301 - the command line's help reads the control character
     check_output(output, force, data, options["bounds"], options["ledger"])
     table = open_table(data)
     table.check_columns([options["label"], *options["drop"]])

@@ -29,7 +29,7 @@ from pairdp.privacy import NoMechanism
 @json_option
 @one_sentence
 def command(n: int, features: int, details: bool, as_json: bool, **options: Any) -> None:
-    r"""Say what each algorithm would add to its release, before there is any data.
+    """Say what each algorithm would add to its release, before there is any data.
 
     Noise is the standard deviation of what is added to each released number, the first release's
     if there are several. The error is predicted from public facts, and only for comparing
@@ -38,7 +38,7 @@ def command(n: int, features: int, details: bool, as_json: bool, **options: Any)
     \b
     Example:
       pairdp plan --n 10000 --features 20 --epsilon 0.5 --delta 1e-6
-    """
+    """  # noqa: D301 - the command line's help reads the control character
     model = estimator(options)
     chosen = model.plan(n, features)
     rows = _rows(model, chosen) if options["algorithm"] == "auto" else []

@@ -45,7 +45,7 @@ def command(
     positive: str | None,
     as_json: bool,
 ) -> None:
-    r"""Score the records of DATA (CSV or Parquet) with a MODEL that was saved.
+    """Score the records of DATA (CSV or Parquet) with a MODEL that was saved.
 
     A ranker writes a score and a label for each record, a metric its coordinates, in which
     Euclidean distance is the metric. Predictions are about the records of DATA: they are as
@@ -54,7 +54,7 @@ def command(
     \b
     Example:
       pairdp predict model.pairdp new.csv -o scores.csv
-    """
+    """  # noqa: D301 - the command line's help reads the control character
     if output is not None:
         check_output(output, force, model, data)
     steps = _steps(load(model))
