@@ -33,7 +33,7 @@ def contents(buffer: PartnerBuffer) -> list[int]:
 
 @pytest.mark.parametrize("batch", [1, 3])
 def test_a_reservoir_is_a_uniform_sample_without_repetition(batch: int) -> None:
-    size, n, runs = 4, 12, 6000
+    size, n, runs = 4, 12, 3000
     counts = np.zeros(n)
     generator = np.random.default_rng(0)
     for _ in range(runs):

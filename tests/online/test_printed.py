@@ -160,11 +160,11 @@ def test_the_moves_are_those_that_noise_on_models_is_scaled_by() -> None:
     y = np.tile([-1.0, 1.0], 100)
     runs = [
         plan.run(problem.records(x, y), NoiseSource(seed)).statistics["models"]
-        for seed in range(300)
+        for seed in range(100)
     ]
     last = np.array(runs)[:, -1]
     inside = np.linalg.norm(last, axis=1) < 1 - 1e-9
     scale = release.mechanism.scale * units[-1]
     # Without data the state stays at zero. Fewer are inside the ball, the larger the noise is:
-    # a Rayleigh law, whose share of 300 is off by 0.15 in fewer than 1 of 10^6 runs.
+    # a Rayleigh law, whose share of 100 is off by 0.15 in fewer than 1 of 10^6 runs.
     assert inside.mean() == pytest.approx(-math.expm1(-1 / (2 * scale**2)), abs=0.15)
