@@ -88,9 +88,9 @@ def main() -> None:
 
     print("descent: µs a record by size of the buffer, and against the next smaller one")
     taken = best_seconds([stream(OnlineDescent(b), LOGISTIC, 6000) for b in BUFFERS], rounds=3)
-    before = [float("nan"), *taken[:-1]]
-    for buffer, now, smaller in zip(BUFFERS, taken, before, strict=True):
-        print(f"  {buffer:5d} {now / 6000 * 1e6:8.1f}   {now / smaller:5.2f}x")
+    for place, (buffer, now) in enumerate(zip(BUFFERS, taken, strict=True)):
+        ratio = f"{now / taken[place - 1]:5.2f}x" if place else ""
+        print(f"  {buffer:5d} {now / 6000 * 1e6:8.1f}   {ratio}")
 
     call = stream(OnlineDescent(256), LOGISTIC, 100_000)
     start = time.perf_counter()
