@@ -21,6 +21,7 @@ from pairdp.audit.report import AuditReport, check_confidence
 from pairdp.audit.running import progress_bar, run_many
 from pairdp.audit.search import search
 from pairdp.audit.taps import Data, TranscriptScores, distance, listen, listen_to_both
+from pairdp.online import OnlineAlgorithm
 from pairdp.privacy import Budget, GaussianMechanism, NoiseSource, NoMechanism
 from pairdp.privacy.budget import check_budget
 from pairdp.problem import Problem
@@ -28,6 +29,7 @@ from pairdp.problem import Problem
 Array = NDArray[np.float64]
 View = Literal["auto", "release", "transcript"]
 _SAMPLES, _RUNS = 2_000_000, 2000
+_FEW_RUNS, _RUN_STEPS = 200, 100_000
 _NEARLY_ALL, _LOOKS = 0.8, 8
 _PILOT, _BLOCK = 1_000_000, 2**20
 _SCORES = ("likelihood ratio", "closeness of noise")
@@ -90,7 +92,8 @@ def audit_plan(
     full : bool
         Whether every sample is a run of its own.
     runs : int, optional
-        How many on each data set: two million draws of noise, or two thousand runs, by default.
+        How many on each data set: two million draws of noise, or two thousand runs, by default;
+        fewer of runs with many steps, down to 200.
     confidence : float
         How sure a violation must be.
     climbs : int
@@ -142,7 +145,14 @@ class _Facts:
 
     @property
     def full_runs(self) -> int:
-        return whole("runs", _RUNS if self.runs is None else self.runs, at_least=FEWEST)
+        if self.runs is not None:
+            return whole("runs", self.runs, at_least=FEWEST)
+        steps = max(
+            sum(release.count for release in self.plan.certificate.releases),
+            int(self.plan.settings.get("steps", 1)),  # type: ignore[arg-type]
+            self.plan.task.n if isinstance(self.plan.algorithm, OnlineAlgorithm) else 1,
+        )
+        return min(_RUNS, max(_FEW_RUNS, _RUN_STEPS // steps))
 
     @property
     def is_gaussian(self) -> bool:

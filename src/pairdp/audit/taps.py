@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import pdist
 
 from pairdp.algorithms import Fit, Plan
 from pairdp.audit.densities import NoisyValue, log_likelihood_ratio, together
@@ -167,7 +168,6 @@ def _closest(calls: Sequence[Call]) -> float:
         residuals.setdefault(call.value.size, []).append((call.answer - call.value) / scale)
     least = 1.0
     for alike in residuals.values():
-        for i, first in enumerate(alike):
-            for second in alike[:i]:
-                least = min(least, float(np.abs(first - second).max()))
+        if len(alike) > 1:
+            least = min(least, float(pdist(np.array(alike), "chebyshev").min()))
     return math.log(max(least, 1e-12))
