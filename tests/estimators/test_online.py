@@ -302,3 +302,10 @@ def test_resume_keeps_the_file_when_it_fails(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="stream of a"):
         OnlinePrivateMetric.resume(tmp_path / "stream")
     assert OnlinePrivateRanker.resume(tmp_path / "stream").records_left_ == 20
+
+
+def test_a_long_stream_keeps_a_buffer_of_its_own_accord() -> None:
+    assert OnlinePrivateMetric().plan(10**6, 5).settings["buffer"] == 1024
+    assert OnlinePrivateRanker(algorithm="OnPairC").plan(5000, 5).settings["buffer"] == 5000
+    with pytest.raises(ValueError, match="print plan"):
+        OnlinePrivateRanker().choices(100, 3)

@@ -202,3 +202,22 @@ def test_it_learns() -> None:
     plan = OnlineDescent(64).plan(PROBLEMS["hinge"], n, 3, Budget(2.0, 1e-6))
     found = plan.run(PROBLEMS["hinge"].records(x, y), NoiseSource(0)).statistics["models"]
     assert np.mean(found[-2000:], axis=0)[0] > 0.3
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_bound_of_models_is_attained(shape: dict[str, object]) -> None:
+    # Slopes hardly change on a loss this flat, so that drifts are as large as they can be.
+    problem = Problem(HingeRanking(temperature=1e6, width=0.5), L2Ball(1.0), 1.0)
+    n = 9
+    algorithm = OnlineDescent(**shape, noise="models")  # type: ignore[arg-type]
+    plan = algorithm.plan(problem, n, 2, BUDGET)
+    units = algorithm.learner(plan, np.random.default_rng(0))._units  # type: ignore[attr-defined]
+    idle, shares = int(algorithm.batch_size == 1), []
+    for place in range(n):
+        x, y = np.tile([-1.0, 0.0], (n, 1)), -np.ones(n)
+        pair = Neighbours(x, y, place, np.array([1.0, 0.0]), 1.0)
+        moved = distance(plan, pair) / units[idle:]
+        shares.append(np.linalg.norm(moved) / plan.certificate.releases[0].mechanism.sensitivity)
+    assert max(shares) <= 1
+    # Of a reservoir, the record that stays to the end need not be the worst one.
+    assert max(shares) > (0.5 if "replacement" in shape else 0.999)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from pairdp.online import ONLINE, OnlineAlgorithm, OnlineDescent, OnlineMoments,
 from pairdp.privacy import Budget
 
 Array = NDArray[np.float64]
+_BUFFER = 1024
 
 
 class RunningAverage:
@@ -89,17 +91,19 @@ class OnlineEstimator(PrivateEstimator):
                 raise ValueError("moments keep no records: leave buffer out")
             return OnlineMoments(1 if self.batch_size is None else self.batch_size)
         preset = ONLINE.get(name, OnlineDescent())
-        size = self.batch_size
+        size, buffer = self.batch_size, self.buffer
+        if buffer is None and name not in ONLINE:
+            buffer = _BUFFER  # which needs no more noise, and time that does not grow
         if size is None:
             # Noise in a step falls like 1/b and their number like 1/b: √n of both.
             size = 1 if name in ONLINE else max(1, round(n**0.5))
-        return replace(preset, buffer=self.buffer, batch_size=size)
+        return replace(preset, buffer=buffer, batch_size=size)
 
     def _default_algorithm(self) -> str:
         return "descent"
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
-        raise NotImplementedError("a stream has no choice of algorithms: print plan(n, n_features)")
+        raise ValueError("a stream has no candidates to choose from: print plan(n, n_features)")
 
     def _averages(self, plan: Plan) -> bool:
         if self.average is None:
@@ -186,8 +190,9 @@ class OnlineEstimator(PrivateEstimator):
     def _keep_labels(self, labels: ArrayLike | None) -> None:
         """Set the attributes of labels."""
 
+    @abstractmethod
     def _keep_parameters(self, parameters: Array) -> None:
-        raise NotImplementedError
+        """Set the attributes of a model."""
 
     def pause(self, path: str | Path, *, secrets: bool = True) -> None:
         """Write the stream to a file and end it here; `resume` goes on with it, once.

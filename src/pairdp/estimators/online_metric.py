@@ -34,7 +34,8 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
     algorithm : {"auto", "descent", "OnPairStrC", "OnPairC"} or OnlineAlgorithm, default="auto"
         "descent" takes a step for each batch.
     buffer : int, default=None
-        How many earlier records new ones meet; all of them by default.
+        How many earlier records new ones meet, the latest. None is 1024, and all of them for the
+        published algorithms, whose time then grows with the squared horizon.
     batch_size : int, default=None
         How many records make a step. None is 1 for the published algorithms, else the root of the
         horizon.

@@ -44,7 +44,8 @@ class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
         "moments" keeps noisy class moments, by least squares; "descent" takes a step for each
         batch. "auto" is "moments" where the loss allows it.
     buffer : int, default=None
-        How many earlier records new ones meet in descent; all of them by default.
+        How many earlier records new ones meet in descent, the latest. None is 1024, and all of
+        them for the published algorithms, whose time then grows with the squared horizon.
     batch_size : int, default=None
         How many records make a step. None is 1 for moments and for the published algorithms, the
         root of the horizon for descent.

@@ -18,6 +18,7 @@ is at least F_h(y) - F_{2h}(y), as F_h is convex in h.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -184,17 +185,19 @@ def step_loss(loss: PairwiseLoss, parameters: Array, records: Records, t: int) -
 
 
 @dataclass(frozen=True)
-class _Stream:
+class _Stream(ABC):
     """The average losses of a stream of records."""
 
     loss: PairwiseLoss
     records: Records
 
+    @abstractmethod
     def value(self, parameters: Array) -> float:
-        raise NotImplementedError
+        """Return the average loss."""
 
+    @abstractmethod
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
-        raise NotImplementedError
+        """Return the average loss and its gradient."""
 
     def gradient(self, parameters: Array) -> Array:
         return self.value_and_gradient(parameters)[1]
