@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test test-slow lint format bench clean
 
 help: ## List the targets.
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 11
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -31,8 +31,11 @@ $(VENV)/.pairdp-lint: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.pairdp ## Fit private rankers to real data and print a privacy statement.
 	$(BIN)/python -m pairdp.demo
 
-test: $(VENV)/.pairdp-test ## Run all tests.
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q
+test: $(VENV)/.pairdp-test ## Run the tests, but for the slow ones.
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m 'not slow'
+
+test-slow: $(VENV)/.pairdp-test ## Run the slow tests.
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m slow
 
 lint: $(VENV)/.pairdp-lint ## Check style, format and types.
 	$(BIN)/ruff check .
