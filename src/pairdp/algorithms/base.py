@@ -17,7 +17,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp._provenance import is_own
 from pairdp.algorithms.class_moments import ClassMoments
+from pairdp.algorithms.foundations import check_convexity, facts_of, sentences_of
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need, check_needs
 from pairdp.algorithms.task import Calibration, Task
@@ -262,7 +264,7 @@ class Algorithm(ABC):
     @property
     def needs(self) -> tuple[Need, ...]:
         """What the algorithm needs of a problem."""
-        return (Need.SMOOTH, Need.LIPSCHITZ)
+        return (Need.CONVEX, Need.SMOOTH, Need.LIPSCHITZ)
 
     def plan(
         self,
@@ -308,16 +310,19 @@ class Algorithm(ABC):
         check_needs(self.name, self.needs, problem, self.instead)
         draft = self.draft(task)
         solved = draft.problem or problem
+        check_convexity(self.name, solved, draft.releases)
+        foundations = facts_of(solved, draft.releases, _is_own(self))
         certificate = Certificate(
             algorithm=self.name,
             budget=budget,
             n=task.n,
             releases=draft.releases,
-            problem={**_facts(solved, task), **draft.facts},
+            problem={**_facts(solved, task), **foundations, **draft.facts},
             calibration="none" if budget is None else calibration,
             assumptions=(
                 f"Every record is clipped to norm {problem.data_norm:g}, which is public.",
                 problem.labels_in_words,
+                *sentences_of(solved, draft.releases, foundations, type(self).__name__),
             ),
         )
         task = Task(solved, task.n, task.features, budget, calibration)
@@ -335,6 +340,13 @@ class Algorithm(ABC):
 
         ``records`` are Records; their ClassMoments too if the algorithm is ``one_pass``.
         """
+
+
+def _is_own(algorithm: Algorithm) -> bool:
+    """Return whether an algorithm is this library's, and so is any that it is made of."""
+    if not is_own(type(algorithm), ("pairdp.algorithms", "pairdp.online")):
+        return False
+    return all(_is_own(one) for one in vars(algorithm).values() if isinstance(one, Algorithm))
 
 
 def _facts(problem: Problem, task: Task) -> dict[str, Scalar]:

@@ -17,6 +17,7 @@ from pairdp.privacy.events import ApproximateEvent, Event, PureEvent, SampledEve
 from pairdp.privacy.inversion import inverted_delta
 from pairdp.privacy.mechanisms import LaplaceMechanism
 from pairdp.privacy.noise import SECURE, SEEDED, UNDRAWN
+from pairdp.privacy.on_trust import needs_convexity, trust_lines
 from pairdp.privacy.release import Release, sampled_population
 from pairdp.privacy.sampling import FixedSizeSampling, PoissonSampling, RepeatedDraws
 from pairdp.privacy.sensitivity import ROUNDING_SLACK, find_bound
@@ -72,7 +73,8 @@ class Report:
             f"ε = {budget.epsilon:g}, δ = {budget.delta:g}, n = {self.certificate.n}."
         )
         notes = (f"note {note}" for note in self.notes)
-        return "\n".join([head, *(f"  {line}" for line in (*self.checks, *notes))])
+        lines = (f"  {line}" for line in (*self.checks, *notes))
+        return "\n".join([*trust_lines(self.certificate), head, *lines])
 
 
 def verify(certificate: Certificate | str | bytes | Path) -> Report:
@@ -154,6 +156,8 @@ def _why(check: Check) -> str:
 
 def _structure(certificate: Certificate) -> Iterator[str]:
     """Yield what does not fit together, whatever the numbers are."""
+    for name in needs_convexity(certificate):
+        yield f"{name}: its bound needs a convex loss, and the problem's is not"
     sizes: dict[str, int] = {}
     for release in certificate.releases:
         touched = certificate.n if release.part is None else release.part.size
