@@ -23,6 +23,7 @@ from pairdp.constraints import Constraint
 from pairdp.losses import Domain, Holder, PairwiseLoss
 from pairdp.pairs import ACCURACY, PairDesign, Risk, risk
 from pairdp.records import Records, check_data_norm
+from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
 _LARGEST_REACH = 1e9
@@ -64,7 +65,7 @@ class ProblemConstants:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Storable):
     """A loss, a constraint, a regulariser and a bound on the data.
 
     Parameters

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pairdp._checks import whole
 from pairdp.losses.domain import Domain
+from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ class Constants:
     one_record: float
 
 
-class PairwiseLoss(ABC):
+class PairwiseLoss(Storable, ABC):
     r"""A loss ℓ(w; z, z') of an ordered pair of records z = (x, y), z' = (x', y').
 
     A loss of one's own needs `value`, `gradient` and `lipschitz`; every other constant

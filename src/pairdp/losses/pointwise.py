@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from pairdp.losses.base import Constants, Holder
 from pairdp.losses.domain import Domain
+from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
 
 
-class PointwiseLoss(ABC):
+class PointwiseLoss(Storable, ABC):
     """A convex loss ℓ(w; x, y) of one record and a weight vector.
 
     A loss of one's own needs `value`, `gradient` and `lipschitz`. Its constants hold for the
