@@ -116,7 +116,7 @@ class PointwiseProblem(Problem):
             lipschitz=self.loss.lipschitz(domain),
             pair_smoothness=smoothness,
             smoothness=smoothness,
-            strong_convexity=added,
+            strong_convexity=self.strong_convexity,
             holder=self.loss.holder(domain),
             one_slot=self.loss.one_record(domain),
             one_record=self.one_record(n, radius),
