@@ -112,7 +112,8 @@ def test_signs_are_zero_for_labels_of_no_class() -> None:
 
 
 def test_the_rule_is_one_of_two_words() -> None:
-    assert null_is_asked("null") and not null_is_asked("error")
+    assert null_is_asked("null")
+    assert not null_is_asked("error")
     for wrong in ("drop", None, True, np.array(["null", "error"])):
         with pytest.raises(ValueError, match='"error" or "null"'):
             null_is_asked(wrong)

@@ -36,12 +36,14 @@ class Products(PairwiseLoss):
 
     symmetric = False
 
-    def value(self, w, x, y, other_x, other_y):  # noqa: ANN001, ANN201
-        assert np.all(np.abs(y) == 1) and np.all(np.abs(other_y) == 1)
+    def value(self, w, x, y, other_x, other_y):
+        assert np.all(np.abs(y) == 1)
+        assert np.all(np.abs(other_y) == 1)
         return (2 + y * other_y) * ((x - 2 * other_x) @ w)
 
-    def gradient(self, w, x, y, other_x, other_y):  # noqa: ANN001, ANN201
-        assert np.all(np.abs(y) == 1) and np.all(np.abs(other_y) == 1)
+    def gradient(self, w, x, y, other_x, other_y):
+        assert np.all(np.abs(y) == 1)
+        assert np.all(np.abs(other_y) == 1)
         return (2 + y * other_y)[:, None] * (x - 2 * other_x)
 
     def lipschitz(self, domain: Domain) -> float:
@@ -148,7 +150,7 @@ def test_moments_of_parts_add_up_with_null_records(name: str, which: str) -> Non
     "loss", [LogisticPointwise(), HingePointwise(), LeastSquaresPointwise(0.5)], ids=str
 )
 @pytest.mark.parametrize("which", NULL)
-def test_sums_over_records_have_zeros_for_null_ones(loss, which: str) -> None:  # noqa: ANN001
+def test_sums_over_records_have_zeros_for_null_ones(loss, which: str) -> None:
     null = NULL[which]
     x, y, w = data(LogisticRanking(), null)
     problem = PointwiseProblem(loss, L2Ball(1.0))

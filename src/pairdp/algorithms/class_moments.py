@@ -20,8 +20,8 @@ class ClassMoments:
 
     Attributes
     ----------
-    n, positives : int
-        How many records, and how many of them are labelled +1.
+    n, positives, negatives : int
+        How many records, and how many of them are labelled +1 and -1; the others are null.
     signed, plain : arrays of shape (d,)
         Σyx and Σx.
     ups, downs : arrays of shape (d, d)
@@ -32,6 +32,7 @@ class ClassMoments:
 
     n: int
     positives: int
+    negatives: int
     signed: Array
     plain: Array
     ups: Array
@@ -54,6 +55,7 @@ class ClassMoments:
         return cls(
             records.n,
             int(records.positive.sum()),
+            int(np.count_nonzero(records.y < 0)),
             weighted_rows(records.x, records.y),
             weighted_rows(records.x, np.ones(records.n)),
             ups,
@@ -75,6 +77,7 @@ class ClassMoments:
         return ClassMoments(
             self.n + other.n,
             self.positives + other.positives,
+            self.negatives + other.negatives,
             self.signed + other.signed,
             self.plain + other.plain,
             self.ups + other.ups,
