@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._checks import non_negative, whole
+from pairdp._reading import Invalid
 from pairdp.constraints import Constraint
 from pairdp.losses import Domain, Holder, PairwiseLoss
 from pairdp.losses.convexity import declared_convex
@@ -49,7 +50,8 @@ class ProblemConstants:
     holder : Holder
         Hölder continuity of one pair's gradient, without the regulariser.
     one_slot : float
-        D_o: how far one ordered pair's gradient moves when one of its records is replaced.
+        D_o: how far one ordered pair's gradient moves when one of its records is replaced, by
+        another or by a null record; at least G.
     one_record : float
         D_h: the same for both orders together.
     sensitivity : float
@@ -204,17 +206,22 @@ class Problem(Storable):
         """Return how far one record moves n times the *computed* gradient of the risk.
 
         This is D_h plus 2·n·`ACCURACY`·G, which covers the error of two computed sums: what is
-        released is the computed gradient, not the exact one. It is the diameter that the
-        bound "average over pairs" takes. A centre w₀ far from zero adds the rounding of parameters
-        near it, |w₀|·1e-15 a step of the given size, as a gradient that would cause it.
+        released is the computed gradient, not the exact one. It is the diameter that the bound
+        "average over pairs" takes. D_h is the loss's own, or how far the pair of a record is from
+        zero if that is more (`PairwiseLoss.one_null`): the record may be replaced by a null one,
+        all of whose pairs have the gradient zero. A centre w₀ far from zero adds the rounding of
+        parameters near it, |w₀|·1e-15 a step of the given size, as a gradient that would cause it.
         """
         domain = self.domain(radius)
         rounding = 2 * whole("n", n, at_least=self._fewest) * ACCURACY * self.loss.lipschitz(domain)
-        return (
-            self.loss.one_record(domain)
-            + rounding
-            + n * self._rounding_of_center(domain, step_size)
-        )
+        return self.moved_pair(domain) + rounding + n * self._rounding_of_center(domain, step_size)
+
+    def moved_pair(self, domain: Domain) -> float:
+        """Return D_h, how far both orders of a pair move when a record is replaced.
+
+        By another record or by a null one: the larger of the loss's `one_record` and `one_null`.
+        """
+        return max(self.loss.one_record(domain), self.loss.one_null(domain))
 
     def gradient_rounding(self, step_size: float) -> float:
         """Return how far a computed gradient of some pairs is from the exact one, at most.
@@ -290,21 +297,34 @@ class Problem(Storable):
             + added,
             strong_convexity=self.strong_convexity,
             holder=loss.holder(domain),
-            one_slot=loss.one_slot(domain),
+            one_slot=max(loss.one_slot(domain), loss.lipschitz(domain)),
             one_record=self.one_record(n, radius),
             sensitivity=self.sensitivity(n, radius),
         )
 
-    def records(self, x: ArrayLike, y: ArrayLike) -> Records:
-        """Return the data as this problem needs it: clipped to R, labels coded."""
-        return Records(x, y, data_norm=self.data_norm, binary=self.loss.binary)
+    def records(self, x: ArrayLike, y: ArrayLike, *, invalid: Invalid = "error") -> Records:
+        """Return the data as this problem needs it: clipped to R, labels coded.
+
+        Records that cannot be read are an error, or null records; see `Records`.
+        """
+        return Records(x, y, data_norm=self.data_norm, binary=self.loss.binary, invalid=invalid)
 
     def gather(
-        self, batches: Iterable[tuple[ArrayLike, ArrayLike]], n: int, features: int
+        self,
+        batches: Iterable[tuple[ArrayLike, ArrayLike]],
+        n: int,
+        features: int,
+        *,
+        invalid: Invalid = "error",
     ) -> Records:
         """Return n records that come in batches, without holding them twice."""
         return Records.gather(
-            batches, n, features, data_norm=self.data_norm, binary=self.loss.binary
+            batches,
+            n,
+            features,
+            data_norm=self.data_norm,
+            binary=self.loss.binary,
+            invalid=invalid,
         )
 
     def check_records(self, records: Records) -> None:

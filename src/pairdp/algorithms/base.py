@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._provenance import is_own
+from pairdp._reading import Invalid, null_is_asked, read_table
 from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.foundations import check_convexity, facts_of, sentences_of
@@ -128,7 +129,9 @@ class Plan:
         """Whether the claimed budget follows from the noise. A printed formula's may not."""
         return self.task.budget is not None and self.certificate.holds
 
-    def read(self, batches: Iterable[tuple[ArrayLike, ArrayLike]]) -> Records | ClassMoments:
+    def read(
+        self, batches: Iterable[tuple[ArrayLike, ArrayLike]], *, invalid: Invalid = "error"
+    ) -> Records | ClassMoments:
         """Return what `run` needs of records that come in batches.
 
         Where the algorithm needs only sums, one batch is in memory at a time; else the
@@ -138,15 +141,19 @@ class Plan:
         ----------
         batches : iterable of (x, y)
             Features and labels, as for ``problem.records``, n records in all.
+        invalid : {"error", "null"}
+            What to do with records that cannot be read; see `pairdp.records.Records`.
         """
         problem, task = self.problem, self.task
         if not self.algorithm.one_pass:
-            return problem.gather(batches, task.n, task.features)
+            return problem.gather(batches, task.n, task.features, invalid=invalid)
         total: ClassMoments | None = None
         for x, y in batches:
-            if np.ndim(y) != 1:
+            if null_is_asked(invalid):
+                x = read_table(x, task.features)
+            elif np.ndim(y) != 1:
                 raise ValueError(f"labels must be one a record, got {np.ndim(y)} dimensions")
-            sums = ClassMoments.of(problem.records(x, y))
+            sums = ClassMoments.of(problem.records(x, y, invalid=invalid))
             if sums.features != task.features:
                 raise ValueError(f"a batch has {sums.features} features, not {task.features}")
             total = sums if total is None else total + sums

@@ -116,6 +116,14 @@ class PairwiseLoss(Storable, ABC):
         """
         return 2 * self.one_slot(domain)
 
+    def one_null(self, domain: Domain) -> float:
+        """Return how far both orders of a pair are from zero: |h(w;z,p)| ≤ 2G.
+
+        A null record contributes zero, so this is how far the pair moves when one of its records
+        is replaced by a null one.
+        """
+        return 2 * self.lipschitz(domain)
+
     def risk_smoothness(self, domain: Domain, n: int) -> float:
         """Return the smoothness of the average over all pairs of n records; at most L."""
         whole("n", n, at_least=2)

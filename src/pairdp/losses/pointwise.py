@@ -65,6 +65,10 @@ class PointwiseLoss(Storable, ABC):
         """Return D, how far the gradient moves when the record is replaced; at most 2G."""
         return 2 * self.lipschitz(domain)
 
+    def one_null(self, domain: Domain) -> float:
+        """Return how far the gradient is from zero, which is that of a null record: G."""
+        return self.lipschitz(domain)
+
     def constants(self, domain: Domain) -> Constants:
         """Return all constants; one record has one slot."""
         moved = self.one_record(domain)

@@ -219,5 +219,11 @@ def _check_rows(plan: Plan, arrays: Mapping[str, Array]) -> None:
     x, y = arrays["buffer_x"], arrays["buffer_y"]
     if x.size and np.linalg.norm(x, axis=1).max() > plan.problem.data_norm * (1 + 1e-9):
         raise ValueError("it has records above the bound")
-    if plan.problem.loss.binary and not np.all(np.abs(y) == 1):
+    if plan.problem.loss.binary:
+        null, known = y == 0, np.abs(y) <= 1
+    else:
+        null, known = y == -1, y >= -1
+    if not np.all(known & (y == np.round(y))):
         raise ValueError("it has labels that are none")
+    if x[null].any():
+        raise ValueError("it has null records that are not zero")

@@ -61,7 +61,7 @@ def _claim(certificate: Certificate) -> str:
         f"Whatever is inferred from it would have been inferred almost as likely (within a "
         f"factor of e^{budget.epsilon:g} = {_factor(budget.epsilon)}"
         + (f", up to a chance of {budget.delta:g}" if budget.delta else "")
-        + ") had any single record been another."
+        + ") had any single record been another, or not been there."
     )
     study = (
         " Its noise follows a published formula, kept for study."
