@@ -50,7 +50,8 @@ class Records:
         self.data_norm = check_data_norm(data_norm)
         self.target_bound = check_target_bound(target_bound)
         self.binary = binary and target_bound is None
-        self.x = _clip(_features(x), self.data_norm)
+        self.x = _features(x)
+        _clip(self.x, self.data_norm)
         self.y = _labels(y, self.binary, self.target_bound)
         if self.y.shape != (self.n,):
             raise ValueError(
@@ -84,8 +85,10 @@ class Records:
                 raise ValueError(f"a batch has {rows.shape[1]} features, not {features}")
             if np.shape(y) != (len(rows),) or filled + len(rows) > n:
                 raise ValueError(f"the batches do not have {n} records with one label each")
-            table[filled : filled + len(rows)] = _clip(rows, norm)
-            labels.append(np.asarray(y))
+            _clip(rows, norm)
+            table[filled : filled + len(rows)] = rows
+            # A reader may use one buffer for all of its batches.
+            labels.append(np.array(y))
             filled += len(rows)
         if filled != n:
             raise ValueError(f"the batches have {filled} records, not {n}")
@@ -107,13 +110,15 @@ class Records:
         return self._with(self.x[places], self.y[places])
 
     def beside(self, x: Array, y: Array) -> Records:
-        """Return other records that were clipped and coded as these were."""
-        return self._with(x, y)
+        """Return other records that were clipped and coded as these were, without copying them."""
+        return self._with(x.view(), y.view())
 
     def _with(self, x: Array, y: Array) -> Records:
         some = object.__new__(Records)
         some.data_norm, some.binary, some.x, some.y = self.data_norm, self.binary, x, y
         some.target_bound = self.target_bound
+        x.setflags(write=False)
+        y.setflags(write=False)
         return some
 
     @property
@@ -139,10 +144,11 @@ class Records:
 
 
 def _features(x: ArrayLike) -> Array:
+    """Return a copy of a table of numbers: nobody outside can change what is checked here."""
     if np.iscomplexobj(x):
         raise ValueError("x must be a table of real numbers, and it has complex ones")
     try:
-        values = np.ascontiguousarray(x, dtype=np.float64)
+        values = np.array(x, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         # The conversion's own message would quote a value of the data.
         raise ValueError("x must be a table of numbers") from None
@@ -173,22 +179,26 @@ def check_target_bound(target_bound: object) -> float | None:
 
 def clip_rows(x: ArrayLike, data_norm: float) -> Array:
     """Return a copy of a table of numbers with the rows above the bound shrunk to it."""
-    return _clip(_features(x), check_data_norm(data_norm))
+    rows = _features(x)
+    _clip(rows, check_data_norm(data_norm))
+    return rows
 
 
-def _clip(x: Array, data_norm: float) -> Array:
-    """Return a copy of the rows, those above the bound shrunk to it."""
-    # Always a copy: nobody outside can change what was clipped.
-    clipped = np.array(x)
-    for start in range(0, len(clipped), _BLOCK):
-        rows = clipped[start : start + _BLOCK]
+def _clip(x: Array, data_norm: float) -> None:
+    """Shrink the rows above the bound to it, in place.
+
+    A norm is computed with a relative error of at most (d/2 + 2)u for d features, u = 2⁻⁵³, and the
+    factor and the product add 2u. So clipped rows have norms of at most R(1 + (d/2 + 4)u), which
+    is within the slack of every sensitivity for d up to 10⁶.
+    """
+    for start in range(0, len(x), _BLOCK):
+        rows = x[start : start + _BLOCK]
         # Squares of tiny numbers may vanish, as such rows are below any bound there is.
         if max(float(rows.max()), -float(rows.min())) < _SQUARE_OVERFLOWS:
             norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
             rows *= (data_norm / np.maximum(norms, data_norm))[:, None]
         else:
             _clip_huge(rows, data_norm)
-    return clipped
 
 
 def _clip_huge(rows: Array, data_norm: float) -> None:
@@ -205,6 +215,7 @@ def _clip_huge(rows: Array, data_norm: float) -> None:
 
 
 def _labels(y: ArrayLike, binary: bool, target_bound: float | None) -> Array:
+    """Return labels as numbers, in an array that shares no memory with what was given."""
     if np.iscomplexobj(y):
         raise ValueError("y must not have complex numbers")
     if target_bound is not None:
@@ -228,7 +239,7 @@ def _targets(y: ArrayLike, target_bound: float) -> Array:
 
 def _binary(y: ArrayLike) -> Array:
     try:
-        labels = np.asarray(y, dtype=np.float64)
+        labels = np.array(y, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError("y must be numbers -1 and +1 for a binary problem") from None
     if not np.all((labels == 1) | (labels == -1)):
@@ -237,7 +248,7 @@ def _binary(y: ArrayLike) -> Array:
 
 
 def _codes(y: ArrayLike) -> Array:
-    labels = np.asarray(y)
+    labels = np.array(y)
     if labels.ndim != 1:
         raise ValueError(f"y must be one label a record, got shape {labels.shape}")
     if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):

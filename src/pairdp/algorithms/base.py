@@ -17,8 +17,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp._provenance import is_own
 from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.conditions import Condition
+from pairdp.algorithms.foundations import check_convexity, facts_of, sentences_of
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need, check_needs
 from pairdp.algorithms.task import Calibration, Task
@@ -264,7 +266,7 @@ class Algorithm(Storable, ABC):
     @property
     def needs(self) -> tuple[Need, ...]:
         """What the algorithm needs of a problem."""
-        return (Need.SMOOTH, Need.LIPSCHITZ)
+        return (Need.CONVEX, Need.SMOOTH, Need.LIPSCHITZ)
 
     def plan(
         self,
@@ -319,16 +321,19 @@ class Algorithm(Storable, ABC):
         task = Task(
             solved, task.n, task.features, budget, "certified" if budget is None else calibration
         )
+        check_convexity(self.name, solved, draft.releases)
+        foundations = facts_of(solved, draft.releases, _is_own(self))
         certificate = Certificate(
             algorithm=self.name,
             budget=budget,
             n=task.n,
             releases=draft.releases,
-            problem={**_facts(solved, task), **draft.facts},
+            problem={**_facts(solved, task), **foundations, **draft.facts},
             calibration="none" if budget is None else calibration,
             assumptions=(
                 f"Every record is clipped to norm {problem.data_norm:g}, which is public.",
                 problem.labels_in_words,
+                *sentences_of(solved, draft.releases, foundations, type(self).__name__),
                 *(condition.sentence for condition in conditions),
             ),
             plan=_recorded(self, problem, task, draft.settings, conditions),
@@ -373,6 +378,13 @@ def _recorded(
         }
     except UnknownObjectError:
         return None
+
+
+def _is_own(algorithm: Algorithm) -> bool:
+    """Return whether an algorithm is this library's, and so is any that it is made of."""
+    if not is_own(type(algorithm), ("pairdp.algorithms", "pairdp.online")):
+        return False
+    return all(_is_own(one) for one in vars(algorithm).values() if isinstance(one, Algorithm))
 
 
 def _facts(problem: Problem, task: Task) -> dict[str, Scalar]:

@@ -9,6 +9,7 @@ from pairdp._sealed import fields_of
 from pairdp.algorithms.base import Algorithm, Plan
 from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.task import Task
+from pairdp.losses.trust import as_stated
 from pairdp.privacy import Certificate
 from pairdp.privacy.certificate import Scalar
 from pairdp.privacy.noise import UNDRAWN
@@ -98,11 +99,12 @@ def plan_again(certificate: Certificate, trusted: Trusted | None = None) -> Plan
     """Return what this version plans from the facts of a certificate, and from nothing else."""
     facts = facts_of(certificate, trusted or Trusted())
     task = facts.task
-    return facts.algorithm.plan(
-        task.problem,
-        task.n,
-        task.features,
-        task.budget,
-        calibration=task.calibration,
-        conditions=facts.conditions,
-    )
+    with as_stated(certificate.problem.get("loss_constants")):
+        return facts.algorithm.plan(
+            task.problem,
+            task.n,
+            task.features,
+            task.budget,
+            calibration=task.calibration,
+            conditions=facts.conditions,
+        )

@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import whole
+from pairdp._sums import add_up, gram
 from pairdp.losses.base import PairwiseLoss
 from pairdp.losses.metric import MetricLoss
 from pairdp.losses.ranking import RankingLoss
 from pairdp.pairs.design import PairDesign
+from pairdp.pairs.products import weighted_rows
 
 Array = NDArray[np.float64]
 Summed = Callable[[Array, Array, Array, Array], Array]
@@ -105,10 +107,8 @@ def design_gradient(
     the proof is in `pairdp.pairs.design`.
     """
     parameters = np.asarray(parameters, dtype=np.float64)
-    summed, total = _summed_gradient(loss, parameters), np.zeros_like(parameters)
-    for part in _sums(summed, loss.symmetric, x, y, design, _size(block, parameters)):
-        total += part
-    return total / design.pairs
+    summed, size = _summed_gradient(loss, parameters), _size(block, parameters)
+    return add_up(_sums(summed, loss.symmetric, x, y, design, size)) / design.pairs
 
 
 def _size(block: int | None, parameters: Array) -> int:
@@ -150,7 +150,9 @@ def _summed_gradient(loss: PairwiseLoss, parameters: Array) -> Summed:
         return _metric_sum(loss, parameters)
 
     def summed(x: Array, y: Array, other_x: Array, other_y: Array) -> Array:
-        return np.asarray(loss.gradient(parameters, x, y, other_x, other_y).sum(axis=0))
+        gradients = loss.gradient(parameters, x, y, other_x, other_y)
+        total = weighted_rows(gradients.reshape(len(gradients), -1), np.ones(len(gradients)))
+        return total.reshape(gradients.shape[1:])
 
     return summed
 
@@ -161,7 +163,7 @@ def _ranking_sum(loss: RankingLoss, weights: Array) -> Summed:
         turn = loss.scale * np.sign(y - other_y)
         slopes = loss.slope(turn * (apart @ weights))
         counted = turn if loss.symmetric else np.maximum(turn, 0.0)
-        return np.asarray((counted * slopes) @ apart)
+        return weighted_rows(apart, counted * slopes)
 
     return summed
 
@@ -171,6 +173,6 @@ def _metric_sum(loss: MetricLoss, matrix: Array) -> Summed:
         apart = x - other_x
         squared = np.einsum("ki,ki->k", apart @ matrix, apart)
         slopes = loss.slope(squared, y == other_y)
-        return np.asarray(apart.T @ (slopes[:, None] * apart))
+        return gram(apart, slopes)
 
     return summed

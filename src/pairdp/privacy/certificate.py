@@ -177,7 +177,9 @@ class Certificate:
 
     def with_noise_source(self, source: NoiseSource) -> Certificate:
         """Return the certificate of a run that drew its noise from ``source``."""
-        return replace(self, noise_source=source.description)
+        own = type(source) is NoiseSource
+        foreign = f"{type(source).__name__}, which is not of this library"
+        return replace(self, noise_source=source.description if own else foreign)
 
     def statement(self) -> str:
         """Return the statement that a privacy officer reads."""

@@ -16,6 +16,7 @@ from pairdp.privacy.events import ApproximateEvent, Event, PureEvent, SampledEve
 from pairdp.privacy.inversion import inverted_delta
 from pairdp.privacy.mechanisms import LaplaceMechanism
 from pairdp.privacy.noise import SECURE, SEEDED, UNDRAWN
+from pairdp.privacy.on_trust import needs_convexity
 from pairdp.privacy.release import Release, sampled_population
 from pairdp.privacy.sampling import FixedSizeSampling, PoissonSampling, RepeatedDraws
 from pairdp.privacy.sensitivity import ROUNDING_SLACK, find_bound
@@ -124,6 +125,8 @@ def _why(check: Check) -> str:
 
 def _structure(certificate: Certificate) -> Iterator[str]:
     """Yield what does not fit together, whatever the numbers are."""
+    for name in needs_convexity(certificate):
+        yield f"{name}: its bound needs a convex loss, and the problem's is not"
     sizes: dict[str, int] = {}
     for release in certificate.releases:
         touched = certificate.n if release.part is None else release.part.size

@@ -23,5 +23,6 @@ register_bound(
         "when z is replaced: one record is in one of the n terms",
         _average_over_records,
         _average_of_two_data_sets,
+        ("loss",),
     )
 )

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pairdp.algorithms.comparison import differences
+from pairdp.losses.trust import as_stated
 from pairdp.privacy import CertificateError
 from pairdp.privacy.noise import UNDRAWN
 from pairdp.storage import NOT_VALID, Trusted
@@ -58,7 +59,7 @@ def _contradictions(step: PrivateEstimator) -> Iterator[str]:
     """Yield where a model is not what its own parameters plan."""
     stated = step.certificate_
     try:
-        with warnings.catch_warnings():
+        with as_stated(stated.problem.get("loss_constants")), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they were for who fitted the model
             planned = step.plan(stated.n, step.n_features_in_)
     except NOT_VALID as error:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pairdp._version import __version__
 from pairdp.privacy import Certificate
+from pairdp.privacy.on_trust import trust_lines
 from pairdp.privacy.recomputation import Check
 
 
@@ -45,7 +46,7 @@ class Report:
 
     @property
     def headline(self) -> str:
-        """The first line: whether it holds, and if not, why that cannot be said."""
+        """Whether it holds, and if not, why that cannot be said."""
         certificate, budget = self.certificate, self.certificate.budget
         claim = "" if budget is None else f"ε = {budget.epsilon:g}, δ = {budget.delta:g}, "
         claim += f"n = {certificate.n}"
@@ -62,10 +63,11 @@ class Report:
                 f"; made by pairdp {certificate.library_version}, planned again by {__version__}: "
                 "same numbers"
             )
-        if self.on_trust:
-            return f"CONSTANTS ON TRUST: those of {', '.join(self.on_trust)}. Given these: {head}."
         return f"{head}."
 
     def __str__(self) -> str:
-        notes = (f"note {note}" for note in self.notes)
-        return "\n".join([self.headline, *(f"  {line}" for line in (*self.checks, *notes))])
+        notes = [f"note {note}" for note in self.notes]
+        if self.on_trust:
+            notes.append(f"note classes outside pairdp: {', '.join(self.on_trust)}")
+        lines = (f"  {line}" for line in (*self.checks, *notes))
+        return "\n".join([*trust_lines(self.certificate), self.headline, *lines])
