@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import os
 import pickle
@@ -343,16 +342,12 @@ class OwnRanker(PrivateRanker):
     pass
 
 
-@dataclasses.dataclass(frozen=True)
-class OwnLoss(LogisticRanking):
-    pass
+class WithState(LogisticRanking):
+    """A loss whose fields do not tell all of it."""
 
-
-class LookAlike(OwnLoss):
-    pass
-
-
-LookAlike.__name__ = "LogisticRanking"
+    def __init__(self) -> None:
+        super().__init__()
+        self.more = 1.0
 
 
 @pytest.mark.parametrize("model", [ranker(), metric(), BoundsScaler(), make_pipeline(ranker())])
@@ -378,8 +373,9 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "a str": lambda: make_pipeline("passthrough", ranker()).fit(X, Y),
     "a Pipeline": lambda: make_pipeline(make_pipeline(ranker())).fit(X, Y),
     "a pipeline without steps": lambda: Pipeline([]),
-    "a OwnLoss: it holds plain values": lambda: ranker(loss=OwnLoss()).fit(X, Y),
-    "a LogisticRanking": lambda: ranker(loss=LookAlike()).fit(X, Y),
+    "a WithState: it holds plain values": lambda: ranker(loss=WithState()).fit(X, Y),
+    "a Budget": lambda: ranker().fit(X, Y).set_params(verbose=Budget(1.0)),
+    "a object": lambda: ranker().fit(X, Y).set_params(verbose=object()),
     "a dict": dict,
     "a NoneType": lambda: None,
 }

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 FORMAT = "pairdp stream"
 _FIELDS = {
-    "certificate", "reasons", "seen", "labels", "holds_raw_records", "holds_secrets", "face",
+    "certificate", "seen", "labels", "holds_raw_records", "holds_secrets", "face",
 }  # fmt: skip
 _STREAM = FileKind(FORMAT, 2, "stream", frozenset(_FIELDS))
 _PUBLIC, _SECRET, _FACE = "public.", "secret.", "face."
@@ -60,7 +60,6 @@ def write_state(
         )
     header = {
         "certificate": json.loads(session.certificate.to_json()),
-        "reasons": list(session.plan.reasons),
         "seen": session.seen,
         "labels": _labels(session._codes if secrets else {}),
         # Without noise, what was released may be records themselves.

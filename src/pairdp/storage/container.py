@@ -124,7 +124,10 @@ class FileKind:
                     "use a newer pairdp"
                 )
             if repr(version) != repr(self.version):
-                raise ValueError(f"format version {version!r} is unknown")
+                raise ValueError(
+                    f"format version {version!r} is unknown to this pairdp, which reads "
+                    f"{self.version}"
+                )
             always = {"format", "format_version", "library_version", "arrays"}
             fields = fields_of("header", values, required=always | self.fields)
             if not isinstance(fields["arrays"], Mapping):

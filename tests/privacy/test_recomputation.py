@@ -27,14 +27,13 @@ from pairdp.privacy import (
     PoissonSampling,
     PrivacyCurve,
     Release,
-    Report,
     Sampling,
     Sensitivity,
+    recomputation,
     register_bound,
     sensitivity,
-    verification,
-    verify,
 )
+from pairdp.verification import Report, verify
 
 BUDGET = Budget(1.0, 1e-6)
 PURE = Budget(1.0)
@@ -152,7 +151,11 @@ def test_what_holds_passes_with_a_readable_report(kind: str) -> None:
     assert all(check.ok for check in report.checks)
     text = str(report)
     assert made.budget is not None
-    assert text.startswith(f"The certificate of learner holds: ε = 1, δ = {made.budget.delta:g}")
+    # No facts were stated that it could be planned from: nothing is said to hold.
+    assert text.startswith("NOT PLANNED AGAIN: it carries no facts of a plan")
+    assert f"the claim is ε = 1, δ = {made.budget.delta:g}" in text.split("\n")[0]
+    assert not report.planned_again
+    assert not report.holds
     for check in report.checks:
         assert f"  {check}" in text.split("\n")
         assert str(check).startswith("ok ")
@@ -182,9 +185,8 @@ def test_a_baseline_is_in_order_and_claims_nothing() -> None:
     bare = Release("weights", NoMechanism(), None, 7)
     for release in (bare, gaussian()):
         report = verify(certify(release, budget=None, calibration="none"))
-        assert str(report).startswith(
-            "The certificate of learner is in order and claims no privacy."
-        )
+        assert str(report).startswith("NOT PLANNED AGAIN: ")
+        assert "no privacy is claimed" in str(report).split("\n")[0]
 
 
 def test_a_true_printed_claim_passes() -> None:
@@ -676,7 +678,7 @@ def test_a_mistake_in_the_accounting_is_found_by_the_other_route(
 ) -> None:
     made = KINDS[kind]()
     verify(made)
-    monkeypatch.setattr(verification, "PrivacyCurve", Lenient)
+    monkeypatch.setattr(recomputation, "PrivacyCurve", Lenient)
     with pytest.raises(CertificateError, match="accounted δ"):
         verify(made)
 
@@ -738,7 +740,7 @@ def test_a_name_means_one_bound() -> None:
 
 
 def test_failed_checks_are_marked() -> None:
-    check = verification.Check("δ", 1e-6, 2e-6, "counting", ok=False)
+    check = recomputation.Check("δ", 1e-6, 2e-6, "counting", ok=False)
     assert str(check) == "FAIL δ: 1e-06; counting: 2e-06"
     assert re.match("ok +δ", str(dataclasses.replace(check, ok=True)))
 
