@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._checks import real
+from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, MomentRelease, WithThreshold
 from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.choice import Choice, choose_ranker
@@ -75,6 +76,10 @@ class PrivateRanker(AreaScore, TwoClassEstimator):
         A seed is for studies and tests: who knows it can take the noise off.
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
+    invalid : {"error", "null"}, default="error"
+        What `fit` does with a record that cannot be read (NaN, infinity, no number, no label of
+        ``classes``). "error" refuses the data, which tells whoever sees it about them. "null"
+        counts it as a null record, which contributes nothing, and nothing tells that it did.
 
     Attributes
     ----------
@@ -135,6 +140,7 @@ class PrivateRanker(AreaScore, TwoClassEstimator):
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
+        invalid: Invalid = "error",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -149,6 +155,7 @@ class PrivateRanker(AreaScore, TwoClassEstimator):
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
+        self.invalid = invalid
 
     _losses = RANKING_LOSSES
     _loss_kind = RankingLoss
