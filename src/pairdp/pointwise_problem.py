@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._reading import Invalid
+from pairdp._sums import sum_in_pairs
 from pairdp.losses import PointwiseLoss
 from pairdp.pairs import PairDesign
 from pairdp.problem import Problem, ProblemConstants
@@ -117,7 +118,7 @@ class PointwiseProblem(Problem):
             lipschitz=self.loss.lipschitz(domain),
             pair_smoothness=smoothness,
             smoothness=smoothness,
-            strong_convexity=added,
+            strong_convexity=self.strong_convexity,
             holder=self.loss.holder(domain),
             one_slot=self.moved_pair(domain),
             one_record=self.one_record(n, radius),
@@ -199,9 +200,7 @@ class RecordRisk:
         if self.records.n == 1 and not self.records.has_null:
             return np.asarray(self.loss.gradient(parameters, self.records.x, self.records.y)[0])
         sums = [counted @ self.loss.gradient(parameters, x, y) for x, y, counted in self._blocks()]
-        # Sums along the last axis are made in pairs, which keeps the digits of long ones.
-        total = sums[0] if len(sums) == 1 else np.ascontiguousarray(np.transpose(sums)).sum(axis=1)
-        return np.asarray(total / self.records.n)
+        return np.asarray(sum_in_pairs(sums) / self.records.n)
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return both, one after the other."""

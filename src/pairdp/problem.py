@@ -3,9 +3,9 @@ r"""What to minimise, and every constant that privacy and step sizes need of it.
 .. math:: F(w) = \frac{1}{n(n-1)} Σ_{i≠j} ℓ(w; z_i, z_j) + \frac{λ}{2}|w - w_0|^2,
     \quad w ∈ C, \quad |x_i| ≤ R.
 
-The regulariser does not depend on data. So it adds λ to the strong convexity and to the
-smoothness, and nothing to any sensitivity (privacy-constants 0.3); the papers' G + λB in
-its place is safe and loose.
+The regulariser does not depend on data. So it adds λ to the smoothness and, where the loss is
+convex, to the strong convexity, and nothing to any sensitivity (privacy-constants 0.3); the
+papers' G + λB in its place is safe and loose.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ from pairdp._checks import non_negative, whole
 from pairdp._reading import Invalid
 from pairdp.constraints import Constraint
 from pairdp.losses import Domain, Holder, PairwiseLoss
+from pairdp.losses.convexity import declared_convex
+from pairdp.losses.trust import is_library_loss
 from pairdp.pairs import ACCURACY, PairDesign, Risk, risk
 from pairdp.records import Records, check_data_norm
+from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
 _LARGEST_REACH = 1e9
@@ -43,7 +46,7 @@ class ProblemConstants:
     smoothness : float
         L of the risk over all pairs, plus λ; at most ``pair_smoothness``.
     strong_convexity : float
-        λ.
+        λ for a convex loss; 0 for any other, of which λ says nothing.
     holder : Holder
         Hölder continuity of one pair's gradient, without the regulariser.
     one_slot : float
@@ -66,7 +69,7 @@ class ProblemConstants:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Storable):
     """A loss, a constraint, a regulariser and a bound on the data.
 
     Parameters
@@ -113,6 +116,7 @@ class Problem:
         kind, example = self._kind
         if not isinstance(self.loss, kind):
             raise TypeError(f"loss must be a {kind.__name__} such as {example}, got {self.loss!r}")
+        declared_convex(self.loss)
         for needed in (
             "project", "diameter", "dimension", "initial", "radius", "matrix",
             "positive_semidefinite",
@@ -164,9 +168,19 @@ class Problem:
         return math.isfinite(self.loss.lipschitz(self.domain()))
 
     @property
+    def is_convex(self) -> bool:
+        """Whether the loss is convex, as its class declares; F is then convex too."""
+        return declared_convex(self.loss)
+
+    @property
     def is_strongly_convex(self) -> bool:
-        """Whether λ > 0."""
-        return self.regularization > 0
+        """Whether F is proved to be: the loss is convex, and λ > 0."""
+        return self.strong_convexity > 0
+
+    @property
+    def strong_convexity(self) -> float:
+        """How strongly convex F is proved to be: λ for a convex loss, 0 for any other."""
+        return self.regularization if self.is_convex else 0.0
 
     @property
     def labels_in_words(self) -> str:
@@ -174,11 +188,17 @@ class Problem:
         return "Labels are two classes." if self.loss.binary else "Labels only name classes."
 
     def domain(self, radius: float | None = None) -> Domain:
-        """Return where the loss is looked at, on parameters within a radius if it is known."""
+        """Return where the loss is looked at, on parameters within a radius if it is known.
+
+        A radius is ignored for a loss that is not of this library: its constants are then those of
+        the whole set, on which `check_pairwise_loss` can have looked at them.
+        """
         domain = Domain(
             self.data_norm, self.constraint.radius, self.constraint.positive_semidefinite
         )
-        return domain if radius is None else domain.within(radius)
+        if radius is None or not is_library_loss(self.loss):
+            return domain
+        return domain.within(radius)
 
     def one_record(
         self, n: int, radius: float | None = None, step_size: float | None = None
@@ -275,7 +295,7 @@ class Problem:
                 loss.risk_smoothness(domain, n) if design is None else loss.smoothness(domain)
             )
             + added,
-            strong_convexity=added,
+            strong_convexity=self.strong_convexity,
             holder=loss.holder(domain),
             one_slot=max(loss.one_slot(domain), loss.lipschitz(domain)),
             one_record=self.one_record(n, radius),

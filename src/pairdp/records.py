@@ -85,7 +85,8 @@ class Records:
             rows = clip_rows(x, self.data_norm, "null")
             self._take(rows, *_readable(y, self.binary, self.target_bound))
             return
-        self.x = _clip(_features(x), self.data_norm)
+        self.x = _features(x)
+        _clip(self.x, self.data_norm)
         self.y = _labels(y, self.binary, self.target_bound)
         if self.y.shape != (self.n,):
             raise ValueError(
@@ -142,8 +143,10 @@ class Records:
                 raise ValueError(f"a batch has {rows.shape[1]} features, not {features}")
             if np.shape(y) != (len(rows),) or filled + len(rows) > n:
                 raise ValueError(f"the batches do not have {n} records with one label each")
-            table[filled : filled + len(rows)] = _clip(rows, norm)
-            labels.append(np.asarray(y))
+            _clip(rows, norm)
+            table[filled : filled + len(rows)] = rows
+            # A reader may use one buffer for all of its batches.
+            labels.append(np.array(y))
             filled += len(rows)
         if filled != n:
             raise ValueError(f"the batches have {filled} records, not {n}")
@@ -165,18 +168,20 @@ class Records:
         return self._with(self.x[places], self.y[places], self.null[places])
 
     def beside(self, x: Array, y: Array) -> Records:
-        """Return other records that were clipped and coded as these were.
+        """Return other records that were clipped and coded as these were, without copying them.
 
         Null records are known by their label, which targets cannot tell.
         """
         if self.target_bound is not None:
             raise ValueError("records with targets do not tell null records by their label")
-        return self._with(x, y, np.equal(y, 0.0) if self.binary else np.less(y, 0.0))
+        null = np.equal(y, 0.0) if self.binary else np.less(y, 0.0)
+        return self._with(x.view(), y.view(), null)
 
     def _with(self, x: Array, y: Array, null: Mask) -> Records:
         some = object.__new__(Records)
         some.data_norm, some.binary, some.x, some.y = self.data_norm, self.binary, x, y
         some.target_bound, some.null = self.target_bound, null
+        some._freeze()
         return some
 
     @property
@@ -218,10 +223,11 @@ class Records:
 
 
 def _features(x: ArrayLike) -> Array:
+    """Return a copy of a table of numbers: nobody outside can change what is checked here."""
     if np.iscomplexobj(x):
         raise ValueError("x must be a table of real numbers, and it has complex ones")
     try:
-        values = np.ascontiguousarray(x, dtype=np.float64)
+        values = np.array(x, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         # The conversion's own message would quote a value of the data.
         raise ValueError("x must be a table of numbers") from None
@@ -258,28 +264,32 @@ def clip_rows(
     Rows that cannot be read are an error, or all NaN with ``invalid="null"``.
     """
     if not null_is_asked(invalid):
-        return _clip(_features(x), check_data_norm(data_norm))
+        rows = _features(x)
+        _clip(rows, check_data_norm(data_norm))
+        return rows
     rows = read_table(x, features)
     null = np.isnan(rows[:, 0])
     rows[null] = 0.0
-    clipped = _clip(rows, check_data_norm(data_norm))
-    clipped[null] = np.nan
-    return clipped
+    _clip(rows, check_data_norm(data_norm))
+    rows[null] = np.nan
+    return rows
 
 
-def _clip(x: Array, data_norm: float) -> Array:
-    """Return a copy of the rows, those above the bound shrunk to it."""
-    # Always a copy: nobody outside can change what was clipped.
-    clipped = np.array(x)
-    for start in range(0, len(clipped), _BLOCK):
-        rows = clipped[start : start + _BLOCK]
+def _clip(x: Array, data_norm: float) -> None:
+    """Shrink the rows above the bound to it, in place.
+
+    A norm is computed with a relative error of at most (d/2 + 2)u for d features, u = 2⁻⁵³, and the
+    factor and the product add 2u. So clipped rows have norms of at most R(1 + (d/2 + 4)u), which
+    is within the slack of every sensitivity for d up to 10⁶.
+    """
+    for start in range(0, len(x), _BLOCK):
+        rows = x[start : start + _BLOCK]
         # Squares of tiny numbers may vanish, as such rows are below any bound there is.
         if max(float(rows.max()), -float(rows.min())) < _SQUARE_OVERFLOWS:
             norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
             rows *= (data_norm / np.maximum(norms, data_norm))[:, None]
         else:
             _clip_huge(rows, data_norm)
-    return clipped
 
 
 def _clip_huge(rows: Array, data_norm: float) -> None:
@@ -340,6 +350,7 @@ def _gathered(
 
 
 def _labels(y: ArrayLike, binary: bool, target_bound: float | None) -> Array:
+    """Return labels as numbers, in an array that shares no memory with what was given."""
     if np.iscomplexobj(y):
         raise ValueError("y must not have complex numbers")
     if target_bound is not None:
@@ -363,7 +374,7 @@ def _targets(y: ArrayLike, target_bound: float) -> Array:
 
 def _binary(y: ArrayLike) -> Array:
     try:
-        labels = np.asarray(y, dtype=np.float64)
+        labels = np.array(y, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError("y must be numbers -1 and +1 for a binary problem") from None
     if not np.all((labels == 1) | (labels == -1)):
@@ -372,7 +383,7 @@ def _binary(y: ArrayLike) -> Array:
 
 
 def _codes(y: ArrayLike) -> Array:
-    labels = np.asarray(y)
+    labels = np.array(y)
     if labels.ndim != 1:
         raise ValueError(f"y must be one label a record, got shape {labels.shape}")
     if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):

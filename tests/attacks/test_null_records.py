@@ -181,6 +181,7 @@ class Steady(PairwiseLoss):
     """A user's loss that hardly depends on the records: D_h is far below 2G, and truly so."""
 
     symmetric = False
+    convex = True
 
     def value(self, parameters, x, y, other_x, other_y):
         return self.gradient(parameters, x, y, other_x, other_y) @ parameters
@@ -203,6 +204,8 @@ class Steady(PairwiseLoss):
 @dataclass(frozen=True)
 class SteadyRecord(PointwiseLoss):
     """The same for one record: D is far below G."""
+
+    convex = True
 
     def value(self, parameters, x, y):
         return self.gradient(parameters, x, y) @ parameters

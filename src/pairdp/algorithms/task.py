@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from pairdp._checks import whole
+from pairdp._sums import LARGEST_N
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
 
@@ -23,7 +24,7 @@ class Task:
     problem : Problem
         What to minimise.
     n : int
-        Number of records.
+        Number of records, from 2 to 10¹⁰.
     features : int
         Number of features.
     budget : Budget or None
@@ -40,6 +41,11 @@ class Task:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", whole("n", self.n, at_least=2))
+        if self.n > LARGEST_N:
+            raise ValueError(
+                f"n must be at most {LARGEST_N:.0e}, got {self.n}: the rounding of sums over more "
+                "records is not accounted for"
+            )
         object.__setattr__(self, "features", whole("features", self.features))
         if not isinstance(self.problem, Problem):
             raise TypeError(f"problem must be a Problem, got a {type(self.problem).__name__}")

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._reading import named_labels, null_is_asked, read_labels, read_signs
+from pairdp.algorithms.conditions import Condition, PublicLabels
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.validation import check_labels, validated
 
@@ -30,10 +31,8 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _assumptions(self) -> tuple[str, ...]:
-        if self.classes is None:
-            return ("Which two labels occur is public.",)
-        return ()
+    def _conditions(self) -> tuple[Condition, ...]:
+        return (PublicLabels(),) if self.classes is None else ()
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the model and release it.

@@ -62,7 +62,8 @@ def best_fixed(
         Returns the average of a loss to be minimised.
     tolerance : float
         The gap that is aimed at. What is reached is proved and returned, and may be larger: for an
-        unbounded set without a regulariser nothing is proved.
+        unbounded set without a regulariser, and for a loss that is not convex, nothing is proved
+        and the gap is infinite.
     """
     loss = problem.loss
     start = problem.constraint.project(problem.constraint.initial(features) + problem.center)
@@ -118,7 +119,8 @@ def _minimise(objective: _Objective, start: Array, features: int, tolerance: flo
     """Return about the minimiser, by accelerated steps that start anew when they go up."""
     problem = objective.problem
     diameter = problem.constraint.diameter(features)
-    provable = math.isfinite(diameter) or problem.is_strongly_convex
+    # A tangent bounds a convex function alone from below.
+    provable = problem.is_convex and (math.isfinite(diameter) or problem.is_strongly_convex)
     point, ahead, momentum, bend = start, start, 1.0, 1.0
     value = objective.value(start)
     best = _Found(start, value, -math.inf, start)
@@ -137,7 +139,7 @@ def _minimise(objective: _Objective, start: Array, features: int, tolerance: flo
                 break
             bend *= 2
         proved = _proved(bend, size, diameter, problem.regularization) + rounding
-        if bend <= _STEEPEST and reached - proved > best.lower:
+        if provable and bend <= _STEEPEST and reached - proved > best.lower:
             best = best._replace(lower=reached - proved, tangent=ahead)
         if reached < best.value:
             best = best._replace(parameters=following, value=reached)

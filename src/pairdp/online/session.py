@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,6 +17,7 @@ from pairdp.online.learner import Learner, OnlineAlgorithm
 from pairdp.privacy import Budget, Certificate, NoiseSource, NoMechanism
 from pairdp.privacy.gaussian import epsilon
 from pairdp.records import Records
+from pairdp.storage import NotDurableFileError, Trusted
 
 Array = NDArray[np.float64]
 
@@ -263,7 +264,6 @@ class OnlineSession:
         ModelFileError
             If the file exists or cannot be written; the session then goes on.
         """
-        from pairdp.model_file.errors import NotDurableFileError
         from pairdp.online.state_file import write_state
 
         self._check_open()
@@ -290,7 +290,13 @@ class OnlineSession:
         return not self._closed
 
     @classmethod
-    def resume(cls, path: str | Path, noise: NoiseSource | None = None) -> OnlineSession:
+    def resume(
+        cls,
+        path: str | Path,
+        noise: NoiseSource | None = None,
+        *,
+        trusted: Iterable[type | str] = (),
+    ) -> OnlineSession:
         """Go on with a stream that was saved. The file is removed: it cannot be resumed twice.
 
         Parameters
@@ -300,11 +306,14 @@ class OnlineSession:
             paid for once and used twice.
         noise : NoiseSource, optional
             Where randomness comes from.
+        trusted : iterable of class or str, default=()
+            Classes outside pairdp that the stream may use; see `pairdp.load`.
         """
         from pairdp.online.state_file import take
 
+        known = Trusted(trusted)
         with take(Path(path)) as file:
-            return file.session(cls, noise)
+            return file.session(cls, noise, known)
 
     @staticmethod
     def header_of(path: str | Path) -> dict[str, Any]:

@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import whole
+from pairdp._sums import add_up, gram
 from pairdp.losses.base import PairwiseLoss
 from pairdp.losses.metric import MetricLoss
 from pairdp.losses.ranking import RankingLoss
 from pairdp.pairs.design import PairDesign
+from pairdp.pairs.products import weighted_rows
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -126,10 +128,8 @@ def design_gradient(
     the proof is in `pairdp.pairs.design`.
     """
     parameters = np.asarray(parameters, dtype=np.float64)
-    summed, total = _summed_gradient(loss, parameters), np.zeros_like(parameters)
-    for part in _sums(summed, loss.symmetric, x, y, design, _size(block, parameters), null):
-        total += part
-    return total / design.pairs
+    summed, size = _summed_gradient(loss, parameters), _size(block, parameters)
+    return add_up(_sums(summed, loss.symmetric, x, y, design, size, null)) / design.pairs
 
 
 def _size(block: int | None, parameters: Array) -> int:
@@ -187,8 +187,9 @@ def _summed_gradient(loss: PairwiseLoss, parameters: Array) -> Summed:
         return _metric_sum(loss, parameters)
 
     def summed(x: Array, y: Array, other_x: Array, other_y: Array, counted: Mask | None) -> Array:
-        gradients = loss.gradient(parameters, x, y, other_x, other_y)
-        return np.asarray(_kept(gradients, counted).sum(axis=0))
+        gradients = _kept(loss.gradient(parameters, x, y, other_x, other_y), counted)
+        total = weighted_rows(gradients.reshape(len(gradients), -1), np.ones(len(gradients)))
+        return total.reshape(gradients.shape[1:])
 
     return summed
 
@@ -199,7 +200,7 @@ def _ranking_sum(loss: RankingLoss, weights: Array) -> Summed:
         turn = loss.scale * np.sign(y - other_y)
         slopes = loss.slope(turn * (apart @ weights))
         turned = turn if loss.symmetric else np.maximum(turn, 0.0)
-        return np.asarray(_kept(turned * slopes, counted) @ apart)
+        return weighted_rows(apart, _kept(turned * slopes, counted))
 
     return summed
 
@@ -209,6 +210,6 @@ def _metric_sum(loss: MetricLoss, matrix: Array) -> Summed:
         apart = x - other_x
         squared = np.einsum("ki,ki->k", apart @ matrix, apart)
         slopes = _kept(loss.slope(squared, y == other_y), counted)
-        return np.asarray(apart.T @ (slopes[:, None] * apart))
+        return gram(apart, slopes)
 
     return summed

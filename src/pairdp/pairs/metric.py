@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import whole
+from pairdp._sums import Total, compensated, gram
 from pairdp.losses.metric import MetricLoss
 
 Array = NDArray[np.float64]
@@ -199,20 +200,24 @@ class _GradientSum:
 
     def __init__(self, padded: Array) -> None:
         self._padded, self._records = padded, padded[:, :-1]
-        self._row_sums = np.zeros(len(padded))
-        self._product = np.zeros((self._records.shape[1],) * 2)
+        self._row_sums, self._row_rests = np.zeros((2, len(padded)))
+        self._product = Total.zeros(*(self._records.shape[1],) * 2)
 
     def add(self, slopes: _Strip) -> None:
         """Add both orders of the pairs of a strip."""
         weighted = slopes.table @ self._padded[slopes.columns]
         self._product += self._records[slopes.rows].T @ weighted[:, :-1]
-        self._row_sums[slopes.rows] += weighted[:, -1]
-        self._row_sums[slopes.columns] += slopes.table.sum(axis=0)
+        self._add_to_rows(slopes.rows, weighted[:, -1])
+        self._add_to_rows(slopes.columns, slopes.table.sum(axis=0))
+
+    def _add_to_rows(self, some: slice, part: Array) -> None:
+        self._row_sums[some], self._row_rests[some] = compensated(
+            self._row_sums[some], self._row_rests[some], part
+        )
 
     def total(self) -> Array:
         """Return 2(Xᵀ diag(r) X - XᵀCX)."""
-        diagonal = (self._records * self._row_sums[:, None]).T @ self._records
-        half = diagonal - 2 * self._product
+        half = gram(self._records, self._row_sums) - 2 * self._product.high
         return np.asarray(half + half.T)
 
 

@@ -15,7 +15,8 @@ out once all scores are computed, so that no other score depends on where they l
 Each part of the records gives its `moments`; moments of disjoint parts add up; with
 their sum each part gives its share of the gradient, and shares add up too. A
 distributed engine calls `RankingSums` where the parts are; `RankingRisk` is the same on one
-machine.
+machine. Shares are added with `add_up`, whose error does not grow with their number; moments
+carry what rounding left of them.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import whole
+from pairdp._sums import LARGEST_N
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.structure import Analytic, Quadratic, TruncatedPowers
 from pairdp.pairs.dense_pieces import DenseSums
@@ -144,12 +146,13 @@ class RankingSums:
     --------
     >>> import numpy as np
     >>> from pairdp.losses import LogisticRanking
+    >>> from pairdp.pairs import add_up
     >>> from pairdp.records import Records
     >>> records = Records([[0.6, 0.0], [0.0, 0.5], [-0.3, 0.2], [0.1, -0.4]], [1, -1, 1, -1])
     >>> sums = RankingSums(LogisticRanking(), np.array([0.5, 0.1]), n=4, data_norm=1.0)
     >>> parts = [records.part(slice(0, 2)), records.part(slice(2, 4))]
     >>> moments = sums.moments(parts[0]) + sums.moments(parts[1])
-    >>> gradient = sum(sums.gradient(part, moments) for part in parts)
+    >>> gradient = add_up(sums.gradient(part, moments) for part in parts)
     >>> bool(np.allclose(gradient, sums.gradient(records, sums.moments(records))))
     True
     """
@@ -160,7 +163,7 @@ class RankingSums:
     data_norm: float
 
     def __post_init__(self) -> None:
-        whole("n", self.n, at_least=2)
+        whole("n", self.n, at_least=2, at_most=LARGEST_N)
         check_data_norm(self.data_norm)
         weights = np.array(self.weights, dtype=np.float64)
         if weights.ndim != 1 or not np.all(np.isfinite(weights)):

@@ -73,5 +73,6 @@ register_bound(
         "the sum of squares",
         _gradients,
         _gradients_in_closed_form,
+        ("loss",),
     )
 )

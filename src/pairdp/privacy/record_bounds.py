@@ -27,5 +27,6 @@ register_bound(
         "record is in one of the n terms",
         _average_over_records,
         _average_of_two_data_sets,
+        ("loss",),
     )
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pairdp.privacy.budget import RELATION_IN_WORDS
 from pairdp.privacy.noise import UNDRAWN
+from pairdp.privacy.on_trust import trust_lines
 from pairdp.privacy.sensitivity import find_bound
 
 if TYPE_CHECKING:
@@ -30,7 +31,10 @@ _ALWAYS = (
 
 def write_statement(certificate: Certificate) -> str:
     """Return the claim, what was released, and the caveats, in plain words."""
-    lines = [_wrap(_claim(certificate)), "", "What is released:"]
+    lines = [_wrap(_claim(certificate)), ""]
+    for line in trust_lines(certificate):
+        lines += [_wrap(line), ""]
+    lines += ["What is released:"]
     lines += [_item(release.describe()) for release in certificate.releases]
     bounds = {r.sensitivity.bound for r in certificate.releases if r.sensitivity is not None}
     lines += ["", "Why this much noise:"] if bounds else []

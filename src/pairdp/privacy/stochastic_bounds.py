@@ -65,6 +65,7 @@ register_bound(
         "how often and how late the record is drawn",
         _one_step,
         _one_step_by_logs,
+        ("loss", "convexity"),
     )
 )
 
@@ -102,6 +103,7 @@ register_bound(
         "that is not smooth add, or the diameter of the constraint set if less",
         _worst_in_passes,
         _worst_in_passes_by_place,
+        ("loss", "convexity"),
     )
 )
 
@@ -150,5 +152,6 @@ register_bound(
         "and what steps on a loss that is not smooth add, or the diameter of the set if less",
         _consecutive,
         _consecutive_by_place,
+        ("loss", "convexity"),
     )
 )
