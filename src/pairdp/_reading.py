@@ -202,7 +202,7 @@ def _floats(table: NDArray[Any]) -> Array:
         values[(table.imag != 0).any(axis=1)] = np.nan
         return values
     if table.dtype.kind in "biuf":
-        return np.array(table, dtype=np.float64)
+        return np.array(table, dtype=np.float64, order="C")
     values = np.empty(table.shape)
     for start in range(0, len(table), _BLOCK):
         some = slice(start, start + _BLOCK)

@@ -85,8 +85,7 @@ class Records:
             rows = clip_rows(x, self.data_norm, "null")
             self._take(rows, *_readable(y, self.binary, self.target_bound))
             return
-        self.x = _features(x)
-        _clip(self.x, self.data_norm)
+        self.x = clip_rows(x, self.data_norm)
         self.y = _labels(y, self.binary, self.target_bound)
         if self.y.shape != (self.n,):
             raise ValueError(
@@ -263,14 +262,15 @@ def clip_rows(
 
     Rows that cannot be read are an error, or all NaN with ``invalid="null"``.
     """
+    norm = check_data_norm(data_norm)
     if not null_is_asked(invalid):
         rows = _features(x)
-        _clip(rows, check_data_norm(data_norm))
+        _clip(rows, norm)
         return rows
     rows = read_table(x, features)
     null = np.isnan(rows[:, 0])
     rows[null] = 0.0
-    _clip(rows, check_data_norm(data_norm))
+    _clip(rows, norm)
     rows[null] = np.nan
     return rows
 

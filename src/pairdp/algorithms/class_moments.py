@@ -48,8 +48,7 @@ class ClassMoments:
         for start in range(0, records.n, BLOCK):
             some = slice(start, start + BLOCK)
             sums += _block_sums(records.x[some], records.y[some])
-        positives = int(records.positive.sum())
-        negatives = int(np.count_nonzero(records.y < 0))
+        positives, negatives = (int(np.count_nonzero(records.y * s > 0)) for s in (1, -1))
         return cls(records.n, positives, negatives, d, sums, records.data_norm)
 
     @property

@@ -209,7 +209,6 @@ def _metric_sum(loss: MetricLoss, matrix: Array) -> Summed:
     def summed(x: Array, y: Array, other_x: Array, other_y: Array, counted: Mask | None) -> Array:
         apart = x - other_x
         squared = np.einsum("ki,ki->k", apart @ matrix, apart)
-        slopes = _kept(loss.slope(squared, y == other_y), counted)
-        return gram(apart, slopes)
+        return gram(apart, _kept(loss.slope(squared, y == other_y), counted))
 
     return summed
