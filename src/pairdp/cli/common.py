@@ -63,6 +63,14 @@ trust_option = click.option(
     metavar="MODULE:CLASS",
     help="A class outside pairdp that the file may use, after reading it; may be repeated.",
 )
+invalid_option = click.option(
+    "--invalid",
+    type=click.Choice(("error", "null")),
+    default="error",
+    show_default=True,
+    help="What becomes of a record that cannot be read: an error, or a null record.",
+)
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 
 

@@ -16,6 +16,7 @@ from pairdp.cli.common import (
     check_output,
     echo_json,
     estimator,
+    invalid_option,
     json_option,
     model_options,
     one_sentence,
@@ -41,6 +42,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--calibration", type=click.Choice(("certified", "printed")), default="certified")
 @click.option("--ledger", type=FILE, help="Draw the budget from this ledger.")
 @click.option("--seed", type=int, help="For tests only: makes the noise known to who knows it.")
+@invalid_option
 @click.option("-o", "--output", type=FILE, required=True, help="Where to save the model.")
 @click.option("--force", is_flag=True, help="Replace an existing model.")
 @json_option
@@ -50,6 +52,8 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
 
     Features are the columns that BOUNDS names. The number of records and the labels that occur
     are taken to be public; give --classes if the labels are not. The larger label is ranked higher.
+    A record that cannot be read makes the fit fail, and that it did tells of the data; with
+    --invalid null it contributes nothing, and nothing tells that it did.
 
     \b
     Example:
@@ -60,7 +64,7 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     table = open_table(data)
     table.check_columns([options["label"], *options["drop"]])
     names, scaler = _features(table, options)
-    n, found = table.count(options["label"])
+    n, found = table.count(options["label"], invalid=options["invalid"])
     if n < 2:
         raise TableError(f"{data} has {n} records, and a pair needs two")
     model = estimator(options, **_more(options))
@@ -116,7 +120,7 @@ def _features(table: Table, options: dict[str, Any]) -> tuple[list[str], BoundsS
         )
     names = [name for name in bounds.lower if name not in options["drop"]]
     kept = Bounds(*({name: side[name] for name in names} for side in bounds))
-    return names, BoundsScaler(*kept)
+    return names, BoundsScaler(*kept, invalid=options["invalid"])
 
 
 def _more(options: dict[str, Any]) -> dict[str, Any]:
@@ -125,6 +129,7 @@ def _more(options: dict[str, Any]) -> dict[str, Any]:
         "calibration": options["calibration"],
         "ledger": open_ledger(options["ledger"]),
         "random_state": options["seed"],
+        "invalid": options["invalid"],
     }
     if options["task"] != "ranking":
         for name in ("classes", "threshold"):
@@ -141,7 +146,7 @@ def _classes(options: dict[str, Any], found: tuple[Any, ...]) -> list[Any]:
         wanted = [_like(found, part.strip()) for part in options["classes"].split(",")]
         if len(wanted) != 2 or wanted[0] == wanted[1]:
             raise TableError("--classes takes two different labels, such as --classes 0,1")
-        if not set(found) <= set(wanted):
+        if options["invalid"] == "error" and not set(found) <= set(wanted):
             raise TableError(f"the column {options['label']!r} has labels besides --classes")
         return sorted(wanted, key=_as_number)
     if len(found) != 2:
@@ -194,15 +199,20 @@ def _fit(
     values = None if classes is None else _as_numbers(classes)
 
     def prepared() -> Iterator[tuple[NDArray[np.float64], NDArray[Any]]]:
-        for batch in with_progress(table, n, table.batches(names, label), "reading"):
+        batches = table.batches(names, label, invalid=model.invalid)
+        for batch in with_progress(table, n, batches, "reading"):
             rows = batch.features if scaler is None else scaler.scale(batch.features)
             labels = batch.labels
             if classes is not None:
                 # Compared as text, as the labels of a CSV file are.
-                low, high = (labels.astype(str) == str(label) for label in classes)
-                if not np.all(low | high):
-                    raise TableError(f"{table.path} has other labels than before")
+                text = [None if label is None else str(label) for label in labels.tolist()]
+                low, high = (np.array([t == str(label) for t in text]) for label in classes)
                 labels = np.asarray(values)[high.astype(np.intp)]
+                if model.invalid == "null":
+                    labels = labels.astype(object)
+                    labels[~(low | high)] = None
+                elif not np.all(low | high):
+                    raise TableError(f"{table.path} has other labels than before")
             yield rows, labels
 
     model.fit_batches(prepared(), n, len(names), labels=values)

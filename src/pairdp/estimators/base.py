@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import positive
+from pairdp._reading import Invalid, null_is_asked, read_table
 from pairdp.algorithms import Algorithm, Fit, Plan, published
 from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.conditions import Condition
@@ -47,6 +48,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     ledger: BudgetLedger | None
     random_state: Any
     verbose: bool | None
+    invalid: Invalid
 
     plan_: Plan
 
@@ -179,7 +181,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         if self.ledger is None:
             return
         ledger = self._ledger()
-        shape = np.shape(X)
+        try:
+            shape = np.shape(X)
+        except ValueError:  # rows of several lengths
+            return
         if len(shape) == 2 and min(shape) > 0:
             plan = self.plan(*shape)
             ledger.check(plan.certificate, plan.algorithm.name)
@@ -200,7 +205,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         batches : iterable of (X, y)
-            Records and labels, n in all.
+            Records and labels, n in all. Those that cannot be read are dealt with as the
+            parameter ``invalid`` says.
         n, n_features : int
             The public size of the data.
         labels : array-like, optional
@@ -215,14 +221,27 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         if self.ledger is not None:
             self._ledger().check(plan.certificate, plan.algorithm.name)
         with self._all_or_nothing():
-            fit = self._run(
-                plan, plan.read((self._rows(x), self._coded(y, labels)) for x, y in batches)
-            )
+            fit = self._run(plan, self._read(plan, batches, n_features, labels))
             self.n_features_in_ = n_features
             if hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
             self._keep(fit, labels)
         return self
+
+    def _read(
+        self,
+        plan: Plan,
+        batches: Iterable[tuple[ArrayLike, ArrayLike]],
+        n_features: int,
+        labels: ArrayLike | None,
+    ) -> Records | ClassMoments:
+        """Return what a plan needs of batches."""
+        null = null_is_asked(self.invalid)
+        prepared = (
+            (self._rows(read_table(x, n_features) if null else x), self._coded(y, labels))
+            for x, y in batches
+        )
+        return plan.read(prepared, invalid=self.invalid)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:

@@ -11,6 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import flag, real
+from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.algorithms.conditions import Condition, ConstantFeature
 from pairdp.choice import Choice, choose_linear
@@ -68,7 +69,7 @@ class LinearModel(PrivateEstimator):
     def _rows(self, X: ArrayLike) -> ArrayLike:
         if not self.fit_intercept:
             return X
-        rows = clip_rows(X, self.data_norm)
+        rows = clip_rows(X, self.data_norm, self.invalid)
         return np.column_stack([rows, np.full(len(rows), float(self.data_norm))])
 
     def _conditions(self) -> tuple[Condition, ...]:
@@ -127,6 +128,10 @@ default="logistic"
         A seed is for studies and tests: who knows it can take the noise off.
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
+    invalid : {"error", "null"}, default="error"
+        What `fit` does with a record that cannot be read (NaN, infinity, no number, no label of
+        ``classes``). "error" refuses the data, which tells whoever sees it about them. "null"
+        counts it as a null record, which contributes nothing, and nothing tells that it did.
 
     Attributes
     ----------
@@ -185,6 +190,7 @@ default="logistic"
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
+        invalid: Invalid = "error",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -199,6 +205,7 @@ default="logistic"
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
+        self.invalid = invalid
 
     def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
         weights, intercept = self._parts(fit)
@@ -243,6 +250,10 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         None draws secret noise from the operating system. A seed is for studies and tests.
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
+    invalid : {"error", "null"}, default="error"
+        What `fit` does with a record that cannot be read (NaN, infinity, no number). "error"
+        refuses the data, which tells whoever sees it about them. "null" counts it as a null record,
+        which contributes nothing, and nothing tells that it did.
 
     Attributes
     ----------
@@ -296,6 +307,7 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
+        invalid: Invalid = "error",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -309,6 +321,7 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
+        self.invalid = invalid
 
     def _given_loss(self) -> PointwiseLoss:
         bound = real("target_bound", self.target_bound)
@@ -331,9 +344,12 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         """
         self._check_ledger(X)
         with self._all_or_nothing():
-            rows, targets = validated(self, X, y, y_numeric=True, ensure_min_samples=2)
+            rows, targets = validated(
+                self, X, y, y_numeric=True, ensure_min_samples=2, invalid=self.invalid
+            )
             plan = self.plan(*rows.shape)
-            self._keep(self._run(plan, plan.problem.records(self._rows(rows), targets)), None)
+            records = plan.problem.records(self._rows(rows), targets, invalid=self.invalid)
+            self._keep(self._run(plan, records), None)
         return self
 
     def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from pairdp._reading import Invalid, null_is_asked
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
@@ -56,6 +57,10 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         None draws secret noise from the operating system. A seed is for studies and tests.
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
+    invalid : {"error", "null"}, default="error"
+        What `fit` does with a record that cannot be read (NaN, infinity, no number, no label).
+        "error" refuses the data, which tells whoever sees it about them. "null" counts it as a null
+        record, which contributes nothing, and nothing tells that it did.
 
     Attributes
     ----------
@@ -109,6 +114,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
+        invalid: Invalid = "error",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -121,6 +127,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
+        self.invalid = invalid
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -155,10 +162,12 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         """
         self._check_ledger(X)
         with self._all_or_nothing():
-            rows, labels = validated(self, X, y, ensure_min_samples=2)
-            check_labels(labels)
+            rows, labels = validated(self, X, y, ensure_min_samples=2, invalid=self.invalid)
+            if not null_is_asked(self.invalid):
+                check_labels(labels)
             plan = self.plan(*rows.shape)
-            self._keep(self._run(plan, plan.problem.records(rows, labels)), None)
+            records = plan.problem.records(rows, labels, invalid=self.invalid)
+            self._keep(self._run(plan, records), None)
         return self
 
     def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:

@@ -115,7 +115,7 @@ class OnlineEstimator(PrivateEstimator):
     def _begin(self, rows: Array, labels: ArrayLike) -> OnlineSession:
         """Pay for a stream and begin it; all that can be wrong is told before."""
         plan = self.plan(self.horizon, rows.shape[1])
-        plan.problem.records(rows, labels)
+        plan.problem.records(rows, labels, invalid=self.invalid)
         if len(rows) > plan.task.n:
             raise ValueError(
                 f"the horizon is {plan.task.n} records and {len(rows)} came: declare a longer "
@@ -138,7 +138,7 @@ class OnlineEstimator(PrivateEstimator):
         self._check_parameters(session.plan)
         session.watch = self._running.add if self._averages(session.plan) else None
         try:
-            session.learn(rows, labels)
+            session.learn(rows, labels, invalid=self.invalid)
         finally:
             self._show(session)
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp._reading import Invalid, known_labels, null_is_asked
 from pairdp.estimators.metric import PrivateMetric, components_of
 from pairdp.estimators.online import OnlineEstimator
 from pairdp.estimators.validation import check_labels, validated
@@ -56,6 +57,10 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
         None draws secret noise from the operating system. A seed is for studies and tests.
     verbose : bool, default=None
         Whether `fit` shows progress.
+    invalid : {"error", "null"}, default="error"
+        What `fit` and `partial_fit` do with a record that cannot be read (NaN, infinity, no number,
+        no label). "error" refuses the data, which tells whoever sees it about them. "null" counts
+        it as a null record, which contributes nothing, and nothing tells that it did.
 
     Attributes
     ----------
@@ -109,6 +114,7 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
+        invalid: Invalid = "error",
     ) -> None:
         super().__init__(
             epsilon,
@@ -122,6 +128,7 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
             ledger=ledger,
             random_state=random_state,
             verbose=verbose,
+            invalid=invalid,
         )
         self.horizon = horizon
         self.buffer = buffer
@@ -138,7 +145,8 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
         y : array-like of shape (n_samples,)
             Their labels; only which are equal matters.
         classes : array-like, default=None
-            Not needed, and taken for the sake of scikit-learn's interface.
+            Not needed, and taken for the sake of scikit-learn's interface. Other labels than these
+            are refused, or make null records; see ``invalid``.
 
         Returns
         -------
@@ -148,10 +156,13 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
             begun = hasattr(self, "_session")
             if not begun:
                 self._refuse_another_stream()
-            rows, labels = validated(self, X, y, reset=not begun)
-            check_labels(labels)
-            if classes is not None and not np.all(np.isin(labels, np.asarray(classes))):
-                raise ValueError("y has labels that are not in classes")
+            rows, labels = validated(self, X, y, reset=not begun, invalid=self.invalid)
+            if null_is_asked(self.invalid):
+                labels = labels if classes is None else known_labels(labels, classes)
+            else:
+                check_labels(labels)
+                if classes is not None and not np.all(np.isin(labels, np.asarray(classes))):
+                    raise ValueError("y has labels that are not in classes")
             session = self._session if begun else self._begin(rows, labels)
         # What was learnt cannot be taken back.
         self._learn(session, rows, labels)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._checks import real
+from pairdp._reading import Invalid, null_is_asked
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.constraints import L2Ball
 from pairdp.estimators.area import AreaScore
@@ -71,6 +72,10 @@ default=None
         None draws secret noise from the operating system. A seed is for studies and tests.
     verbose : bool, default=None
         Whether `fit` shows progress.
+    invalid : {"error", "null"}, default="error"
+        What `fit` and `partial_fit` do with a record that cannot be read (NaN, infinity, no number,
+        no label of ``classes``). "error" refuses the data, which tells whoever sees it about them.
+        "null" counts it as a null record, which contributes nothing, and nothing tells that it did.
 
     Attributes
     ----------
@@ -139,6 +144,7 @@ default=None
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
+        invalid: Invalid = "error",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -157,6 +163,7 @@ default=None
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
+        self.invalid = invalid
 
     _losses = RANKING_LOSSES
     _loss_kind = RankingLoss
@@ -193,8 +200,10 @@ default=None
             begun = hasattr(self, "_session")
             if not begun:
                 self._refuse_another_stream()
-            rows, labels = validated(self, X, y, reset=not begun)
-            check_labels(labels)
+            rows, labels = validated(self, X, y, reset=not begun, invalid=self.invalid)
+            null = null_is_asked(self.invalid)
+            if not null:
+                check_labels(labels)
             if begun:
                 known = self.classes_
                 if classes is not None and not np.array_equal(np.unique(classes), known):
@@ -203,10 +212,10 @@ default=None
                 raise ValueError("classes must be given to the first call of partial_fit")
             else:
                 known = self._labels(labels, classes)
-            if not np.all(np.isin(labels, known)):
+            if not null and not np.all(np.isin(labels, known)):
                 raise ValueError("y has labels that are not in classes")
             self.classes_ = known
-            coded = np.where(labels == known[1], 1.0, -1.0)
+            coded = self._signs(labels, known)
             session = self._session if begun else self._begin(rows, coded)
         # What was learnt cannot be taken back.
         self._learn(session, rows, coded)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._checks import real
+from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, MomentRelease, WithThreshold
 from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.choice import Choice, choose_ranker
@@ -78,6 +79,10 @@ default=None
         A seed is for studies and tests: who knows it can take the noise off.
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
+    invalid : {"error", "null"}, default="error"
+        What `fit` does with a record that cannot be read (NaN, infinity, no number, no label of
+        ``classes``). "error" refuses the data, which tells whoever sees it about them. "null"
+        counts it as a null record, which contributes nothing, and nothing tells that it did.
 
     Attributes
     ----------
@@ -138,6 +143,7 @@ default=None
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
+        invalid: Invalid = "error",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -152,6 +158,7 @@ default=None
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
+        self.invalid = invalid
 
     _losses = RANKING_LOSSES
     _loss_kind = RankingLoss

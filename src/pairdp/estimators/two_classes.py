@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from pairdp._reading import named_labels, null_is_asked, read_labels, read_signs
 from pairdp.algorithms.conditions import Condition, PublicLabels
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.validation import check_labels, validated
@@ -49,24 +50,34 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """
         self._check_ledger(X)
         with self._all_or_nothing():
-            rows, labels = validated(self, X, y, ensure_min_samples=2)
+            rows, labels = validated(self, X, y, ensure_min_samples=2, invalid=self.invalid)
             classes = self._labels(labels)
             plan = self.plan(*rows.shape)
-            coded = np.where(labels == classes[1], 1.0, -1.0)
-            records = plan.problem.records(self._rows(rows), coded)
+            coded = self._signs(labels, classes)
+            records = plan.problem.records(self._rows(rows), coded, invalid=self.invalid)
             self._keep(self._run(plan, records), classes)
         return self
 
     def _coded(self, y: ArrayLike, labels: ArrayLike | None) -> ArrayLike:
         if self.classes is None and labels is None:
             raise ValueError("records in batches need their labels in advance: give labels")
-        found = np.asarray(y)
-        return np.where(found == self._labels(found, labels)[1], 1.0, -1.0)
+        found = read_labels(y) if null_is_asked(self.invalid) else np.asarray(y)
+        return self._signs(found, self._labels(found, labels))
+
+    def _signs(self, y: NDArray[Any], classes: NDArray[Any]) -> Array:
+        """Return -1 and +1 for labels of two classes; 0 for others, which make null records."""
+        if null_is_asked(self.invalid):
+            return read_signs(y, classes.tolist())
+        return np.where(y == classes[1], 1.0, -1.0)
 
     def _labels(self, y: NDArray[Any], known: ArrayLike | None = None) -> NDArray[Any]:
         """Return the two labels, sorted: those given, or those that occur."""
-        check_labels(y)
+        null = null_is_asked(self.invalid)
         given = known if self.classes is None else self.classes
+        if given is None and null:
+            y = y[named_labels(y)]  # a missing label is none of those that occur
+        if given is None or not null:
+            check_labels(y)
         if given is None:
             classes = np.unique(y)
             if classes.size > 2:
@@ -83,7 +94,7 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         classes = np.unique(np.asarray(given))
         if np.shape(given) != (2,) or classes.size != 2:
             raise ValueError(f"classes must be two different labels, got {given!r}")
-        if not np.all(np.isin(y, classes)):
+        if not null and not np.all(np.isin(y, classes)):
             raise ValueError("y has labels that are not in classes")
         return classes
 

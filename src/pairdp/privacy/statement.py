@@ -22,6 +22,10 @@ _ALWAYS = (
         "tuning on them, and timing or memory of the machine are not covered."
     ),
     "Privacy of one record is protected, not facts that many records show together.",
+    (
+        "A refusal to fit data that cannot be read tells of the data: only who holds them may "
+        'learn of it. A null record in its place (invalid="null") tells nothing.'
+    ),
 )
 
 
