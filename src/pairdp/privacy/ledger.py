@@ -256,7 +256,7 @@ class BudgetLedger:
         events = (*(s.event for s in self._spends), event)
         if self._filtered:
             rule = RenyiFilter.of(self.budget)
-            return rule.cost(SequentialEvent(events)) <= rule.allowance
+            return rule.admits(SequentialEvent(events))
         return PrivacyCurve(*events).within(self.budget)
 
     def _remaining(self) -> Remaining:
