@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from pairdp._files import Draft
 from pairdp.model_file.container import Arrays, FileKind
 from pairdp.model_file.errors import NOT_VALID, ModelFileError
 from pairdp.model_file.states import state_of, with_state
@@ -27,7 +28,7 @@ def save(model: BaseEstimator, path: str | Path) -> None:
         A fitted `PrivateRanker`, `PrivateMetric`, `PrivateLinearClassifier`,
         `PrivateLinearRegressor` or `BoundsScaler`, or a Pipeline of these.
     path : path-like
-        Where to. An existing file is replaced.
+        Where to. An existing file is replaced; links are followed.
 
     Notes
     -----
@@ -37,8 +38,14 @@ def save(model: BaseEstimator, path: str | Path) -> None:
     Raises
     ------
     ModelFileError
-        If the model is of another kind, or has parameters of a user's own classes.
+        If the model is of another kind, or has parameters of a user's own classes, or if the path
+        leads to something that is no regular file, such as a device.
     """
+    _MODEL.publish(draft_of(model, path), Path(path))
+
+
+def draft_of(model: BaseEstimator, path: str | Path) -> Draft:
+    """Write a fitted model to disk that has not yet its name: see `save`."""
     arrays: Arrays = {}
     is_pipeline = isinstance(model, Pipeline)
     named = model.steps if is_pipeline else [("model", model)]
@@ -48,7 +55,7 @@ def save(model: BaseEstimator, path: str | Path) -> None:
         {"name": name, **state_of(step, f"{place}.", arrays)}
         for place, (name, step) in enumerate(named)
     ]
-    _MODEL.write(Path(path), {"pipeline": is_pipeline, "steps": steps}, arrays)
+    return _MODEL.draft(Path(path), {"pipeline": is_pipeline, "steps": steps}, arrays)
 
 
 def load(path: str | Path) -> Any:
