@@ -79,8 +79,8 @@ def one_sentence(command: Callable[..., None]) -> Callable[..., None]:
             raise  # who read the output has enough of it
         except OSError as error:
             fail(str(error), options)
-        except KeyboardInterrupt:
-            fail("interrupted: nothing was released", options)
+        except KeyboardInterrupt as error:
+            fail(str(error) or "interrupted: nothing was released", options)
 
     return careful
 

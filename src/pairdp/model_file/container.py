@@ -82,6 +82,10 @@ class FileKind:
                     draft.publish_new()
                 else:
                     draft.publish()
+        except KeyboardInterrupt:
+            if draft.is_published:
+                raise KeyboardInterrupt(f"interrupted: the {self.noun} is in {path}") from None
+            raise
         finally:
             draft.discard()
 

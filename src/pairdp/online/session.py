@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp.algorithms.base import Plan
-from pairdp.online.learner import Learner, OnlineAlgorithm
-from pairdp.privacy import Budget, Certificate, NoiseSource, NoMechanism
+from pairdp.online.learner import NO_SEED, Learner, OnlineAlgorithm
+from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource, NoMechanism
 from pairdp.privacy.gaussian import epsilon
+from pairdp.privacy.noise import SEEDED
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
@@ -29,6 +30,8 @@ class OnlineSession:
         Of an online algorithm; its n is the horizon.
     noise : NoiseSource, optional
         Where randomness comes from.
+    ledger : BudgetLedger, optional
+        Where the budget is drawn from, all of it now. A stream that is saved is resumed with it.
 
     Attributes
     ----------
@@ -69,17 +72,29 @@ class OnlineSession:
 
     certificate: Certificate
 
-    def __init__(self, plan: Plan, noise: NoiseSource | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        noise: NoiseSource | None = None,
+        *,
+        ledger: BudgetLedger | None = None,
+    ) -> None:
         if not isinstance(plan.algorithm, OnlineAlgorithm):
             raise TypeError(
                 f"{plan.algorithm.name} does not learn from a stream: plan with OnlineDescent or "
                 "OnlineMoments"
             )
-        self._begin(plan, 0, NoiseSource() if noise is None else noise)
+        self._begin(plan, 0, NoiseSource() if noise is None else noise, ledger)
         self.certificate = plan.certificate.with_noise_source(self._source)
+        if ledger is not None:
+            if self.certificate.noise_source == SEEDED:
+                raise ValueError(NO_SEED)
+            ledger.spend(self.certificate)
 
-    def _begin(self, plan: Plan, seen: int, source: NoiseSource) -> None:
-        self.plan, self.seen, self._source = plan, seen, source
+    def _begin(
+        self, plan: Plan, seen: int, source: NoiseSource, ledger: BudgetLedger | None
+    ) -> None:
+        self.plan, self.seen, self._source, self._ledger = plan, seen, source, ledger
         algorithm: Any = plan.algorithm
         # A stream that goes on takes other noise, even with the seed that it began with.
         generator = source.stream("stream noise", seen)
@@ -233,6 +248,8 @@ class OnlineSession:
     ) -> None:
         """Write the state to a file and end this session; `resume` goes on with it, once.
 
+        The ledger of a stream notes that the file was saved, and knows it by a random token.
+
         Parameters
         ----------
         path : path-like
@@ -250,6 +267,8 @@ class OnlineSession:
         ------
         ModelFileError
             If the file exists or cannot be written; the session then goes on.
+        LedgerError
+            If the ledger cannot note it; there is no file then, and the session goes on.
         """
         from pairdp.model_file.errors import NotDurableFileError
         from pairdp.online.state_file import write_state
@@ -278,7 +297,13 @@ class OnlineSession:
         return not self._closed
 
     @classmethod
-    def resume(cls, path: str | Path, noise: NoiseSource | None = None) -> OnlineSession:
+    def resume(
+        cls,
+        path: str | Path,
+        noise: NoiseSource | None = None,
+        *,
+        ledger: BudgetLedger | None = None,
+    ) -> OnlineSession:
         """Go on with a stream that was saved. The file is removed: it cannot be resumed twice.
 
         Parameters
@@ -288,11 +313,21 @@ class OnlineSession:
             paid for once and used twice.
         noise : NoiseSource, optional
             Where randomness comes from.
+        ledger : BudgetLedger, optional
+            The ledger that the stream began with; none if it began with none.
+
+        Notes
+        -----
+        The ledger refuses a file that was resumed before, and so every copy of it. Without a ledger
+        there is nothing that could tell a copy, made before the file was resumed, from the file.
+        Nor can a ledger that was put back together with the file (see `BudgetLedger`).
         """
         from pairdp.online.state_file import take
 
         with take(Path(path)) as file:
-            return file.session(cls, noise)
+            session = file.session(cls, noise, ledger)
+            file.use_up(ledger)
+            return session
 
     @staticmethod
     def header_of(path: str | Path) -> dict[str, Any]:
