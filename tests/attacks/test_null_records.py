@@ -183,7 +183,6 @@ class Steady(PairwiseLoss):
     convex = True
 
     symmetric = False
-    convex = True
 
     def value(self, parameters, x, y, other_x, other_y):
         return self.gradient(parameters, x, y, other_x, other_y) @ parameters

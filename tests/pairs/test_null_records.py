@@ -37,7 +37,6 @@ class Products(PairwiseLoss):
     convex = True
 
     symmetric = False
-    convex = True
 
     def value(self, w, x, y, other_x, other_y):
         assert np.all(np.abs(y) == 1)

@@ -24,6 +24,7 @@ from pairdp.cli.common import (
     with_progress,
 )
 from pairdp.estimators import Bounds, BoundsScaler, read_bounds
+from pairdp.privacy import BudgetLedger
 from pairdp.tables import Table, TableError, open_table
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -71,11 +72,19 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     labels = _classes(options, found) if options["task"] == "ranking" else None
     if options["classes"] is not None:
         model.set_params(classes=None if labels is None else _as_numbers(labels))
+    ledger = _ledger(options, model, n, len(names))
     steps = _fit(model, scaler, table, names, options["label"], n, labels)
     fitted = Pipeline(steps) if scaler is not None else model
-    from pairdp.model_file import save
+    _release(fitted, model, output, ledger)
+    try:
+        _tell(model, output, n, names, options, as_json)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted: the model is in {output}") from None
 
-    save(fitted, output)
+
+def _tell(
+    model: Any, output: Path, n: int, names: list[str], options: dict[str, Any], as_json: bool
+) -> None:
     if as_json:
         echo_json(
             {
@@ -93,6 +102,32 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
         return
     click.echo(model.privacy_statement())
     click.echo(f"\nSaved to {output}. Check it with  pairdp verify {output}")
+
+
+def _ledger(options: dict[str, Any], model: Any, n: int, features: int) -> BudgetLedger | None:
+    """Return the ledger to draw from, after a look whether there is enough in it."""
+    ledger = open_ledger(options["ledger"])
+    if ledger is None:
+        return None
+    if options["seed"] is not None:
+        raise TableError("a ledger pays for independent noise, and --seed repeats it: drop one")
+    plan = model.plan(n, features)
+    ledger.check(plan.certificate, plan.algorithm.name)
+    return ledger
+
+
+def _release(fitted: Any, model: Any, output: Path, ledger: BudgetLedger | None) -> None:
+    """Save the model, which nobody has seen before this.
+
+    The file is complete on disk before the budget is spent, and gets its name after that: a full
+    disk costs nothing, and nothing is released unpaid.
+    """
+    from pairdp.model_file import draft_of, save
+
+    if ledger is None:
+        save(fitted, output)
+    else:
+        ledger.release(model.certificate_, draft_of(fitted, output))
 
 
 def _features(table: Table, options: dict[str, Any]) -> tuple[list[str], BoundsScaler | None]:
@@ -127,7 +162,6 @@ def _more(options: dict[str, Any]) -> dict[str, Any]:
     """Return the estimator's parameters that depend on the task."""
     more: dict[str, Any] = {
         "calibration": options["calibration"],
-        "ledger": open_ledger(options["ledger"]),
         "random_state": options["seed"],
         "invalid": options["invalid"],
     }

@@ -276,9 +276,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Pay for the plan and run it."""
         warn_of_claim(plan)
         source = self._source(plan)
-        if self.ledger is not None:
-            self._ledger().spend(plan.certificate)
-        fit = plan.run(records, source, progress=self.verbose)
+        spent = None if self.ledger is None else self._ledger().spend(plan.certificate)
+        try:
+            fit = plan.run(records, source, progress=self.verbose)
+        except BaseException as error:
+            if spent is not None:
+                error.add_note(f"{plan.task.budget} was spent from the ledger for {spent.label}")
+            raise
         self.plan_ = plan
         self.certificate_ = fit.certificate
         return fit

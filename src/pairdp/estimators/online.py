@@ -17,7 +17,7 @@ from pairdp.algorithms import Fit, Plan
 from pairdp.choice import Choice
 from pairdp.estimators.base import PrivateEstimator, warn_of_claim
 from pairdp.online import ONLINE, OnlineAlgorithm, OnlineDescent, OnlineMoments, OnlineSession
-from pairdp.privacy import Budget
+from pairdp.privacy import Budget, BudgetLedger
 from pairdp.storage import Trusted
 
 Array = NDArray[np.float64]
@@ -122,11 +122,10 @@ class OnlineEstimator(PrivateEstimator):
                 "one; it must be known before the stream begins"
             )
         warn_of_claim(plan)
-        if self.ledger is not None:
-            self._ledger().spend(plan.certificate)
+        ledger = None if self.ledger is None else self._ledger()
+        self._session = OnlineSession(plan, self._source(plan), ledger=ledger)
         self.plan_ = plan
         self._running = RunningAverage()
-        self._session = OnlineSession(plan, self._source(plan))
         return self._session
 
     def _check_parameters(self, plan: Plan) -> None:
@@ -225,13 +224,23 @@ class OnlineEstimator(PrivateEstimator):
                 del self._session
 
     @classmethod
-    def resume(cls, path: str | Path, *, trusted: Iterable[type | str] = ()) -> Self:
+    def resume(
+        cls,
+        path: str | Path,
+        *,
+        ledger: BudgetLedger | None = None,
+        trusted: Iterable[type | str] = (),
+    ) -> Self:
         """Return the estimator of a stream that was paused. The file is removed.
 
         Parameters
         ----------
         path : path-like
-            What `pause` wrote.
+            What `pause` wrote. Copies of it must not be resumed.
+        ledger : BudgetLedger, default=None
+            The ledger that the stream began with, which refuses a file that was resumed before.
+            None if it began with none; see `pairdp.online.OnlineSession.resume` for what cannot be
+            told then.
         trusted : iterable of class or str, default=()
             Classes outside pairdp that the stream may use; see `pairdp.load`.
         """
@@ -240,7 +249,7 @@ class OnlineEstimator(PrivateEstimator):
 
         known = Trusted(trusted)
         with take(Path(path)) as file:
-            session = file.session(OnlineSession, None, known)
+            session = file.session(OnlineSession, None, ledger, known)
             face, arrays = file.face()
             running = RunningAverage()
             running.count = int(arrays.pop("running_count")[0])
@@ -254,6 +263,7 @@ class OnlineEstimator(PrivateEstimator):
                 raise ValueError("it has arrays that no estimator has")
             if running.mean is not None and running.mean.shape != session.parameters.shape:
                 raise ValueError("the average of its models has another shape")
-            model._session, model._running = session, running
+            model._session, model._running, model.ledger = session, running, ledger
             model._show(session)
+            file.use_up(ledger)
         return model
