@@ -34,8 +34,8 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     ----------
     epsilon : float or None, default=1.0
         ε, the privacy budget of the fit. None fits without noise and without any guarantee.
-    delta : float, default=1e-5
-        δ; 0 for pure ε. It should be well below 1/n.
+    delta : float, default=None
+        δ; 0 for pure ε. None takes `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     loss : {"logistic", "hinge"} or MetricLoss, default=None
         The loss of a pair. None leaves it to ``algorithm``.
     algorithm : "auto", str or Algorithm, default="auto"
@@ -45,9 +45,10 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         Largest Frobenius norm of M.
     regularization : float, default=None
         λ of the penalty. None chooses it from public facts where one is needed.
-    data_norm : float, default=1.0
+    data_norm : float, default=None
         Every row is clipped to this norm before it is looked at. It must not come from the data:
-        scale features by public bounds, for instance with `BoundsScaler`.
+        scale features by public bounds, for instance with `BoundsScaler`, whose rows have norm
+        at most 1. None takes 1 and warns.
     calibration : {"certified", "printed"}, default="certified"
         "printed" takes a paper's noise formula to the letter, for study.
     ledger : BudgetLedger, default=None
@@ -98,13 +99,13 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     def __init__(
         self,
         epsilon: float | None = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
         loss: str | MetricLoss | None = None,
         algorithm: str | Algorithm = "auto",
         radius: float = 1.0,
         regularization: float | None = None,
-        data_norm: float = 1.0,
+        data_norm: float | None = None,
         calibration: str = "certified",
         ledger: BudgetLedger | None = None,
         random_state: Any = None,

@@ -24,8 +24,8 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
     ----------
     epsilon : float or None, default=1.0
         ε, the privacy budget of the stream. None learns without noise and without any guarantee.
-    delta : float, default=1e-5
-        δ, above 0. It should be well below 1/horizon.
+    delta : float, default=None
+        δ, above 0. None takes `pairdp.default_delta` of the horizon, min(1e-6, 1/(100·horizon)).
     horizon : int, default=10000
         How many records the budget covers. More of them are refused. `fit` takes the number of
         its records instead.
@@ -46,8 +46,9 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
         Largest Frobenius norm of M.
     regularization : float, default=None
         λ of the penalty; None is none.
-    data_norm : float, default=1.0
+    data_norm : float, default=None
         Every row is clipped to this norm before it is looked at. It must not come from the data.
+        None takes 1 and warns.
     calibration : {"certified", "printed"}, default="certified"
         "printed" takes a paper's noise formula to the letter, for study.
     ledger : BudgetLedger, default=None
@@ -94,7 +95,7 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
     def __init__(
         self,
         epsilon: float | None = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
         horizon: int = 10_000,
         loss: str | MetricLoss | None = None,
@@ -104,7 +105,7 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
         average: bool | None = None,
         radius: float = 1.0,
         regularization: float | None = None,
-        data_norm: float = 1.0,
+        data_norm: float | None = None,
         calibration: str = "certified",
         ledger: BudgetLedger | None = None,
         random_state: Any = None,

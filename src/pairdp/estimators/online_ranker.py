@@ -33,8 +33,8 @@ class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
     ----------
     epsilon : float or None, default=1.0
         ε, the privacy budget of the stream. None learns without noise and without any guarantee.
-    delta : float, default=1e-5
-        δ, above 0. It should be well below 1/horizon.
+    delta : float, default=None
+        δ, above 0. None takes `pairdp.default_delta` of the horizon, min(1e-6, 1/(100·horizon)).
     horizon : int, default=10000
         How many records the budget covers. More of them are refused. `fit` takes the number of
         its records instead.
@@ -56,8 +56,9 @@ class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
         Largest norm of the weights.
     regularization : float, default=None
         λ of the penalty λ|w|²/2; None is none.
-    data_norm : float, default=1.0
+    data_norm : float, default=None
         Every row is clipped to this norm before it is looked at. It must not come from the data.
+        None takes 1 and warns.
     threshold : float, default=0.0
         The score above which `predict` says the second class. It must not come from the data.
     classes : array-like of two labels, default=None
@@ -121,7 +122,7 @@ class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
     def __init__(
         self,
         epsilon: float | None = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
         horizon: int = 10_000,
         loss: str | RankingLoss | None = None,
@@ -131,7 +132,7 @@ class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
         average: bool | None = None,
         radius: float = 1.0,
         regularization: float | None = None,
-        data_norm: float = 1.0,
+        data_norm: float | None = None,
         threshold: float = 0.0,
         classes: ArrayLike | None = None,
         calibration: str = "certified",

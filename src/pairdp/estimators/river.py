@@ -74,7 +74,7 @@ class RiverRanker(Classifier):  # type: ignore[misc]
 
     def _steepness(self) -> float:
         """Spread scores, which are up to ±BR, over the probabilities that river counts in bins."""
-        largest = self.model.radius * self.model.data_norm
+        largest = self.model.radius * (self.model.data_norm or 1.0)
         return _SPREAD / largest if math.isfinite(largest) else 1.0
 
     def _row(self, x: dict[Any, Any]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
