@@ -133,10 +133,17 @@ class Plan:
         ratio = 0.0 if budget is None else self.algorithm.noise_to_signal(self)
         if budget is None or ratio < self.algorithm.drowned:
             return ()
+        # Metrics are pulled to the Euclidean one, and noise need not be large against that.
+        is_metric = self.problem.loss.matrix
+        outcome = self.algorithm.without_signal or (
+            "the metric will not learn from the records"
+            if is_metric
+            else "the model will be close to random"
+        )
         return (
             f"at ε = {budget.epsilon:g} and n = {self.task.n} the noise is expected to be "
-            f"{ratio:.3g} times as large as the largest possible signal: "
-            f"{self.algorithm.without_signal}; use a larger epsilon or more records",
+            f"{ratio:.3g} times as large as the largest possible signal: {outcome}; use a larger "
+            "epsilon or more records",
         )
 
     def read(self, batches: Iterable[tuple[ArrayLike, ArrayLike]]) -> Records | ClassMoments:
@@ -269,8 +276,8 @@ class Algorithm(ABC):
     instead: ClassVar[str] = "use PairwiseSGD, which needs no smoothness"
     only_pairs: ClassVar[bool] = False
     """Whether it is made for losses of pairs and cannot serve losses of one record."""
-    without_signal: ClassVar[str] = "the model will be close to random"
-    """What becomes of the model where noise hides any signal."""
+    without_signal: ClassVar[str] = ""
+    """What becomes of the model where noise hides any signal, if it is no random one."""
     drowned: ClassVar[float] = DROWNED
     """The `noise_to_signal` from which on that is so."""
 

@@ -116,7 +116,9 @@ class FittedNumbers:
         model = clone(self.estimator)
         # A generator serves every estimator, where a large seed would not.
         model.set_params(random_state=np.random.RandomState(np.random.PCG64(seed)))
-        return self.released(model.fit(*data))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of every fit again
+            return self.released(model.fit(*data))
 
 
 def _claim(estimator: Any, shape: tuple[int, ...]) -> Budget:

@@ -86,7 +86,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         certificate = replace(
             plan.certificate, assumptions=(*plan.certificate.assumptions, *self._assumptions())
         )
-        return replace(plan, certificate=certificate, reasons=(*why, *plan.reasons, *self._taken(plan)))
+        return replace(
+            plan, certificate=certificate, reasons=(*why, *plan.reasons, *self._taken(plan))
+        )
 
     def choices(self, n: int, n_features: int) -> Choice:
         """Return what ``algorithm="auto"`` would choose from, the best first.

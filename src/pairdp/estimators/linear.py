@@ -166,7 +166,7 @@ default="logistic"
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 2000)
     >>> X = (rng.normal(size=(2000, 5)) + 2 * y[:, None]) / 10
-    >>> model = PrivateLinearClassifier(epsilon=1.0, delta=1e-6, random_state=0).fit(X, y)
+    >>> model = PrivateLinearClassifier(1.0, data_norm=1.0, random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.9
     True
     >>> model.certificate_.budget
@@ -281,7 +281,7 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(20_000, 3)) / 3
     >>> y = X @ [0.6, -0.3, 0.0] + 0.1
-    >>> model = PrivateLinearRegressor(epsilon=2.0, delta=1e-7, random_state=0).fit(X, y)
+    >>> model = PrivateLinearRegressor(2.0, data_norm=1.0, random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.9
     True
     """
@@ -343,6 +343,15 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
 
     def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
         self.coef_, self.intercept_ = self._parts(fit)
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return R² on some data, which needs at least two records.
+
+        It is not private: do not publish scores on sensitive data.
+        """
+        if np.size(y) < 2:
+            raise ValueError("R² needs at least two records")
+        return float(super().score(X, y, sample_weight=sample_weight))
 
     def predict(self, X: ArrayLike) -> Array:
         """Return ⟨coef_, x⟩ + intercept_.

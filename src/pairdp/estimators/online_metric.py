@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairdp.estimators.metric import PrivateMetric, components_of
 from pairdp.estimators.online import OnlineEstimator
-from pairdp.estimators.validation import check_labels, validated
+from pairdp.estimators.validation import check_labels, known_labels, validated
 from pairdp.losses import MetricLoss
 from pairdp.online import OnlineAlgorithm
 from pairdp.privacy import BudgetLedger
@@ -62,6 +62,8 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
     ----------
     components_ : array of shape (n_features, n_features)
         L with M = LᵀL, made of released metrics only.
+    n_directions_ : int
+        How many directions were learned; see `PrivateMetric`.
     spent_ : Budget or None
         What the metrics so far cost. It depends on how many records came, not on them.
     records_left_ : int
@@ -87,7 +89,7 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 3, 600)
     >>> X = rng.normal(size=(600, 4)) / 4 + np.outer(y, [0.5, 0, 0, 0])
-    >>> metric = OnlinePrivateMetric(2.0, 1e-6, horizon=1000, random_state=0)
+    >>> metric = OnlinePrivateMetric(2.0, horizon=1000, data_norm=1.0, random_state=0)
     >>> metric.partial_fit(X, y).records_left_
     400
     """
@@ -151,7 +153,7 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
                 self._refuse_another_stream()
             rows, labels = validated(self, X, y, reset=not begun)
             check_labels(labels)
-            if classes is not None and not np.all(np.isin(labels, np.asarray(classes))):
+            if classes is not None and not np.all(known_labels(labels, np.asarray(classes))):
                 raise ValueError("y has labels that are not in classes")
             session = self._session if begun else self._begin(rows, labels)
         # What was learnt cannot be taken back.

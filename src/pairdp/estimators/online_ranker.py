@@ -15,7 +15,7 @@ from pairdp.estimators.area import AreaScore
 from pairdp.estimators.online import OnlineEstimator
 from pairdp.estimators.ranker import RANKING_LOSSES
 from pairdp.estimators.two_classes import TwoClassEstimator
-from pairdp.estimators.validation import check_labels, validated
+from pairdp.estimators.validation import check_labels, known_labels, validated
 from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
 from pairdp.online import OnlineAlgorithm, OnlineMoments
 from pairdp.privacy import BudgetLedger
@@ -108,7 +108,7 @@ class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
     >>> import numpy as np
     >>> from pairdp import OnlinePrivateRanker
     >>> rng = np.random.default_rng(0)
-    >>> model = OnlinePrivateRanker(epsilon=1.0, delta=1e-6, horizon=2000, random_state=0)
+    >>> model = OnlinePrivateRanker(1.0, horizon=2000, data_norm=1.0, random_state=0)
     >>> for day in range(4):
     ...     y = rng.integers(0, 2, 500)
     ...     X = (rng.normal(size=(500, 5)) + y[:, None]) / 5
@@ -203,7 +203,7 @@ class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
                 raise ValueError("classes must be given to the first call of partial_fit")
             else:
                 known = self._labels(labels, classes)
-            if not np.all(np.isin(labels, known)):
+            if not np.all(known_labels(labels, known)):
                 raise ValueError("y has labels that are not in classes")
             self.classes_ = known
             coded = np.where(labels == known[1], 1.0, -1.0)

@@ -113,7 +113,7 @@ class PrivateRanker(AreaScore, TwoClassEstimator):
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 2000)
     >>> X = (rng.normal(size=(2000, 5)) + y[:, None]) / 5
-    >>> ranker = PrivateRanker(epsilon=1.0, delta=1e-6, random_state=0).fit(X, y)
+    >>> ranker = PrivateRanker(epsilon=1.0, data_norm=1.0, random_state=0).fit(X, y)
     >>> ranker.score(X, y) > 0.9
     True
     >>> ranker.certificate_.budget

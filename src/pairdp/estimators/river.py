@@ -40,7 +40,8 @@ class RiverRanker(Classifier):  # type: ignore[misc]
     --------
     >>> from pairdp import OnlinePrivateRanker
     >>> from pairdp.estimators.river import RiverRanker
-    >>> ranker = RiverRanker(OnlinePrivateRanker(horizon=100), ["age", "dose"], [False, True])
+    >>> model = OnlinePrivateRanker(horizon=100, data_norm=1.0)
+    >>> ranker = RiverRanker(model, ["age", "dose"], [False, True])
     >>> ranker.learn_one({"age": 0.5, "dose": -0.1}, True)
     >>> sorted(ranker.predict_proba_one({"age": 0.3, "dose": 0.0}))
     [False, True]
