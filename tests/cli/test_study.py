@@ -72,7 +72,7 @@ def test_an_interrupt_is_told_and_what_is_done_is_kept(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(engine, "_work", interrupted)
     code, _, said = run(*QUICK)
-    assert code == 1
+    assert code == 130
     assert said.startswith("Error: interrupted: what is done is kept")
     assert not Path("out/results.json").exists()
     monkeypatch.setattr(engine, "_work", work)

@@ -18,14 +18,16 @@ from pairdp._files import destination
 from pairdp.privacy import BudgetExceededError, BudgetLedger, LedgerError
 from pairdp.tables import Table, TableError
 
-FAILED, OVER_BUDGET, VIOLATED, NOT_PLANNED = 1, 3, 4, 5
+FAILED, OVER_BUDGET, VIOLATED, NOT_PLANNED, INTERRUPTED = 1, 3, 4, 5, 130
 TASKS = ("ranking", "metric")
 
 
 def budget_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add ``--epsilon`` and ``--delta``."""
     command = click.option(
-        "--delta", type=float, default=1e-5, show_default=True, help="δ; 0 for pure ε."
+        "--delta",
+        type=float,
+        help="δ; 0 for pure ε. By default min(1e-6, 1/(100n)), well below 1/n.",
     )(command)
     return click.option(
         "--epsilon", type=float, default=1.0, show_default=True, help="ε, the privacy budget."
@@ -47,9 +49,7 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--data-norm",
             type=float,
-            default=1.0,
-            show_default=True,
-            help="Rows are clipped to it.",
+            help="Rows are clipped to it; 1 by default, and for rows scaled by bounds.",
         ),
     )
     for option in reversed(options):
@@ -95,7 +95,7 @@ def one_sentence(command: Callable[..., None]) -> Callable[..., None]:
         except OSError as error:
             fail(str(error), options)
         except KeyboardInterrupt as error:
-            fail(str(error) or "interrupted: nothing was released", options)
+            fail(str(error) or "interrupted: nothing was released", options, INTERRUPTED)
 
     return careful
 

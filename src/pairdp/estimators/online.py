@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp._checks import flag, whole
 from pairdp.algorithms import Fit, Plan
 from pairdp.choice import Choice
-from pairdp.estimators.base import PrivateEstimator, warn_of_claim
+from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.caution import warn_before
 from pairdp.online import ONLINE, OnlineAlgorithm, OnlineDescent, OnlineMoments, OnlineSession
 from pairdp.privacy import Budget, BudgetLedger
 from pairdp.storage import Trusted
@@ -64,12 +65,12 @@ class OnlineEstimator(PrivateEstimator):
             self._problem(algorithm, n, n_features),
             n,
             n_features,
-            self._budget(),
+            self._budget(n),
             calibration=self.calibration,  # type: ignore[arg-type]
             conditions=self._conditions(),
         )
         self._check_parameters(plan)
-        return plan
+        return replace(plan, reasons=(*plan.reasons, *self._taken(plan)))
 
     def _online_algorithm(self, n: int) -> OnlineAlgorithm:
         asked = self.algorithm
@@ -121,7 +122,7 @@ class OnlineEstimator(PrivateEstimator):
                 f"the horizon is {plan.task.n} records and {len(rows)} came: declare a longer "
                 "one; it must be known before the stream begins"
             )
-        warn_of_claim(plan)
+        warn_before(plan, norm_is_given=self.data_norm is not None)
         ledger = None if self.ledger is None else self._ledger()
         self._session = OnlineSession(plan, self._source(plan), ledger=ledger)
         self.plan_ = plan
@@ -166,7 +167,7 @@ class OnlineEstimator(PrivateEstimator):
         session: OnlineSession | None = self.__dict__.get("_session")
         if session is not None:
             return session.spent
-        return self.__dict__.get("_last_spent", self._budget())
+        return self.__dict__.get("_last_spent", self.plan_.task.budget)
 
     @property
     def records_left_(self) -> int:
