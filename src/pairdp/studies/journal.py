@@ -12,7 +12,7 @@ from typing import Any, Self
 from filelock import FileLock, Timeout
 
 from pairdp._version import __version__
-from pairdp.datasets import CATALOG
+from pairdp.studies.data import CATALOG
 from pairdp.studies.jobs import Outcome
 
 _FORMAT = 1

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from pairdp._version import __version__
-from pairdp.datasets import CATALOG
 from pairdp.studies.assembly import assemble
+from pairdp.studies.data import CATALOG
 from pairdp.studies.engine import run_jobs
 from pairdp.studies.journal import Journal
 from pairdp.studies.learning import Learning

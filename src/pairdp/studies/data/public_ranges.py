@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from pairdp.datasets.catalog import CATALOG
+from pairdp.studies.data.catalog import CATALOG
 
 
 class Range(NamedTuple):

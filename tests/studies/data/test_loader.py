@@ -10,8 +10,8 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 
-from pairdp.datasets import CATALOG, DATA_VARIABLE, DatasetError, load, loader
-from pairdp.datasets.convert import delimited
+from pairdp.studies.data import CATALOG, DATA_VARIABLE, DatasetError, load, loader
+from pairdp.studies.data.convert import delimited
 
 RAW = b"1,0.5,7\n0,?,9\n"
 CSV = "a,b,label\n0.5,7,1\n?,9,0\n"

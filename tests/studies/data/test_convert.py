@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pairdp.datasets import CATALOG
-from pairdp.datasets.convert import delimited, write_rows
-from tests.datasets.places import DATA, needs_data
+from pairdp.studies.data import CATALOG
+from pairdp.studies.data.convert import delimited, write_rows
+from tests.studies.data.places import DATA, needs_data
 
 
 def test_label_is_moved_last_and_named() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from pairdp.datasets.convert import Converter, delimited
+from pairdp.studies.data.convert import Converter, delimited
 
 _UCI: Final = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 

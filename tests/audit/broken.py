@@ -1,6 +1,7 @@
 """Mistakes that are easily made, written out so that audits can be seen to find them.
 
 Nothing here is private. The claims are those that the mistaken code would make.
+``python -m tests.audit.broken`` prints what audits find, the table of docs/audit.md.
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import positive
-from pairdp.algorithms import Algorithm, NoisyGradientDescent, Plan, Task
+from pairdp.algorithms import Algorithm, GradientDescent, NoisyGradientDescent, Plan, Task
 from pairdp.algorithms.base import Draft, Outcome
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
+from pairdp.audit import AuditReport, audit, audit_plan
 from pairdp.audit.neighbours import Neighbours
 from pairdp.privacy import Budget, GaussianMechanism, NoiseSource, NoMechanism, Release
 from pairdp.privacy.gaussian import ratio
 from pairdp.records import Records
+from tests.audit.cases import RANKING, TIGHT, D, N
 
 Array = NDArray[np.float64]
 Data = tuple[NDArray[Any], NDArray[Any]]
@@ -171,3 +174,28 @@ class StopsWhenFlat:
         y = np.ones(n)
         y[: max(2, 3 * n // 20)] = -1.0
         return Neighbours(np.zeros((n, 1)), y, 0, np.zeros(1), 1.0)
+
+
+def audits(runs: int = 4000) -> dict[str, AuditReport]:
+    """Return an audit of every mistake above."""
+    budget, sound = Budget(1.0, 1e-5), GradientDescent(steps=2)
+    few: dict[str, Any] = {"steps": 2, "step_size": 0.2}
+    scaled = with_noise_scaled(sound.plan(TIGHT, N, D, budget), 0.5)
+    quiet = QuietNoise(sound).plan(TIGHT, N, D, Budget(8.0, 1e-5))
+    repeated = RepeatedNoise(**few).plan(RANKING, N, D, budget)
+    line_6 = GradientDescent("average", **few).plan(TIGHT, N, D, Budget(1.0))
+    normaliser, stops = PrivateNormaliser(budget), StopsWhenFlat(budget)
+    return {
+        "half the noise, by formula": audit_plan(scaled, runs=10_000_000),
+        "half the noise, in the code": audit_plan(quiet, full=True, runs=runs),
+        "the same noise at two steps": audit_plan(repeated, full=True, runs=runs),
+        "normaliser n₊·n₋": audit(normaliser, *normaliser.neighbours(20).both(), budget, runs=runs),
+        "stopping rule of the data": audit(stops, *stops.neighbours().both(), budget, runs=20_000),
+        "DPGDC line 6 as printed, no noise": audit_plan(without_noise(line_6), runs=runs),
+    }
+
+
+if __name__ == "__main__":
+    for name, report in audits().items():
+        claim = f"{report.claimed.epsilon:g}, {report.claimed.delta:g}"
+        print(f"| {name} | {claim} | {report.lower_bound:.4g} | {report.verdict} |")  # noqa: T201

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairdp.datasets import CATALOG, load
-from pairdp.datasets.public_ranges import PUBLIC_RANGES
-from tests.datasets.places import DATA, needs_data
+from pairdp.studies.data import CATALOG, load
+from pairdp.studies.data.public_ranges import PUBLIC_RANGES
+from tests.studies.data.places import DATA, needs_data
 
 POSITIVE = {
     "diabetes": 268,

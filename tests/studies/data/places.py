@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pairdp.datasets import DATA_VARIABLE
+from pairdp.studies.data import DATA_VARIABLE
 
-_BESIDE = Path(__file__).parents[3] / "shared" / "data"
+_BESIDE = Path(__file__).parents[4] / "shared" / "data"
 DATA = Path(os.environ.get(DATA_VARIABLE) or _BESIDE)
 
 needs_data = pytest.mark.skipif(

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._checks import positive, whole
-from pairdp.online.hindsight import best_fixed, step_loss, stream_risk
 from pairdp.pairs import risk
 from pairdp.problem import Problem
 from pairdp.records import Records
+from pairdp.studies.regret.best_fixed import best_fixed
+from pairdp.studies.regret.stream_risk import step_loss, stream_risk
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-5

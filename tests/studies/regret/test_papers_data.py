@@ -11,14 +11,15 @@ import pytest
 
 from pairdp import Budget, NoiseSource
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
-from pairdp.datasets import DATA_VARIABLE
 from pairdp.losses import LeastSquaresRanking, LogisticMetric
-from pairdp.online import OnlineAlgorithm, OnlineDescent, OnlineMoments, regret
-from pairdp.online.hindsight import step_loss
+from pairdp.online import OnlineAlgorithm, OnlineDescent, OnlineMoments
 from pairdp.problem import Problem
+from pairdp.studies.data import DATA_VARIABLE
 from pairdp.studies.protocols import prepared
+from pairdp.studies.regret import regret
+from pairdp.studies.regret.stream_risk import step_loss
 
-DIRECTORY = Path(os.environ.get(DATA_VARIABLE) or Path(__file__).parents[3] / "shared" / "data")
+DIRECTORY = Path(os.environ.get(DATA_VARIABLE) or Path(__file__).parents[4] / "shared" / "data")
 BUDGET = Budget(1.0, 1e-5)
 AUC = Problem(LeastSquaresRanking(), L2Ball(1.0))
 METRIC = Problem(LogisticMetric(), PSDFrobeniusBall(1.0))

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._files import write_atomically
-from pairdp.datasets.catalog import CATALOG, Source
-from pairdp.datasets.convert import write_rows
+from pairdp.studies.data.catalog import CATALOG, Source
+from pairdp.studies.data.convert import write_rows
 
 DATA_VARIABLE = "PAIRDP_DATA"
 """The environment variable with a directory of data sets."""

@@ -27,11 +27,12 @@ from pairdp.losses import (
     PairwiseLoss,
     PowerHingeRanking,
 )
-from pairdp.online.hindsight import step_loss, stream_risk
 from pairdp.online.moments import OnlineMoments
-from pairdp.online.regret import TOLERANCE, generalized_regret, regret
 from pairdp.problem import Problem
 from pairdp.records import Records
+from pairdp.studies.regret import generalized_regret, regret
+from pairdp.studies.regret.stream_regret import TOLERANCE
+from pairdp.studies.regret.stream_risk import step_loss, stream_risk
 from tests.oracles.all_pairs import average_value
 
 
@@ -124,7 +125,7 @@ def test_blocks_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     records = stream(problem, 40)
     (w,) = members(problem, 1)
     value, gradient = stream_risk(problem.loss, records).value_and_gradient(w)
-    monkeypatch.setattr("pairdp.online.hindsight._BLOCK", 7)
+    monkeypatch.setattr("pairdp.studies.regret.stream_risk._BLOCK", 7)
     again, turned = stream_risk(problem.loss, records).value_and_gradient(w)
     assert again == pytest.approx(value, rel=1e-13)
     np.testing.assert_allclose(turned, gradient, atol=1e-13)
