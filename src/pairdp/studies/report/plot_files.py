@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from pathlib import Path
 
 from pairdp._files import write_atomically
-from pairdp.report.figures import Exhibit, Plot, Study, sort_out
-from pairdp.report.looks import Looks
-from pairdp.report.page import is_quick
-from pairdp.report.standalone import write_standalone
+from pairdp.drawing import Style, write_svg
+from pairdp.studies.report.figures import (
+    Exhibit,
+    Plot,
+    Study,
+    choose_styles,
+    sort_out,
+    to_figure,
+)
+from pairdp.studies.report.page import is_quick
 from pairdp.studies.results import Results
 
 _LONGEST = 120  # letters of a name, far below what file systems allow
@@ -30,7 +37,7 @@ def write_plots(results: Results, directory: Path) -> tuple[Path, ...]:
         and protocol.
     """
     studies = sort_out(results)
-    looks = Looks(studies)
+    styles = choose_styles(studies)
     quick = is_quick(results.facts)
     directory.mkdir(parents=True, exist_ok=True)
     written: dict[Path, None] = {}
@@ -38,16 +45,18 @@ def write_plots(results: Results, directory: Path) -> tuple[Path, ...]:
         for exhibit in study.exhibits:
             for plot in exhibit.plots:
                 path = _free(directory, _name(study, exhibit, plot), written)
-                picture = _picture(study, exhibit, plot, looks, quick=quick)
+                picture = _picture(study, exhibit, plot, styles, quick=quick)
                 write_atomically(path, picture.encode())
                 written[path] = None
     return tuple(written)
 
 
-def _picture(study: Study, exhibit: Exhibit, plot: Plot, looks: Looks, *, quick: bool) -> str:
-    title = ", ".join(word for word in (exhibit.name, plot.panel or plot.measure) if word)
+def _picture(
+    study: Study, exhibit: Exhibit, plot: Plot, styles: Mapping[str, Style], *, quick: bool
+) -> str:
     words = [study.title, plot.conditions, "quick run, not for conclusions" if quick else ""]
-    return write_standalone(title, "; ".join(word for word in words if word), plot, looks)
+    title = ", ".join(filter(None, (exhibit.name, plot.name)))
+    return write_svg(to_figure(plot, styles, title), "; ".join(filter(None, words)))
 
 
 def _name(study: Study, exhibit: Exhibit, plot: Plot) -> str:

@@ -8,13 +8,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pairdp.report import render, write_plots
-from pairdp.report.drawn_legend import SAMPLE
-from pairdp.report.figures import KIND_NAMES, Plot, sort_out
-from pairdp.report.looks import COLOURS, Looks
-from pairdp.report.standalone import mix, palette
+from pairdp.drawing.colors import LIGHT, SERIES
+from pairdp.drawing.file_legend import SAMPLE
+from pairdp.studies.report import render, write_plots
+from pairdp.studies.report.figures import KIND_NAMES, Plot, choose_styles, sort_out
 from pairdp.studies.results import Cell, Results
-from tests.report.synthetic import make_many, make_results
+from tests.studies.report.synthetic import make_many, make_results
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "</text></svg><script>alert(1)</script><!-- ]]> x=3 class=e \"&amp;'\x00\x1b\ufffe"
@@ -160,20 +159,13 @@ def test_styles_are_plain_and_complete(tmp_path: Path) -> None:
 
 def test_colours_are_those_of_the_page(tmp_path: Path) -> None:
     results = make_results()
-    looks = Looks(sort_out(results))
-    colours = palette()
-    assert {f"c{i}" for i in range(COLOURS + 1)} | {"ink", "soft", "card", "grid"} <= set(colours)
+    styles = choose_styles(sort_out(results))
+    assert {f"c{i}" for i in range(SERIES + 1)} | {"ink", "soft", "card", "grid"} <= set(LIGHT)
     for plot, path in zip(plots_of(results), write_plots(results, tmp_path), strict=True):
         style = read(path).findtext(f"{SVG}style") or ""
-        for line in plot.lines:
-            colour = colours[f"c{looks.look(line.series).colour}"]
-            assert f".l{looks.key(line)}{{fill:none;stroke:{colour};" in style
-
-
-def test_mixing_with_white() -> None:
-    assert mix("#000000", 0.0) == "#ffffff"
-    assert mix("#c23200", 1.0) == "#c23200"
-    assert mix("#0000ff", 0.6) == "#6666ff"
+        for key, line in enumerate(plot.lines):
+            color = LIGHT[f"c{styles[line.series].color}"]
+            assert f".l{key}{{fill:none;stroke:{color};" in style
 
 
 def test_only_intervals_are_explained(tmp_path: Path) -> None:

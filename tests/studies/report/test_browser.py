@@ -10,9 +10,9 @@ import pytest
 
 from pairdp.privacy import verify
 from pairdp.privacy.certificate import Certificate
-from pairdp.report import write_report
-from tests.report.browser import start_browser
-from tests.report.synthetic import make_results
+from pairdp.studies.report import write_report
+from tests.studies.report.browser import start_browser
+from tests.studies.report.synthetic import make_results
 
 HOSTILE = '</script><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 
@@ -131,8 +131,8 @@ def test_a_legend_button_hides_and_shows_a_series_in_its_exhibit(page: Any) -> N
 def test_a_kind_is_hidden_by_one_button(page: Any) -> None:
     button = find(page, "#exhibit-1-1 .legend button[data-kind='printed']")
     button.click()
-    assert not any(is_drawn(page, "#exhibit-1-1 svg.plot g.printed .l"))
-    assert all(is_drawn(page, "#exhibit-1-1 svg.plot g.certified .l"))
+    assert not any(is_drawn(page, "#exhibit-1-1 svg.plot g.dotted .l"))
+    assert all(is_drawn(page, "#exhibit-1-1 svg.plot g.solid .l"))
     pressed = page.execute_script(
         "return [...document.querySelectorAll('#exhibit-1-1 button[data-of=printed]')]"
         ".map(b => b.ariaPressed)"
@@ -143,7 +143,7 @@ def test_a_kind_is_hidden_by_one_button(page: Any) -> None:
 def test_pointing_at_a_marker_shows_its_values(page: Any) -> None:
     results = make_results()
     cell = next(c for c in results.cells if (c.series, c.protocol, c.x) == ("auto", "paper", 0.8))
-    point_at(page, "#exhibit-1-1 svg.plot g.auto", 1)
+    point_at(page, "#exhibit-1-1 svg.plot g.bold", 1)
     text = find(page, "#tip").text
     assert "auto, certified" in text
     assert f"ε = 0.8: mean {cell.mean:.4f}" in text
@@ -153,10 +153,10 @@ def test_pointing_at_a_marker_shows_its_values(page: Any) -> None:
 
 
 def test_a_hidden_series_has_no_tooltip(page: Any) -> None:
-    point_at(page, "#exhibit-1-1 svg.plot g.auto", 1)
+    point_at(page, "#exhibit-1-1 svg.plot g.bold", 1)
     assert "auto" in find(page, "#tip").text
     find(page, "#exhibit-1-1 .legend button[aria-label='certified, auto']").click()
-    point_at(page, "#exhibit-1-1 svg.plot g.auto", 1)
+    point_at(page, "#exhibit-1-1 svg.plot g.bold", 1)
     assert "auto" not in find(page, "#tip").text
 
 
@@ -259,7 +259,7 @@ def test_a_screenshot_has_the_colours_of_the_series(page: Any, tmp_path: Path) -
     shot.write_bytes(base64.b64decode(page.get_screenshot_as_base64()))
     colours = page.execute_script(
         "return ['c0', 'c1', 'c2', 'c3'].map(c => getComputedStyle(document.querySelector("
-        "`svg.plot g.${c}.certified .l`)).stroke)"
+        "`svg.plot g.${c}.solid .l`)).stroke)"
     )
     assert len(set(colours)) == 4
     assert shot.stat().st_size > 20_000

@@ -6,12 +6,20 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pairdp._sealed import seal
-from pairdp.report.text import escape, number
-from pairdp.report.value_table import Proof
+from pairdp.drawing.text import escape, number
 from pairdp.studies.results import Results
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Where a certificate stands on the page, and whether its claim is proved."""
+
+    place: str
+    proved: bool
 
 
 def find_proofs(results: Results) -> dict[str, Proof]:

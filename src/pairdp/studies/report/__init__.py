@@ -3,7 +3,7 @@
 Its plots can be written as files as well.
 """
 
-from pairdp.report.page import render, write_report
-from pairdp.report.plot_files import write_plots
+from pairdp.studies.report.page import render, write_report
+from pairdp.studies.report.plot_files import write_plots
 
 __all__ = ["render", "write_plots", "write_report"]

@@ -16,13 +16,13 @@
   system.addEventListener("change", nameTheme);
   nameTheme();
 
-  // Legends: a button shows and hides one series, or all of one kind, in an exhibit's plots.
-  for (const exhibit of document.querySelectorAll(".exhibit")) {
-    const legend = exhibit.querySelector(".legend");
+  // Legends: a button shows and hides one series, or all of one kind, in a group's plots.
+  for (const legend of document.querySelectorAll(".plot-group > .legend")) {
+    const set = legend.parentElement;
     const buttons = [...legend.querySelectorAll("button[data-k]")];
     const kinds = [...legend.querySelectorAll("button[data-kind]")];
     const isOn = (button) => button.getAttribute("aria-pressed") === "true";
-    const groups = (button) => exhibit.querySelectorAll(`svg.plot g[data-k="${button.dataset.k}"]`);
+    const groups = (button) => set.querySelectorAll(`svg.plot g[data-k="${button.dataset.k}"]`);
     const press = (button, on) => {
       button.setAttribute("aria-pressed", String(on));
       for (const group of groups(button)) group.classList.toggle("off", !on);
@@ -44,25 +44,44 @@
     });
     const light = (button) => {
       const some = button !== null && button.dataset.k !== undefined && isOn(button);
-      for (const group of exhibit.querySelectorAll("g.lit")) group.classList.remove("lit");
-      exhibit.classList.toggle("faded", some);
+      for (const group of set.querySelectorAll("g.lit")) group.classList.remove("lit");
+      set.classList.toggle("faded", some);
       if (some) for (const group of groups(button)) group.classList.add("lit");
     };
     legend.addEventListener("pointerover", (event) => light(event.target.closest("button")));
     legend.addEventListener("pointerleave", () => light(null));
   }
 
-  // Tooltips: what a point stands for is read from its cell of the table below.
+  // Tooltips: what a point stands for is read from its cell of the table below. Columns before
+  // data-lead name the series and its kind (data-names of them) and state facts such as its runs;
+  // a table without data-lead has a row for each x and a column for each series.
+  const texts = (cells) => [...cells].map((cell) => cell.textContent);
+  const readTable = (table) => {
+    const head = texts(table.tHead.rows[0].cells);
+    const rows = [...table.tBodies[0].rows];
+    const { lead, names } = table.dataset;
+    if (!lead) return (i) => ({
+      title: head[i + 1],
+      facts: [],
+      cells: rows.map((row) => ({ cell: row.cells[i + 1], x: `${head[0]} = ${row.cells[0].textContent}` })),
+    });
+    return (i) => {
+      const said = texts(rows[i].cells).slice(0, lead);
+      return {
+        title: said.slice(0, names).filter(Boolean).join(", "),
+        facts: said.slice(names).map((text, j) => [text, head[Number(names) + j]]),
+        cells: [...rows[i].cells].slice(lead).map((cell, j) => ({ cell, x: head[Number(lead) + j] })),
+      };
+    };
+  };
   const points = (svg) => {
     if (svg.points) return svg.points;
-    const table = svg.parentElement.querySelector("table");
-    const xs = [...table.tHead.rows[0].cells].slice(3).map((cell) => cell.textContent);
-    const rows = [...table.tBodies[0].rows];
+    const read = readTable(svg.parentElement.querySelector("table"));
     svg.points = [...svg.querySelectorAll("g[data-k]")].flatMap((group) => {
-      const row = rows[Number(group.dataset.row)];
-      const filled = [...row.cells].slice(3).map((cell, i) => ({ cell, x: xs[i] })).filter((c) => c.cell.textContent);
-      const places = group.querySelector(".l").getAttribute("d").slice(1).split(" ").map(Number);
-      return filled.map(({ cell, x }, i) => ({ group, row, cell, x, at: [places[2 * i], places[2 * i + 1]] }));
+      const { title, facts, cells } = read(Number(group.dataset.row));
+      const places = group.querySelector(".l:not(.bare)").getAttribute("d").slice(1).split(" ").map(Number);
+      return cells.filter(({ cell }) => cell.textContent).map(({ cell, x }, i) => (
+        { group, title, facts, cell, x, at: [places[2 * i], places[2 * i + 1]] }));
     });
     return svg.points;
   };
@@ -74,17 +93,18 @@
   };
   const describe = (point) => {
     const part = (selector) => point.cell.querySelector(selector)?.textContent;
-    const link = point.cell.querySelector("a");
-    const mean = (link || point.cell.firstChild).textContent.replace(/[✓✗]/u, "").trim();
-    const runs = (part("small")?.match(/^(\d+) runs$/) || [])[1] || point.row.cells[2].textContent;
+    const { value, intervals } = point.group.closest(".plot-group").dataset;
+    const number = (part("a") || point.cell.firstChild.textContent).replace(/[✓✗]/u, "").trim();
+    const own = part("small")?.match(/^(\d+) (\w+)$/); // a fact of this point alone
     tip.replaceChildren();
-    add("b", `${point.row.cells[0].textContent}, ${point.row.cells[1].textContent}`);
-    add("div", `${point.x}: mean ${mean}`);
-    if (part("i")) add("div", `95 % interval: ${part("i")}`);
-    if (runs) add("div", runs === "1" ? "1 run" : `${runs} runs`);
-    if (!link) return;
-    const cells = document.getElementById(link.getAttribute("href").slice(1)).cells;
-    add("div", `Certificate ${cells[0].textContent}: ε = ${cells[2].textContent}, δ = ${cells[3].textContent}, ${cells[4].textContent}`);
+    add("b", point.title);
+    add("div", `${point.x}: ${value ? `${value} ` : ""}${number}`);
+    if (part("i")) add("div", `${intervals}: ${part("i")}`);
+    for (const [text, name] of point.facts) {
+      const fact = own && own[2] === name ? own[1] : text;
+      if (fact) add("div", `${fact} ${fact === "1" ? name.replace(/s$/, "") : name}`);
+    }
+    document.dispatchEvent(new CustomEvent("tip", { detail: { cell: point.cell, add } }));
   };
   let current = null;
   const hide = () => {
@@ -155,39 +175,6 @@
   const follow = () => { if (current) place(current.group.ownerSVGElement); };
   addEventListener("scroll", follow, { passive: true });
   addEventListener("resize", follow);
-
-  // Certificates: their texts are compressed, and unpacked when the first one is asked for.
-  let texts = null;
-  const unpack = async () => {
-    const bytes = Uint8Array.from(atob(document.getElementById("packed").textContent), (c) => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return JSON.parse(await new Response(stream).text());
-  };
-  const dialog = document.getElementById("certificate");
-  const save = document.getElementById("save");
-  const open = async (name) => {
-    texts = texts || unpack();
-    const { statement, document: sealed } = (await texts)[name];
-    dialog.querySelector("h2").textContent = `Certificate ${name}`;
-    dialog.querySelector("pre").textContent = statement;
-    save.hidden = !sealed;
-    if (sealed) {
-      URL.revokeObjectURL(save.href);
-      save.href = URL.createObjectURL(new Blob([sealed], { type: "application/json" }));
-      save.download = `certificate-${name}.json`;
-    }
-    dialog.showModal();
-    dialog.scrollTop = 0;
-  };
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest("a[href^='#c']");
-    const name = link?.getAttribute("href").slice(1);
-    if (!name || !/^c\d+$/.test(name) || typeof DecompressionStream === "undefined") return;
-    event.preventDefault();
-    open(name);
-  });
-  document.getElementById("close").addEventListener("click", () => dialog.close());
-  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
 
   // Paper shows what is folded on the screen.
   let folded = [];

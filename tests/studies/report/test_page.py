@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from pairdp.report import render, write_report
-from pairdp.report.page import LIMIT, is_quick
-from pairdp.report.text import measured
+from pairdp.drawing.text import measured
+from pairdp.studies.report import render, write_report
+from pairdp.studies.report.page import LIMIT, is_quick
 from pairdp.studies.results import Cell, Remark, Results
-from tests.report.synthetic import make_many, make_results
+from tests.studies.report.synthetic import make_many, make_results
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror='alert(1)'>\"&'"
 EMPTY = Results("Nothing yet", (), (), {}, {})

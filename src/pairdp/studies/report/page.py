@@ -5,28 +5,38 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 
 from pairdp._files import write_atomically
-from pairdp.report.certificate_list import find_proofs, pack, write_list
-from pairdp.report.dot_plot import draw_dots
-from pairdp.report.figures import Exhibit, Plot, Study, sort_out
-from pairdp.report.legend import write_legend
-from pairdp.report.line_plot import draw_lines
-from pairdp.report.looks import Looks
-from pairdp.report.text import escape, number
-from pairdp.report.value_table import Proof, write_table
+from pairdp.drawing import Figure, write_group, write_page
+from pairdp.drawing.text import escape
+from pairdp.studies.report.cell_table import write_cells
+from pairdp.studies.report.certificate_list import Proof, find_proofs, pack, write_list
+from pairdp.studies.report.figures import (
+    Exhibit,
+    Plot,
+    Study,
+    choose_styles,
+    sort_out,
+    to_figure,
+)
 from pairdp.studies.results import Remark, Results
 
 LIMIT = 1_000_000  # bytes of a report
-POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
-    "base-uri 'none'; form-action 'none'"
-)
 _SHORT = 12  # rows of a summary that are not folded
 _FEW_LINES = 6  # of a remark that is not folded
 _COLUMNS = 130  # letters of a remark that a wide window has in a line
 Row = Mapping[str, str]
+_QUICK = (
+    '<p class="quick"><b>Quick run.</b> Few permutations and few points: good for checking '
+    "that everything works, not for conclusions.</p>"
+)
+_DIALOG = (
+    '<dialog id="certificate" aria-labelledby="certificate-name"><div class="bar">'
+    '<h2 id="certificate-name"></h2><button type="button" id="close">Close</button></div>'
+    '<pre></pre><a id="save" hidden>Save the certificate (JSON)</a></dialog>'
+)
 _WORDS = {
     "Paper": "the figure that the paper prints; hollow markers, dashed.",
     "Printed": (
@@ -72,41 +82,33 @@ def _page(
     results: Results, headline: Sequence[str], table: Sequence[Row], *, documents: bool
 ) -> str:
     studies = sort_out(results)
-    looks = Looks(studies)
+    styles = choose_styles(studies)
+    figures = {
+        _place(i, j): [to_figure(plot, styles) for plot in exhibit.plots]
+        for i, study in enumerate(studies, 1)
+        for j, exhibit in enumerate(study.exhibits, 1)
+    }
     proofs = find_proofs(results)
-    sections = "".join(_study(study, i, looks, proofs) for i, study in enumerate(studies, 1))
+    sections = "".join(_study(study, i, figures, proofs) for i, study in enumerate(studies, 1))
     packed = pack(results, proofs, documents=documents)
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="color-scheme" content="light dark"><title>{escape(results.title)}</title>'
-        f'<link rel="icon" href="data:,"><style>{_resource("style.css")}</style></head><body>'
-        f"{looks.markers()}{_header(results)}<main>{_summary(headline, table)}"
-        f"{_contents(studies, proofs)}{_how_to_read()}{sections}"
-        f"{_certificates(results, proofs, documents=documents)}"
-        f"{_facts(results.facts)}</main>{_dialog()}"
-        f'<script type="text/plain" id="packed">{packed}</script>'
-        f"<script>{_resource('script.js')}</script></body></html>\n"
+    return write_page(
+        results.title,
+        f"{_summary(headline, table)}{_contents(studies, proofs)}{_how_to_read()}{sections}"
+        f"{_certificates(results, proofs, documents=documents)}{_facts(results.facts)}",
+        chain.from_iterable(figures.values()),
+        header=_QUICK if is_quick(results.facts) else "",
+        css=_resource("study.css"),
+        end=f'{_DIALOG}<script type="text/plain" id="packed">{packed}</script>'
+        f"<script>{_resource('certificates.js')}</script>",
     )
+
+
+def _place(study: int, exhibit: int) -> str:
+    return f"exhibit-{study}-{exhibit}"
 
 
 def _resource(name: str) -> str:
-    return files("pairdp.report").joinpath(name).read_text("utf-8")
-
-
-def _header(results: Results) -> str:
-    quick = (
-        '<p class="quick"><b>Quick run.</b> Few permutations and few points: good for checking '
-        "that everything works, not for conclusions.</p>"
-        if is_quick(results.facts)
-        else ""
-    )
-    return (
-        f'<header><div class="bar"><h1>{escape(results.title)}</h1>'
-        '<button type="button" id="theme" hidden>Dark</button></div>'
-        f"{quick}</header>"
-    )
+    return files("pairdp.studies.report").joinpath(name).read_text("utf-8")
 
 
 def is_quick(facts: Mapping[str, str]) -> bool:
@@ -143,7 +145,7 @@ def _contents(studies: Sequence[Study], proofs: Mapping[str, Proof]) -> str:
     items = "".join(
         f'<li><a href="#study-{i}">{escape(study.title)}</a><ul>'
         + "".join(
-            f'<li><a href="#exhibit-{i}-{j}">{escape(exhibit.name)}</a></li>'
+            f'<li><a href="#{_place(i, j)}">{escape(exhibit.name)}</a></li>'
             for j, exhibit in enumerate(study.exhibits, 1)
         )
         + "</ul></li>"
@@ -166,38 +168,39 @@ def _how_to_read() -> str:
     )
 
 
-def _study(study: Study, number_: int, looks: Looks, proofs: Mapping[str, Proof]) -> str:
+def _study(
+    study: Study, number: int, figures: Mapping[str, list[Figure]], proofs: Mapping[str, Proof]
+) -> str:
     exhibits = "".join(
-        _exhibit(exhibit, f"exhibit-{number_}-{j}", looks, proofs)
+        _exhibit(exhibit, _place(number, j), figures[_place(number, j)], proofs)
         for j, exhibit in enumerate(study.exhibits, 1)
     )
     return (
-        f'<section class="study" id="study-{number_}"><h2>{escape(study.title)}</h2>'
+        f'<section class="study" id="study-{number}"><h2>{escape(study.title)}</h2>'
         f"{_remarks(study.remarks)}{exhibits}</section>"
     )
 
 
-def _exhibit(exhibit: Exhibit, place: str, looks: Looks, proofs: Mapping[str, Proof]) -> str:
-    plots = "".join(_plot(plot, looks, proofs) for plot in exhibit.plots)
+def _exhibit(
+    exhibit: Exhibit, place: str, figures: Sequence[Figure], proofs: Mapping[str, Proof]
+) -> str:
+    pairs = zip(exhibit.plots, figures, strict=True)
+    group = write_group(
+        exhibit.name,
+        figures,
+        tables=[write_cells(plot, figure, proofs) for plot, figure in pairs],
+        tags=[_protocol(plot) for plot in exhibit.plots],
+        value="mean",
+    )
     return (
         f'<section class="exhibit" id="{place}"><h3>{escape(exhibit.name)}</h3>'
-        f"{_remarks(exhibit.remarks)}{write_legend(exhibit, looks)}"
-        f'<div class="plots">{plots}</div></section>'
+        f"{_remarks(exhibit.remarks)}{group}</section>"
     )
 
 
-def _plot(plot: Plot, looks: Looks, proofs: Mapping[str, Proof]) -> str:
-    xs = plot.xs
-    drawing = draw_lines(plot, looks) if len(xs) > 1 else draw_dots(plot, looks)
-    at = "" if len(xs) > 1 else f" at {plot.x_name} = {number(xs[0])}"
-    name = f"{plot.panel or plot.measure}{at}"
+def _protocol(plot: Plot) -> str:
     how = plot.conditions
-    tag = f'<span class="protocol {plot.protocol or "none"}">{how}</span>' if how else ""
-    return (
-        f"<figure><figcaption><b>{escape(name)}</b>{tag}"
-        f"</figcaption>{drawing}<details><summary>Table of {escape(plot.measure)}</summary>"
-        f"<div class=scroll>{write_table(plot, proofs)}</div></details></figure>"
-    )
+    return f'<span class="protocol {plot.protocol or "none"}">{how}</span>' if how else ""
 
 
 def _remarks(remarks: Sequence[Remark]) -> str:
@@ -230,12 +233,3 @@ def _facts(facts: Mapping[str, str]) -> str:
         for name, value in facts.items()
     )
     return f'<section id="facts"><h2>How it was run</h2><dl>{items}</dl></section>'
-
-
-def _dialog() -> str:
-    return (
-        '<div id="tip" role="status" hidden></div>'
-        '<dialog id="certificate" aria-labelledby="certificate-name"><div class="bar">'
-        '<h2 id="certificate-name"></h2><button type="button" id="close">Close</button></div>'
-        '<pre></pre><a id="save" hidden>Save the certificate (JSON)</a></dialog>'
-    )

@@ -1,11 +1,14 @@
-"""Cells sorted into what a page shows: studies, exhibits, plots and their lines."""
+"""Cells sorted into what a page shows: studies, exhibits, and plots, which become figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from pairdp.drawing import Axis, Figure, Point, Series, Style, assign_styles
+from pairdp.drawing.figure import Line as LineStyle
+from pairdp.drawing.text import number
 from pairdp.studies.results import Cell, Remark, Results
 
 _T = TypeVar("_T")
@@ -15,6 +18,12 @@ KIND_NAMES = {
     "printed": "printed",
     "certified": "certified",
     "baseline": "not private",
+}
+LINE_STYLES: dict[str, LineStyle] = {
+    "paper": "dashed",
+    "printed": "dotted",
+    "certified": "solid",
+    "baseline": "thin",
 }
 PROTOCOL_NAMES = {
     "paper": "paper protocol",
@@ -28,6 +37,9 @@ STUDY_NAMES = {
     "yang2021": "Yang et al. 2021: Private pairwise learning with non-smooth losses",
     "wang2024": "Wang et al. 2024: Private stochastic gradient descent with low noise",
 }
+X_NAMES = {"ε": "privacy budget ε", "n": "training records n", "d": "features d"}
+MAIN = "auto"  # the series with a colour of its own
+_LINEAR = ("auc", "accuracy")  # between 0 and 1, where ratios mean little
 
 
 @dataclass(frozen=True)
@@ -65,6 +77,12 @@ class Plot:
     def xs(self) -> list[float]:
         """The values of x, sorted."""
         return sorted({cell.x for line in self.lines for cell in line.cells})
+
+    @property
+    def name(self) -> str:
+        """The panel, and x where it has one value only."""
+        at = "" if len(self.xs) > 1 else f" at {self.x_name} = {number(self.xs[0])}"
+        return f"{self.panel or self.measure}{at}"
 
 
 @dataclass(frozen=True)
@@ -140,6 +158,51 @@ def _lines(cells: Sequence[Cell]) -> Iterable[Line]:
                     line.setdefault(cell.x, cell)
                 yield Line(series, kind, tuple(line[x] for x in sorted(line)))
                 points = again
+
+
+def choose_styles(studies: Sequence[Study]) -> dict[str, Style]:
+    """Return a colour and marker for every series, the same in all studies."""
+    groups = [
+        [line for plot in exhibit.plots for line in plot.lines]
+        for study in studies
+        for exhibit in study.exhibits
+    ]
+    grey = {line.series for group in groups for line in group if line.kind == "baseline"}
+    return assign_styles(
+        [[line.series for line in group] for group in groups], grey=grey, main=MAIN
+    )
+
+
+def to_figure(plot: Plot, styles: Mapping[str, Style], title: str | None = None) -> Figure:
+    """Return the figure of a plot: lines over x, or dots where x has one value."""
+    linear = plot.measure.lower() in _LINEAR
+    where = f" on {plot.panel}" if plot.panel else ""
+    how = f", {plot.conditions}" if plot.conditions else ""
+    return Figure(
+        plot.name if title is None else title,
+        Axis(X_NAMES.get(plot.x_name, plot.x_name), plot.x_name),
+        Axis(plot.measure, scale="linear" if linear else "auto"),
+        tuple(_to_series(line, styles[line.series]) for line in plot.lines),
+        mark="line" if len(plot.xs) > 1 else "dot",
+        description=f"{plot.measure} over {plot.x_name}{where}{how}",
+        intervals="95 % intervals of the means",
+        beside=tuple(map(_to_point, plot.whole)),
+    )
+
+
+def _to_series(line: Line, style: Style) -> Series:
+    return Series(
+        line.series,
+        tuple(map(_to_point, line.cells)),
+        replace(style, line=LINE_STYLES[line.kind], bold=line.series == MAIN),
+        KIND_NAMES[line.kind],
+        # What has no noise is the same at every ε.
+        across=line.kind == "baseline" and line.cells[0].x_name == "ε",
+    )
+
+
+def _to_point(cell: Cell) -> Point:
+    return Point(cell.x, cell.mean, (cell.low, cell.high))
 
 
 def _unique(values: Iterable[_T]) -> list[_T]:
