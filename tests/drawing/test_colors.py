@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pairdp.drawing.colors import GREY, mix
+from pairdp.drawing.colors import GREY, mix, theme_css
 
 # How colours look without one kind of cone, in linear light: Machado, Oliveira and Fernandes,
 # "A physiologically-based model for simulation of color vision deficiency" (2009), severity 1.
