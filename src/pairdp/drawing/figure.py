@@ -90,6 +90,11 @@ class Series:
             raise ValueError("the points of a series must be sorted by x, with each x once")
 
     @property
+    def has_intervals(self) -> bool:
+        """Whether any point has an interval of some width."""
+        return any(point.high > point.low for point in self.points)
+
+    @property
     def key(self) -> tuple[str, str]:
         """What a legend tells series apart by."""
         return self.name, self.kind
@@ -173,8 +178,8 @@ class Figure:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether any point has an interval of some width."""
-        return any(p.high > p.low for series in self.series for p in series.points)
+        """Whether any series has."""
+        return any(series.has_intervals for series in self.series)
 
     def x_text(self, number: str) -> str:
         """Return "ε = 0.5" for the number "0.5", or what is measured where x has no name."""

@@ -78,7 +78,7 @@ def _draw(
 
 
 def _band(series: Series, places: list[float], y: Scale) -> str:
-    if all(point.high == point.low for point in series.points):
+    if not series.has_intervals:
         return ""
     along = list(zip(places, series.points, strict=True))
     edge = [(px, y(point.high)) for px, point in along]

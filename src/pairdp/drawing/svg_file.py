@@ -52,7 +52,8 @@ def write_svg(figure: Figure, subtitle: str = "") -> str:
         root.append(_move(legend, top))
         top += height
     if figure.has_intervals:
-        shown = {"Band" if series.style.band else "Bars" for series in figure.series}
+        bars = "Error bars" if figure.mark == "bar" else "Bars"
+        shown = {"Band" if s.style.band else bars for s in figure.series if s.has_intervals}
         words = f"{' and '.join(sorted(shown))}: {figure.intervals}."
         root.append(write_text(words, _EDGE, top + 14, "soft"))
         top += 18

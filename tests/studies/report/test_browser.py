@@ -11,7 +11,7 @@ import pytest
 from pairdp.privacy import verify
 from pairdp.privacy.certificate import Certificate
 from pairdp.studies.report import write_report
-from tests.studies.report.browser import start_browser
+from tests.drawing.browser import start_browser
 from tests.studies.report.synthetic import make_results
 
 HOSTILE = '</script><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
