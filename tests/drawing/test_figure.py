@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
 from dataclasses import replace
-from importlib.resources import files
 
 import pytest
 
@@ -49,18 +46,3 @@ def test_figures_that_cannot_be_drawn_are_refused() -> None:
 def test_a_point_without_a_name_of_x_is_called_by_its_measure() -> None:
     assert privacy_curve().x_text("0.5") == "ε = 0.5"
     assert coefficients(1.0).x_text("0") == "coefficient"
-
-
-def imported() -> Iterator[tuple[str, str]]:
-    for path in files("pairdp.drawing").iterdir():
-        if path.name.endswith(".py"):
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                if isinstance(node, ast.ImportFrom):
-                    yield path.name, node.module or ""
-
-
-def test_drawing_knows_nothing_of_the_rest_of_the_library() -> None:
-    modules = {module for _, module in imported() if module.startswith("pairdp")}
-    allowed = ("pairdp.drawing", "pairdp._files", "pairdp._sealed")
-    assert modules
-    assert all(module.startswith(allowed) for module in modules)

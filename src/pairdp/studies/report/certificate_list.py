@@ -68,16 +68,16 @@ def _document(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
 def pack(results: Results, proofs: Mapping[str, Proof], *, documents: bool) -> str:
     """Return the statements and, with ``documents``, the certificates, compressed, in base64.
 
-    Statements repeat each other nearly word for word: together, the most alike beside each
-    other, they need about a twentieth of their space.
+    Statements repeat each other nearly word for word: together, the most similar beside
+    each other, they need about a twentieth of their space.
     """
-    alike = sorted((_statement(results, key), key) for key in proofs)
+    similar = sorted((_statement(results, key), key) for key in proofs)
     texts = {
         proofs[key].place: {
             "statement": statement,
             "document": _sealed(results.certificates[key].get("json")) if documents else "",
         }
-        for statement, key in alike
+        for statement, key in similar
     }
     plain = json.dumps(texts, ensure_ascii=False, separators=(",", ":")).encode()
     return base64.b64encode(zlib.compress(plain, 9)).decode()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pairdp.drawing import Axis, Figure, Point, Series, Style, assign_styles
-from pairdp.drawing.figure import Line as LineStyle
+from pairdp.drawing.figure import LINES
 from pairdp.drawing.text import number
 from pairdp.studies.results import Cell, Remark, Results
 
@@ -19,12 +19,7 @@ KIND_NAMES = {
     "certified": "certified",
     "baseline": "not private",
 }
-LINE_STYLES: dict[str, LineStyle] = {
-    "paper": "dashed",
-    "printed": "dotted",
-    "certified": "solid",
-    "baseline": "thin",
-}
+LINE_STYLES = dict(zip(KIND_NAMES, LINES, strict=True))
 PROTOCOL_NAMES = {
     "paper": "paper protocol",
     "honest": "honest protocol",
@@ -173,13 +168,13 @@ def choose_styles(studies: Sequence[Study]) -> dict[str, Style]:
     )
 
 
-def to_figure(plot: Plot, styles: Mapping[str, Style], title: str | None = None) -> Figure:
+def to_figure(plot: Plot, styles: Mapping[str, Style]) -> Figure:
     """Return the figure of a plot: lines over x, or dots where x has one value."""
     linear = plot.measure.lower() in _LINEAR
     where = f" on {plot.panel}" if plot.panel else ""
     how = f", {plot.conditions}" if plot.conditions else ""
     return Figure(
-        plot.name if title is None else title,
+        plot.name,
         Axis(X_NAMES.get(plot.x_name, plot.x_name), plot.x_name),
         Axis(plot.measure, scale="linear" if linear else "auto"),
         tuple(_to_series(line, styles[line.series]) for line in plot.lines),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pairdp._files import write_atomically
@@ -55,8 +56,9 @@ def _picture(
     study: Study, exhibit: Exhibit, plot: Plot, styles: Mapping[str, Style], *, quick: bool
 ) -> str:
     words = [study.title, plot.conditions, "quick run, not for conclusions" if quick else ""]
-    title = ", ".join(filter(None, (exhibit.name, plot.name)))
-    return write_svg(to_figure(plot, styles, title), "; ".join(filter(None, words)))
+    figure = to_figure(plot, styles)
+    title = ", ".join(filter(None, (exhibit.name, figure.title)))
+    return write_svg(replace(figure, title=title), "; ".join(filter(None, words)))
 
 
 def _name(study: Study, exhibit: Exhibit, plot: Plot) -> str:
