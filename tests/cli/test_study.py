@@ -14,7 +14,7 @@ from pairdp.studies import engine
 from pairdp.studies.results import Results
 from pairdp.studies.run import STUDIES
 from tests.cli.helpers import command
-from tests.datasets.places import DATA, needs_data
+from tests.studies.data.places import DATA, needs_data
 
 QUICK = ("study", "kang2021", "--quick", "--jobs", "1", "--out", "out")
 

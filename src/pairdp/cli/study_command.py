@@ -46,7 +46,7 @@ def command(
     Example:
       pairdp study xue2021 --data data --out xue
     """  # noqa: D301 - the command line's help reads the control character
-    from pairdp.datasets import DatasetError
+    from pairdp.studies.data import DatasetError
     from pairdp.studies.engine import default_workers
     from pairdp.studies.journal import JournalError
     from pairdp.studies.plan import QUICK_RUNS, RUNS, Scale

@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 
 from pairdp._files import destination
 from pairdp._version import __version__
-from pairdp.datasets import CATALOG
+from pairdp.studies.data import CATALOG
 from pairdp.studies.jobs import Outcome
 
 _FORMAT = 1
