@@ -310,6 +310,8 @@ def test_a_loss_of_targets_needs_their_bound() -> None:
     class Absolute(PointwiseLoss):
         """|wᵀx - y|: its gradient is ±x, whatever the targets."""
 
+        convex = True
+
         binary = False
 
         def value(self, parameters, x, y):

@@ -179,6 +179,8 @@ def test_a_loss_of_ones_own_needs_one_class() -> None:
     class Linear(PairwiseLoss):
         """G·yy'·w₁, the loss for which the papers' 4G/n is tight."""
 
+        convex = True
+
         def value(self, parameters, x, y, other_x, other_y):
             return y * other_y * parameters[0]
 
@@ -285,6 +287,8 @@ def test_a_corner_below_rounding_is_refused() -> None:
 
 def test_a_subclass_with_its_own_gradient_is_taken_at_its_word() -> None:
     class Twice(LogisticRanking):
+        convex = True
+
         def value(self, *arguments):
             return 2 * super().value(*arguments)
 

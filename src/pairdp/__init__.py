@@ -27,8 +27,8 @@ if TYPE_CHECKING:
         CertificateError,
         LedgerError,
         NoiseSource,
-        verify,
     )
+    from pairdp.verification import verify
 
 # Where each public name lives. They are imported when first asked for, so that
 # ``import pairdp`` and ``pairdp --help`` do not wait for scientific libraries.
@@ -51,7 +51,7 @@ _HOMES = {
     "load": "model_file",
     "read_bounds": "estimators",
     "save": "model_file",
-    "verify": "privacy",
+    "verify": "verification",
 }
 
 __all__ = [

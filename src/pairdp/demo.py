@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from pairdp.estimators import BoundsScaler, PrivateMetric, PrivateRanker
-from pairdp.privacy import verify
+from pairdp.verification import verify
 
 Array = NDArray[np.float64]
 DELTA = 1e-6

@@ -3,9 +3,9 @@ r"""What to minimise, and every constant that privacy and step sizes need of it.
 .. math:: F(w) = \frac{1}{n(n-1)} Σ_{i≠j} ℓ(w; z_i, z_j) + \frac{λ}{2}|w - w_0|^2,
     \quad w ∈ C, \quad |x_i| ≤ R.
 
-The regulariser does not depend on data. So it adds λ to the strong convexity and to the
-smoothness, and nothing to any sensitivity (privacy-constants 0.3); the papers' G + λB in
-its place is safe and loose.
+The regulariser does not depend on data. So it adds λ to the smoothness and, where the loss is
+convex, to the strong convexity, and nothing to any sensitivity (privacy-constants 0.3); the
+papers' G + λB in its place is safe and loose.
 """
 
 from __future__ import annotations
@@ -19,10 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._checks import non_negative, whole
+from pairdp._reading import Invalid
 from pairdp.constraints import Constraint
 from pairdp.losses import Domain, Holder, PairwiseLoss
+from pairdp.losses.convexity import declared_convex
+from pairdp.losses.trust import is_library_loss
 from pairdp.pairs import ACCURACY, PairDesign, Risk, risk
 from pairdp.records import Records, check_data_norm
+from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
 _LARGEST_REACH = 1e9
@@ -42,11 +46,12 @@ class ProblemConstants:
     smoothness : float
         L of the risk over all pairs, plus λ; at most ``pair_smoothness``.
     strong_convexity : float
-        λ.
+        λ for a convex loss; 0 for any other, of which λ says nothing.
     holder : Holder
         Hölder continuity of one pair's gradient, without the regulariser.
     one_slot : float
-        D_o: how far one ordered pair's gradient moves when one of its records is replaced.
+        D_o: how far one ordered pair's gradient moves when one of its records is replaced, by
+        another or by a null record; at least G.
     one_record : float
         D_h: the same for both orders together.
     sensitivity : float
@@ -64,7 +69,7 @@ class ProblemConstants:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Storable):
     """A loss, a constraint, a regulariser and a bound on the data.
 
     Parameters
@@ -111,6 +116,7 @@ class Problem:
         kind, example = self._kind
         if not isinstance(self.loss, kind):
             raise TypeError(f"loss must be a {kind.__name__} such as {example}, got {self.loss!r}")
+        declared_convex(self.loss)
         for needed in (
             "project", "diameter", "dimension", "initial", "radius", "matrix",
             "positive_semidefinite",
@@ -162,9 +168,19 @@ class Problem:
         return math.isfinite(self.loss.lipschitz(self.domain()))
 
     @property
+    def is_convex(self) -> bool:
+        """Whether the loss is convex, as its class declares; F is then convex too."""
+        return declared_convex(self.loss)
+
+    @property
     def is_strongly_convex(self) -> bool:
-        """Whether λ > 0."""
-        return self.regularization > 0
+        """Whether F is proved to be: the loss is convex, and λ > 0."""
+        return self.strong_convexity > 0
+
+    @property
+    def strong_convexity(self) -> float:
+        """How strongly convex F is proved to be: λ for a convex loss, 0 for any other."""
+        return self.regularization if self.is_convex else 0.0
 
     @property
     def labels_in_words(self) -> str:
@@ -172,11 +188,17 @@ class Problem:
         return "Labels are two classes." if self.loss.binary else "Labels only name classes."
 
     def domain(self, radius: float | None = None) -> Domain:
-        """Return where the loss is looked at, on parameters within a radius if it is known."""
+        """Return where the loss is looked at, on parameters within a radius if it is known.
+
+        A radius is ignored for a loss that is not of this library: its constants are then those of
+        the whole set, on which `check_pairwise_loss` can have looked at them.
+        """
         domain = Domain(
             self.data_norm, self.constraint.radius, self.constraint.positive_semidefinite
         )
-        return domain if radius is None else domain.within(radius)
+        if radius is None or not is_library_loss(self.loss):
+            return domain
+        return domain.within(radius)
 
     def one_record(
         self, n: int, radius: float | None = None, step_size: float | None = None
@@ -184,17 +206,22 @@ class Problem:
         """Return how far one record moves n times the *computed* gradient of the risk.
 
         This is D_h plus 2·n·`ACCURACY`·G, which covers the error of two computed sums: what is
-        released is the computed gradient, not the exact one. It is the diameter that the
-        bound "average over pairs" takes. A centre w₀ far from zero adds the rounding of parameters
-        near it, |w₀|·1e-15 a step of the given size, as a gradient that would cause it.
+        released is the computed gradient, not the exact one. It is the diameter that the bound
+        "average over pairs" takes. D_h is the loss's own, or how far the pair of a record is from
+        zero if that is more (`PairwiseLoss.one_null`): the record may be replaced by a null one,
+        all of whose pairs have the gradient zero. A centre w₀ far from zero adds the rounding of
+        parameters near it, |w₀|·1e-15 a step of the given size, as a gradient that would cause it.
         """
         domain = self.domain(radius)
         rounding = 2 * whole("n", n, at_least=self._fewest) * ACCURACY * self.loss.lipschitz(domain)
-        return (
-            self.loss.one_record(domain)
-            + rounding
-            + n * self._rounding_of_center(domain, step_size)
-        )
+        return self.moved_pair(domain) + rounding + n * self._rounding_of_center(domain, step_size)
+
+    def moved_pair(self, domain: Domain) -> float:
+        """Return D_h, how far both orders of a pair move when a record is replaced.
+
+        By another record or by a null one: the larger of the loss's `one_record` and `one_null`.
+        """
+        return max(self.loss.one_record(domain), self.loss.one_null(domain))
 
     def gradient_rounding(self, step_size: float) -> float:
         """Return how far a computed gradient of some pairs is from the exact one, at most.
@@ -268,23 +295,36 @@ class Problem:
                 loss.risk_smoothness(domain, n) if design is None else loss.smoothness(domain)
             )
             + added,
-            strong_convexity=added,
+            strong_convexity=self.strong_convexity,
             holder=loss.holder(domain),
-            one_slot=loss.one_slot(domain),
+            one_slot=max(loss.one_slot(domain), loss.lipschitz(domain)),
             one_record=self.one_record(n, radius),
             sensitivity=self.sensitivity(n, radius),
         )
 
-    def records(self, x: ArrayLike, y: ArrayLike) -> Records:
-        """Return the data as this problem needs it: clipped to R, labels coded."""
-        return Records(x, y, data_norm=self.data_norm, binary=self.loss.binary)
+    def records(self, x: ArrayLike, y: ArrayLike, *, invalid: Invalid = "error") -> Records:
+        """Return the data as this problem needs it: clipped to R, labels coded.
+
+        Records that cannot be read are an error, or null records; see `Records`.
+        """
+        return Records(x, y, data_norm=self.data_norm, binary=self.loss.binary, invalid=invalid)
 
     def gather(
-        self, batches: Iterable[tuple[ArrayLike, ArrayLike]], n: int, features: int
+        self,
+        batches: Iterable[tuple[ArrayLike, ArrayLike]],
+        n: int,
+        features: int,
+        *,
+        invalid: Invalid = "error",
     ) -> Records:
         """Return n records that come in batches, without holding them twice."""
         return Records.gather(
-            batches, n, features, data_norm=self.data_norm, binary=self.loss.binary
+            batches,
+            n,
+            features,
+            data_norm=self.data_norm,
+            binary=self.loss.binary,
+            invalid=invalid,
         )
 
     def check_records(self, records: Records) -> None:

@@ -201,6 +201,8 @@ def test_kinds_are_numbered_alike() -> None:
 class Halved(LogisticRanking):
     """A loss derived from a built-in one, with a slope of its own."""
 
+    convex = True
+
     def phi(self, u):
         return super().phi(u) / 2
 

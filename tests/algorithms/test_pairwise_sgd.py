@@ -154,6 +154,8 @@ def test_delta_of_the_whole_mechanism_by_enumeration(
 class LinearRanking(RankingLoss):
     """φ(u) = -u: every pair of two classes pulls alike, whatever the weights are."""
 
+    convex = True
+
     def phi(self, u: np.ndarray) -> np.ndarray:
         return -u
 
@@ -304,6 +306,8 @@ def test_drawn_neighbours_too() -> None:
 @dataclass(frozen=True)
 class AbsoluteRanking(RankingLoss):
     """φ(u) = |1 - u|: it falls and rises, so slopes of two signs meet."""
+
+    convex = True
 
     falling: ClassVar[bool] = False
 

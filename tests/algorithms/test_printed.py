@@ -89,6 +89,8 @@ def test_printed_scales_are_the_papers(n: int, eps: float, delta: float) -> None
 class Linear(PairwiseLoss):
     """G·yy'·w₁, the loss for which the papers' 4G/n is tight."""
 
+    convex = True
+
     steepness: float = 1.5
 
     def value(self, parameters, x, y, other_x, other_y):

@@ -185,6 +185,8 @@ def test_iterates_drift_and_contract_as_the_last_iterate_bound_says(problem: str
 class Linear(PairwiseLoss):
     """y·y'·w₁: D_h = 4G is attained, and with a regulariser every step is linear."""
 
+    convex = True
+
     def value(self, parameters, x, y, other_x, other_y):
         return y * other_y * parameters[0]
 

@@ -305,6 +305,8 @@ def test_regimes_without_budget_or_bound() -> None:
 class Products(PairwiseLoss):
     """yy'·w: the gradient of a pair does not depend on w, so that iterates are mixtures."""
 
+    convex = True
+
     def value(self, parameters, x, y, other_x, other_y):
         return y * other_y * parameters[0]
 
@@ -318,6 +320,8 @@ class Products(PairwiseLoss):
 @dataclass(frozen=True)
 class Labels(PointwiseLoss):
     """y·w: the same for one record."""
+
+    convex = True
 
     def value(self, parameters, x, y):
         return y * parameters[0]

@@ -202,6 +202,8 @@ def test_infinite_pairs_do_not_hide_finite_averages() -> None:
 class Product(PairwiseLoss):
     """y y' <w, x + x'>/2: linear, with nothing declared but the Lipschitz constant."""
 
+    convex = True
+
     def value(self, parameters: Any, x: Any, y: Any, other_x: Any, other_y: Any) -> Any:
         return y * other_y * ((x + other_x) @ parameters) / 2
 
@@ -222,6 +224,8 @@ def test_a_loss_of_ones_own_passes_with_defaults_that_are_attained() -> None:
 @dataclass(frozen=True)
 class Exponential(RankingLoss):
     """exp(-u): no finite constant on an unbounded set."""
+
+    convex = True
 
     def phi(self, u: Any) -> Any:
         return np.exp(-u)
@@ -244,16 +248,22 @@ def test_a_ranking_loss_of_ones_own_passes(form: str) -> None:
 
 
 class WrongSign(LogisticRanking):
+    convex = True
+
     def gradient(self, *arguments: Any) -> Any:
         return -super().gradient(*arguments)
 
 
 class WrongScale(LogisticRanking):
+    convex = True
+
     def gradient(self, *arguments: Any) -> Any:
         return 0.99 * super().gradient(*arguments)
 
 
 class Wavy(LogisticRanking):
+    convex = True
+
     def phi(self, u: Any) -> Any:
         return np.logaddexp(0.0, -u) + 0.3 * np.cos(u)
 
@@ -262,6 +272,8 @@ class Wavy(LogisticRanking):
 
 
 class OneOrder(LogisticRanking):
+    convex = True
+
     symmetric: ClassVar[bool] = True  # type: ignore[assignment]
     orders: ClassVar[int] = 1  # type: ignore[assignment]
 
@@ -277,6 +289,8 @@ class Rising(LeastSquaresRanking):
 
 
 class Repelling(LogisticMetric):
+    convex = True
+
     def of_distance(self, squared: Any, alike: Any) -> Any:
         return super().of_distance(squared, ~alike)
 
@@ -285,6 +299,8 @@ class Repelling(LogisticMetric):
 
 
 class Scribbling(LogisticRanking):
+    convex = True
+
     def gradient(self, parameters: Any, x: Any, *others: Any) -> Any:
         gradients = super().gradient(parameters, x, *others)
         x *= 0.5
@@ -292,33 +308,45 @@ class Scribbling(LogisticRanking):
 
 
 class Forgetful(LogisticRanking):
+    convex = True
+
     def value(self, *arguments: Any) -> Any:
         values = super().value(*arguments)
         return values + 1e-3 * np.random.default_rng().random(len(values))
 
 
 class Normalised(LogisticRanking):
+    convex = True
+
     def gradient(self, *arguments: Any) -> Any:
         gradients = super().gradient(*arguments)
         return gradients / len(gradients)
 
 
 class Lopsided(LogisticMetric):
+    convex = True
+
     def gradient(self, *arguments: Any) -> Any:
         return 2 * np.tril(super().gradient(*arguments))
 
 
 class Flat(LogisticRanking):
+    convex = True
+
     def gradient(self, *arguments: Any) -> Any:
         return super().gradient(*arguments)[0]
 
 
 class Undefined(LogisticRanking):
+    convex = True
+
     def value(self, parameters: Any, x: Any, *others: Any) -> Any:
         return np.where(x[:, 0] > 0, np.nan, super().value(parameters, x, *others))
 
 
 class Singular(LogisticRanking):
+    convex = True
+
     def gradient(self, parameters: Any, *others: Any) -> Any:
         size = np.linalg.norm(parameters)
         return super().gradient(parameters, *others) * (size / size if size else math.nan)
@@ -326,6 +354,8 @@ class Singular(LogisticRanking):
 
 class Restless(LogisticRanking):
     """Pairs of one label have a gradient, and so do two equal records."""
+
+    convex = True
 
     def gradient(self, parameters: Any, x: Any, *others: Any) -> Any:
         return super().gradient(parameters, x, *others) + 1e-12
@@ -339,7 +369,7 @@ class Shrinking(LogisticRanking):
 BROKEN = [
     (WrongSign(), {"subgradient", "derivative", "phi and slope"}),
     (WrongScale(), {"derivative", "phi and slope"}),
-    (Wavy(), {"convex", "subgradient", "slope of phi", "falling", "curvature"}),
+    (Wavy(), {"convex", "convex phi", "subgradient", "slope of phi", "falling", "curvature"}),
     (OneOrder(), {"declared symmetric"}),
     (Rising(), {"falling"}),
     (Repelling(), {"sign of alike", "sign of unlike"}),

@@ -151,6 +151,8 @@ def test_gradients_are_finite_differences(loss: PointwiseLoss) -> None:
 
 def test_defaults_of_a_loss_of_ones_own() -> None:
     class Linear(PointwiseLoss):
+        convex = True
+
         def value(self, parameters: Any, x: Any, y: Any) -> Any:
             return -y * (x @ parameters)
 

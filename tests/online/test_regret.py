@@ -39,6 +39,8 @@ from tests.oracles.all_pairs import average_value
 class OddLoss(PairwiseLoss):
     """A loss of neither kind, and not symmetric: |w·(x - 2x')|² for different labels."""
 
+    convex = True
+
     symmetric = False
 
     def value(self, parameters, x, y, other_x, other_y):  # type: ignore[no-untyped-def]

@@ -35,6 +35,8 @@ from tests.oracles.all_pairs import average_gradient, average_value
 class OneWay(PairwiseLoss):
     """A loss of one's own in which the two records play different roles."""
 
+    convex = True
+
     symmetric = False
 
     def _score(self, w: np.ndarray, x: np.ndarray, y: np.ndarray, x2: np.ndarray) -> np.ndarray:
@@ -54,6 +56,8 @@ class OneWay(PairwiseLoss):
 class OwnMatrix(PairwiseLoss):
     """A symmetric loss of one's own with a matrix of parameters."""
 
+    convex = True
+
     matrix = True
     binary = False
 
@@ -71,6 +75,8 @@ class OwnMatrix(PairwiseLoss):
 class ClippedRanking(LogisticRanking):
     """A ranking loss whose gradient is not slope times difference."""
 
+    convex = True
+
     def gradient(self, parameters, x, y, other_x, other_y):
         return np.clip(super().gradient(parameters, x, y, other_x, other_y), -0.1, 0.1)
 
@@ -78,6 +84,8 @@ class ClippedRanking(LogisticRanking):
 @dataclass(frozen=True)
 class DoubledMetric(LogisticMetric):
     """A metric loss whose gradient is not slope times product."""
+
+    convex = True
 
     def gradient(self, parameters, x, y, other_x, other_y):
         return 2 * super().gradient(parameters, x, y, other_x, other_y)

@@ -19,6 +19,8 @@ from tests.oracles.all_pairs import average_gradient, average_value
 class IndexedMetric(MetricLoss):
     """A loss that needs its mask in full shape, as a user may write it."""
 
+    convex = True
+
     def of_distance(self, squared: np.ndarray, alike: np.ndarray) -> np.ndarray:
         values = np.sqrt(1 + squared**2)
         values[alike] += squared[alike]

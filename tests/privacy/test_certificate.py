@@ -452,7 +452,7 @@ def test_json_is_strict_and_says_what_it_is(name: str) -> None:
     assert document["format"] == "pairdp certificate"
     assert document["format_version"] == 1
     assert document["library_version"] == pairdp.__version__
-    assert document["relation"] == "replace-one"
+    assert document["relation"] == "replace-one-or-null"
     assert document["n"] == 100
     claimed = made.budget
     assert document["claim"] == (

@@ -69,7 +69,7 @@ def test_a_new_ledger_is_on_disk_at_once(tmp_path: Path) -> None:
     document = json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8"))
     assert document["format"] == "pairdp ledger"
     assert document["format_version"] == 1
-    assert document["relation"] == "replace-one"
+    assert document["relation"] == "replace-one-or-null"
     assert document["budget"] == {"epsilon": 1.0, "delta": 1e-5}
     assert document["spends"] == []
 

@@ -59,8 +59,8 @@ def test_the_claim_comes_first() -> None:
 
 def test_the_relation_is_said_in_words() -> None:
     assert (
-        "two data sets are neighbours when they have the same public number of records n and "
-        "differ in one record, with its label"
+        "two data sets are neighbours when one record, with its label, is replaced by another or "
+        "by a null record (absent, unreadable); n is the public capacity"
     ) in flat(CERTIFICATE)
 
 

@@ -9,7 +9,7 @@ returns a `Fit`. Nothing else that depends on the data leaves it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -17,7 +17,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp._provenance import is_own
+from pairdp._reading import Invalid, null_is_asked, read_table
 from pairdp.algorithms.class_moments import ClassMoments
+from pairdp.algorithms.conditions import Condition
+from pairdp.algorithms.foundations import check_convexity, facts_of, sentences_of
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need, check_needs
 from pairdp.algorithms.task import Calibration, Task
@@ -26,6 +30,7 @@ from pairdp.privacy import Budget, Certificate, NoiseSource, Release
 from pairdp.privacy.certificate import Scalar
 from pairdp.problem import Problem
 from pairdp.records import Records
+from pairdp.storage import Storable, UnknownObjectError, encode
 
 Array = NDArray[np.float64]
 
@@ -124,7 +129,9 @@ class Plan:
         """Whether the claimed budget follows from the noise. A printed formula's may not."""
         return self.task.budget is not None and self.certificate.holds
 
-    def read(self, batches: Iterable[tuple[ArrayLike, ArrayLike]]) -> Records | ClassMoments:
+    def read(
+        self, batches: Iterable[tuple[ArrayLike, ArrayLike]], *, invalid: Invalid = "error"
+    ) -> Records | ClassMoments:
         """Return what `run` needs of records that come in batches.
 
         Where the algorithm needs only sums, one batch is in memory at a time; else the
@@ -134,15 +141,19 @@ class Plan:
         ----------
         batches : iterable of (x, y)
             Features and labels, as for ``problem.records``, n records in all.
+        invalid : {"error", "null"}
+            What to do with records that cannot be read; see `pairdp.records.Records`.
         """
         problem, task = self.problem, self.task
         if not self.algorithm.one_pass:
-            return problem.gather(batches, task.n, task.features)
+            return problem.gather(batches, task.n, task.features, invalid=invalid)
         total: ClassMoments | None = None
         for x, y in batches:
-            if np.ndim(y) != 1:
+            if null_is_asked(invalid):
+                x = read_table(x, task.features)
+            elif np.ndim(y) != 1:
                 raise ValueError(f"labels must be one a record, got {np.ndim(y)} dimensions")
-            sums = ClassMoments.of(problem.records(x, y))
+            sums = ClassMoments.of(problem.records(x, y, invalid=invalid))
             if sums.features != task.features:
                 raise ValueError(f"a batch has {sums.features} features, not {task.features}")
             total = sums if total is None else total + sums
@@ -245,7 +256,7 @@ class Draft:
     facts: Mapping[str, Scalar] = field(default_factory=dict)
 
 
-class Algorithm(ABC):
+class Algorithm(Storable, ABC):
     """A frozen set of hyper-parameters that knows how to plan and how to run a plan."""
 
     name: str
@@ -262,7 +273,7 @@ class Algorithm(ABC):
     @property
     def needs(self) -> tuple[Need, ...]:
         """What the algorithm needs of a problem."""
-        return (Need.SMOOTH, Need.LIPSCHITZ)
+        return (Need.CONVEX, Need.SMOOTH, Need.LIPSCHITZ)
 
     def plan(
         self,
@@ -272,6 +283,7 @@ class Algorithm(ABC):
         budget: Budget | None = None,
         *,
         calibration: Calibration = "certified",
+        conditions: Sequence[Condition] = (),
     ) -> Plan:
         """Fix every number for a problem with n records, from public facts alone.
 
@@ -288,6 +300,8 @@ class Algorithm(ABC):
         calibration : {"certified", "printed"}
             "certified" is proved and tight. "printed" is the paper's formula to the letter,
             for study; the plan then tells what that noise truly gives.
+        conditions : sequence of Condition
+            What else must be true of the data, for the certificate to say.
 
         Raises
         ------
@@ -306,21 +320,31 @@ class Algorithm(ABC):
                 "loss of one record: use GradientDescent, MinimizerRelease or NoisyGradientDescent"
             )
         check_needs(self.name, self.needs, problem, self.instead)
+        for condition in conditions:
+            condition.check(problem)
         draft = self.draft(task)
         solved = draft.problem or problem
+        # Without a budget there is no noise that a paper could have printed.
+        task = Task(
+            solved, task.n, task.features, budget, "certified" if budget is None else calibration
+        )
+        check_convexity(self.name, solved, draft.releases)
+        foundations = facts_of(solved, draft.releases, _is_own(self))
         certificate = Certificate(
             algorithm=self.name,
             budget=budget,
             n=task.n,
             releases=draft.releases,
-            problem={**_facts(solved, task), **draft.facts},
+            problem={**_facts(solved, task), **foundations, **draft.facts},
             calibration="none" if budget is None else calibration,
             assumptions=(
                 f"Every record is clipped to norm {problem.data_norm:g}, which is public.",
                 problem.labels_in_words,
+                *sentences_of(solved, draft.releases, foundations, type(self).__name__),
+                *(condition.sentence for condition in conditions),
             ),
+            plan=_recorded(self, problem, task, draft.settings, conditions),
         )
-        task = Task(solved, task.n, task.features, budget, calibration)
         return Plan(self, task, certificate, draft.settings, draft.reasons)
 
     @abstractmethod
@@ -335,6 +359,39 @@ class Algorithm(ABC):
 
         ``records`` are Records; their ClassMoments too if the algorithm is ``one_pass``.
         """
+
+
+def _recorded(
+    algorithm: Algorithm,
+    problem: Problem,
+    task: Task,
+    settings: Mapping[str, Scalar],
+    conditions: Sequence[Condition],
+) -> dict[str, Any] | None:
+    """Return what a plan was made from and what it decided, as JSON values.
+
+    None if there are objects that cannot be stored: such a certificate cannot be planned again.
+    The problem is the one that was given; the one that is solved is there if it is another.
+    """
+    solved = task.problem
+    try:
+        return {
+            "algorithm": encode(algorithm),
+            "problem": encode(problem),
+            "solved": None if solved == problem else encode(solved),
+            "features": task.features,
+            "conditions": [encode(condition) for condition in conditions],
+            "settings": {name: encode(value) for name, value in settings.items()},
+        }
+    except UnknownObjectError:
+        return None
+
+
+def _is_own(algorithm: Algorithm) -> bool:
+    """Return whether an algorithm is this library's, and so is any that it is made of."""
+    if not is_own(type(algorithm), ("pairdp.algorithms", "pairdp.online")):
+        return False
+    return all(_is_own(one) for one in vars(algorithm).values() if isinstance(one, Algorithm))
 
 
 def _facts(problem: Problem, task: Task) -> dict[str, Scalar]:

@@ -21,8 +21,8 @@ class ClassMoments:
 
     Attributes
     ----------
-    n, positives : int
-        How many records, and how many of them are labelled +1.
+    n, positives, negatives : int
+        How many records, and how many of them are labelled +1 and -1; the others are null.
     features : int
         Number of features.
     sums : Total
@@ -33,6 +33,7 @@ class ClassMoments:
 
     n: int
     positives: int
+    negatives: int
     features: int
     sums: Total
     data_norm: float
@@ -47,7 +48,8 @@ class ClassMoments:
         for start in range(0, records.n, BLOCK):
             some = slice(start, start + BLOCK)
             sums += _block_sums(records.x[some], records.y[some])
-        return cls(records.n, int(records.positive.sum()), d, sums, records.data_norm)
+        positives, negatives = (int(np.count_nonzero(records.y * s > 0)) for s in (1, -1))
+        return cls(records.n, positives, negatives, d, sums, records.data_norm)
 
     @property
     def binary(self) -> bool:
@@ -87,6 +89,7 @@ class ClassMoments:
         return ClassMoments(
             self.n + other.n,
             self.positives + other.positives,
+            self.negatives + other.negatives,
             self.features,
             self.sums + other.sums,
             max(self.data_norm, other.data_norm),

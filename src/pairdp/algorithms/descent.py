@@ -15,7 +15,10 @@ Array = NDArray[np.float64]
 
 
 def contraction(step_size: float, smoothness: float, strong_convexity: float) -> float:
-    """Return q = max(|1-ηα|, |1-ηL|), the Lipschitz constant of a step."""
+    """Return q = max(|1-ηα|, |1-ηL|), the Lipschitz constant of a step on a convex problem.
+
+    On any other it may be up to 1 + ηL, and no bound of this library uses it.
+    """
     return max(abs(1 - step_size * strong_convexity), abs(1 - step_size * smoothness))
 
 

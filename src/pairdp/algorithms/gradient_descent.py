@@ -30,10 +30,11 @@ _CHOICES = sorted({round(10 ** (i / 20)) for i in range(87)})
 class GradientDescent(Algorithm):
     r"""Projected gradient descent on all pairs; noise is added once, to what it returns.
 
-    Two neighbouring runs drift apart by at most η·D_h/n a step, and a step contracts by
-    q = max(|1-ηα|, |1-ηL|). So the last iterates are at most η(D_h/n)(1-q^T)/(1-q) apart, and
-    averages at most the average of that; never more than the constraint's diameter
-    (privacy-constants 3.1, 3.2). The released point is projected back, which is free.
+    Two neighbouring runs drift apart by at most η·D_h/n a step, and a step on a convex loss
+    contracts by q = max(|1-ηα|, |1-ηL|). So the last iterates are at most
+    η(D_h/n)(1-q^T)/(1-q) apart, and averages at most the average of that; never more than the
+    constraint's diameter (privacy-constants 3.1, 3.2). The released point is projected back, which
+    is free.
 
     Parameters
     ----------
@@ -70,9 +71,9 @@ class GradientDescent(Algorithm):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """Smoothness and bounded gradients; for the last iterate strong convexity too."""
-        convexity = (Need.STRONGLY_CONVEX,) if self.output == "last" else ()
-        return (Need.SMOOTH, Need.LIPSCHITZ, *convexity)
+        """Convexity, smoothness and bounded gradients; a regulariser too for the last iterate."""
+        strongly = (Need.STRONGLY_CONVEX,) if self.output == "last" else ()
+        return (Need.CONVEX, Need.SMOOTH, Need.LIPSCHITZ, *strongly)
 
     def draft(self, task: Task) -> Draft:
         """Decide steps, step size and noise."""

@@ -38,6 +38,11 @@ class AnyLoss(PairwiseLoss):
     of: PairwiseLoss
 
     @property
+    def convex(self) -> bool:  # type: ignore[override]
+        """Whether the loss is convex."""
+        return self.of.convex
+
+    @property
     def matrix(self) -> bool:  # type: ignore[override]
         """Whether the parameter is a matrix."""
         return self.of.matrix

@@ -44,8 +44,11 @@ class NoisyGradientDescent(Algorithm):
 
     A gradient moves by D_h/n when a record is replaced, and T of them compose exactly as
     Gaussians: σ = √T·(D_h/n)·nm(ε, δ) for anything made of the iterates (privacy-constants
-    3.3). When only the last iterate is released and steps contract, earlier steps are
-    forgotten, and less noise may do (3.5); the smaller of the two is taken.
+    3.3). That holds for any loss, convex or not: each noisy gradient is a release of its own, taken
+    at a parameter that earlier releases decide. When only the last iterate is released and steps
+    contract, earlier steps are forgotten, and less noise may do (3.5); the smaller of the two is
+    taken. Steps contract for a convex smooth loss alone, so a loss that is not convex is always
+    paid for by composition, regularised or not.
 
     With ``batch_size`` b, each step draws b records without replacement and uses all pairs
     inside the batch; a record of the batch moves that gradient by D_h/b, and the draw hides
@@ -219,7 +222,9 @@ class NoisyGradientDescent(Algorithm):
     ) -> Sensitivity | None:
         """Return the sensitivity of the last iterate alone, where the bound holds."""
         problem = task.problem
-        if self.output != "last" or sampling is not None or not problem.is_smooth:
+        if self.output != "last" or sampling is not None:
+            return None
+        if not (problem.is_convex and problem.is_smooth):  # else a step may part two runs
             return None
         if self.pairing == "disjoint":  # whose steps bend as one pair does, not as the risk
             return None
@@ -293,21 +298,28 @@ class NoisyGradientDescent(Algorithm):
         r"""Return a rough bound on the excess risk: what is left of the start, plus noise.
 
         For the average B²/(2ηT) + ηpσ²/2; for the last iterate of a strongly convex problem
-        (L/2)(q^{2T}B² + η²pσ²Σq^{2i}). A mini-batch adds its own variance, ηG²/(2b).
+        (L/2)(q^{2T}B² + η²pσ²Σq^{2i}). A mini-batch adds its own variance, ηG²/(2b). Where the loss
+        is not convex no excess risk is predictable, and the mean squared gradient over 2L takes
+        its place, by the descent lemma at most GB/(ηTL) + ηpσ²/2: a start is at most GB above the
+        least risk.
         """
         problem, constants = task.problem, task.problem.constants(task.n)
         require_bounded(self.name, problem, "to choose its steps (or give steps and step_size)")
         radius, p = problem.constraint.radius, task.dimension
         sigma = 0.0 if task.budget is None else self._rough_scale(task, step_size, steps)
         sigma = min(sigma, 1e100)  # squares of the noise of tiny budgets would overflow
-        q = contraction(step_size, constants.smoothness, constants.strong_convexity)
+        bend = constants.smoothness
+        q = contraction(step_size, bend, constants.strong_convexity)
         if self.output == "last" and q < 1:
             kept = q ** (2 * steps)
             noise = step_size**2 * p * sigma**2 * (1 - kept) / (1 - q * q)
-            return constants.smoothness / 2 * (kept * radius**2 + noise)
+            return bend / 2 * (kept * radius**2 + noise)
         batch = self.batch_size or task.n
         drawn = constants.lipschitz**2 / batch if batch < task.n else 0.0
-        return radius**2 / (2 * step_size * steps) + step_size * (p * sigma**2 + drawn) / 2
+        ahead = radius**2 / 2
+        if not problem.is_convex and 0 < bend < math.inf:
+            ahead = constants.lipschitz * radius / bend
+        return ahead / (step_size * steps) + step_size * (p * sigma**2 + drawn) / 2
 
     def _rough_scale(self, task: Task, step_size: float, steps: int) -> float:
         if task.budget is None:

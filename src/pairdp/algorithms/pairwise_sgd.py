@@ -61,10 +61,12 @@ class PairwiseSGD(Algorithm):
         \bar w = \frac1T \sum_{t=1}^T w_t
 
     from w_1 = 0, with g the mean of a pair's gradient in both orders (Yang 2021, Algorithms 1 and
-    2). Nothing but a Lipschitz loss is needed. Given the draws, two neighbouring runs part by
+    2). The loss must be convex and Lipschitz, and need not be smooth. Given the draws, two
+    neighbouring runs part by
 
     .. math:: d_{t+1} ≤ \sqrt{d_t^2 + η^2G_0^2} + ηD^* Y_t,
 
+    because the gradients of a convex loss at two parameters do not point away from each other,
     where Y_t is the share of pairs with the replaced record; so the averages are at most
     η(G₀·Q_T + D*·Σc_k) apart, c_k by the places of the draws, and not at all if the record was
     never drawn. Averaging δ over the law of the draws, which are secret, gives the noise
@@ -110,8 +112,8 @@ class PairwiseSGD(Algorithm):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """Bounded gradients, and nothing else."""
-        return (Need.LIPSCHITZ,)
+        """A convex loss and bounded gradients."""
+        return (Need.CONVEX, Need.LIPSCHITZ)
 
     def draft(self, task: Task) -> Draft:
         """Decide steps, step size and noise."""
@@ -265,7 +267,12 @@ def step_of_least_error(
 
 
 def runs_part_by(problem: Problem, step_size: float) -> Moves:
-    """Return how far one step parts two neighbouring runs."""
+    """Return how far one step parts two neighbouring runs.
+
+    A record that is replaced by a null one takes a pair's gradient away: at most D_h/2 at one
+    point (`Problem.moved_pair`), and at two points at most G times the share of orders that count,
+    which none of the others is below. A pair of which both runs have a null record moves neither.
+    """
     loss, domain = problem.loss, problem.domain()
     bend = loss.smoothness(domain) + problem.regularization
     lipschitz = loss.lipschitz(domain)
@@ -273,7 +280,7 @@ def runs_part_by(problem: Problem, step_size: float) -> Moves:
     # gradient is zero for ranking and metric losses.
     meets_itself = not isinstance(loss, RankingLoss | MetricLoss)
     if math.isfinite(bend) and step_size * bend <= 2 * (1 + 1e-12):
-        return Moves(loss.one_record(domain) / (1 if meets_itself else 2), 0.0)
+        return Moves(problem.moved_pair(domain) / (1 if meets_itself else 2), 0.0)
     if isinstance(loss, RankingLoss):
         # Slopes of one sign lie on one side of zero, so two of them are at most G apart.
         both = lipschitz * loss.orders / 2 * (1 if loss.falling else 2)

@@ -38,10 +38,10 @@ class PhasedSGD(Algorithm):
     ("Simple stochastic and online gradient descent algorithms for pairwise learning"). The whole
     takes one gradient of one pair a record.
 
-    A replaced record is in two consecutive pairs of one part. So the average moves by at most
-    η(G₀·Q + (2 - 1/T)D*), T = n_i - 1 steps and Q the mean of √0 … √(T-1), with D* and G₀ as for
-    `PairwiseSGD`; for smooth losses and η ≤ 2/(L+λ) that is η·D_h(1 - 1/(2T)). The worst part
-    is what all cost.
+    A replaced record is in two consecutive pairs of one part. So, for a convex loss, the average
+    moves by at most η(G₀·Q + (2 - 1/T)D*), T = n_i - 1 steps and Q the mean of √0 … √(T-1), with
+    D* and G₀ as for `PairwiseSGD`; for smooth losses and η ≤ 2/(L+λ) that is η·D_h(1 - 1/(2T)).
+    The worst part is what all cost.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ class PhasedSGD(Algorithm):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """Bounded gradients, and nothing else."""
-        return (Need.LIPSCHITZ,)
+        """A convex loss and bounded gradients."""
+        return (Need.CONVEX, Need.LIPSCHITZ)
 
     def draft(self, task: Task) -> Draft:
         """Decide the step size and the noise of each phase."""

@@ -9,10 +9,22 @@ from enum import Enum
 from pairdp.losses import HingeMetric, HingePointwise, HingeRanking, PairwiseLoss
 from pairdp.problem import Problem
 
+ANY_LOSS = (
+    "use an algorithm with noise in every gradient and delta > 0, which NoisyGradientDescent, "
+    '"Kang2021" and OnlineDescent(noise="gradients") are; or a convex loss'
+)
+"""Where to go with a loss that is not convex."""
+
 
 class Need(Enum):
-    """A property that an algorithm needs of a problem."""
+    """A property that an algorithm needs of a problem.
 
+    Whatever rests on two runs coming no further apart by a step (contraction, non-expansive
+    steps), on a minimiser, or on the last iterate alone needs a convex loss. Noise in every
+    gradient, composed, does not: it needs the gradient's sensitivity at one parameter.
+    """
+
+    CONVEX = "a convex loss"
     SMOOTH = "a smooth loss"
     LIPSCHITZ = "gradients bounded on the constraint set"
     STRONGLY_CONVEX = "a strongly convex problem"
@@ -22,12 +34,23 @@ def check_needs(name: str, needs: Iterable[Need], problem: Problem, instead: str
     """Refuse a problem that lacks something, saying what to change or use instead."""
     for need in needs:
         match need:
+            case Need.CONVEX:
+                require_convex(name, problem)
             case Need.SMOOTH:
                 require_smooth(name, problem, instead)
             case Need.LIPSCHITZ:
                 require_lipschitz(name, problem)
             case Need.STRONGLY_CONVEX:
                 require_strongly_convex(name, problem, instead)
+
+
+def require_convex(name: str, problem: Problem) -> None:
+    """Refuse a loss that is not convex, saying which algorithms take it."""
+    if not problem.is_convex:
+        raise ValueError(
+            f"{name} needs a convex loss, and {type(problem.loss).__name__} declares that it is "
+            f"not: {ANY_LOSS}"
+        )
 
 
 def require_smooth(name: str, problem: Problem, instead: str) -> None:

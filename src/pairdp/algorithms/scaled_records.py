@@ -37,10 +37,17 @@ class ScaledRecords:
     unit: float = 1.0
 
     def rows(self) -> Iterator[tuple[Array, Codes]]:
-        """Yield some rows and their classes at a time."""
-        x, y = self.records.x, self.records.y
+        """Yield some rows and their classes at a time, without null records.
+
+        These are left out before the centre is subtracted, which would move them away from zero.
+        """
         for start in range(0, self.records.n, BLOCK):
-            some, classes = x[start : start + BLOCK], y[start : start + BLOCK].astype(np.intp)
+            block = self.records.part(slice(start, start + BLOCK))
+            some, classes = block.x, block.y.astype(np.intp)
+            if block.has_null:
+                some, classes = some[~block.null], classes[~block.null]
+            if not len(some):
+                continue
             if self.center is not None:
                 some = (some - self.center) / self.unit
                 norms = np.linalg.norm(some, axis=1)
@@ -92,7 +99,9 @@ class ScaledRecords:
         return np.asarray(2 * total.high / (n - 1))
 
     def _counts(self) -> Array:
-        return np.bincount(self.records.y.astype(np.intp)).astype(np.float64)
+        y, null = self.records.y, self.records.null
+        present = y[~null] if self.records.has_null else y
+        return np.bincount(present.astype(np.intp)).astype(np.float64)
 
     def _class_sums(self, classes: int) -> Array:
         high, low = np.zeros((2, classes, self.records.features))

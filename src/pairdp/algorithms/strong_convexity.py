@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from pairdp.algorithms.requirements import require_bounded, require_strongly_convex
+from pairdp.algorithms.requirements import (
+    require_bounded,
+    require_convex,
+    require_strongly_convex,
+)
 from pairdp.algorithms.task import Task
 from pairdp.problem import Problem
 
@@ -25,6 +29,7 @@ def regularised(
         α of a problem that has none; G/(B√n) by default.
     """
     problem = task.problem
+    require_convex(name, problem)
     if problem.is_strongly_convex:
         if strong_convexity not in (None, problem.regularization):
             raise ValueError(

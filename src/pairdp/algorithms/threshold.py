@@ -58,6 +58,8 @@ class WithThreshold(Algorithm):
     share: float = 0.1
 
     def __post_init__(self) -> None:
+        if not isinstance(self.algorithm, Algorithm):
+            raise TypeError(f"algorithm must be an Algorithm, got {self.algorithm!r}")
         keep(self, "share", real("share", self.share))
         if not 0 < self.share < 1:
             raise ValueError(f"share must be between 0 and 1, got {self.share!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ class TightLoss(PairwiseLoss):
         G.
     """
 
+    convex: ClassVar[bool] = True
     steepness: float = 1.0
 
     def __post_init__(self) -> None:

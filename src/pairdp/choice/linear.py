@@ -59,7 +59,8 @@ def choose_linear(
     Raises
     ------
     ValueError
-        If nothing suits: noise on the output needs a smooth loss, noise on gradients δ > 0.
+        If nothing suits: noise on the output needs a convex and smooth loss, noise on gradients
+        δ > 0.
     """
     problem = PointwiseProblem(loss, L2Ball(radius), regularization or 0.0, data_norm=data_norm)
     found = (
@@ -69,7 +70,7 @@ def choose_linear(
     if not found:
         raise ValueError(
             f"{type(loss).__name__} with these parameters has no pure algorithm: set delta > 0, "
-            "or use a smooth loss without regularization=0"
+            "or use a convex and smooth loss without regularization=0"
         )
     return Choice(n, features, budget, found)
 
@@ -91,7 +92,7 @@ def _minimisers(
     budget: Budget | None,
     regularization: float | None,
 ) -> Iterator[Candidate]:
-    if not problem.is_smooth or regularization == 0:
+    if not (problem.is_convex and problem.is_smooth) or regularization == 0:
         return
     pull = regularization or balanced_regularization(problem, n, features, budget)
     regular = replace(problem, regularization=pull)
@@ -111,7 +112,7 @@ def _descents(
 ) -> Iterator[Candidate]:
     if budget is not None and budget.is_pure:
         return
-    if budget is None and problem.is_smooth and regularization != 0:
+    if budget is None and problem.is_convex and problem.is_smooth and regularization != 0:
         return  # without noise, the minimiser itself is best
     noise, radius = _length(problem, n, features, budget), problem.constraint.radius
     batch = n // _BATCHES if n > _WHOLE_UP_TO else None

@@ -116,7 +116,8 @@ def choose_metric(
     if not candidates:
         raise ValueError(
             f"no algorithm minimises {type(problem.loss).__name__} within this budget: set "
-            "delta > 0, use a smooth loss such as LogisticMetric(), or leave the loss out"
+            "delta > 0, use a convex and smooth loss such as LogisticMetric(), or leave the loss "
+            "out"
         )
     return Choice(n, features, budget, tuple(candidates))
 

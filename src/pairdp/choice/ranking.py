@@ -119,8 +119,13 @@ def choose_ranker(
     for problem in problems:
         found += _minimisers(typical, problem, regularization)
         found += _descents(typical, problem)
+    if not found and not problems[0].is_convex:
+        raise ValueError(
+            f"{type(problems[0].loss).__name__} is not convex, and a pure budget has no algorithm "
+            "for it: set delta > 0, or use a convex loss such as LogisticRanking()"
+        )
     if not found:
-        # Neither smooth nor with δ > 0: what is left needs a bounded gradient and nothing else.
+        # Neither smooth nor with δ > 0: what is left needs a convex loss and bounded gradients.
         why = "the loss is not smooth and the budget pure, which one pass of SGD serves"
         found = [Candidate(problems[0], PhasedSGD(), 1.0, why)]
     return Choice(n, features, budget, _best_of_each(found))
@@ -239,7 +244,7 @@ def _minimisers(
 ) -> Iterator[Candidate]:
     """Yield what adds noise to the minimiser of a regularised problem."""
     smoothness = problem.constants(typical.n).smoothness
-    if not math.isfinite(smoothness) or regularization == 0:
+    if not problem.is_convex or not math.isfinite(smoothness) or regularization == 0:
         return
     n, bowl = typical.n, _Bowl(typical, problem)
     pulls = [smoothness * share for share in _RELATIVE]
@@ -279,12 +284,12 @@ def _descents(typical: _Typical, problem: Problem) -> Iterator[Candidate]:
                 algorithm = NoisyGradientDescent("average", steps, size, n // _BATCHES)
                 judged = judged[0] * _COST_OF_BATCHES, judged[1]
                 yield typical.candidate(problem, algorithm, *judged)
-        if smooth:
+        if smooth and problem.is_convex:
             one_record = problem.one_record(n, known_radius(problem, size, steps))
             noise = typical.noise(min(travel * one_record / (2 * n), 2 * bowl.radius))
             output = GradientDescent("average", steps, size)
             yield typical.candidate(problem, output, *bowl.judge(average, noise))
-    if smooth and 4 <= n <= _QUADRATIC_UP_TO:
+    if smooth and problem.is_convex and 4 <= n <= _QUADRATIC_UP_TO:
         # The first part, of half the records, decides.
         epochs = EpochGradientDescent()
         plan = epochs.plan(problem, n, typical.features, typical.budget)

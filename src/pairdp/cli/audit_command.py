@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from pairdp.cli.common import VIOLATED, budget_options, echo_json, json_option, one_sentence
+from pairdp.cli.common import (
+    VIOLATED,
+    budget_options,
+    echo_json,
+    json_option,
+    one_sentence,
+    trust_option,
+)
 
 if TYPE_CHECKING:
     from pairdp.algorithms import Plan
@@ -50,6 +57,7 @@ _PROBLEM = {
 @click.option("--climbs", type=int, default=20, show_default=True, help="Steps of the search.")
 @click.option("--jobs", type=int, default=1, show_default=True, help="Number of processes.")
 @click.option("--seed", type=int, default=0, show_default=True)
+@trust_option
 @json_option
 @one_sentence
 def command(target: str, as_json: bool, **options: Any) -> None:
@@ -104,7 +112,7 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
 
     from pairdp.model_file import load
 
-    model = load(path)
+    model = load(path, trusted=options["trusted"])
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     plans = [step.plan_ for step in steps if hasattr(step, "plan_")]
     if not plans:

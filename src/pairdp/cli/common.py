@@ -17,7 +17,7 @@ import click
 from pairdp.privacy import BudgetExceededError, BudgetLedger, LedgerError
 from pairdp.tables import Table, TableError
 
-FAILED, OVER_BUDGET, VIOLATED = 1, 3, 4
+FAILED, OVER_BUDGET, VIOLATED, NOT_PLANNED = 1, 3, 4, 5
 TASKS = ("ranking", "metric")
 
 
@@ -56,6 +56,13 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+trust_option = click.option(
+    "--trust",
+    "trusted",
+    multiple=True,
+    metavar="MODULE:CLASS",
+    help="A class outside pairdp that the file may use, after reading it; may be repeated.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 
 

@@ -50,7 +50,7 @@ def main() -> None:
     """Differentially private rankers and metrics, with certificates.
 
     Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 over the privacy budget, 4 an audit
-    found a violation.
+    found a violation, 5 a certificate could not be planned again.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # not every terminal has an ε

@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from pairdp.cli.common import check_output, echo_json, json_option, one_sentence, with_progress
+from pairdp.cli.common import (
+    check_output,
+    echo_json,
+    json_option,
+    one_sentence,
+    trust_option,
+    with_progress,
+)
 from pairdp.estimators import (
     BoundsScaler,
     PrivateLinearClassifier,
@@ -35,6 +42,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("-o", "--output", type=FILE, help="CSV file to write; else standard output.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @click.option("--positive", metavar="LABEL", help="The label that high scores are for.")
+@trust_option
 @json_option
 @one_sentence
 def command(
@@ -43,6 +51,7 @@ def command(
     output: Path | None,
     force: bool,
     positive: str | None,
+    trusted: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Score the records of DATA (CSV or Parquet) with a MODEL that was saved.
@@ -57,7 +66,7 @@ def command(
     """  # noqa: D301 - the command line's help reads the control character
     if output is not None:
         check_output(output, force, model, data)
-    steps = _steps(load(model))
+    steps = _steps(load(model, trusted=trusted))
     table = open_table(data)
     names = [str(name) for name in steps[0].feature_names_in_]
     table.check_columns(names)

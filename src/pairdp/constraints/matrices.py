@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pairdp._checks import positive, whole
 from pairdp.constraints.vectors import shrink_to
+from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ def _onto_simplex(values: Array, total: float) -> Array:
     return np.asarray(np.maximum(values - excess[last] / (last + 1), 0.0))
 
 
-class _Symmetric:
+class _Symmetric(Storable):
     """What all sets of symmetric matrices share."""
 
     matrix: ClassVar[bool] = True

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import positive, whole
+from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
 
@@ -31,7 +32,7 @@ def _vector(point: Array) -> Array:
     return values
 
 
-class _Vectors:
+class _Vectors(Storable):
     """What all sets of weight vectors share."""
 
     matrix: ClassVar[bool] = False

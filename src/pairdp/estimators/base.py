@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp._checks import positive
 from pairdp.algorithms import Algorithm, Fit, Plan, published
 from pairdp.algorithms.class_moments import ClassMoments
+from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.requirements import Need
 from pairdp.choice import Choice, balanced_regularization
 from pairdp.constraints import Constraint
@@ -82,11 +83,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             self._columns(n_features),
             budget,
             calibration=self.calibration,  # type: ignore[arg-type]
+            conditions=self._conditions(),
         )
-        certificate = replace(
-            plan.certificate, assumptions=(*plan.certificate.assumptions, *self._assumptions())
-        )
-        return replace(plan, certificate=certificate, reasons=(*why, *plan.reasons))
+        return replace(plan, reasons=(*why, *plan.reasons))
 
     def choices(self, n: int, n_features: int) -> Choice:
         """Return what ``algorithm="auto"`` would choose from, the best first.
@@ -147,7 +146,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Return the algorithm with whatever else the model needs to release."""
         return algorithm
 
-    def _assumptions(self) -> tuple[str, ...]:
+    def _conditions(self) -> tuple[Condition, ...]:
         """Return what must be true of the data, besides what the algorithm says."""
         return ()
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import flag, real
 from pairdp.algorithms import Algorithm, Fit
+from pairdp.algorithms.conditions import Condition, ConstantFeature
 from pairdp.choice import Choice, choose_linear
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
@@ -70,12 +71,9 @@ class LinearModel(PrivateEstimator):
         rows = clip_rows(X, self.data_norm)
         return np.column_stack([rows, np.full(len(rows), float(self.data_norm))])
 
-    def _assumptions(self) -> tuple[str, ...]:
-        more = (
-            f"Rows are clipped to norm {self.data_norm:g} and get a constant feature of that size, "
-            "which makes their norm at most √2 times that."
-        )
-        return (*super()._assumptions(), *([more] if self.fit_intercept else []))
+    def _conditions(self) -> tuple[Condition, ...]:
+        added = (ConstantFeature(self.data_norm),) if self.fit_intercept else ()
+        return (*super()._conditions(), *added)
 
     def _parts(self, fit: Fit) -> tuple[Array, float]:
         """Return weights and intercept of what was released."""

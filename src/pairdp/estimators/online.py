@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -18,6 +18,7 @@ from pairdp.choice import Choice
 from pairdp.estimators.base import PrivateEstimator, warn_of_claim
 from pairdp.online import ONLINE, OnlineAlgorithm, OnlineDescent, OnlineMoments, OnlineSession
 from pairdp.privacy import Budget
+from pairdp.storage import Trusted
 
 Array = NDArray[np.float64]
 _BUFFER = 1024
@@ -65,10 +66,10 @@ class OnlineEstimator(PrivateEstimator):
             n_features,
             self._budget(),
             calibration=self.calibration,  # type: ignore[arg-type]
+            conditions=self._conditions(),
         )
         self._check_parameters(plan)
-        stated = (*plan.certificate.assumptions, *self._assumptions())
-        return replace(plan, certificate=replace(plan.certificate, assumptions=stated))
+        return plan
 
     def _online_algorithm(self, n: int) -> OnlineAlgorithm:
         asked = self.algorithm
@@ -224,18 +225,29 @@ class OnlineEstimator(PrivateEstimator):
                 del self._session
 
     @classmethod
-    def resume(cls, path: str | Path) -> Self:
-        """Return the estimator of a stream that was paused. The file is removed."""
+    def resume(cls, path: str | Path, *, trusted: Iterable[type | str] = ()) -> Self:
+        """Return the estimator of a stream that was paused. The file is removed.
+
+        Parameters
+        ----------
+        path : path-like
+            What `pause` wrote.
+        trusted : iterable of class or str, default=()
+            Classes outside pairdp that the stream may use; see `pairdp.load`.
+        """
         from pairdp.model_file.states import with_state
         from pairdp.online.state_file import take
 
+        known = Trusted(trusted)
         with take(Path(path)) as file:
-            session = file.session(OnlineSession)
+            session = file.session(OnlineSession, None, known)
             face, arrays = file.face()
             running = RunningAverage()
             running.count = int(arrays.pop("running_count")[0])
             running.mean = arrays.pop("running_mean", None)
-            model = with_state(face, "", arrays)
+            model = with_state(face, "", arrays, known)
+            if model.certificate_ != file.certificate:
+                raise ValueError("the estimator has another certificate than the stream")
             if not isinstance(model, cls):
                 raise ValueError(f"it is the stream of a {type(model).__name__}")
             if arrays or running.count < 0:

@@ -38,7 +38,8 @@ class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
     horizon : int, default=10000
         How many records the budget covers. More of them are refused. `fit` takes the number of
         its records instead.
-    loss : {"logistic", "least_squares", "hinge", "squared_hinge"} or RankingLoss, default=None
+    loss : {"logistic", "least_squares", "hinge", "squared_hinge", "sigmoid"} or RankingLoss, \
+default=None
         The loss of a pair. None leaves it to ``algorithm``.
     algorithm : {"auto", "moments", "descent", "OnPairStrC", "OnPairC"} or OnlineAlgorithm
         "moments" keeps noisy class moments, by least squares; "descent" takes a step for each

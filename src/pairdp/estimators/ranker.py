@@ -20,6 +20,7 @@ from pairdp.losses import (
     LeastSquaresRanking,
     LogisticRanking,
     RankingLoss,
+    SigmoidRanking,
     SquaredHingeRanking,
 )
 from pairdp.privacy import Budget, BudgetLedger
@@ -31,6 +32,7 @@ RANKING_LOSSES: dict[str, RankingLoss] = {
     "least_squares": LeastSquaresRanking(),
     "hinge": HingeRanking(),
     "squared_hinge": SquaredHingeRanking(),
+    "sigmoid": SigmoidRanking(),
 }
 """Losses that can be asked for by name."""
 
@@ -47,7 +49,8 @@ class PrivateRanker(AreaScore, TwoClassEstimator):
         ε, the privacy budget of the fit. None fits without noise and without any guarantee.
     delta : float, default=1e-5
         δ; 0 for pure ε. It should be well below 1/n.
-    loss : {"logistic", "least_squares", "hinge", "squared_hinge"} or RankingLoss, default=None
+    loss : {"logistic", "least_squares", "hinge", "squared_hinge", "sigmoid"} or RankingLoss, \
+default=None
         The loss of a pair. None leaves it to ``algorithm``.
     algorithm : "auto", str or Algorithm, default="auto"
         "auto" chooses from public facts (n, d, ε, δ and the parameters here) what is predicted to

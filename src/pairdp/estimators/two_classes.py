@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from pairdp.algorithms.conditions import Condition, PublicLabels
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.validation import check_labels, validated
 
@@ -29,10 +30,8 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _assumptions(self) -> tuple[str, ...]:
-        if self.classes is None:
-            return ("Which two labels occur is public.",)
-        return ()
+    def _conditions(self) -> tuple[Condition, ...]:
+        return (PublicLabels(),) if self.classes is None else ()
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the model and release it.

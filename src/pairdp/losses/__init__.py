@@ -21,6 +21,7 @@ from pairdp.losses.metric import MetricLoss
 from pairdp.losses.pointwise import PointwiseLoss
 from pairdp.losses.power_hinge_ranking import PowerHingeRanking, SquaredHingeRanking
 from pairdp.losses.ranking import RankingLoss
+from pairdp.losses.sigmoid_ranking import SigmoidRanking
 from pairdp.losses.structure import Analytic, Quadratic, TruncatedPowers
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "PowerHingeRanking",
     "Quadratic",
     "RankingLoss",
+    "SigmoidRanking",
     "SquaredHingeRanking",
     "TruncatedPowers",
     "check_pairwise_loss",

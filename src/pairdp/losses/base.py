@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pairdp._checks import whole
 from pairdp.losses.domain import Domain
+from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
 
@@ -44,17 +45,21 @@ class Constants:
     one_record: float
 
 
-class PairwiseLoss(ABC):
+class PairwiseLoss(Storable, ABC):
     r"""A loss ℓ(w; z, z') of an ordered pair of records z = (x, y), z' = (x', y').
 
     A loss of one's own needs `value`, `gradient` and `lipschitz`; every other constant
-    has a default that is always valid, and that a tighter one may replace. It should
-    be convex in w, depend on labels only through the values it documents, and be a
+    has a default that is always valid, and that a tighter one may replace. It declares whether it
+    is convex in w. It should depend on labels only through the values it documents, and be a
     frozen dataclass, so that a plan can hold it. Losses of a score difference or of a
     Mahalanobis distance need less: see `RankingLoss` and `MetricLoss`.
 
     Attributes
     ----------
+    convex : bool
+        Whether ℓ is convex in w for every pair of records. Every class declares it for itself, as
+        there is no default: bounds that need convexity are false without it, so only losses that
+        declare it are given to algorithms whose proof needs it.
     matrix : bool
         Whether the parameter is a symmetric d × d matrix instead of a vector.
     binary : bool
@@ -63,6 +68,7 @@ class PairwiseLoss(ABC):
         Whether ℓ(w; z, z') = ℓ(w; z', z).
     """
 
+    convex: ClassVar[bool]
     matrix: ClassVar[bool] = False
     binary: ClassVar[bool] = True
     symmetric: bool = True
@@ -82,7 +88,10 @@ class PairwiseLoss(ABC):
         """Return G, which the norm of no gradient exceeds; infinite if there is none."""
 
     def smoothness(self, domain: Domain) -> float:
-        """Return L, the Lipschitz constant of one pair's gradient; infinite if there is none."""
+        """Return L, the Lipschitz constant of one pair's gradient; infinite if there is none.
+
+        For a loss that is not convex it bounds curvature of either sign.
+        """
         return math.inf
 
     def holder(self, domain: Domain) -> Holder:
@@ -106,6 +115,14 @@ class PairwiseLoss(ABC):
         more than 2 D_o, and equal to it for a symmetric loss.
         """
         return 2 * self.one_slot(domain)
+
+    def one_null(self, domain: Domain) -> float:
+        """Return how far both orders of a pair are from zero: |h(w;z,p)| ≤ 2G.
+
+        A null record contributes zero, so this is how far the pair moves when one of its records
+        is replaced by a null one.
+        """
+        return 2 * self.lipschitz(domain)
 
     def risk_smoothness(self, domain: Domain, n: int) -> float:
         """Return the smoothness of the average over all pairs of n records; at most L."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ class HingeMetric(MetricLoss):
         h, the width of the rounding; 0 for the sharp hinge.
     """
 
+    convex: ClassVar[bool] = True
     width: float = 0.0
 
     def __post_init__(self) -> None:

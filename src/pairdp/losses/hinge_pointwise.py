@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ class HingePointwise(PointwiseLoss):
         h, the width on which the corner is a parabola (L = R²/h); 0 for the sharp hinge.
     """
 
+    convex: ClassVar[bool] = True
     width: float = 0.0
 
     def __post_init__(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,7 @@ class HingeRanking(RankingLoss):
         h, the width of the rounding; 0 for the sharp hinge.
     """
 
+    convex: ClassVar[bool] = True
     width: float = 0.0
 
     def __post_init__(self) -> None:

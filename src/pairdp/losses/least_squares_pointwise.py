@@ -32,6 +32,7 @@ class LeastSquaresPointwise(PointwiseLoss):
         Y, which targets must be clipped to.
     """
 
+    convex: ClassVar[bool] = True
     label_bound: float = 1.0
 
     binary: ClassVar[bool] = False

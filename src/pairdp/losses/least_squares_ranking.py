@@ -25,6 +25,7 @@ class LeastSquaresRanking(RankingLoss):
     -|a'|² and |a|², so the second moves by at most 2k²·4R²B: together 4kR(1 + 2kRB) = G.
     """
 
+    convex: ClassVar[bool] = True
     falling: ClassVar[bool] = False
 
     def phi(self, u: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ class LogisticMetric(MetricLoss):
     semidefinite, G = 4kR²·max(s(k(4R²B-1)), s(k)) and L = 16k²R⁴·s'(k·max(0, 1-4R²B)). D_o is
     certified by branch and bound; see `_certified_one_slot`.
     """
+
+    convex: ClassVar[bool] = True
 
     def _margin(self, squared: Array, alike: Mask) -> tuple[Array, Array]:
         turn = np.where(alike, 1.0, -1.0) / self.temperature

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ class LogisticPointwise(PointwiseLoss):
         τ, which scores are divided by.
     """
 
+    convex: ClassVar[bool] = True
     temperature: float = 1.0
 
     def __post_init__(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ class LogisticRanking(RankingLoss):
     >>> round(LogisticRanking().lipschitz(Domain(data_norm=1.0, radius=1.0)), 4)
     3.9281
     """
+
+    convex: ClassVar[bool] = True
 
     def phi(self, u: Array) -> Array:
         """Return ln(1 + e^{-u})."""

@@ -1,11 +1,11 @@
 r"""Losses of a squared Mahalanobis distance: metric learning.
 
-With a = x - x' and M = aᵀWa, the loss of a pair is a convex function of M that rises for
+With a = x - x' and M = aᵀWa, the loss of a pair is a function of M that rises for
 records of the same class ("alike") and falls for others, so its gradient is c·aaᵀ with
 0 ≤ c ≤ S₊ for alike pairs and -S₋ ≤ c ≤ 0 for unlike ones. M lies between 0 (or -4R²B when W
 need not be positive semidefinite) and 4R²B, and |aaᵀ| = |a|² ≤ 4R². Hence
 
-- G = 4R²·max(S₊, S₋) and L = 16R⁴·sup (second derivative);
+- G = 4R²·max(S₊, S₋) and L = 16R⁴·sup \|second derivative\|;
 - D_o ≤ 4R²(S₊ + S₋). A replaced record that changes kind moves the gradient by at most
   that. One that does not moves it by \|c·aaᵀ - c'·a'a'ᵀ\|, convex in (c, c') and so at most
   S·max(|a|², |a'|², \|aaᵀ - a'a'ᵀ\|) ≤ 4R²S. For the last: a, a' are two sides of a triangle
@@ -13,7 +13,8 @@ need not be positive semidefinite) and 4R²B, and |aaᵀ| = |a|² ≤ 4R². Henc
   is plain, or it lies on a circle of radius ρ ≤ R with angles X, Y opposite a, a' and Z
   between them, and \|aaᵀ - a'a'ᵀ\|² = 16ρ⁴(1-g²)(1 - c²/2 + cg + g²/2) ≤ 16ρ⁴(1-g⁴), where
   g = cos Z and c = cos(X-Y);
-- D_h = 2 D_o, the loss being symmetric;
+- D_h = 2 D_o, the loss being symmetric; a pair that a null record takes away had at most 2G,
+  and D_o ≥ G;
 - the risk's smoothness: Σ|a|² over all ordered pairs is at most 2n²R², so the mean of |a|⁴
   is at most 8R⁴·n/(n-1), and the risk is n/(2(n-1)) times as smooth as one pair.
 """
@@ -38,10 +39,11 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class MetricLoss(PairwiseLoss):
-    """A convex function of the squared distance, rising for alike pairs and falling for others.
+    """A function of the squared distance, rising for alike pairs and falling for others.
 
-    A loss of one's own defines `of_distance`, `slope` and `steepest`; with `curvature` it is
-    smooth.
+    A loss of one's own defines `of_distance`, `slope` and `steepest`, and declares whether these
+    functions are ``convex`` (the squared distance is linear in W, so the loss is as convex as
+    they are); with `curvature` it is smooth.
 
     Parameters
     ----------
@@ -70,7 +72,7 @@ class MetricLoss(PairwiseLoss):
         """Return the largest |slope| of alike and of unlike pairs for M between these."""
 
     def curvature(self, nearest: float, farthest: float) -> float:
-        """Return the largest second derivative for M between these."""
+        """Return the largest |second derivative| for M between these."""
         return float("inf")
 
     def distances(self, domain: Domain) -> tuple[float, float]:
@@ -100,7 +102,7 @@ class MetricLoss(PairwiseLoss):
         return domain.widest**2 * max(self.steepest(*self.distances(domain)))
 
     def smoothness(self, domain: Domain) -> float:
-        """Return 16R⁴ · sup (second derivative)."""
+        """Return 16R⁴ · sup |second derivative|."""
         return domain.widest**4 * self.curvature(*self.distances(domain))
 
     def holder(self, domain: Domain) -> Holder:

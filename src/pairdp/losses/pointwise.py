@@ -11,18 +11,22 @@ from numpy.typing import NDArray
 
 from pairdp.losses.base import Constants, Holder
 from pairdp.losses.domain import Domain
+from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
 
 
-class PointwiseLoss(ABC):
-    """A convex loss ℓ(w; x, y) of one record and a weight vector.
+class PointwiseLoss(Storable, ABC):
+    """A loss ℓ(w; x, y) of one record and a weight vector.
 
-    A loss of one's own needs `value`, `gradient` and `lipschitz`. Its constants hold for the
-    labels it documents: -1 and +1, or targets up to its ``label_bound``.
+    A loss of one's own needs `value`, `gradient` and `lipschitz`, and declares whether it is
+    convex. Its constants hold for the labels it documents: -1 and +1, or targets up to its
+    ``label_bound``.
 
     Attributes
     ----------
+    convex : bool
+        Whether ℓ is convex in w for every record; every class declares it for itself.
     matrix : bool
         False: the parameter is a vector.
     binary : bool
@@ -30,6 +34,7 @@ class PointwiseLoss(ABC):
         ``label_bound``, and the loss must have one.
     """
 
+    convex: ClassVar[bool]
     matrix: ClassVar[bool] = False
     binary: ClassVar[bool] = True
 
@@ -59,6 +64,10 @@ class PointwiseLoss(ABC):
     def one_record(self, domain: Domain) -> float:
         """Return D, how far the gradient moves when the record is replaced; at most 2G."""
         return 2 * self.lipschitz(domain)
+
+    def one_null(self, domain: Domain) -> float:
+        """Return how far the gradient is from zero, which is that of a null record: G."""
+        return self.lipschitz(domain)
 
     def constants(self, domain: Domain) -> Constants:
         """Return all constants; one record has one slot."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ class PowerHingeRanking(RankingLoss):
         q, above 1 and at most 2.
     """
 
+    convex: ClassVar[bool] = True
     power: float = 1.5
 
     def __post_init__(self) -> None:
@@ -71,4 +73,5 @@ class PowerHingeRanking(RankingLoss):
 class SquaredHingeRanking(PowerHingeRanking):
     r"""φ(u) = max(1 - u, 0)²: G = 4kR(1 + U), L = 8k²R²."""
 
+    convex: ClassVar[bool] = True
     power: float = 2.0

@@ -10,11 +10,13 @@ the positive comes first:
 Since |a| ≤ 2R and |w| ≤ B, \|u\| ≤ U = 2kRB, the *reach*, and
 
 - G = 2kR · sup\|φ'\| over the reach,
-- L = 4k²R² · sup φ'' over the reach,
-- D_o = G when φ never rises (privacy-constants, section 1): with the partner fixed, the
-  gradients are {-c·k·a : 0 ≤ c ≤ c_max, |a| ≤ 2R} and 0; |ca - c'a'| is convex in (c, c'), so
-  largest at a corner, where it is at most 2R·c_max because |a - a'| = |x - x'| ≤ 2R;
-- D_h = 2 D_o two-sided, and D_o one-sided: only one order of a pair has a gradient;
+- L = 4k²R² · sup\|φ''\| over the reach,
+- D_o = G when φ never rises, whether it is convex or not (privacy-constants, section 1): with
+  the partner fixed, the gradients are {-c·k·a : 0 ≤ c ≤ c_max, |a| ≤ 2R} and 0; |ca - c'a'| is
+  convex in (c, c'), so largest at a corner, where it is at most 2R·c_max because
+  |a - a'| = |x - x'| ≤ 2R;
+- D_h = 2 D_o two-sided, and D_o one-sided: only one order of a pair has a gradient; a pair that
+  a null record takes away had 2G or G, which is no more than D_h;
 - the risk's smoothness is the share of ordered pairs with a gradient times L, and at
   most ⌊n/2⌋⌈n/2⌉ positive-negative pairs exist (1.1).
 """
@@ -40,9 +42,10 @@ FORMS = ("two-sided", "one-sided")
 
 @dataclass(frozen=True)
 class RankingLoss(PairwiseLoss):
-    """A convex function φ of the scaled score difference.
+    """A function φ of the scaled score difference.
 
-    A loss of one's own defines `phi`, `slope` and `steepest`; with `curvature` it is
+    A loss of one's own defines `phi`, `slope` and `steepest`, and declares whether φ is ``convex``
+    (the score difference is linear in w, so the loss is as convex as φ); with `curvature` it is
     smooth, with `structure` its sums over pairs are fast. If φ rises anywhere, it sets
     ``falling = False``.
 
@@ -77,7 +80,7 @@ class RankingLoss(PairwiseLoss):
         """Return the largest |φ'(u)| for |u| <= reach, which may be infinite."""
 
     def curvature(self, reach: float) -> float:
-        """Return the largest φ''(u) for |u| <= reach."""
+        """Return the largest |φ''(u)| for |u| <= reach, of either sign where φ is not convex."""
         return float("inf")
 
     def structure(self) -> Structure | None:
@@ -127,7 +130,7 @@ class RankingLoss(PairwiseLoss):
         return self.scale * domain.widest * self.steepest(self.reach(domain))
 
     def smoothness(self, domain: Domain) -> float:
-        """Return 4k²R² · sup φ''."""
+        """Return 4k²R² · sup|φ''|."""
         return (self.scale * domain.widest) ** 2 * self.curvature(self.reach(domain))
 
     def holder(self, domain: Domain) -> Holder:
@@ -145,6 +148,12 @@ class RankingLoss(PairwiseLoss):
     def one_record(self, domain: Domain) -> float:
         """Return D_o for each order that counts."""
         return self.orders * self.one_slot(domain)
+
+    def one_null(self, domain: Domain) -> float:
+        """Return G for each order that counts."""
+        # A subclass with a gradient of its own may have one in both orders.
+        orders = self.orders if type(self).gradient is RankingLoss.gradient else 2
+        return orders * self.lipschitz(domain)
 
     def risk_smoothness(self, domain: Domain, n: int) -> float:
         """Return L times the largest share of ordered pairs that count."""

@@ -20,7 +20,7 @@ class Analytic:
     strip : float
         Distance of the nearest singularity of φ from the real axis.
     straight : float
-        For u beyond ± this, φ' equals its limit to the last digit.
+        For u beyond ± this, φ' equals its limit to the last digit of the largest |φ'|.
     left, right : float
         The limits of φ' at -∞ and +∞.
     """

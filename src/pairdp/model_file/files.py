@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from pairdp.model_file.container import Arrays, FileKind
-from pairdp.model_file.errors import NOT_VALID, ModelFileError
 from pairdp.model_file.states import state_of, with_state
+from pairdp.storage import NOT_VALID, Arrays, FileKind, ModelFileError, Trusted
 
 FORMAT = "pairdp model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _MODEL = FileKind(FORMAT, FORMAT_VERSION, "model", frozenset({"pipeline", "steps"}))
 
 
@@ -34,10 +34,15 @@ def save(model: BaseEstimator, path: str | Path) -> None:
     The file has no seed and no ledger: who has the model shall not be able to take off its noise
     or to spend from the budget.
 
+    Losses, constraints and algorithms of one's own are stored as the import path of their class
+    and its fields. They must be dataclasses. Whoever loads the model needs the class, and names it
+    as trusted. One that is defined in a script is ``__main__:MyLoss``, and only a script that
+    defines it too can load the model: put it into a module.
+
     Raises
     ------
     ModelFileError
-        If the model is of another kind, or has parameters of a user's own classes.
+        If the model is of another kind, or has parameters that cannot be stored.
     """
     arrays: Arrays = {}
     is_pipeline = isinstance(model, Pipeline)
@@ -51,19 +56,28 @@ def save(model: BaseEstimator, path: str | Path) -> None:
     _MODEL.write(Path(path), {"pipeline": is_pipeline, "steps": steps}, arrays)
 
 
-def load(path: str | Path) -> Any:
+def load(path: str | Path, *, trusted: Iterable[type | str] = ()) -> Any:
     """Return the model of a file. It never runs code from the file.
+
+    The numbers of its certificate are as the file has them: ``pairdp verify``, or
+    `pairdp.verification.verify_file`, plans again to see whether they are true.
 
     Parameters
     ----------
     path : path-like
         What `save` wrote.
+    trusted : iterable of class or str, default=()
+        Classes outside pairdp that the model may use, such as a loss of one's own, or their import
+        paths (``"mypackage.losses:MyLoss"``). Nothing that the file names is imported unless it is
+        here.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, of a newer version, or no model at all.
+        If the file is damaged, of another version, no model at all, or uses a class that is not
+        trusted.
     """
+    known = Trusted(trusted)
     header, arrays = _read(Path(path))
     try:
         if not isinstance(header["steps"], list) or not header["steps"]:
@@ -73,7 +87,7 @@ def load(path: str | Path) -> Any:
             if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
                 raise ValueError("a step has no name")
             state = {key: value for key, value in entry.items() if key != "name"}
-            steps.append((entry["name"], with_state(state, f"{place}.", arrays)))
+            steps.append((entry["name"], with_state(state, f"{place}.", arrays, known)))
         if len(steps) > 1 and not header["pipeline"]:
             raise ValueError("it has several models and is no pipeline")
         if arrays:

@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from pairdp._checks import flag, keep, positive, whole
 from pairdp.algorithms.base import Draft, Plan
-from pairdp.algorithms.requirements import Need, require_bounded, require_smooth
+from pairdp.algorithms.requirements import (
+    Need,
+    require_bounded,
+    require_convex,
+    require_smooth,
+)
 from pairdp.algorithms.strong_convexity import burn_in, printed_lipschitz, regularised
 from pairdp.algorithms.task import Task
 from pairdp.online.descent_learner import DescentLearner, NoisyGradients, NoisyModels
@@ -43,7 +48,7 @@ class OnlineDescent(OnlineAlgorithm):
       sensitivity (D_h/2)√(1 + Σ1/j²) ≤ 0.6413·D_h, or about a b-th of that with batches of b
       (privacy-constants 5.1).
     - ``noise="models"``: the state has no noise and is kept secret; each model is released with
-      noise in proportion to how far a record can move it.
+      noise in proportion to how far a record can move it. The loss must be convex and smooth.
 
     Parameters
     ----------
@@ -109,9 +114,9 @@ class OnlineDescent(OnlineAlgorithm):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """Bounded gradients; smoothness too for noise on models."""
-        smooth = (Need.SMOOTH,) if self.noise == "models" else ()
-        return (*smooth, Need.LIPSCHITZ)
+        """Bounded gradients; a convex and smooth loss too for noise on models."""
+        more = (Need.CONVEX, Need.SMOOTH) if self.noise == "models" else ()
+        return (*more, Need.LIPSCHITZ)
 
     def draft(self, task: Task) -> Draft:
         """Decide the noise and the steps."""
@@ -185,6 +190,7 @@ class OnlineDescent(OnlineAlgorithm):
         return Draft((release,), settings, reasons, problem)
 
     def _printed(self, task: Task) -> Draft:
+        require_convex(self.name, task.problem)
         require_smooth(self.name, task.problem, "use certified noise in gradients")
         if self.buffer is not None or self.batch_size > 1:
             raise ValueError(

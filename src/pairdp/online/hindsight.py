@@ -62,7 +62,8 @@ def best_fixed(
         Returns the average of a loss to be minimised.
     tolerance : float
         The gap that is aimed at. What is reached is proved and returned, and may be larger: for an
-        unbounded set without a regulariser nothing is proved.
+        unbounded set without a regulariser, and for a loss that is not convex, nothing is proved
+        and the gap is infinite.
     """
     loss = problem.loss
     start = problem.constraint.project(problem.constraint.initial(features) + problem.center)
@@ -118,7 +119,8 @@ def _minimise(objective: _Objective, start: Array, features: int, tolerance: flo
     """Return about the minimiser, by accelerated steps that start anew when they go up."""
     problem = objective.problem
     diameter = problem.constraint.diameter(features)
-    provable = math.isfinite(diameter) or problem.is_strongly_convex
+    # A tangent bounds a convex function alone from below.
+    provable = problem.is_convex and (math.isfinite(diameter) or problem.is_strongly_convex)
     point, ahead, momentum, bend = start, start, 1.0, 1.0
     value = objective.value(start)
     best = _Found(start, value, -math.inf, start)
@@ -137,7 +139,7 @@ def _minimise(objective: _Objective, start: Array, features: int, tolerance: flo
                 break
             bend *= 2
         proved = _proved(bend, size, diameter, problem.regularization) + rounding
-        if bend <= _STEEPEST and reached - proved > best.lower:
+        if provable and bend <= _STEEPEST and reached - proved > best.lower:
             best = best._replace(lower=reached - proved, tangent=ahead)
         if reached < best.value:
             best = best._replace(parameters=following, value=reached)
@@ -175,13 +177,18 @@ def stream_risk(loss: PairwiseLoss, records: Records) -> Risk:
 
 
 def step_loss(loss: PairwiseLoss, parameters: Array, records: Records, t: int) -> float:
-    """Return the average loss of the record at place t with the t before it, both orders."""
-    x, y = records.x[:t], records.y[:t]
+    """Return the average loss of the record at place t with the t before it, both orders.
+
+    Pairs with a null record have the loss zero.
+    """
+    if records.null[t]:
+        return 0.0
+    x, y = records.x[:t], records.evaluable[:t]
     mine = np.broadcast_to(records.x[t], x.shape), np.broadcast_to(records.y[t], y.shape)
     values = loss.value(parameters, *mine, x, y)
     if not loss.symmetric:
         values = (values + loss.value(parameters, x, y, *mine)) / 2
-    return float(np.mean(values))
+    return float(np.mean(np.where(records.null[:t], 0.0, values)))
 
 
 @dataclass(frozen=True)
@@ -235,16 +242,17 @@ class _RankingStream(_Stream):
             yield rows, u, share / np.maximum(up[rows, None], down)
 
     def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        positive = self.records.positive == 1
-        return np.nonzero(positive)[0], np.nonzero(~positive)[0]
+        return np.nonzero(self.records.y > 0)[0], np.nonzero(self.records.y < 0)[0]
 
     def _constant(self) -> float:
         """Return what pairs of equal labels add: φ(0) in the two-sided form."""
         if not self.loss.symmetric:
             return 0.0
-        y = self.records.y
-        signed = y[1:] * np.cumsum(y)[:-1] / np.arange(1, y.size)
-        return float(np.mean(1 + signed) / 2) * float(self.loss.phi(np.zeros(1))[0])
+        # With labels 0 of null records, yy' is 1 for equal ones and y²y'² for any that count.
+        y, earlier = self.records.y, np.arange(1, self.records.n)
+        signed = y[1:] * np.cumsum(y)[:-1] / earlier
+        counted = y[1:] ** 2 * np.cumsum(y**2)[:-1] / earlier
+        return float(np.mean(counted + signed) / 2) * float(self.loss.phi(np.zeros(1))[0])
 
     def value(self, parameters: Array) -> float:
         parts = [float(np.vdot(w, self.loss.phi(u))) for _, u, w in self._blocks(parameters)]
@@ -270,7 +278,7 @@ class _MetricStream(_Stream):
         self, parameters: Array
     ) -> Iterator[tuple[slice, slice, Array, NDArray[np.bool_], Array]]:
         """Yield rows and columns with their squared distances, likeness, and weights."""
-        x, y, n = self.records.x, self.records.y, self.records.n
+        x, y, n, null = self.records.x, self.records.y, self.records.n, self.records.null
         weighted = x @ ((parameters + parameters.T) / 2)
         norms = np.einsum("ij,ij->i", weighted, x)
         for start in range(1, n, _BLOCK):
@@ -279,6 +287,7 @@ class _MetricStream(_Stream):
             squared = norms[rows, None] + norms[columns] - 2 * weighted[rows] @ x[columns].T
             places = np.arange(rows.start, rows.stop)[:, None]
             earlier = np.arange(rows.stop) < places
+            earlier &= ~(null[rows, None] | null[columns])
             weights = np.where(earlier, 1 / (places * (n - 1)), 0.0)
             yield rows, columns, squared, y[rows, None] == y[columns], weights
 

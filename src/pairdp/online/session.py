@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp._reading import Invalid, null_is_asked, read_labels, read_table
 from pairdp.algorithms.base import Plan
 from pairdp.online.learner import Learner, OnlineAlgorithm
 from pairdp.privacy import Budget, Certificate, NoiseSource, NoMechanism
 from pairdp.privacy.gaussian import epsilon
 from pairdp.records import Records
+from pairdp.storage import NotDurableFileError, Trusted
 
 Array = NDArray[np.float64]
 
@@ -137,7 +139,7 @@ class OnlineSession:
             found = min(found, budget.epsilon)  # inverting the curve rounds up
         return Budget(found, budget.delta) if found > 0 else None
 
-    def learn(self, x: ArrayLike, y: ArrayLike) -> Array:
+    def learn(self, x: ArrayLike, y: ArrayLike, *, invalid: Invalid = "error") -> Array:
         """Learn some records, in their order, and return the model after the last of them.
 
         Parameters
@@ -146,20 +148,31 @@ class OnlineSession:
             Features, which are clipped to the problem's bound.
         y : array-like of shape (n,)
             Labels: -1 and +1 for ranking, any names of classes for metrics.
+        invalid : {"error", "null"}
+            What to do with records that cannot be read: raise an error before any of these records
+            is learnt, or take null records for them, which have their place in the stream (they
+            count in ``seen``, batches and the buffer) and add nothing to any step.
         """
         self._check_open()
         problem = self.plan.problem
+        if null_is_asked(invalid):
+            x = read_table(x, self.plan.task.features)
         if problem.loss.binary:
-            return self.learn_records(problem.records(x, y))
-        labels = np.asarray(y)
-        records = problem.records(x, labels)  # refuses what are no labels
+            return self.learn_records(problem.records(x, y, invalid=invalid))
+        labels = read_labels(y) if null_is_asked(invalid) else np.asarray(y)
+        records = problem.records(x, labels, invalid=invalid)  # refuses what are no labels
         if labels.size > self.left:
             self._refuse(labels.size)
         start = 0
         while start < records.n:
             # Labels only name classes: the same name must get the same code in every batch.
             some = slice(start, start + self._batch - self._waiting)
-            codes = np.array([self._code(label) for label in labels[some].tolist()])
+            codes = np.array(
+                [
+                    -1.0 if null else self._code(label)
+                    for label, null in zip(labels[some].tolist(), records.null[some], strict=True)
+                ]
+            )
             self.learn_records(records.beside(records.x[some], codes))
             start = some.stop
         return self.parameters
@@ -251,7 +264,6 @@ class OnlineSession:
         ModelFileError
             If the file exists or cannot be written; the session then goes on.
         """
-        from pairdp.model_file.errors import NotDurableFileError
         from pairdp.online.state_file import write_state
 
         self._check_open()
@@ -278,7 +290,13 @@ class OnlineSession:
         return not self._closed
 
     @classmethod
-    def resume(cls, path: str | Path, noise: NoiseSource | None = None) -> OnlineSession:
+    def resume(
+        cls,
+        path: str | Path,
+        noise: NoiseSource | None = None,
+        *,
+        trusted: Iterable[type | str] = (),
+    ) -> OnlineSession:
         """Go on with a stream that was saved. The file is removed: it cannot be resumed twice.
 
         Parameters
@@ -288,11 +306,14 @@ class OnlineSession:
             paid for once and used twice.
         noise : NoiseSource, optional
             Where randomness comes from.
+        trusted : iterable of class or str, default=()
+            Classes outside pairdp that the stream may use; see `pairdp.load`.
         """
         from pairdp.online.state_file import take
 
+        known = Trusted(trusted)
         with take(Path(path)) as file:
-            return file.session(cls, noise)
+            return file.session(cls, noise, known)
 
     @staticmethod
     def header_of(path: str | Path) -> dict[str, Any]:

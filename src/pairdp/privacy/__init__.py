@@ -44,7 +44,6 @@ from pairdp.privacy.packing import pack, packed_dimension, unpack
 from pairdp.privacy.release import Part, Release
 from pairdp.privacy.sampling import FixedSizeSampling, PoissonSampling, RepeatedDraws, Sampling
 from pairdp.privacy.sensitivity import Bound, Sensitivity, register_bound
-from pairdp.privacy.verification import Check, Report, verify
 
 __all__ = [
     "ApproximateEvent",
@@ -54,7 +53,6 @@ __all__ = [
     "BudgetLedger",
     "Certificate",
     "CertificateError",
-    "Check",
     "Event",
     "FixedSizeSampling",
     "GaussianEvent",
@@ -75,7 +73,6 @@ __all__ = [
     "Release",
     "Remaining",
     "RepeatedDraws",
-    "Report",
     "SampledEvent",
     "Sampling",
     "Sensitivity",
@@ -88,5 +85,4 @@ __all__ = [
     "packed_dimension",
     "register_bound",
     "unpack",
-    "verify",
 ]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from pairdp._checks import positive, probability
 
-RELATION = "replace-one"
+RELATION = "replace-one-or-null"
 RELATION_IN_WORDS = (
-    "two data sets are neighbours when they have the same public number of records n "
-    "and differ in one record, with its label"
+    "two data sets are neighbours when one record, with its label, is replaced by another or by a "
+    "null record (absent, unreadable); n is the public capacity"
 )
 
 
@@ -22,6 +22,9 @@ def check_budget(budget: object) -> None:
 @dataclass(frozen=True)
 class Budget:
     """An (ε, δ) differential privacy budget under replace-one, with n public.
+
+    A record is replaced by another, or by a null record, which counts in n and contributes nothing:
+    so adding a record into a null place and removing one are covered as well.
 
     Parameters
     ----------

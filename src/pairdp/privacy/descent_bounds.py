@@ -221,6 +221,7 @@ register_bound(
         "τ steps, where s = D/n is how far the gradient of the average moves",
         _noisy_last_iterate,
         _noisy_unrolled,
+        ("loss", "convexity"),
     )
 )
 register_bound(
@@ -230,6 +231,7 @@ register_bound(
         "that it causes follows a recursion, and the worst record is taken",
         _stream_average,
         _stream_one_by_one,
+        ("loss", "convexity"),
     )
 )
 register_bound(
@@ -240,5 +242,6 @@ register_bound(
         "tolerance/α",
         _minimiser,
         _minimiser_by_descent,
+        ("loss", "convexity"),
     )
 )

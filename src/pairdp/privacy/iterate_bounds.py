@@ -211,6 +211,7 @@ register_bound(
         "worst record",
         _in_own_units,
         _in_own_units_by_records,
+        ("loss", "convexity"),
     )
 )
 register_bound(
@@ -221,5 +222,6 @@ register_bound(
         "together are one Gaussian release of the root of the sum of squares, for the worst record",
         _as_printed,
         _as_printed_by_records,
+        ("loss", "convexity"),
     )
 )

@@ -5,6 +5,11 @@ the *name* of a proved bound with the public numbers that go into it. Each bound
 has its formula and a second route to the same value, which `verify` takes: a
 recursion unrolled step by step against its closed form, a count of the changed
 pairs against their average. New bounds are added with `register_bound`.
+
+A record that is replaced may become any other, or a null record, which counts in n and adds zero
+to every sum; others may be null too. Every bound must hold for these, and its module says why.
+Those for descent take D, how far the pairs of a record move, from `pairdp.problem.Problem`, where
+it covers pairs that become zero; contraction and smoothness only gain by fewer pairs. So they hold.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
@@ -50,12 +56,16 @@ class Bound:
     second_route : callable or None
         The same from the same inputs, computed otherwise; None when the value is
         taken on trust.
+    rests_on : tuple of {"loss", "convexity"}
+        What it takes for granted of the loss that was minimised: constants among its inputs, and
+        that the loss is convex.
     """
 
     name: str
     words: str
     formula: Callable[..., float]
     second_route: Callable[..., float] | None
+    rests_on: tuple[Literal["loss", "convexity"], ...] = ()
 
 
 _BOUNDS: dict[str, Bound] = {}
@@ -242,18 +252,20 @@ register_bound(
     Bound(
         "average over pairs",
         "the average of f over all n(n-1) ordered pairs moves by at most D/n, where D bounds how "
-        "far f(z,p) + f(p,z) moves when z is replaced (for a symmetric f, twice as far as f): "
-        "one record is in 2(n-1) of the pairs",
+        "far f(z,p) + f(p,z) moves when z is replaced (for a symmetric f, twice as far as f), by "
+        "another record or by a null record, for which it is zero: one record is in 2(n-1) of the "
+        "pairs",
         _average_over_pairs,
         _count_changed_pairs,
+        ("loss",),
     )
 )
 register_bound(
     Bound(
         "difference of class sums",
         "(n₋ Σ₊x - n₊ Σ₋x)/(n(n-1)), for records of norm at most R, moves by at most 2R/n: "
-        "by 2R times the size of the other class when the label stays, and by the sum of "
-        "n-1 differences of two records when it flips",
+        "by 2R times the size of the other class when the label stays or the record becomes null, "
+        "and by the sum of n-1 differences of two records when it flips",
         _class_sums,
         _worst_class_sums,
     )
@@ -266,6 +278,7 @@ register_bound(
         "s·η·(1-q^T)/(1-q), or the diameter of the constraint set if less",
         _last_iterate,
         _unrolled_last,
+        ("loss", "convexity"),
     )
 )
 register_bound(
@@ -275,5 +288,6 @@ register_bound(
         "descent can be apart, or the diameter of the constraint set if less",
         _average_iterate,
         _unrolled_average,
+        ("loss", "convexity"),
     )
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pairdp.privacy.budget import RELATION_IN_WORDS
 from pairdp.privacy.noise import UNDRAWN
+from pairdp.privacy.on_trust import trust_lines
 from pairdp.privacy.sensitivity import find_bound
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ _ALWAYS = (
 
 def write_statement(certificate: Certificate) -> str:
     """Return the claim, what was released, and the caveats, in plain words."""
-    lines = [_wrap(_claim(certificate)), "", "What is released:"]
+    lines = [_wrap(_claim(certificate)), ""]
+    for line in trust_lines(certificate):
+        lines += [_wrap(line), ""]
+    lines += ["What is released:"]
     lines += [_item(release.describe()) for release in certificate.releases]
     bounds = {r.sensitivity.bound for r in certificate.releases if r.sensitivity is not None}
     lines += ["", "Why this much noise:"] if bounds else []
@@ -57,7 +61,7 @@ def _claim(certificate: Certificate) -> str:
         f"Whatever is inferred from it would have been inferred almost as likely (within a "
         f"factor of e^{budget.epsilon:g} = {_factor(budget.epsilon)}"
         + (f", up to a chance of {budget.delta:g}" if budget.delta else "")
-        + ") had any single record been another."
+        + ") had any single record been another, or not been there."
     )
     study = (
         " Its noise follows a published formula, kept for study."

@@ -1,6 +1,10 @@
 r"""Bounds for stochastic descent on pairs.
 
 Each is registered with two routes to its value, as in `pairdp.privacy.sensitivity`.
+
+How far a pair's gradient moves covers its becoming zero, when a record becomes null
+(`pairdp.algorithms.pairwise_sgd.runs_part_by`). A null record is drawn as any other, so the law of
+the draws, and of how often and how late a record is drawn, is the same.
 """
 
 from __future__ import annotations
@@ -61,6 +65,7 @@ register_bound(
         "how often and how late the record is drawn",
         _one_step,
         _one_step_by_logs,
+        ("loss", "convexity"),
     )
 )
 
@@ -98,6 +103,7 @@ register_bound(
         "that is not smooth add, or the diameter of the constraint set if less",
         _worst_in_passes,
         _worst_in_passes_by_place,
+        ("loss", "convexity"),
     )
 )
 
@@ -146,5 +152,6 @@ register_bound(
         "and what steps on a loss that is not smooth add, or the diameter of the set if less",
         _consecutive,
         _consecutive_by_place,
+        ("loss", "convexity"),
     )
 )

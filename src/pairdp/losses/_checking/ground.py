@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from pairdp.constraints import Constraint, PSDCone, SymmetricMatrices, Unconstrained
 from pairdp.constraints.vectors import shrink_to
-from pairdp.losses.base import PairwiseLoss
 from pairdp.losses.domain import Domain
-from pairdp.losses.pointwise import PointwiseLoss
+from pairdp.losses.trust import Loss
 
 Array = NDArray[np.float64]
-Loss = PairwiseLoss | PointwiseLoss
 Slots = tuple[int, ...]
 _LARGEST = 1e7
 

@@ -11,6 +11,7 @@ from pairdp.losses._checking.attack import describe
 from pairdp.losses._checking.ground import Ground, Subject
 from pairdp.losses._checking.report import Check
 from pairdp.losses.base import PairwiseLoss
+from pairdp.losses.convexity import declared_convex
 from pairdp.losses.metric import MetricLoss
 from pairdp.losses.ranking import RankingLoss
 
@@ -87,7 +88,7 @@ def _company(subject: Subject, w: Array, x: Array, y: Array) -> str:
 
 
 def along_segments(subject: Subject, ground: Ground, rng: np.random.Generator) -> Iterator[Check]:
-    """Yield checks of convexity and of the gradient, along segments within the domain."""
+    """Yield checks of declared convexity and of the gradient, along segments within the domain."""
     ground = ground.moderate
     for number in range(_SEGMENTS):
         w = ground.some_parameters(rng)
@@ -117,12 +118,13 @@ def _along(
     slopes = gradients @ (v - w).ravel()
     length = np.linalg.norm(gradients, axis=2).max(axis=0) * np.linalg.norm(v - w)
     slack = _ROUNDING * (np.abs(lines).max(axis=0) + length)
-    share = ((places[1:-1] - places[:-2]) / (places[2:] - places[:-2]))[:, None]
-    bent = share * lines[2:] + (1 - share) * lines[:-2] - lines[1:-1] < -slack
-    yield _check("convex", ground, _first_at(ends, x, y, bent.any(axis=0)))
-    steps = (places[:, None] - places)[:, :, None]
-    below = lines[:, None] - lines - steps * slopes < -slack
-    yield _check("subgradient", ground, _first_at(ends, x, y, below.any(axis=(0, 1))))
+    if declared_convex(subject.loss):
+        share = ((places[1:-1] - places[:-2]) / (places[2:] - places[:-2]))[:, None]
+        bent = share * lines[2:] + (1 - share) * lines[:-2] - lines[1:-1] < -slack
+        yield _check("convex", ground, _first_at(ends, x, y, bent.any(axis=0)))
+        steps = (places[:, None] - places)[:, :, None]
+        below = lines[:, None] - lines - steps * slopes < -slack
+        yield _check("subgradient", ground, _first_at(ends, x, y, below.any(axis=(0, 1))))
     wrong, rounding = np.zeros(len(x), dtype=bool), 1e-14 / _SHORT * np.abs(lines).max(axis=0)
     for t, slope in zip(places, slopes, strict=True):
         far, near = ((values(t + h) - values(t - h)) / (2 * h) for h in (_LONG, _SHORT))

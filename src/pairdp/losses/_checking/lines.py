@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pairdp.losses._checking.ground import Ground, Subject
 from pairdp.losses._checking.report import Check
 from pairdp.losses._checking.structures import structure_problem
+from pairdp.losses.convexity import declared_convex
 from pairdp.losses.metric import MetricLoss
 from pairdp.losses.ranking import RankingLoss
 
@@ -25,6 +26,7 @@ _FAR = 200.0
 _EPS = 64 * float(np.finfo(float).eps)
 _TUPLES = 200
 _AGREE = 1e-9
+_LONG, _SHORT = 1e-4, 1e-5
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,35 @@ class Line:
             points = np.unique(np.linspace(*around, 200))
         return largest
 
-    def problem(self) -> str:
+    def problem(self, convex: bool) -> str:
+        """Say where the slope is not that of the value."""
+        return self._subgradient_problem() if convex else self._difference_problem()
+
+    def bend_problem(self) -> str:
+        """Say where the value lies above a chord, as that of no convex function does."""
+        points = self.grid()
+        if len(points) < 3:
+            return ""
+        values = self.value(points)
+        share = (points[1:-1] - points[:-2]) / (points[2:] - points[:-2])
+        above = values[1:-1] - share * values[2:] - (1 - share) * values[:-2]
+        wrong = above > 1e-12 * np.abs(values).max()
+        return f"around {points[1 + int(wrong.argmax())]:.6g}" if wrong.any() else ""
+
+    def _difference_problem(self) -> str:
+        """Say where the slope is not what differences of the value tell, away from corners."""
+        points = self.grid()
+        values, slopes = self.value(points), self.slope(points)
+        far, near = (
+            (self.value(points + h) - self.value(points - h)) / (2 * h) for h in (_LONG, _SHORT)
+        )
+        size = np.abs(near) + np.abs(slopes)
+        smooth = np.abs(far - near) <= 1e-6 * size
+        rounding = 1e-14 / _SHORT * np.abs(values)
+        wrong = smooth & (np.abs(near - slopes) > 1e-4 * size + rounding)
+        return f"at {points[int(wrong.argmax())]:.6g}" if wrong.any() else ""
+
+    def _subgradient_problem(self) -> str:
         """Say where the slope is not a subgradient of the value, which is then not convex."""
         points = self.grid()
         values, slopes, steps = self.value(points), self.slope(points), np.diff(points)
@@ -94,7 +124,10 @@ def _ranking(
     within = Line(loss.phi, loss.slope, -reach, reach)
     wide = Line(loss.phi, loss.slope, -max(reach, 50.0), max(reach, 50.0))
     yield _check("phi and slope", ground, _ranking_problem(loss, ground, rng))
-    yield _check("slope of phi", ground, wide.problem())
+    convex = declared_convex(loss)
+    yield _check("slope of phi", ground, wide.problem(convex))
+    if convex:
+        yield _check("convex phi", ground, wide.bend_problem())
     yield _bound("steepest", ground, loss.steepest(reach), within.steepest(), tolerance)
     yield _bound("curvature", ground, loss.curvature(reach), within.curvature(), tolerance)
     if loss.falling:
@@ -125,11 +158,13 @@ def _metric(
 ) -> Iterator[Check]:
     nearest, farthest = loss.distances(ground.domain)
     yield _check("distance and slope", ground, _metric_problem(loss, ground, rng))
-    declared = loss.steepest(nearest, farthest)
+    declared, convex = loss.steepest(nearest, farthest), declared_convex(loss)
     for alike, steepest in zip((True, False), declared, strict=True):
         line = _distance_line(loss, alike, nearest, farthest)
         kind = "alike" if alike else "unlike"
-        yield _check(f"slope of {kind}", ground, line.problem())
+        yield _check(f"slope of {kind}", ground, line.problem(convex))
+        if convex:
+            yield _check(f"convex for {kind}", ground, line.bend_problem())
         slopes = line.slope(line.grid()) * (1 if alike else -1)
         wrong_way = f"a slope of {kind} pairs is {'below' if alike else 'above'} zero"
         yield _check(f"sign of {kind}", ground, wrong_way if slopes.min() < 0 else "")

@@ -54,7 +54,8 @@ def _difference(u: Array, values: Array, built: Array, size: Array) -> str:
 
 
 def _limits_problem(phi: Function, slope: Function, structure: Analytic) -> str:
-    size = max(abs(structure.left), abs(structure.right))
+    # To the last digit of the largest slope: the limits themselves may be zero.
+    size = float(np.abs(slope(np.linspace(-structure.straight, structure.straight, 2001))).max())
     for side, limit in ((-1.0, structure.left), (1.0, structure.right)):
         u = side * structure.straight * np.linspace(1.0, 3.0, 41)
         if (np.abs(slope(u) - limit) > _LAST_DIGIT * size).any():

@@ -1,11 +1,10 @@
-"""Verification: recompute every number of a certificate by another route."""
+"""The arithmetic of a certificate, once more and by another route."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 from pairdp.privacy.accountant import accountant_delta, enumerated_delta, fixed_size_profile
@@ -17,6 +16,7 @@ from pairdp.privacy.events import ApproximateEvent, Event, PureEvent, SampledEve
 from pairdp.privacy.inversion import inverted_delta
 from pairdp.privacy.mechanisms import LaplaceMechanism
 from pairdp.privacy.noise import SECURE, SEEDED, UNDRAWN
+from pairdp.privacy.on_trust import needs_convexity
 from pairdp.privacy.release import Release, sampled_population
 from pairdp.privacy.sampling import FixedSizeSampling, PoissonSampling, RepeatedDraws
 from pairdp.privacy.sensitivity import ROUNDING_SLACK, find_bound
@@ -55,57 +55,28 @@ class Check:
         return f"{mark} {self.what}: {self.stated:.9g}; {self.route}: {self.recomputed:.9g}"
 
 
-@dataclass(frozen=True)
-class Report:
-    """What `verify` recomputed of a certificate that holds."""
+class Recomputed(NamedTuple):
+    """What `recompute` found of a certificate whose arithmetic is right."""
 
-    certificate: Certificate
     checks: tuple[Check, ...]
-    notes: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        budget = self.certificate.budget
-        head = (
-            f"The certificate of {self.certificate.algorithm} is in order and claims no privacy."
-            if budget is None
-            else f"The certificate of {self.certificate.algorithm} holds: "
-            f"ε = {budget.epsilon:g}, δ = {budget.delta:g}, n = {self.certificate.n}."
-        )
-        notes = (f"note {note}" for note in self.notes)
-        return "\n".join([head, *(f"  {line}" for line in (*self.checks, *notes))])
+    notes: tuple[str, ...]
 
 
-def verify(certificate: Certificate | str | bytes | Path) -> Report:
+def recompute(certificate: Certificate) -> Recomputed:
     """Recompute every number of a certificate by another route than made it.
 
     Sensitivities are recomputed from their inputs by the second route of their
     bound; the privacy curve by its own accounting and once more by inverting the
     moment function of the privacy loss, by enumeration, or by dp-accounting.
 
-    Parameters
-    ----------
-    certificate : Certificate, JSON text, or Path
-        A path must be a `pathlib.Path`: a string is the certificate's text.
-
-    Returns
-    -------
-    Report
-        Printable, with each number beside its recomputation.
+    This is arithmetic and no more: it takes the inputs of bounds, and the list of releases, as
+    they are stated. `pairdp.verify` plans again to see whether these are true, and then does this.
 
     Raises
     ------
     CertificateError
-        If it is no certificate, was changed or damaged, or does not hold; the message
-        says precisely what does not.
+        If a number is wrong; the message says precisely which.
     """
-    if isinstance(certificate, Path):
-        certificate = Certificate.load(certificate)
-    elif isinstance(certificate, str | bytes):
-        certificate = Certificate.from_json(certificate)
-    elif not isinstance(certificate, Certificate):
-        raise TypeError(
-            f"verify takes a Certificate, its JSON text or a Path, got {type(certificate).__name__}"
-        )
     reasons = list(_structure(certificate))
     checks: list[Check] = []
     for release in certificate.releases:
@@ -124,7 +95,7 @@ def verify(certificate: Certificate | str | bytes | Path) -> Report:
     notes = list(_notes(certificate))
     if any(c.route == _ACCOUNTANT and c.stated < 1e-11 for c in checks):
         notes.append("so small a δ is beyond the second route, which could only not contradict it")
-    return Report(certificate, tuple(checks), tuple(notes))
+    return Recomputed(tuple(checks), tuple(notes))
 
 
 def _notes(certificate: Certificate) -> Iterator[str]:
@@ -154,6 +125,8 @@ def _why(check: Check) -> str:
 
 def _structure(certificate: Certificate) -> Iterator[str]:
     """Yield what does not fit together, whatever the numbers are."""
+    for name in needs_convexity(certificate):
+        yield f"{name}: its bound needs a convex loss, and the problem's is not"
     sizes: dict[str, int] = {}
     for release in certificate.releases:
         touched = certificate.n if release.part is None else release.part.size

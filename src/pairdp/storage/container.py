@@ -7,6 +7,7 @@ a size. Its metadata holds one more JSON document, sealed, with a digest of ever
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from safetensors.numpy import save as to_bytes
 from pairdp._files import NotDurableError, write_atomically, write_new
 from pairdp._sealed import fields_of, seal, unseal
 from pairdp._version import __version__
-from pairdp.model_file.errors import ModelFileError, NotDurableFileError
+from pairdp.storage.errors import ModelFileError, NotDurableFileError
 
 Arrays = dict[str, NDArray[np.float64]]
 _KEY = "pairdp"
@@ -138,3 +139,14 @@ class FileKind:
 def _describe(array: NDArray[np.float64]) -> dict[str, Any]:
     raw = np.ascontiguousarray(array, dtype="<f8").tobytes()
     return {"shape": list(array.shape), "sha256": hashlib.sha256(raw).hexdigest()}
+
+
+def format_of(path: Path) -> str | None:
+    """Return what a file says it is, None if it is no container of pairdp. Nothing is checked."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            document = json.loads((file.metadata() or {})[_KEY])
+    except (SafetensorError, OSError, ValueError, KeyError, RecursionError):
+        return None
+    found = document.get("format") if isinstance(document, dict) else None
+    return found if isinstance(found, str) else None

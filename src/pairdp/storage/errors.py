@@ -1,4 +1,4 @@
-"""What goes wrong with model files."""
+"""What goes wrong with files and with what they hold."""
 
 
 class ModelFileError(ValueError):
@@ -7,6 +7,14 @@ class ModelFileError(ValueError):
 
 class NotDurableFileError(ModelFileError):
     """A file that was written, and might not survive a crash of the machine."""
+
+
+class UnknownObjectError(ValueError):
+    """A value that a file cannot hold, or a name that no class of this library has."""
+
+
+class UntrustedClassError(ValueError):
+    """A class outside this library that the caller did not name as trusted."""
 
 
 NOT_VALID = (

@@ -1,0 +1,37 @@
+"""Whether a loss is convex, by what its class declares."""
+
+from __future__ import annotations
+
+from pairdp.losses.base import PairwiseLoss
+from pairdp.losses.pointwise import PointwiseLoss
+
+_FORMULAS = {"value", "gradient", "phi", "slope", "of_distance"}
+
+
+def declared_convex(loss: PairwiseLoss | PointwiseLoss) -> bool:
+    """Return whether a loss is convex in its parameters, as declared with its formulas.
+
+    The class that defines or replaces the formulas of a loss must declare ``convex`` itself, or a
+    class derived from it must: what a parent declares is of the parent's formulas. Nothing is
+    assumed where nothing is declared, because bounds that need convexity are false without it.
+
+    Raises
+    ------
+    TypeError
+        If ``convex`` is not declared for the formulas, or is neither True nor False.
+    """
+    for kind in type(loss).__mro__:
+        if "convex" in vars(kind):
+            break
+        replaced = sorted(_FORMULAS & vars(kind).keys())
+        if replaced:
+            raise TypeError(
+                f"{kind.__name__} defines {', '.join(replaced)} without declaring whether the loss "
+                "is convex, and privacy bounds rest on that: add `convex: ClassVar[bool] = True` "
+                "to the class if the loss is convex in the parameters for all records, else "
+                "`= False`; what a parent class declares is of its own formulas"
+            )
+    declared = loss.convex
+    if not isinstance(declared, bool):
+        raise TypeError(f"convex must be True or False, and {type(loss).__name__} has {declared!r}")
+    return declared

@@ -1,0 +1,68 @@
+"""The sigmoid ranking loss, which is not convex."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from pairdp.losses.ranking import RankingLoss
+from pairdp.losses.structure import Analytic
+
+Array = NDArray[np.float64]
+_MOST_CURVED = math.log(2 + math.sqrt(3))
+
+
+@dataclass(frozen=True)
+class SigmoidRanking(RankingLoss):
+    r"""φ(u) = 1/(1 + e^u), a smooth count of the pairs that are ranked wrongly.
+
+    At a small temperature τ its average is the share of wrongly ranked pairs, so minimising it
+    maximises the AUC itself and not a convex bound on it; one pair that is far off costs at most
+    1, where convex losses let it decide. φ is convex for u ≥ 0 and concave for u ≤ 0, so only
+    algorithms with noise in every gradient take it: `NoisyGradientDescent`, Kang 2021.
+
+    With s = 1/(1 + e^{-u}), φ' = -s(1-s), which is negative and largest at 0: \|φ'\| ≤ 1/4, hence
+    G = kR/2 and D_o = G, as φ falls. φ'' = s(1-s)(2s-1), an odd function of u that grows until
+    u = ln(2 + √3) and falls beyond, where it is √3/18 ≈ 0.0962: φ''' = s(1-s)(1 - 6s(1-s)) changes
+    sign where s(1-s) = 1/6. So L = 4k²R²·φ''(min(U, ln(2 + √3))).
+
+    Examples
+    --------
+    >>> from pairdp.losses import Domain
+    >>> domain = Domain(data_norm=1.0, radius=1.0)
+    >>> SigmoidRanking().lipschitz(domain), round(SigmoidRanking().smoothness(domain), 4)
+    (1.0, 1.5396)
+    """
+
+    convex: ClassVar[bool] = False
+
+    def phi(self, u: Array) -> Array:
+        """Return 1/(1 + e^u)."""
+        return np.asarray(expit(-u))
+
+    def slope(self, u: Array) -> Array:
+        """Return -s(1-s)."""
+        return np.asarray(-expit(u) * expit(-u))
+
+    def steepest(self, reach: float) -> float:
+        """Return 1/4, the slope at zero."""
+        return 0.25
+
+    def curvature(self, reach: float) -> float:
+        """Return φ'' at the reach, or √3/18 where that is within it."""
+        u = min(reach, _MOST_CURVED)
+        # 2s - 1 = tanh(u/2), which keeps its digits where u is small.
+        return float(expit(u) * expit(-u)) * math.tanh(u / 2)
+
+    def structure(self) -> Analytic:
+        """Return that the nearest poles of φ' are at ±iπ.
+
+        They are double, so that coefficients fall by a factor of their number more slowly; a
+        strip narrower by a tenth covers that.
+        """
+        return Analytic(strip=0.9 * math.pi, straight=40.0, left=0.0, right=0.0)
