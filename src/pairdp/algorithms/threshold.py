@@ -30,6 +30,7 @@ from pairdp.privacy import (
     Sensitivity,
 )
 from pairdp.privacy.gaussian import epsilon, ratio
+from pairdp.records import Records
 
 Array = NDArray[np.float64]
 THRESHOLD = "threshold"
@@ -113,6 +114,11 @@ class WithThreshold(Algorithm):
         mu = ratio(task.budget.epsilon, task.budget.delta) * _SLACK
         mechanism = GaussianMechanism(moved.value, moved.value / (math.sqrt(self.share) * mu))
         model = epsilon(math.sqrt(1 - self.share) * mu, task.budget.delta)
+        if model == 0:
+            raise ValueError(
+                f"epsilon = {task.budget.epsilon:g} is too small against delta to be shared with a "
+                "threshold: use a larger epsilon, or no threshold"
+            )
         while True:
             left = Budget(model, task.budget.delta)
             draft = self._with(self.algorithm.draft(replace(task, budget=left)), mechanism, moved)
@@ -145,12 +151,27 @@ class WithThreshold(Algorithm):
         )
         found = self.algorithm.execute(model, records, noise, progress)
         parameters, statistics = found if isinstance(found, Outcome) else (found, {})
-        size = float(np.linalg.norm(parameters))
-        scores = records.x @ (parameters / size) if size > 0 else np.zeros(records.n)
+        direction, size = _direction(parameters)
+        scores = _scores(records, direction)
         means = _score_means(scores, records.y, plan.problem.data_norm)
         noisy = release.mechanism.release(means, noise.stream("threshold noise"))
         threshold = size * _midpoint(noisy, plan.problem.data_norm, records.n)
         return Outcome(parameters, {**statistics, THRESHOLD: np.array([threshold])})
+
+
+def _direction(parameters: Array) -> tuple[Array, float]:
+    """Return parameters of norm 1, or zero, and the norm that they had."""
+    largest = float(np.abs(parameters).max())
+    if largest == 0:
+        return np.zeros_like(parameters), 0.0
+    unit = parameters / largest  # whose squares neither over- nor underflow
+    norm = float(np.linalg.norm(unit))
+    return unit / norm, norm * largest
+
+
+def _scores(records: Records, direction: Array) -> Array:
+    """Return ⟨w, x⟩ for a unit vector w, of size at most R whatever rounding did to it."""
+    return np.clip(records.x @ direction, -records.data_norm, records.data_norm)
 
 
 def _score_means(scores: Array, y: Array, largest: float) -> Array:
