@@ -31,7 +31,7 @@ def null_is_asked(invalid: object) -> bool:
     return invalid == "null"
 
 
-def read_table(x: ArrayLike, features: int | None = None) -> Array:
+def read_table(x: ArrayLike | Sequence[Sequence[Any]], features: int | None = None) -> Array:
     """Return a table of numbers, with NaN in all of a row that has an entry that is no number.
 
     Parameters
@@ -81,6 +81,16 @@ def read_signs(y: ArrayLike, classes: Sequence[Any] | None = None) -> Array:
     labels = read_labels(y)
     low, high = (_equal(labels, label) for label in classes)
     return high.astype(np.float64) - low.astype(np.float64)
+
+
+def only_known(y: NDArray[Any], known: ArrayLike) -> NDArray[Any]:
+    """Return labels with None in the place of those that are not among the known ones."""
+    labels = np.array(y, dtype=object)
+    named = np.zeros(len(labels), dtype=np.bool_)
+    for label in np.unique(np.asarray(known)).tolist():
+        named |= _equal(y, label)
+    labels[~named] = None
+    return labels
 
 
 def read_codes(y: ArrayLike) -> Array:
@@ -143,7 +153,7 @@ def _silence() -> Iterator[None]:
         yield
 
 
-def _cells(x: ArrayLike, features: int | None) -> NDArray[Any]:
+def _cells(x: Any, features: int | None) -> NDArray[Any]:
     """Return a table whose entries are numbers, or as they came."""
     if not isinstance(x, Sequence) or isinstance(x, str):
         return np.asarray(x)

@@ -180,6 +180,8 @@ def test_nor_losses_of_one_record(algorithm: str, loss: str) -> None:
 class Steady(PairwiseLoss):
     """A user's loss that hardly depends on the records: D_h is far below 2G, and truly so."""
 
+    convex = True
+
     symmetric = False
 
     def value(self, parameters, x, y, other_x, other_y):
@@ -203,6 +205,8 @@ class Steady(PairwiseLoss):
 @dataclass(frozen=True)
 class SteadyRecord(PointwiseLoss):
     """The same for one record: D is far below G."""
+
+    convex = True
 
     def value(self, parameters, x, y):
         return self.gradient(parameters, x, y) @ parameters
