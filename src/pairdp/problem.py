@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._checks import non_negative, whole
+from pairdp._checks import PARAMETERS, STEPS, between, non_negative, whole
 from pairdp._reading import Invalid
 from pairdp.constraints import Constraint
 from pairdp.losses import Domain, Holder, PairwiseLoss
@@ -134,9 +134,7 @@ class Problem(Storable):
                 f"{type(self.constraint).__name__} a set of {kinds[self.constraint.matrix]}: "
                 f"use a constraint such as {example}"
             )
-        object.__setattr__(
-            self, "regularization", non_negative("regularization", self.regularization)
-        )
+        object.__setattr__(self, "regularization", _regularization(self.regularization))
         object.__setattr__(self, "data_norm", check_data_norm(self.data_norm))
         self._check_corner()
         object.__setattr__(self, "center", _center(self.center, self.loss.matrix))
@@ -365,15 +363,24 @@ class Problem(Storable):
         return np.asarray(parameters - self.center)
 
 
+def _regularization(regularization: object) -> float:
+    value = non_negative("regularization", regularization)
+    return between("regularization", value, *STEPS) if value else 0.0
+
+
 def _center(center: float | ArrayLike, matrix: bool) -> float | Array:
     values = np.array(center, dtype=np.float64)
     if values.ndim == 0:
         if values != 0:
             raise ValueError("center must be 0 or an array of the parameter's shape")
         return 0.0
-    if values.ndim != 1 + matrix or not np.all(np.isfinite(values)):
+    # Written so that NaN is refused, too.
+    if values.ndim != 1 + matrix or not np.all(np.abs(values) <= PARAMETERS[1]):
         kind = "symmetric matrix" if matrix else "vector"
-        raise ValueError(f"center must be 0 or a finite {kind}, got shape {values.shape}")
+        raise ValueError(
+            f"center must be 0 or a finite {kind} with entries of size up to {PARAMETERS[1]:g}, "
+            f"got shape {values.shape}"
+        )
     if matrix and not (values.shape[0] == values.shape[1] and np.allclose(values, values.T)):
         raise ValueError("center must be a symmetric matrix")
     values.setflags(write=False)

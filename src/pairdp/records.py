@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._checks import positive
+from pairdp._checks import RECORDS, between
 from pairdp._reading import (
     Invalid,
     null_is_asked,
@@ -226,7 +226,8 @@ def _features(x: ArrayLike) -> Array:
     if np.iscomplexobj(x):
         raise ValueError("x must be a table of real numbers, and it has complex ones")
     try:
-        values = np.array(x, dtype=np.float64, order="C")
+        with np.errstate(all="ignore"):  # numbers too large for floats become infinite
+            values = np.array(x, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         # The conversion's own message would quote a value of the data.
         raise ValueError("x must be a table of numbers") from None
@@ -239,20 +240,14 @@ def _features(x: ArrayLike) -> Array:
 
 def check_data_norm(data_norm: object) -> float:
     """Return a bound on the norm of records that arithmetic with squares keeps."""
-    value = positive("data_norm", data_norm)
-    if not 1e-30 <= value <= 1e30:
-        raise ValueError(f"data_norm must be between 1e-30 and 1e30, got {value!r}: rescale")
-    return value
+    return between("data_norm", data_norm, *RECORDS)
 
 
 def check_target_bound(target_bound: object) -> float | None:
     """Return a bound on the size of targets, None where there are none."""
     if target_bound is None:
         return None
-    value = positive("target_bound", target_bound)
-    if not 1e-30 <= value <= 1e30:
-        raise ValueError(f"target_bound must be between 1e-30 and 1e30, got {value!r}: rescale")
-    return value
+    return between("target_bound", target_bound, *RECORDS)
 
 
 def clip_rows(
@@ -361,7 +356,8 @@ def _labels(y: ArrayLike, binary: bool, target_bound: float | None) -> Array:
 def _targets(y: ArrayLike, target_bound: float) -> Array:
     """Return a copy of the targets, those beyond the bound clipped to it."""
     try:
-        targets = np.array(y, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            targets = np.array(y, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         # The conversion's own message would quote a value of the data.
         raise ValueError("y must be numbers for a problem with targets") from None
@@ -374,7 +370,8 @@ def _targets(y: ArrayLike, target_bound: float) -> Array:
 
 def _binary(y: ArrayLike) -> Array:
     try:
-        labels = np.array(y, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            labels = np.array(y, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError("y must be numbers -1 and +1 for a binary problem") from None
     if not np.all((labels == 1) | (labels == -1)):

@@ -44,7 +44,7 @@ _U = 2.0**-53
 
 
 def _all_round_down(count: int, start: float = 1.0) -> list[float]:
-    """Return terms, each chosen so that adding it to the plain sum so far loses about half a unit."""
+    """Return terms, each chosen so that adding it to the plain sum so far rounds down."""
     terms, total = [start], start
     for _ in range(count - 1):
         unit = math.ulp(total + start)

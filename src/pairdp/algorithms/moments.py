@@ -305,7 +305,8 @@ def minimise_in_ball(quadratic: Array, linear: Array, ridge: float, radius: floa
     size = float(np.linalg.norm(along))
     if size == 0:
         return np.zeros_like(linear)
-    floor = 1e-15 * (float(values.max()) + size)
+    # In the units of the eigenvalues: below this, rounding is all there is.
+    floor = 1e-15 * max(float(values.max()), size / radius) or 1e-15 * size
 
     def solution(more: float) -> Array:
         return np.asarray(along / np.maximum(values + more, floor))

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import flag, keep, positive, whole
+from pairdp._checks import STEPS, between, flag, keep, whole
 from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.descent import contraction
 from pairdp.algorithms.kernels import WHAT, Steps, take_steps
@@ -127,7 +127,7 @@ class NoisyGradientDescent(Algorithm):
             keep(self, "batch_size", whole("batch_size", self.batch_size))
         for name in ("step_size", "printed_lipschitz"):
             if getattr(self, name) is not None:
-                keep(self, name, positive(name, getattr(self, name)))
+                keep(self, name, between(name, getattr(self, name), *STEPS))
         flag("projected", self.projected)
 
     @property

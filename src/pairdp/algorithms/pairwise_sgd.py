@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import keep, positive, whole
+from pairdp._checks import STEPS, between, keep, whole
 from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.one_against import one_against
@@ -108,7 +108,7 @@ class PairwiseSGD(Algorithm):
         if self.steps is not None:
             keep(self, "steps", whole("steps", self.steps, at_least=2))
         if self.step_size is not None:
-            keep(self, "step_size", positive("step_size", self.step_size))
+            keep(self, "step_size", between("step_size", self.step_size, *STEPS))
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -210,7 +210,9 @@ class PairwiseSGD(Algorithm):
         noise = 0.0
         if task.budget is not None:
             bend = problem.loss.smoothness(problem.domain()) + problem.regularization
-            tiny = min(2 / bend, 1e-9) if 0 < bend < math.inf else 1e-9
+            # In units of what crosses the set: the noise of small steps is in proportion to them.
+            tiny = 1e-9 * problem.constraint.radius / problem.loss.lipschitz(problem.domain())
+            tiny = min(2 / bend, tiny) if 0 < bend < math.inf else tiny
             draws, inputs = self._draws(task, tiny, steps)
             moved = float(inputs["moved"])
             if task.budget.is_pure:

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import keep, positive
+from pairdp._checks import RECORDS, between, keep
 from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.progress import Progress
@@ -104,7 +104,7 @@ class ScatterMetric(Algorithm):
         if self.statistics not in ("means", "pairs"):
             raise ValueError(f'statistics must be "means" or "pairs", got {self.statistics!r}')
         for name in ("euclidean", "mean_norm"):
-            keep(self, name, positive(name, getattr(self, name)))
+            keep(self, name, between(name, getattr(self, name), *RECORDS))
         if self.mean_norm > 0.5:
             raise ValueError(f"mean_norm must be at most 0.5, got {self.mean_norm!r}")
 

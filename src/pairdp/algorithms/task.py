@@ -7,10 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from pairdp._checks import whole
+from pairdp._checks import between, whole
 from pairdp._sums import LARGEST_N
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
+
+_EPSILON, _DELTA = (1e-15, 1e15), (1e-100, 1.0)
+"""Budgets for which the arithmetic of accounting keeps its digits."""
 
 Calibration = Literal["certified", "printed"]
 
@@ -52,6 +55,11 @@ class Task:
         self.problem.check_features(self.features)
         if self.budget is not None and not isinstance(self.budget, Budget):
             raise TypeError(f"budget must be a Budget or None, got {self.budget!r}")
+        if self.budget is not None:
+            instead = "its noise is beyond what can be computed"
+            between("epsilon", self.budget.epsilon, *_EPSILON, instead)
+            if not self.budget.is_pure:
+                between("delta", self.budget.delta, *_DELTA, instead)
         if self.calibration not in ("certified", "printed"):
             raise ValueError(
                 f'calibration must be "certified" or "printed", got {self.calibration!r}'

@@ -30,6 +30,7 @@ from pairdp.privacy import (
     Sensitivity,
 )
 from pairdp.privacy.gaussian import delta, epsilon, ratio
+from pairdp.records import Records
 
 Array = NDArray[np.float64]
 THRESHOLD = "threshold"
@@ -149,8 +150,8 @@ class WithThreshold(Algorithm):
         release = plan.certificate.releases[-1]
         found = self.algorithm.execute(self._of_model(plan), records, noise, progress)
         parameters, statistics = found if isinstance(found, Outcome) else (found, {})
-        size = float(np.linalg.norm(parameters))
-        scores = records.x @ (parameters / size) if size > 0 else np.zeros(records.n)
+        direction, size = _direction(parameters)
+        scores = _scores(records, direction)
         means = _score_means(scores, records.y, plan.problem.data_norm)
         noisy = release.mechanism.release(means, noise.stream("threshold noise"))
         threshold = size * _midpoint(noisy, plan.problem.data_norm, records.n)
@@ -163,6 +164,21 @@ def _budget_of(mu: float, whole: Budget) -> Budget:
     if found > 0:
         return Budget(found, whole.delta)
     return Budget(whole.epsilon, delta(whole.epsilon, mu))
+
+
+def _direction(parameters: Array) -> tuple[Array, float]:
+    """Return parameters of norm 1, or zero, and the norm that they had."""
+    largest = float(np.abs(parameters).max())
+    if largest == 0:
+        return np.zeros_like(parameters), 0.0
+    unit = parameters / largest  # whose squares neither over- nor underflow
+    norm = float(np.linalg.norm(unit))
+    return unit / norm, norm * largest
+
+
+def _scores(records: Records, direction: Array) -> Array:
+    """Return ⟨w, x⟩ for a unit vector w, of size at most R whatever rounding did to it."""
+    return np.clip(records.x @ direction, -records.data_norm, records.data_norm)
 
 
 def _score_means(scores: Array, y: Array, largest: float) -> Array:

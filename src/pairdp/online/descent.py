@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import flag, keep, positive, whole
+from pairdp._checks import STEPS, between, flag, keep, whole
 from pairdp.algorithms.base import Draft, Plan
 from pairdp.algorithms.requirements import (
     Need,
@@ -108,7 +108,7 @@ class OnlineDescent(OnlineAlgorithm):
         keep(self, "batch_size", whole("batch_size", self.batch_size))
         for name in ("strong_convexity", "step_size"):
             if getattr(self, name) is not None:
-                keep(self, name, positive(name, getattr(self, name)))
+                keep(self, name, between(name, getattr(self, name), *STEPS))
         if self.step_size is not None and self.step_size > _LARGEST_STEP:
             raise ValueError(f"step_size must be at most {_LARGEST_STEP:g}, got {self.step_size!r}")
         flag("burn_in", self.burn_in)

@@ -24,7 +24,7 @@ from typing import Literal
 
 import numpy as np
 
-from pairdp._checks import non_negative, positive, real, text, whole
+from pairdp._checks import between, non_negative, positive, real, text, whole
 
 ROUNDING_SLACK = 1e-9
 """Relative slack on every certified sensitivity, for rounding in what is released."""
@@ -36,6 +36,10 @@ The sum itself is off by less than half of this, whatever the batches it was mad
 has the proof. The rest is for the few roundings after it. Neighbouring data sets have two such
 errors, and both enter each bound: against a mean that moves by 2R/n they are below 1e-6 of it for
 n = 10⁶, and 1 % for n = 10¹⁰."""
+
+_INSTEAD = "rescale the data, or give less extreme parameters"
+_VALUES = (1e-200, 1e200)
+"""Beyond these, squares of sensitivities and of noise overflow or lose digits."""
 
 Number = float | int
 _MOST_STEPS = 10**7
@@ -127,7 +131,7 @@ class Sensitivity:
                 raise ValueError(f"input {name} must be finite: leave an unbounded one out")
             inputs[name] = int(value) if isinstance(value, numbers.Integral) else number
         object.__setattr__(self, "inputs", MappingProxyType(inputs))
-        object.__setattr__(self, "value", positive("sensitivity", self.value))
+        object.__setattr__(self, "value", between("sensitivity", self.value, *_VALUES, _INSTEAD))
 
     def __hash__(self) -> int:
         return hash((self.bound, tuple(sorted(self.inputs.items())), self.value))
