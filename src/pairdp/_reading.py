@@ -83,7 +83,7 @@ def read_signs(y: ArrayLike, classes: Sequence[Any] | None = None) -> Array:
     return high.astype(np.float64) - low.astype(np.float64)
 
 
-def known_labels(y: NDArray[Any], known: ArrayLike) -> NDArray[Any]:
+def only_known(y: NDArray[Any], known: ArrayLike) -> NDArray[Any]:
     """Return labels with None in the place of those that are not among the known ones."""
     labels = np.array(y, dtype=object)
     named = np.zeros(len(labels), dtype=np.bool_)

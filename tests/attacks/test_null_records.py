@@ -180,8 +180,9 @@ def test_nor_losses_of_one_record(algorithm: str, loss: str) -> None:
 class Steady(PairwiseLoss):
     """A user's loss that hardly depends on the records: D_h is far below 2G, and truly so."""
 
-    symmetric = False
     convex = True
+
+    symmetric = False
 
     def value(self, parameters, x, y, other_x, other_y):
         return self.gradient(parameters, x, y, other_x, other_y) @ parameters

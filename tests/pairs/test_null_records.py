@@ -34,8 +34,9 @@ N, D = 40, 3
 class Products(PairwiseLoss):
     """A loss of the base class, of both orders, that knows no labels but -1 and +1."""
 
-    symmetric = False
     convex = True
+
+    symmetric = False
 
     def value(self, w, x, y, other_x, other_y):
         assert np.all(np.abs(y) == 1)

@@ -124,7 +124,8 @@ def test_every_assumption_is_listed() -> None:
 def test_what_always_limits_the_guarantee_is_said() -> None:
     text = flat(CERTIFICATE)
     for said in (
-        "fixed without looking at the data",
+        "fixed before the records were read",
+        "Preparation of the records before they reach the algorithm is not covered",
         "exact arithmetic; noise is drawn in double precision",
         "other releases of the same records",
         "not facts that many records show together",

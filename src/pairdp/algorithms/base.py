@@ -8,6 +8,7 @@ returns a `Fit`. Nothing else that depends on the data leaves it.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.foundations import check_convexity, facts_of, sentences_of
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need, check_needs
+from pairdp.algorithms.signal import DROWNED, noise_to_signal
 from pairdp.algorithms.task import Calibration, Task
 from pairdp.losses import PairwiseLoss
 from pairdp.privacy import Budget, Certificate, NoiseSource, Release
@@ -129,6 +131,26 @@ class Plan:
         """Whether the claimed budget follows from the noise. A printed formula's may not."""
         return self.task.budget is not None and self.certificate.holds
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What public facts say against the plan, one sentence each; empty for sensible plans."""
+        budget = self.task.budget
+        ratio = 0.0 if budget is None else self.algorithm.noise_to_signal(self)
+        if budget is None or ratio < self.algorithm.drowned:
+            return ()
+        # Metrics are pulled to the Euclidean one, and noise need not be large against that.
+        is_metric = self.problem.loss.matrix
+        outcome = self.algorithm.without_signal or (
+            "the metric will not learn from the records"
+            if is_metric
+            else "the model will be close to random"
+        )
+        return (
+            f"at ε = {budget.epsilon:g} and n = {self.task.n} the noise is expected to be "
+            f"{ratio:.3g} times as large as the largest possible signal: {outcome}; use a larger "
+            "epsilon or more records",
+        )
+
     def read(
         self, batches: Iterable[tuple[ArrayLike, ArrayLike]], *, invalid: Invalid = "error"
     ) -> Records | ClassMoments:
@@ -228,6 +250,7 @@ class Plan:
                 f"  NOT PROVED: this noise is certified for ε = {self.true_epsilon:.4g} at that δ"
             )
         lines += [f"  {reason}" for reason in self.reasons]
+        lines += [f"  WARNING: {sentence}" for sentence in self.warnings]
         return "\n".join(lines)
 
 
@@ -264,6 +287,10 @@ class Algorithm(Storable, ABC):
     instead: ClassVar[str] = "use PairwiseSGD, which needs no smoothness"
     only_pairs: ClassVar[bool] = False
     """Whether it is made for losses of pairs and cannot serve losses of one record."""
+    without_signal: ClassVar[str] = ""
+    """What becomes of the model where noise hides any signal, if it is no random one."""
+    drowned: ClassVar[float] = DROWNED
+    """The `noise_to_signal` from which on that is so."""
 
     @property
     def one_pass(self) -> bool:
@@ -346,6 +373,23 @@ class Algorithm(Storable, ABC):
             plan=_recorded(self, problem, task, draft.settings, conditions),
         )
         return Plan(self, task, certificate, draft.settings, draft.reasons)
+
+    def noise_to_signal(self, plan: Plan) -> float:
+        """Return how long the noise on the model is against the largest possible signal.
+
+        See `pairdp.algorithms.signal`; of several releases, where it is least. It is a function of
+        public facts.
+        """
+        return min(
+            noise_to_signal(
+                release,
+                plan.task.n,
+                math.inf
+                if release.sensitivity is None
+                else release.sensitivity.inputs.get("diameter", math.inf),
+            )
+            for release in plan.certificate.releases
+        )
 
     @abstractmethod
     def draft(self, task: Task) -> Draft:

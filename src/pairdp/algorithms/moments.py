@@ -15,6 +15,7 @@ from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.signal import noise_to_signal
 from pairdp.algorithms.task import Task
 from pairdp.losses import LeastSquaresRanking
 from pairdp.privacy import (
@@ -124,6 +125,10 @@ class MomentRelease(Algorithm):
                 reasons.append("ridge is the size of the noise on S, σ√(2d)")
             settings |= {"share": share, "ridge": ridge}
         return Draft(tuple(releases), settings, tuple(reasons))
+
+    def noise_to_signal(self, plan: Plan) -> float:
+        """Return the noise of the first moments, without which there is no direction."""
+        return noise_to_signal(plan.certificate.releases[0], plan.task.n)
 
     def execute(
         self, plan: Plan, records: Records | ClassMoments, noise: NoiseSource, progress: Progress

@@ -17,6 +17,7 @@ from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.regimes import Regime, regime_schedule
 from pairdp.algorithms.requirements import Need, require_bounded, require_smooth
+from pairdp.algorithms.signal import noise_to_signal
 from pairdp.algorithms.task import Task
 from pairdp.algorithms.wang_noise import wang_noise
 from pairdp.privacy import (
@@ -158,6 +159,11 @@ class NoisyGradientDescent(Algorithm):
         if self.pairing == "disjoint":
             settings["pairing"] = self.pairing
         return Draft((release,), settings, (*reasons, *more), problem)
+
+    def noise_to_signal(self, plan: Plan) -> float:
+        """Return the noise of all gradients against their largest sum."""
+        # The sensitivity is in units of gradients, which the diameter of the set does not bound.
+        return noise_to_signal(plan.certificate.releases[0], plan.task.n)
 
     def _check_batch(self, task: Task) -> None:
         """Refuse a batch that is larger than the data, or that makes no pairs."""

@@ -17,8 +17,9 @@ from pairdp.problem import Problem
 from pairdp.storage import Trusted, decode
 
 _FIELDS = {"algorithm", "problem", "solved", "features", "conditions", "settings"}
-NO_FACTS = "it carries no facts of a plan, as it was made by hand or of objects that are none of "
-NO_FACTS += "dataclasses"
+NO_FACTS = (
+    "it carries no facts of a plan: it was made by hand, or from objects that are no dataclasses"
+)
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ def _refuse_a_problem(target: str) -> None:
 
 
 def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:
-    from pairdp.privacy import Budget
+    from pairdp.privacy import Budget, default_delta
 
     given = {key: options[key] for key in ("steps", "step_size") if options[key] is not None}
     if given:
@@ -146,6 +146,7 @@ def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:
             asked = " and ".join(f"--{key.replace('_', '-')}" for key in given)
             raise ValueError(f"{name} does not take {asked}") from None
     n, features = options["n"], options["features"]
+    delta = default_delta(n) if options["delta"] is None else options["delta"]
     if options["loss"] == _TIGHT:
         if name == "auto":
             raise ValueError("the tight loss is for named algorithms, such as DPGDSC")
@@ -159,7 +160,7 @@ def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:
         if strength is None:
             strength = 1.0 if Need.STRONGLY_CONVEX in algorithm.needs else 0.0
         problem = Problem(TightLoss(), constraint, strength, 0.0, options["data_norm"])
-        budget = Budget(options["epsilon"], options["delta"])
+        budget = Budget(options["epsilon"], delta)
         plan: Plan = algorithm.plan(
             problem, n, features, budget, calibration=options["calibration"]
         )

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from pairdp._files import write_atomically
 from pairdp._reading import Invalid
 from pairdp.cli.common import (
     check_output,
@@ -149,14 +149,14 @@ def _write(file: io.TextIOBase | Any, head: list[str], lines: Iterator[list[Any]
 
 def _save(output: Path, head: list[str], lines: Iterator[list[Any]]) -> None:
     """Write a CSV file, whole or not at all."""
-    beside = output.with_name(f".{output.name}.writing")
+
+    def write(file: BinaryIO) -> None:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        _write(text, head, lines)
+        text.flush()
+        text.detach()
+
     try:
-        with beside.open("w", encoding="utf-8", newline="") as file:
-            _write(file, head, lines)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(output)
+        write_atomically(output, write)
     except OSError as error:
         raise TableError(f"{output} cannot be written: {error.strerror}") from None
-    finally:
-        beside.unlink(missing_ok=True)

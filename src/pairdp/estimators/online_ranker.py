@@ -16,7 +16,7 @@ from pairdp.estimators.area import AreaScore
 from pairdp.estimators.online import OnlineEstimator
 from pairdp.estimators.ranker import RANKING_LOSSES
 from pairdp.estimators.two_classes import TwoClassEstimator
-from pairdp.estimators.validation import check_labels, validated
+from pairdp.estimators.validation import check_labels, known_labels, validated
 from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
 from pairdp.online import OnlineAlgorithm, OnlineMoments
 from pairdp.privacy import BudgetLedger
@@ -34,8 +34,8 @@ class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
     ----------
     epsilon : float or None, default=1.0
         ε, the privacy budget of the stream. None learns without noise and without any guarantee.
-    delta : float, default=1e-5
-        δ, above 0. It should be well below 1/horizon.
+    delta : float, default=None
+        δ, above 0. None takes `pairdp.default_delta` of the horizon, min(1e-6, 1/(100·horizon)).
     horizon : int, default=10000
         How many records the budget covers. More of them are refused. `fit` takes the number of
         its records instead.
@@ -58,8 +58,9 @@ default=None
         Largest norm of the weights.
     regularization : float, default=None
         λ of the penalty λ|w|²/2; None is none.
-    data_norm : float, default=1.0
+    data_norm : float, default=None
         Every row is clipped to this norm before it is looked at. It must not come from the data.
+        None takes 1 and warns.
     threshold : float, default=0.0
         The score above which `predict` says the second class. It must not come from the data.
     classes : array-like of two labels, default=None
@@ -113,7 +114,7 @@ default=None
     >>> import numpy as np
     >>> from pairdp import OnlinePrivateRanker
     >>> rng = np.random.default_rng(0)
-    >>> model = OnlinePrivateRanker(epsilon=1.0, delta=1e-6, horizon=2000, random_state=0)
+    >>> model = OnlinePrivateRanker(1.0, horizon=2000, data_norm=1.0, random_state=0)
     >>> for day in range(4):
     ...     y = rng.integers(0, 2, 500)
     ...     X = (rng.normal(size=(500, 5)) + y[:, None]) / 5
@@ -127,7 +128,7 @@ default=None
     def __init__(
         self,
         epsilon: float | None = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
         horizon: int = 10_000,
         loss: str | RankingLoss | None = None,
@@ -137,7 +138,7 @@ default=None
         average: bool | None = None,
         radius: float = 1.0,
         regularization: float | None = None,
-        data_norm: float = 1.0,
+        data_norm: float | None = None,
         threshold: float = 0.0,
         classes: ArrayLike | None = None,
         calibration: str = "certified",
@@ -212,7 +213,7 @@ default=None
                 raise ValueError("classes must be given to the first call of partial_fit")
             else:
                 known = self._labels(labels, classes)
-            if not null and not np.all(np.isin(labels, known)):
+            if not null and not np.all(known_labels(labels, known)):
                 raise ValueError("y has labels that are not in classes")
             self.classes_ = known
             coded = self._signs(labels, known)

@@ -44,7 +44,8 @@ class RiverRanker(Classifier):  # type: ignore[misc]
     --------
     >>> from pairdp import OnlinePrivateRanker
     >>> from pairdp.estimators.river import RiverRanker
-    >>> ranker = RiverRanker(OnlinePrivateRanker(horizon=100), ["age", "dose"], [False, True])
+    >>> model = OnlinePrivateRanker(horizon=100, data_norm=1.0)
+    >>> ranker = RiverRanker(model, ["age", "dose"], [False, True])
     >>> ranker.learn_one({"age": 0.5, "dose": -0.1}, True)
     >>> sorted(ranker.predict_proba_one({"age": 0.3, "dose": 0.0}))
     [False, True]
@@ -80,7 +81,7 @@ class RiverRanker(Classifier):  # type: ignore[misc]
 
     def _steepness(self) -> float:
         """Spread scores, which are up to ±BR, over the probabilities that river counts in bins."""
-        largest = self.model.radius * self.model.data_norm
+        largest = self.model.radius * (self.model.data_norm or 1.0)
         return _SPREAD / largest if math.isfinite(largest) else 1.0
 
     def _row(self, x: dict[Any, Any]) -> NDArray[np.float64]:

@@ -13,7 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp._reading import null_is_asked, occurring_labels, read_labels, read_signs
 from pairdp.algorithms.conditions import Condition, PublicLabels
 from pairdp.estimators.base import PrivateEstimator
-from pairdp.estimators.validation import check_labels, validated
+from pairdp.estimators.validation import (
+    check_known_labels,
+    check_labels,
+    known_labels,
+    validated,
+)
 
 Array = NDArray[np.float64]
 
@@ -90,16 +95,44 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
                     "class: give classes=(low, high) if that is how it is"
                 )
             return classes
-        classes = np.unique(np.asarray(given))
-        if np.shape(given) != (2,) or classes.size != 2:
-            raise ValueError(f"classes must be two different labels, got {given!r}")
-        if not null and not np.all(np.isin(y, classes)):
+        classes = self._sorted(known)
+        if not null and not np.all(known_labels(y, classes)):
             raise ValueError("y has labels that are not in classes")
         return classes
 
     def _sorted(self, labels: ArrayLike | None) -> NDArray[Any]:
         """Return the labels as scikit-learn keeps them: the second has the higher scores."""
-        return np.unique(np.asarray(labels if self.classes is None else self.classes))
+        given: Any = labels if self.classes is None else self.classes
+        of_text = {isinstance(label, str) for label in np.asarray(given, dtype=object).ravel()}
+        try:
+            classes = np.unique(np.asarray(given))
+        except TypeError:  # they cannot be sorted
+            classes = np.empty(0)
+        if np.shape(given) != (2,) or classes.size != 2 or len(of_text) > 1:
+            raise ValueError(
+                f"classes must be two different labels, both text or both numbers, got {given!r}"
+            )
+        return classes
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy on some data.
+
+        It is not private: do not publish scores on sensitive data.
+
+        Raises
+        ------
+        ValueError
+            If y has labels besides the two of ``classes_``.
+        """
+        check_is_fitted(self, "coef_")
+        known = check_known_labels(y, self.classes_)
+        return float(super().score(X, known, sample_weight=sample_weight))
+
+    def privacy_statement(self) -> str:
+        """Return the statement of the fitted model that a privacy officer reads."""
+        statement = super().privacy_statement()
+        low, high = self.classes_.tolist()
+        return f"{statement}\n\nLabel {high!r} is ranked above label {low!r}."
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return scores: ⟨coef_, x⟩ + intercept_, larger for the second class.

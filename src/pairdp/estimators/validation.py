@@ -87,3 +87,25 @@ def check_labels(y: ArrayLike) -> None:
             check_classification_targets(y)
         except TypeError:  # labels that cannot be sorted
             raise ValueError("y must hold labels of one kind, such as all strings") from None
+
+
+def known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return for each label whether it is one of the classes; text never equals a number."""
+    labels = np.asarray(y)
+    if "O" in (labels.dtype.kind, classes.dtype.kind):
+        accepted = classes.tolist()
+        return np.array([label in accepted for label in labels.tolist()], dtype=bool)
+    if (labels.dtype.kind in "US") != (classes.dtype.kind in "US"):
+        return np.zeros(labels.shape, dtype=bool)  # numpy would compare numbers as text
+    return np.isin(labels, classes)
+
+
+def check_known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as an array, refusing those that a model does not know."""
+    if not np.all(known_labels(y, classes)):
+        low, high = classes.tolist()
+        raise ValueError(
+            f"y has labels that the model does not know: it was fitted to the classes {low!r} and "
+            f"{high!r}"
+        )
+    return np.asarray(y)

@@ -10,6 +10,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from pairdp._files import Draft
 from pairdp.model_file.states import state_of, with_state
 from pairdp.storage import NOT_VALID, Arrays, FileKind, ModelFileError, Trusted
 
@@ -27,7 +28,7 @@ def save(model: BaseEstimator, path: str | Path) -> None:
         A fitted `PrivateRanker`, `PrivateMetric`, `PrivateLinearClassifier`,
         `PrivateLinearRegressor` or `BoundsScaler`, or a Pipeline of these.
     path : path-like
-        Where to. An existing file is replaced.
+        Where to. An existing file is replaced; links are followed.
 
     Notes
     -----
@@ -42,8 +43,14 @@ def save(model: BaseEstimator, path: str | Path) -> None:
     Raises
     ------
     ModelFileError
-        If the model is of another kind, or has parameters that cannot be stored.
+        If the model is of another kind, or has parameters that cannot be stored, or if the path
+        leads to something that is no regular file, such as a device.
     """
+    _MODEL.publish(draft_of(model, path), Path(path))
+
+
+def draft_of(model: BaseEstimator, path: str | Path) -> Draft:
+    """Write a fitted model to disk that has not yet its name: see `save`."""
     arrays: Arrays = {}
     is_pipeline = isinstance(model, Pipeline)
     named = model.steps if is_pipeline else [("model", model)]
@@ -53,7 +60,7 @@ def save(model: BaseEstimator, path: str | Path) -> None:
         {"name": name, **state_of(step, f"{place}.", arrays)}
         for place, (name, step) in enumerate(named)
     ]
-    _MODEL.write(Path(path), {"pipeline": is_pipeline, "steps": steps}, arrays)
+    return _MODEL.draft(Path(path), {"pipeline": is_pipeline, "steps": steps}, arrays)
 
 
 def load(path: str | Path, *, trusted: Iterable[type | str] = ()) -> Any:

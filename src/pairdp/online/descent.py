@@ -17,6 +17,7 @@ from pairdp.algorithms.requirements import (
     require_convex,
     require_smooth,
 )
+from pairdp.algorithms.signal import noise_to_signal
 from pairdp.algorithms.strong_convexity import burn_in, printed_lipschitz, regularised
 from pairdp.algorithms.task import Task
 from pairdp.online.descent_learner import DescentLearner, NoisyGradients, NoisyModels
@@ -123,6 +124,11 @@ class OnlineDescent(OnlineAlgorithm):
         if task.is_printed:
             return self._printed(task)
         return self._on_models(task) if self.noise == "models" else self._in_gradients(task)
+
+    def noise_to_signal(self, plan: Plan) -> float:
+        """Return the noise of all steps against their largest signal."""
+        # The sensitivity is in units of steps, which the diameter of the set does not bound.
+        return noise_to_signal(plan.certificate.releases[0], plan.task.n)
 
     def _shape(self, task: Task) -> dict[str, float | int]:
         """Return the inputs of a bound that tell who meets whom, leaving out what is default."""

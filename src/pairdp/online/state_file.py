@@ -16,8 +16,9 @@ from pairdp._version import __version__
 from pairdp.algorithms.base import Plan
 from pairdp.algorithms.comparison import differences
 from pairdp.algorithms.stored_plans import plan_again
-from pairdp.online.learner import OnlineAlgorithm
-from pairdp.privacy import Certificate, NoiseSource
+from pairdp.online.learner import NO_SEED, OnlineAlgorithm
+from pairdp.privacy import BudgetLedger, Certificate, LedgerError, NoiseSource
+from pairdp.privacy.ledger_file import random_name
 from pairdp.privacy.noise import SEEDED
 from pairdp.storage import NOT_VALID, FileKind, ModelFileError, Trusted, decode, encode
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 FORMAT = "pairdp stream"
 _FIELDS = {
-    "certificate", "reasons", "seen", "labels", "holds_raw_records", "holds_secrets", "face",
+    "certificate", "seen", "labels", "holds_raw_records", "holds_secrets", "face", "ledger",
+    "token",
 }  # fmt: skip
 _STREAM = FileKind(FORMAT, 2, "stream", frozenset(_FIELDS))
 _PUBLIC, _SECRET, _FACE = "public.", "secret.", "face."
@@ -41,7 +43,7 @@ def write_state(
     face: dict[str, Any] | None,
     face_arrays: Mapping[str, Array],
 ) -> None:
-    """Write a new file."""
+    """Write a new file, of which the ledger of the stream knows."""
     learner = session._learner
     if not secrets and not learner.resumes_from_public:
         raise ValueError(
@@ -60,7 +62,6 @@ def write_state(
         )
     header = {
         "certificate": json.loads(session.certificate.to_json()),
-        "reasons": list(session.plan.reasons),
         "seen": session.seen,
         "labels": _labels(session._codes if secrets else {}),
         # Without noise, what was released may be records themselves.
@@ -68,9 +69,21 @@ def write_state(
         and session.holds_raw_records,
         "holds_secrets": secrets,
         "face": face,
+        "ledger": None,
+        "token": None,
     }
+    ledger, token = session._ledger, random_name()
+    if ledger is not None:
+        header |= {"ledger": ledger.identity, "token": token}
     written = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    _STREAM.write(path, header, written, secret=True)
+    draft = _STREAM.draft(path, header, written, secret=True)
+    if ledger is not None:
+        try:
+            ledger.save_stream(token)  # if there is no file in the end, no one misses it
+        except BaseException:
+            draft.discard()
+            raise
+    _STREAM.publish(draft, path, secret=True)
 
 
 def _labels(codes: Mapping[Any, int]) -> Any:
@@ -104,6 +117,9 @@ def take(path: Path) -> Iterator[StreamFile]:
         raise ModelFileError(f"the stream {path} cannot be taken: {error.strerror}") from None
     try:
         yield StreamFile(taken)
+    except LedgerError:
+        taken.replace(path)
+        raise
     except NOT_VALID as error:
         taken.replace(path)
         if isinstance(error, ModelFileError):
@@ -134,23 +150,51 @@ class StreamFile:
         """The certificate of the whole stream."""
         return Certificate.from_json(json.dumps(self._header["certificate"]))
 
+    def use_up(self, ledger: BudgetLedger | None) -> None:
+        """Let the ledger of the stream note that the file is resumed; it refuses a copy."""
+        if ledger is not None:
+            ledger.resume_stream(self._header["token"])
+
+    def _check_ledger(self, ledger: BudgetLedger | None) -> None:
+        stated = self._header["ledger"]
+        if (stated is None) != (self._header["token"] is None):
+            raise ValueError("its ledger and its token do not belong together")
+        if stated is not None and not isinstance(self._header["token"], str):
+            raise ValueError("its token is no text")
+        if ledger is None and stated is not None:
+            raise LedgerError(
+                "this stream is paid for by a ledger, which alone can tell whether it was resumed "
+                "before: give that ledger, resume(path, ledger=...)"
+            )
+        if ledger is not None and stated is None:
+            raise LedgerError("this stream began without a ledger: resume it without one")
+        if ledger is not None and ledger.identity != stated:
+            raise LedgerError("this stream is paid for by another ledger: give that one")
+
     def session(
-        self, kind: type[OnlineSession], noise: NoiseSource | None, trusted: Trusted
+        self,
+        kind: type[OnlineSession],
+        noise: NoiseSource | None = None,
+        ledger: BudgetLedger | None = None,
+        trusted: Trusted | None = None,
     ) -> OnlineSession:
         """Return the session that goes on."""
         noise = NoiseSource() if noise is None else noise
         header, certificate = self._header, self.certificate
-        plan = checked_plan(certificate, trusted)
+        self._check_ledger(ledger)
+        plan = checked_plan(certificate, trusted or Trusted())
         if not isinstance(plan.algorithm, OnlineAlgorithm):
             raise ValueError(f"{plan.algorithm.name} is not for streams")
         seen = header["seen"]
         if type(seen) is not int or not 0 <= seen <= plan.task.n:
             raise ValueError("the number of records is not within the horizon")
         session = kind.__new__(kind)
-        session._begin(plan, seen, noise)
+        session._begin(plan, seen, noise, ledger)
         # A stream that ever took its noise from a seed stays one.
         seeded = certificate.noise_source == SEEDED
         session.certificate = certificate if seeded else certificate.with_noise_source(noise)
+        if ledger is not None and session.certificate.noise_source == SEEDED:
+            raise LedgerError(NO_SEED)
         public = self._part(_PUBLIC)
         secret = self._part(_SECRET) if header["holds_secrets"] else None
         _check_names(public, session._learner.public_state())

@@ -15,7 +15,7 @@ from pairdp.privacy import (  # noqa: F401  (they register)
     score_bounds,
     stochastic_bounds,
 )
-from pairdp.privacy.budget import Budget
+from pairdp.privacy.budget import Budget, default_delta
 from pairdp.privacy.calibration import noise_multiplier
 from pairdp.privacy.certificate import Certificate, TradeOff
 from pairdp.privacy.composition import PrivacyCurve, gaussian_ratio
@@ -79,6 +79,7 @@ __all__ = [
     "SequentialEvent",
     "Spend",
     "TradeOff",
+    "default_delta",
     "gaussian_ratio",
     "noise_multiplier",
     "pack",

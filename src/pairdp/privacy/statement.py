@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 _WIDTH = 88
 _ALWAYS = (
-    "The numbers above (n, bounds, steps, scales) were fixed without looking at the data.",
+    "The numbers above (n, bounds, steps, scales) were fixed before the records were read.",
+    (
+        "Preparation of the records before they reach the algorithm is not covered: a scaler, an "
+        "imputer, an encoder or a choice of features that was fitted to them has looked at them."
+    ),
     "The guarantee is for exact arithmetic; noise is drawn in double precision.",
     (
         "It covers what is listed here and nothing else: other releases of the same records, "

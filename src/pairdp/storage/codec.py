@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ def encode(value: Any) -> Any:
     Raises
     ------
     UnknownObjectError
-        If it is neither plain nor a dataclass that can be stored.
+        If it is neither plain nor an object that its fields make again.
     """
     if value is None or isinstance(value, bool | str):
         return value
@@ -54,19 +55,27 @@ def encode(value: Any) -> Any:
 
 def _encode_object(value: Any) -> dict[str, Any]:
     kind = type(value)
-    stored = known_class(kind.__name__) is kind or not of_library(kind)
-    if (
-        not stored
-        or not dataclasses.is_dataclass(kind)
-        or not all(f.init for f in dataclasses.fields(kind))
-    ):
+    declared = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    names = [field.name for field in declared if field.init]
+    is_known = known_class(kind.__name__) is kind or not of_library(kind)
+    if not is_known or len(names) < len(declared) or _more_than(value, names):
         raise UnknownObjectError(
-            f"a file cannot hold a {kind.__name__}: it holds plain values, and objects of pairdp "
-            "or of frozen dataclasses all of whose fields are arguments"
+            f"a file cannot hold a {kind.__name__}: it holds plain values, and objects that are "
+            "made from the fields of their dataclass alone"
         )
-    fields = {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(kind)}
-    name = {"object": kind.__name__} if of_library(kind) else {"class": path_of(kind)}
-    return {**name, "fields": fields}
+    fields = {name: encode(getattr(value, name)) for name in names}
+    called = {"object": kind.__name__} if of_library(kind) else {"class": path_of(kind)}
+    return {**called, "fields": fields}
+
+
+def _more_than(value: Any, names: Sequence[str]) -> bool:
+    """Return whether an object has a state besides these fields and what is computed of them."""
+    if not hasattr(value, "__dict__"):
+        return not dataclasses.is_dataclass(value)
+    return any(
+        name not in names and not isinstance(getattr(type(value), name, None), cached_property)
+        for name in vars(value)
+    )
 
 
 def decode(value: Any, trusted: Trusted = _NOBODY) -> Any:

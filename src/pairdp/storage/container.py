@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
-from pairdp._files import NotDurableError, write_atomically, write_new
+from pairdp._files import Draft, NotDurableError
 from pairdp._sealed import fields_of, seal, unseal
 from pairdp._version import __version__
 from pairdp.storage.errors import ModelFileError, NotDurableFileError
@@ -52,6 +53,13 @@ class FileKind:
         self, path: Path, header: Mapping[str, Any], arrays: Arrays, *, secret: bool = False
     ) -> None:
         """Write a file, whole or not at all; a secret one is new and for its owner alone."""
+        draft = self.draft(path, header, arrays, secret=secret)
+        self.publish(draft, path, secret=secret)
+
+    def draft(
+        self, path: Path, header: Mapping[str, Any], arrays: Arrays, *, secret: bool = False
+    ) -> Draft:
+        """Write a file to disk that has not yet its name."""
         if not path.resolve().parent.is_dir():
             raise ModelFileError(f"there is no directory {path.parent} to save into")
         document = {
@@ -61,9 +69,32 @@ class FileKind:
             **header,
             "arrays": {name: _describe(array) for name, array in arrays.items()},
         }
-        try:
+        with self._told(path):
+            if secret and path.exists():
+                raise FileExistsError
             content = to_bytes(arrays, metadata={_KEY: seal(document)})
-            (write_new if secret else write_atomically)(path, content)
+            return Draft(path, content, secret=secret)
+
+    def publish(self, draft: Draft, path: Path, *, secret: bool = False) -> None:
+        """Give a draft its name; if that fails, it is removed."""
+        try:
+            with self._told(path):
+                if secret:
+                    draft.publish_new()
+                else:
+                    draft.publish()
+        except KeyboardInterrupt:
+            if draft.is_published:
+                raise KeyboardInterrupt(f"interrupted: the {self.noun} is in {path}") from None
+            raise
+        finally:
+            draft.discard()
+
+    @contextmanager
+    def _told(self, path: Path) -> Iterator[None]:
+        """Say in a sentence why a file cannot be written."""
+        try:
+            yield
         except FileExistsError:
             raise ModelFileError(
                 f"{path} exists: choose a new name, so that no {self.noun} is lost"
@@ -124,7 +155,10 @@ class FileKind:
                     "use a newer pairdp"
                 )
             if repr(version) != repr(self.version):
-                raise ValueError(f"format version {version!r} is unknown")
+                raise ValueError(
+                    f"format version {version!r} is unknown to this pairdp, which reads "
+                    f"{self.version}"
+                )
             always = {"format", "format_version", "library_version", "arrays"}
             fields = fields_of("header", values, required=always | self.fields)
             if not isinstance(fields["arrays"], Mapping):

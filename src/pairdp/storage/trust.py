@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import reduce
 from importlib import import_module
 
@@ -34,9 +33,10 @@ class Trusted:
         for kind in found:
             if not isinstance(kind, type):
                 raise TypeError(f"trusted has classes and import paths, got {kind!r}")
-            if not dataclasses.is_dataclass(kind):
-                raise TypeError(f"{path_of(kind)} is no dataclass, and cannot be in a file")
             self._classes[path_of(kind)] = kind
+
+    def __iter__(self) -> Iterator[type]:
+        return iter(self._classes.values())
 
     def __getitem__(self, path: str) -> type:
         if path not in self._classes:

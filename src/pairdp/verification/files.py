@@ -23,8 +23,6 @@ from pairdp.verification.certificates import verify
 from pairdp.verification.models import verify_model
 from pairdp.verification.report import Report
 
-_Classes = tuple[type | str, ...]
-
 
 def verify_file(path: str | Path, *, trusted: Iterable[type | str] = ()) -> tuple[Report, ...]:
     """Verify every certificate of a file: a certificate, a model, or a stream.
@@ -46,7 +44,7 @@ def verify_file(path: str | Path, *, trusted: Iterable[type | str] = ()) -> tupl
     ModelFileError
         If a model or stream is damaged.
     """
-    path, classes = Path(path), tuple(trusted)
+    path, known = Path(path), Trusted(trusted)
     try:
         with path.open("rb") as opened:
             start = opened.read(64)
@@ -54,22 +52,24 @@ def verify_file(path: str | Path, *, trusted: Iterable[type | str] = ()) -> tupl
         raise CertificateError(f"{path} cannot be read: {error.strerror}") from None
     # A container begins with the length of its header in eight bytes, the last of them zero.
     if start.lstrip().startswith(b"{") and b"\0" not in start:
-        return (verify(Certificate.load(path), trusted=classes),)
-    return _of_stream(path, classes) if format_of(path) == STREAM else _of_model(path, classes)
+        return (verify(Certificate.load(path), trusted=known),)
+    return _of_stream(path, known) if format_of(path) == STREAM else _of_model(path, known)
 
 
-def _of_model(path: Path, trusted: _Classes) -> tuple[Report, ...]:
+def _of_model(path: Path, trusted: Trusted) -> tuple[Report, ...]:
     from pairdp.model_file import header_of, load  # and scikit-learn, which not all files need
 
     steps = header_of(path)["steps"]
     if why := _untrusted(steps, trusted):
-        return _alone(
-            [step["certificate"] for step in steps if "certificate" in step], trusted, why
-        )
-    return verify_model(load(path, trusted=trusted), trusted=trusted)
+        found = [step["certificate"] for step in steps if "certificate" in step]
+        return _alone(found, trusted, why)
+    model = load(path, trusted=trusted)
+    if not any("certificate" in step for step in steps):
+        raise CertificateError(f"{path} holds no model with a certificate")
+    return verify_model(model, trusted=trusted)
 
 
-def _of_stream(path: Path, trusted: _Classes) -> tuple[Report, ...]:
+def _of_stream(path: Path, trusted: Trusted) -> tuple[Report, ...]:
     header = stream_header(path)
     if why := _untrusted(header, trusted):
         return _alone([header["certificate"]], trusted, why)
@@ -81,7 +81,7 @@ def _of_stream(path: Path, trusted: _Classes) -> tuple[Report, ...]:
         from pairdp.model_file.states import with_state
 
         face, arrays = file.face()
-        model = with_state(face, "", arrays, Trusted(trusted))
+        model = with_state(face, "", arrays, trusted)
     except NOT_VALID as error:
         if isinstance(error, CertificateError | ModelFileError):
             raise
@@ -93,18 +93,17 @@ def _of_stream(path: Path, trusted: _Classes) -> tuple[Report, ...]:
     return verify_model(model, trusted=trusted)
 
 
-def _untrusted(stored: Any, trusted: _Classes) -> str:
+def _untrusted(stored: Any, trusted: Trusted) -> str:
     """Return which class keeps a file from being read, in words; nothing if there is none."""
-    known = Trusted(trusted)
     try:
         for path in user_classes(stored):
-            known[path]
+            trusted[path]
     except UntrustedClassError as error:
         return str(error)
     return ""
 
 
-def _alone(certificates: Sequence[Any], trusted: _Classes, why: str) -> tuple[Report, ...]:
+def _alone(certificates: Sequence[Any], trusted: Trusted, why: str) -> tuple[Report, ...]:
     """Verify certificates without the model that they belong to, which cannot be read."""
     if not certificates:
         raise CertificateError("there is no model with a certificate")

@@ -11,7 +11,7 @@ from pairdp.algorithms.comparison import differences
 from pairdp.losses.trust import as_stated
 from pairdp.privacy import CertificateError
 from pairdp.privacy.noise import UNDRAWN
-from pairdp.storage import NOT_VALID
+from pairdp.storage import NOT_VALID, Trusted
 from pairdp.verification.certificates import otherwise, verify
 from pairdp.verification.report import Report
 
@@ -44,11 +44,11 @@ def verify_model(model: Any, *, trusted: Iterable[type | str] = ()) -> tuple[Rep
     private = [step for step in steps if hasattr(step, "certificate_")]
     if not private:
         raise CertificateError("there is no fitted model with a certificate")
-    classes = tuple(trusted)
-    return tuple(_verified(step, classes) for step in private)
+    known = Trusted(trusted)
+    return tuple(_verified(step, known) for step in private)
 
 
-def _verified(step: PrivateEstimator, trusted: tuple[type | str, ...]) -> Report:
+def _verified(step: PrivateEstimator, trusted: Trusted) -> Report:
     report = verify(step.certificate_, trusted=trusted)
     if not report.planned_again:
         return report

@@ -70,4 +70,6 @@ class Report:
         if self.on_trust:
             notes.append(f"note classes outside pairdp: {', '.join(self.on_trust)}")
         lines = (f"  {line}" for line in (*self.checks, *notes))
-        return "\n".join([*trust_lines(self.certificate), self.headline, *lines])
+        first = [*trust_lines(self.certificate), self.headline]
+        # What is on trust comes before what holds; that nothing is said to hold, before all.
+        return "\n".join([*(first if self.planned_again else reversed(first)), *lines])
