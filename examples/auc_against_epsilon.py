@@ -34,7 +34,7 @@ def areas(epsilon: float | None, **params: str) -> np.ndarray:
     for seed in range(SPLITS):
         order = np.random.default_rng(seed).permutation(len(y))
         train, test = order[HELD_OUT:], order[:HELD_OUT]
-        ranker = PrivateRanker(epsilon, DELTA, random_state=seed, **params)
+        ranker = PrivateRanker(epsilon, DELTA, data_norm=1.0, random_state=seed, **params)
         found.append(ranker.fit(x[train], y[train]).score(x[test], y[test]))
     return np.array(found)
 

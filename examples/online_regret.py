@@ -1,7 +1,8 @@
 """Average regret of private streams against their length, on the papers' data.
 
 Run with ``python examples/online_regret.py --data DIR``, DIR having the data sets' CSVs (see
-`pairdp.datasets`); it needs the extra ``plot``, prints tables and writes docs/online-regret.svg.
+`pairdp.studies.data`); it needs the extra ``plot``, prints tables and writes
+docs/online-regret.svg.
 
 Every stream has the same budget, ε = 1 and δ = 1e-5. Features are standardised by all records, as
 the papers evidently did, so this is a study of streams and no private analysis. Regret is that of
@@ -24,9 +25,9 @@ from pairdp import Budget, NoiseSource
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import LeastSquaresRanking, LogisticMetric
 from pairdp.online import OnlineAlgorithm, OnlineDescent, OnlineMoments
-from pairdp.online.regret import generalized_regret, regret
 from pairdp.problem import Problem
 from pairdp.studies.protocols import prepared
+from pairdp.studies.regret import generalized_regret, regret
 
 BUDGET = Budget(1.0, 1e-5)
 SIZES = (50, 150, 400, 800)

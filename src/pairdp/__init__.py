@@ -10,6 +10,8 @@ from pairdp._version import __version__
 if TYPE_CHECKING:
     from pairdp.estimators import (
         BoundsScaler,
+        DataNormWarning,
+        NoSignalWarning,
         OnlinePrivateMetric,
         OnlinePrivateRanker,
         PrivateLinearClassifier,
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
         CertificateError,
         LedgerError,
         NoiseSource,
-        verify,
+        default_delta,
     )
+    from pairdp.verification import verify
 
 # Where each public name lives. They are imported when first asked for, so that
 # ``import pairdp`` and ``pairdp --help`` do not wait for scientific libraries.
@@ -39,8 +42,10 @@ _HOMES = {
     "BoundsScaler": "estimators",
     "Certificate": "privacy",
     "CertificateError": "privacy",
+    "DataNormWarning": "estimators",
     "LedgerError": "privacy",
     "ModelFileError": "model_file",
+    "NoSignalWarning": "estimators",
     "NoiseSource": "privacy",
     "OnlinePrivateMetric": "estimators",
     "OnlinePrivateRanker": "estimators",
@@ -48,10 +53,11 @@ _HOMES = {
     "PrivateLinearRegressor": "estimators",
     "PrivateMetric": "estimators",
     "PrivateRanker": "estimators",
+    "default_delta": "privacy",
     "load": "model_file",
     "read_bounds": "estimators",
     "save": "model_file",
-    "verify": "privacy",
+    "verify": "verification",
 }
 
 __all__ = [
@@ -61,8 +67,10 @@ __all__ = [
     "BudgetLedger",
     "Certificate",
     "CertificateError",
+    "DataNormWarning",
     "LedgerError",
     "ModelFileError",
+    "NoSignalWarning",
     "NoiseSource",
     "OnlinePrivateMetric",
     "OnlinePrivateRanker",
@@ -71,6 +79,7 @@ __all__ = [
     "PrivateMetric",
     "PrivateRanker",
     "__version__",
+    "default_delta",
     "load",
     "read_bounds",
     "save",

@@ -48,6 +48,22 @@ def probability(name: str, value: object) -> float:
     return number
 
 
+RECORDS, PARAMETERS, STEPS = (1e-30, 1e30), (1e-60, 1e60), (1e-120, 1e120)
+"""Ranges of public numbers: norms of records, norms of parameters, step sizes and regularisers.
+
+Numbers within them can be squared and multiplied with each other as the formulas do without
+overflow, and without underflow, which would lose digits of a sensitivity."""
+
+
+def between(name: str, value: object, low: float, high: float, instead: str = "rescale") -> float:
+    """Return ``value`` as a float in [low, high]; else say what to do instead."""
+    number = positive(name, value)
+    if not low <= number <= high:
+        accepted = f"{low:g} and {high:g}".replace("e+", "e")
+        raise ValueError(f"{name} must be between {accepted}, got {number!r}: {instead}")
+    return number
+
+
 LARGEST_WHOLE = 2**53
 """Whole numbers beyond this are not exact as floats, and are refused."""
 

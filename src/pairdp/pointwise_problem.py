@@ -3,7 +3,8 @@ r"""What to minimise when the loss is of one record at a time.
 .. math:: F(w) = \frac{1}{n} Σ_i ℓ(w; z_i) + \frac{λ}{2}|w - w_0|^2, \quad w ∈ C, \quad |x_i| ≤ R.
 
 A record is one of n terms, so replacing it moves the gradient of the average by at most D/n, where
-D is how far one record's own gradient can move. All else is as for pairs.
+D is how far one record's own gradient can move: to that of another record, or to zero, which is
+that of a null record and at most G away. All else is as for pairs.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp._reading import Invalid
+from pairdp._sums import sum_in_pairs
 from pairdp.losses import PointwiseLoss
 from pairdp.pairs import PairDesign
 from pairdp.problem import Problem, ProblemConstants
@@ -117,23 +120,32 @@ class PointwiseProblem(Problem):
             smoothness=smoothness,
             strong_convexity=self.strong_convexity,
             holder=self.loss.holder(domain),
-            one_slot=self.loss.one_record(domain),
+            one_slot=self.moved_pair(domain),
             one_record=self.one_record(n, radius),
             sensitivity=self.sensitivity(n, radius),
         )
 
-    def records(self, x: ArrayLike, y: ArrayLike) -> Records:
-        """Return the data as this problem needs it: rows clipped to R, targets to their bound."""
+    def records(self, x: ArrayLike, y: ArrayLike, *, invalid: Invalid = "error") -> Records:
+        """Return the data as this problem needs it: rows clipped to R, targets to their bound.
+
+        Records that cannot be read are an error, or null records; see `Records`.
+        """
         return Records(
             x,
             y,
             data_norm=self.data_norm,
             binary=self.loss.binary,
             target_bound=self._target_bound,
+            invalid=invalid,
         )
 
     def gather(
-        self, batches: Iterable[tuple[ArrayLike, ArrayLike]], n: int, features: int
+        self,
+        batches: Iterable[tuple[ArrayLike, ArrayLike]],
+        n: int,
+        features: int,
+        *,
+        invalid: Invalid = "error",
     ) -> Records:
         """Return n records that come in batches, without holding them twice."""
         return Records.gather(
@@ -143,6 +155,7 @@ class PointwiseProblem(Problem):
             data_norm=self.data_norm,
             binary=self.loss.binary,
             target_bound=self._target_bound,
+            invalid=invalid,
         )
 
     def check_records(self, records: Records) -> None:
@@ -178,29 +191,28 @@ class RecordRisk:
     def value(self, parameters: Array) -> float:
         """Return the average loss."""
         self._check(parameters)
-        sums = [float(np.sum(self.loss.value(parameters, x, y))) for x, y in self._blocks()]
+        sums = [float(np.sum(c * self.loss.value(parameters, x, y))) for x, y, c in self._blocks()]
         return float(np.sum(sums)) / self.records.n
 
     def gradient(self, parameters: Array) -> Array:
         """Return its (sub)gradient."""
         self._check(parameters)
-        if self.records.n == 1:
+        if self.records.n == 1 and not self.records.has_null:
             return np.asarray(self.loss.gradient(parameters, self.records.x, self.records.y)[0])
-        sums = [np.ones(len(y)) @ self.loss.gradient(parameters, x, y) for x, y in self._blocks()]
-        # Sums along the last axis are made in pairs, which keeps the digits of long ones.
-        total = sums[0] if len(sums) == 1 else np.ascontiguousarray(np.transpose(sums)).sum(axis=1)
-        return np.asarray(total / self.records.n)
+        sums = [counted @ self.loss.gradient(parameters, x, y) for x, y, counted in self._blocks()]
+        return np.asarray(sum_in_pairs(sums) / self.records.n)
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return both, one after the other."""
         return self.value(parameters), self.gradient(parameters)
 
-    def _blocks(self) -> Iterable[tuple[Array, Array]]:
-        x, y = self.records.x, self.records.y
-        return (
-            (x[start : start + _BLOCK], y[start : start + _BLOCK])
-            for start in range(0, len(y), _BLOCK)
-        )
+    def _blocks(self) -> Iterable[tuple[Array, Array, Array]]:
+        """Iterate over some rows, their labels, and 1 for those that count: null ones do not."""
+        records = self.records
+        counted = np.where(records.null, 0.0, 1.0) if records.has_null else np.ones(records.n)
+        for start in range(0, records.n, _BLOCK):
+            some = slice(start, start + _BLOCK)
+            yield records.x[some], records.evaluable[some], counted[some]
 
     def _check(self, parameters: Array) -> None:
         shape = (self.records.features,)

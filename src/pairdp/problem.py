@@ -18,13 +18,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._checks import non_negative, whole
+from pairdp._checks import PARAMETERS, STEPS, between, non_negative, whole
+from pairdp._reading import Invalid
 from pairdp.constraints import Constraint
 from pairdp.losses import Domain, Holder, PairwiseLoss
 from pairdp.losses.convexity import declared_convex
 from pairdp.losses.trust import is_library_loss
 from pairdp.pairs import ACCURACY, PairDesign, Risk, risk
 from pairdp.records import Records, check_data_norm
+from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
 _LARGEST_REACH = 1e9
@@ -48,7 +50,8 @@ class ProblemConstants:
     holder : Holder
         Hölder continuity of one pair's gradient, without the regulariser.
     one_slot : float
-        D_o: how far one ordered pair's gradient moves when one of its records is replaced.
+        D_o: how far one ordered pair's gradient moves when one of its records is replaced, by
+        another or by a null record; at least G.
     one_record : float
         D_h: the same for both orders together.
     sensitivity : float
@@ -66,7 +69,7 @@ class ProblemConstants:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Storable):
     """A loss, a constraint, a regulariser and a bound on the data.
 
     Parameters
@@ -131,9 +134,7 @@ class Problem:
                 f"{type(self.constraint).__name__} a set of {kinds[self.constraint.matrix]}: "
                 f"use a constraint such as {example}"
             )
-        object.__setattr__(
-            self, "regularization", non_negative("regularization", self.regularization)
-        )
+        object.__setattr__(self, "regularization", _regularization(self.regularization))
         object.__setattr__(self, "data_norm", check_data_norm(self.data_norm))
         self._check_corner()
         object.__setattr__(self, "center", _center(self.center, self.loss.matrix))
@@ -203,17 +204,22 @@ class Problem:
         """Return how far one record moves n times the *computed* gradient of the risk.
 
         This is D_h plus 2·n·`ACCURACY`·G, which covers the error of two computed sums: what is
-        released is the computed gradient, not the exact one. It is the diameter that the
-        bound "average over pairs" takes. A centre w₀ far from zero adds the rounding of parameters
-        near it, |w₀|·1e-15 a step of the given size, as a gradient that would cause it.
+        released is the computed gradient, not the exact one. It is the diameter that the bound
+        "average over pairs" takes. D_h is the loss's own, or how far the pair of a record is from
+        zero if that is more (`PairwiseLoss.one_null`): the record may be replaced by a null one,
+        all of whose pairs have the gradient zero. A centre w₀ far from zero adds the rounding of
+        parameters near it, |w₀|·1e-15 a step of the given size, as a gradient that would cause it.
         """
         domain = self.domain(radius)
         rounding = 2 * whole("n", n, at_least=self._fewest) * ACCURACY * self.loss.lipschitz(domain)
-        return (
-            self.loss.one_record(domain)
-            + rounding
-            + n * self._rounding_of_center(domain, step_size)
-        )
+        return self.moved_pair(domain) + rounding + n * self._rounding_of_center(domain, step_size)
+
+    def moved_pair(self, domain: Domain) -> float:
+        """Return D_h, how far both orders of a pair move when a record is replaced.
+
+        By another record or by a null one: the larger of the loss's `one_record` and `one_null`.
+        """
+        return max(self.loss.one_record(domain), self.loss.one_null(domain))
 
     def gradient_rounding(self, step_size: float) -> float:
         """Return how far a computed gradient of some pairs is from the exact one, at most.
@@ -289,21 +295,34 @@ class Problem:
             + added,
             strong_convexity=self.strong_convexity,
             holder=loss.holder(domain),
-            one_slot=loss.one_slot(domain),
+            one_slot=max(loss.one_slot(domain), loss.lipschitz(domain)),
             one_record=self.one_record(n, radius),
             sensitivity=self.sensitivity(n, radius),
         )
 
-    def records(self, x: ArrayLike, y: ArrayLike) -> Records:
-        """Return the data as this problem needs it: clipped to R, labels coded."""
-        return Records(x, y, data_norm=self.data_norm, binary=self.loss.binary)
+    def records(self, x: ArrayLike, y: ArrayLike, *, invalid: Invalid = "error") -> Records:
+        """Return the data as this problem needs it: clipped to R, labels coded.
+
+        Records that cannot be read are an error, or null records; see `Records`.
+        """
+        return Records(x, y, data_norm=self.data_norm, binary=self.loss.binary, invalid=invalid)
 
     def gather(
-        self, batches: Iterable[tuple[ArrayLike, ArrayLike]], n: int, features: int
+        self,
+        batches: Iterable[tuple[ArrayLike, ArrayLike]],
+        n: int,
+        features: int,
+        *,
+        invalid: Invalid = "error",
     ) -> Records:
         """Return n records that come in batches, without holding them twice."""
         return Records.gather(
-            batches, n, features, data_norm=self.data_norm, binary=self.loss.binary
+            batches,
+            n,
+            features,
+            data_norm=self.data_norm,
+            binary=self.loss.binary,
+            invalid=invalid,
         )
 
     def check_records(self, records: Records) -> None:
@@ -344,15 +363,24 @@ class Problem:
         return np.asarray(parameters - self.center)
 
 
+def _regularization(regularization: object) -> float:
+    value = non_negative("regularization", regularization)
+    return between("regularization", value, *STEPS) if value else 0.0
+
+
 def _center(center: float | ArrayLike, matrix: bool) -> float | Array:
     values = np.array(center, dtype=np.float64)
     if values.ndim == 0:
         if values != 0:
             raise ValueError("center must be 0 or an array of the parameter's shape")
         return 0.0
-    if values.ndim != 1 + matrix or not np.all(np.isfinite(values)):
+    # Written so that NaN is refused, too.
+    if values.ndim != 1 + matrix or not np.all(np.abs(values) <= PARAMETERS[1]):
         kind = "symmetric matrix" if matrix else "vector"
-        raise ValueError(f"center must be 0 or a finite {kind}, got shape {values.shape}")
+        raise ValueError(
+            f"center must be 0 or a finite {kind} with entries of size up to {PARAMETERS[1]:g}, "
+            f"got shape {values.shape}"
+        )
     if matrix and not (values.shape[0] == values.shape[1] and np.allclose(values, values.T)):
         raise ValueError("center must be a symmetric matrix")
     values.setflags(write=False)

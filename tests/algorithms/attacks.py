@@ -26,7 +26,7 @@ SEED = 3
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Two data sets that differ in the record at one place."""
+    """Two data sets that differ in the record at one place; a row of NaN is a null record."""
 
     x: Array
     y: Array
@@ -82,7 +82,7 @@ def transcript(
 
 def moved(plan: Plan, pair: Neighbours, kick: float = 0.0) -> list[float]:
     """Return how far each released value moves, as a share of its stated sensitivity."""
-    first, second = (plan.problem.records(x, y) for x, y in pair.both())
+    first, second = (plan.problem.records(x, y, invalid="null") for x, y in pair.both())
     values, answers, _ = transcript(plan, first, kick)
     others, _, _ = transcript(plan, second, kick, answers)
     stated = [r.sensitivity.value for r in plan.certificate.releases for _ in range(r.count)]
@@ -115,6 +115,25 @@ def drawn(n: int, norm: float, place: int, rng: np.random.Generator) -> Neighbou
     if rng.random() < 0.3:
         y[:], y[place] = -1.0, 1.0
     return Neighbours(x, y, place, 3 * norm * rng.normal(size=2), float(rng.choice([-1, 1])))
+
+
+def with_null(
+    n: int, norm: float, place: int, rng: np.random.Generator, count: int = 4
+) -> Iterator[Neighbours]:
+    """Yield neighbours one of which has a null record at a place: z → null, and null → z.
+
+    All others are the worst partner or random ones, and some of them may be null, too.
+    """
+    pairs = [*staged(n, norm, place), *(drawn(n, norm, place, rng) for _ in range(count))]
+    nothing = np.full(2, np.nan)
+    for i, pair in enumerate(pairs):
+        x = pair.x.copy()
+        if i % 2:
+            x[(rng.random(n) < 0.3) & (np.arange(n) != place)] = np.nan
+        yield Neighbours(x, pair.y, place, nothing, pair.y[place])
+        without = x.copy()
+        without[place] = nothing
+        yield Neighbours(without, pair.y, place, pair.other_x, pair.other_y)
 
 
 def nearby(pair: Neighbours, norm: float, rng: np.random.Generator) -> Neighbours:

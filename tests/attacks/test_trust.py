@@ -40,6 +40,7 @@ from pairdp.losses.trust import constants_from
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Bound, GaussianMechanism, Release, Sensitivity, register_bound
 from pairdp.problem import Problem
+from tests.audit.broken import QuietNoise
 
 BUDGET, UNIT = Budget(1.0, 1e-6), Domain(1.0, 1.0)
 N, D = 200, 3

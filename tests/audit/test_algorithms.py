@@ -12,8 +12,8 @@ from pairdp import Budget
 from pairdp.algorithms import PUBLISHED, GradientDescent, MinimizerRelease
 from pairdp.algorithms.published import POINTWISE
 from pairdp.audit import AuditReport, audit_plan, worst_neighbours
-from pairdp.audit.broken import QuietNoise
 from pairdp.online import ONLINE
+from tests.audit.broken import QuietNoise
 from tests.audit.cases import ALL, BUDGET, PURE, SURE, TIGHT, D, N, plan, pure_ones
 
 PURE_ONES = pure_ones()

@@ -234,13 +234,16 @@ def data(n: int = 12):
 
 
 def test_an_estimator_is_consistent() -> None:
-    model = PrivateRanker(2.0, 1e-5, algorithm="DPGDSC", classes=["no", "yes"])
+    model = PrivateRanker(2.0, 1e-5, algorithm="DPGDSC", classes=["no", "yes"], data_norm=1.0)
     report = audit_estimator(model, *data(), runs=60, confidence=SURE)
     assert report.verdict == "consistent"
     assert report.name == "PrivateRanker"
     assert report.certificate_epsilon == pytest.approx(2.0, rel=1e-6)
     metric = audit_estimator(
-        PrivateMetric(1.0, algorithm=ScatterMetric()), *data(), runs=40, confidence=SURE
+        PrivateMetric(1.0, algorithm=ScatterMetric(), data_norm=1.0),
+        *data(),
+        runs=40,
+        confidence=SURE,
     )
     assert metric.verdict == "consistent"
 
@@ -255,7 +258,7 @@ class Leaky(PrivateRanker):
 
 
 def test_a_leaky_estimator_is_found() -> None:
-    model = Leaky(1.0, 1e-5, algorithm="DPGDSC", classes=["no", "yes"])
+    model = Leaky(1.0, 1e-5, algorithm="DPGDSC", classes=["no", "yes"], data_norm=1.0)
     report = audit_estimator(model, *data(), runs=120, confidence=LAX)
     assert report.verdict == "violated"
     assert report.certificate_epsilon == pytest.approx(1.0, rel=1e-6)
@@ -264,7 +267,7 @@ def test_a_leaky_estimator_is_found() -> None:
 def test_estimators_are_checked() -> None:
     x, y = data()
     with pytest.raises(ValueError, match="states no epsilon"):
-        audit_estimator(PrivateRanker(None), x, y)
+        audit_estimator(PrivateRanker(None, data_norm=1.0), x, y)
     pair = Neighbours(x, y, 0, -x[0], y[0])
     with pytest.raises(ValueError, match="give released"):
         audit_estimator(DummyClassifier(), x, y, pair=pair, budget=Budget(1.0), runs=60)

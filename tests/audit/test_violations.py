@@ -18,7 +18,12 @@ from pairdp.audit import (
     audit_plan,
     worst_neighbours,
 )
-from pairdp.audit.broken import (
+from pairdp.audit.counting import best_normal_threshold
+from pairdp.audit.taps import distance
+from pairdp.constraints import L2Ball, PSDFrobeniusBall
+from pairdp.losses import LogisticMetric, LogisticRanking
+from pairdp.problem import Problem
+from tests.audit.broken import (
     PrivateNormaliser,
     QuietNoise,
     RepeatedNoise,
@@ -26,11 +31,6 @@ from pairdp.audit.broken import (
     with_noise_scaled,
     without_noise,
 )
-from pairdp.audit.counting import best_normal_threshold
-from pairdp.audit.taps import distance
-from pairdp.constraints import L2Ball, PSDFrobeniusBall
-from pairdp.losses import LogisticMetric, LogisticRanking
-from pairdp.problem import Problem
 from tests.audit.cases import RANKING, SURE, TIGHT
 
 FREE = Problem(TightLoss(), L2Ball(10.0))

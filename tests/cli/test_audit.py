@@ -14,13 +14,14 @@ QUICK = ("--n", "4", "--climbs", "0", *SURE)
 def test_a_published_algorithm_is_consistent() -> None:
     shown = run("audit", "DPGDSC", *QUICK, "--loss", "tight", "--runs", "200000").stdout
     assert shown.startswith("consistent: DPGDSC (Xue 2021, Algorithm 1)\n")
-    assert "claimed      ε = 1 at δ = 1e-05" in shown
+    assert "claimed      ε = 1 at δ = 1e-06" in shown
     assert "certificate  ε = 1 at that δ" in shown
 
 
 def test_a_violation_is_shown_and_told_by_the_exit_code() -> None:
     printed = ("audit", "DPGDC2", "--calibration", "printed", "--loss", "tight", "--steps", "1")
     printed = (*printed, "--step-size", "0.1", "--radius", "10", "--epsilon", "2", *QUICK)
+    printed = (*printed, "--delta", "1e-5")
     shown = run(*printed, code=4).stdout
     assert shown.startswith("violated: DPGDC2")
     assert "certificate  ε = 2.11471 at that δ" in shown

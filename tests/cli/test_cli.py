@@ -53,7 +53,7 @@ def test_what_the_command_fits_is_what_python_fits() -> None:
     run(*BOUNDED)
     frame = table()
     scaler = BoundsScaler.from_file("bounds.json")
-    ranker = PrivateRanker(algorithm="DPGDSC", random_state=1)
+    ranker = PrivateRanker(algorithm="DPGDSC", random_state=1, data_norm=1.0)
     model = make_pipeline(scaler, ranker).fit(frame[["age", "bmi"]], frame["outcome"])
     loaded = load("model.pairdp")
     np.testing.assert_array_equal(loaded[-1].coef_, ranker.coef_)
@@ -144,7 +144,7 @@ def test_a_plan_needs_no_data(task: str, delta: str) -> None:
     chosen = found["chosen"]
     assert chosen["noise"] > chosen["sensitivity"] > 0
     kind = PrivateRanker if task == "ranking" else PrivateMetric
-    plan = kind(0.5, float(delta), algorithm="DPGDC").plan(1000, 5)
+    plan = kind(0.5, float(delta), algorithm="DPGDC", data_norm=1.0).plan(1000, 5)
     assert chosen["noise"] == plan.certificate.releases[0].mechanism.scale
     assert str(plan) in run(*args).stdout
 

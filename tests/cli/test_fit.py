@@ -167,11 +167,11 @@ def test_unscaled_features_are_taken_as_they_are() -> None:
     frame = table()
     frame[["age", "bmi"]] /= 200
     write(frame)
-    run(*FIT, "--unscaled", "-o", "model.pairdp")
+    run(*FIT, "--unscaled", "--data-norm", "1", "-o", "model.pairdp")
     model = load("model.pairdp")
     assert isinstance(model, PrivateRanker)
     assert model.feature_names_in_.tolist() == ["age", "bmi"]
-    direct = PrivateRanker(algorithm="DPGDSC", random_state=1)
+    direct = PrivateRanker(algorithm="DPGDSC", random_state=1, data_norm=1.0)
     direct.fit(pd.read_csv("data.csv")[["age", "bmi"]], frame["outcome"])
     np.testing.assert_array_equal(model.coef_, direct.coef_)
     scores = [row["score"] for row in run_json("predict", "model.pairdp", "data.csv")]
@@ -232,8 +232,11 @@ BAD_FITS: dict[str, tuple[list[str], str]] = {
     "one class given": ([*BOUNDED, "--classes", "1"], "two different labels"),
     "same class given": ([*BOUNDED, "--classes", "1, 1"], "two different labels"),
     "three classes given": ([*BOUNDED, "--classes", "0,1,2"], "two different labels"),
-    "other classes given": ([*BOUNDED, "--classes", "1,2"], "labels besides --classes"),
-    "classes of text": ([*BOUNDED, "--classes", "no,yes"], "not of the column's kind"),
+    "same number given twice": ([*BOUNDED, "--classes", "1,1.0"], "two different labels"),
+    "no class given": ([*BOUNDED, "--classes", "0,"], "two different labels"),
+    "fractions given": ([*BOUNDED, "--classes", "0,0.5"], "fractions are no labels"),
+    "other classes given": ([*BOUNDED, "--classes", "1,2"], "has labels besides 1 and 2"),
+    "classes of text": ([*BOUNDED, "--classes", "no,yes"], "has labels besides 'no' and 'yes'"),
     "bad threshold": ([*BOUNDED, "--threshold", "nan"], "threshold"),
     "bad seed": ([*BOUNDED, "--seed", "-1"], "seed"),
     "bad budget": ([*BOUNDED, "--epsilon", "0"], "epsilon must be"),
@@ -297,7 +300,7 @@ def test_an_interrupted_fit_leaves_no_file(at: str, monkeypatch: pytest.MonkeyPa
         at
     ]
     monkeypatch.setattr(owner, name, interrupt)
-    assert "interrupted" in refused(*BOUNDED)
+    assert "interrupted" in refused(*BOUNDED, code=130)
     assert there() == {"data.csv", "bounds.json"}
 
 

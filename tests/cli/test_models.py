@@ -27,9 +27,9 @@ from tests.cli.helpers import (
 
 
 def test_a_ledger_pays_until_it_is_empty() -> None:
-    run("ledger", "new", "ledger.json", "--epsilon", "1.2", "--delta", "1e-5")
+    run("ledger", "new", "ledger.json", "--epsilon", "1.2", "--delta", "1e-6")
     shown = run_json("ledger", "show", "ledger.json")
-    assert (shown["epsilon"], shown["delta"], shown["spends"]) == (1.2, 1e-5, [])
+    assert (shown["epsilon"], shown["delta"], shown["spends"]) == (1.2, 1e-6, [])
     assert shown["spent_epsilon"] == 0
     run(*SECRET, "--ledger", "ledger.json")
     shown = run_json("ledger", "show", "ledger.json")
@@ -75,7 +75,7 @@ def test_a_ledger_is_not_opened_twice() -> None:
     assert run_json(*args) == {
         "ledger": "ledger.json",
         "epsilon": 2.0,
-        "delta": 1e-5,
+        "delta": 1e-6,
         "adaptive": True,
     }
     assert "exists already" in refused(*args)
@@ -110,7 +110,7 @@ def test_verify_takes_models_and_certificates() -> None:
         assert found["holds"] is True
         (one,) = found["certificates"]
         assert one["n"] == N
-        assert one["claim"] == {"epsilon": 1.0, "delta": 1e-5}
+        assert one["claim"] == {"epsilon": 1.0, "delta": 1e-6}
         shown = run("verify", path, "--statement").stdout
         assert certificate.statement() in shown
         assert certificate.statement() not in run("verify", path).stdout
@@ -120,7 +120,9 @@ def test_verify_checks_every_step_of_a_pipeline() -> None:
     frame, y = table()[["age", "bmi"]], table()["outcome"]
     scaler = BoundsScaler.from_file("bounds.json")
     model = make_pipeline(
-        scaler, PrivateMetric(2.0, algorithm="DPGDC"), PrivateRanker(algorithm="DPGDSC")
+        scaler,
+        PrivateMetric(2.0, algorithm="DPGDC", data_norm=1.0),
+        PrivateRanker(algorithm="DPGDSC", data_norm=1.0),
     ).fit(frame, y)
     save(model, "model.pairdp")
     found = run_json("verify", "model.pairdp")["certificates"]
@@ -222,7 +224,7 @@ def test_predictions_that_cannot_be_are_refused() -> None:
     save(BoundsScaler().fit_columns(["age"]), "scaler")
     assert "without a model" in refused("predict", "scaler", "data.csv")
     rows = table()[["age", "bmi"]].to_numpy() / 100
-    PrivateRanker(algorithm="DPGDSC").fit(rows, table()["outcome"]).save("nameless")
+    PrivateRanker(algorithm="DPGDSC", data_norm=1.0).fit(rows, table()["outcome"]).save("nameless")
     assert "no names of columns" in refused("predict", "nameless", "data.csv")
     assert not [name for name in there() if "writing" in name]
 

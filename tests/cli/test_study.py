@@ -14,7 +14,7 @@ from pairdp.studies import engine
 from pairdp.studies.results import Results
 from pairdp.studies.run import STUDIES
 from tests.cli.helpers import command
-from tests.datasets.places import DATA, needs_data
+from tests.studies.data.places import DATA, needs_data
 
 QUICK = ("study", "kang2021", "--quick", "--jobs", "1", "--out", "out")
 
@@ -72,7 +72,7 @@ def test_an_interrupt_is_told_and_what_is_done_is_kept(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(engine, "_work", interrupted)
     code, _, said = run(*QUICK)
-    assert code == 1
+    assert code == 130
     assert said.startswith("Error: interrupted: what is done is kept")
     assert not Path("out/results.json").exists()
     monkeypatch.setattr(engine, "_work", work)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from pairdp.constraints import (
     SymmetricMatrices,
     Unconstrained,
 )
+from pairdp.constraints.vectors import shrink_to
 
 VECTORS: list[Constraint] = [L2Ball(1.0), L2Ball(0.3), Unconstrained()]
 MATRICES: list[Constraint] = [
@@ -140,4 +142,12 @@ def test_projections_of_huge_points_stay_within(size: float) -> None:
 
 
 def test_projections_of_tiny_points_onto_tiny_balls() -> None:
-    np.testing.assert_allclose(L2Ball(1e-200).project(np.array([1e-170, 0.0])), [1e-200, 0.0])
+    np.testing.assert_allclose(shrink_to(np.array([1e-170, 0.0]), 1e-200), [1e-200, 0.0])
+    np.testing.assert_allclose(L2Ball(1e-60).project(np.array([1e-30, 0.0])), [1e-60, 0.0])
+
+
+@pytest.mark.parametrize("ball", [L2Ball, FrobeniusBall, PSDFrobeniusBall, PSDNuclearBall])
+@pytest.mark.parametrize("radius", [1e-61, 1e61])
+def test_radii_that_squares_cannot_hold_are_refused(ball: Any, radius: float) -> None:
+    with pytest.raises(ValueError, match="between 1e-60 and 1e60"):
+        ball(radius)

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+
+from pairdp import Budget, default_delta
+
+# Few records in tests, and a metric that stays Euclidean is not what they are about.
+FEW_RECORDS = "ignore::pairdp.NoSignalWarning"
+
+
+def budget_of(model: Any, n: int, share: float = 1.0) -> Budget:
+    """The budget of a model's parameters for n records, or a share of its ε."""
+    delta = default_delta(n) if model.delta is None else model.delta
+    return Budget(model.epsilon * share, delta)
 
 
 def two_classes(n: int = 400, d: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -21,16 +21,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import pairdp
 from pairdp import BoundsScaler, PrivateMetric, PrivateRanker
 from pairdp.algorithms import MinimizerRelease, MomentRelease
-from tests.estimators.data import three_classes, two_classes
+from tests.estimators.data import FEW_RECORDS, three_classes, two_classes
+
+pytestmark = pytest.mark.filterwarnings(FEW_RECORDS)
 
 # Where a check asks for accuracy, noise would fail it in bad luck: then ε is large.
 CHECKED = [
-    PrivateRanker(),
+    PrivateRanker(data_norm=1.0),
     PrivateRanker(1e3, 0.0, algorithm=MomentRelease(), data_norm=4.0),
     PrivateRanker(1e3, algorithm=MinimizerRelease(), data_norm=2.0, regularization=0.5),
-    PrivateRanker(None, loss="squared_hinge", threshold="midpoint", radius=3.0),
-    PrivateMetric(),
-    PrivateMetric(1e3, algorithm="DPGDSC", regularization=1.0),
+    PrivateRanker(None, loss="squared_hinge", threshold="midpoint", radius=3.0, data_norm=1.0),
+    PrivateMetric(data_norm=1.0),
+    PrivateMetric(1e3, algorithm="DPGDSC", regularization=1.0, data_norm=1.0),
     BoundsScaler(),
     BoundsScaler(-20.0, 20.0),
 ]
@@ -45,7 +47,10 @@ def test_checks_of_scikit_learn(estimator: BaseEstimator, check: object) -> None
 
 
 def models() -> list[BaseEstimator]:
-    return [PrivateRanker(random_state=0), PrivateMetric(random_state=0)]
+    return [
+        PrivateRanker(random_state=0, data_norm=1.0),
+        PrivateMetric(random_state=0, data_norm=1.0),
+    ]
 
 
 @pytest.mark.parametrize("model", models(), ids=lambda m: type(m).__name__)
@@ -106,7 +111,9 @@ def test_names_of_columns_are_kept_and_checked(model: BaseEstimator) -> None:
 def test_output_as_a_table() -> None:
     x, y = two_classes(60)
     table = pd.DataFrame(x, columns=["a", "b", "c", "d"], index=range(100, 160))
-    metric = PrivateMetric(random_state=0).set_output(transform="pandas").fit(table, y)
+    metric = (
+        PrivateMetric(random_state=0, data_norm=1.0).set_output(transform="pandas").fit(table, y)
+    )
     out = metric.transform(table)
     assert list(out.columns) == [f"privatemetric{i}" for i in range(4)]
     assert list(out.index) == list(table.index)
@@ -117,23 +124,23 @@ def test_output_as_a_table() -> None:
 @pytest.mark.parametrize("state", [0, np.int64(3), np.random.RandomState(0)])
 def test_random_states(state: object) -> None:
     x, y = two_classes()
-    first = PrivateRanker(random_state=state).fit(x, y)
+    first = PrivateRanker(random_state=state, data_norm=1.0).fit(x, y)
     assert "seed" in first.certificate_.noise_source
-    again = PrivateRanker(random_state=state).fit(x, y)
+    again = PrivateRanker(random_state=state, data_norm=1.0).fit(x, y)
     same = np.array_equal(first.coef_, again.coef_)
     assert same == (not isinstance(state, np.random.RandomState))
-    secret = PrivateRanker().fit(x, y)
-    assert not np.array_equal(secret.coef_, PrivateRanker().fit(x, y).coef_)
+    secret = PrivateRanker(data_norm=1.0).fit(x, y)
+    assert not np.array_equal(secret.coef_, PrivateRanker(data_norm=1.0).fit(x, y).coef_)
     assert "operating system" in secret.certificate_.noise_source
 
 
 def test_grid_search_pipelines_and_cross_validation() -> None:
     x, y = two_classes()
-    pipe = make_pipeline(BoundsScaler(-2, 2), PrivateRanker(random_state=0))
+    pipe = make_pipeline(BoundsScaler(-2, 2), PrivateRanker(random_state=0, data_norm=1.0))
     search = GridSearchCV(pipe, {"privateranker__epsilon": [0.01, 10.0]}, cv=3).fit(x, y)
     assert search.best_params_ == {"privateranker__epsilon": 10.0}
     x, y = three_classes()
-    pipe = make_pipeline(PrivateMetric(5.0, random_state=0), KNeighborsClassifier(3))
+    pipe = make_pipeline(PrivateMetric(5.0, random_state=0, data_norm=1.0), KNeighborsClassifier(3))
     assert cross_val_score(pipe, x, y, cv=3).mean() > 0.8
 
 
@@ -141,7 +148,9 @@ def test_metadata_routing() -> None:
     x, y = two_classes(200)
     weight = np.linspace(0, 1, len(y))
     with sklearn.config_context(enable_metadata_routing=True):
-        ranker = PrivateRanker(5.0, random_state=0).set_score_request(sample_weight=True)
+        ranker = PrivateRanker(5.0, random_state=0, data_norm=1.0).set_score_request(
+            sample_weight=True
+        )
         pipe = make_pipeline(BoundsScaler(-2, 2), ranker).fit(x, y)
         weighted = pipe.score(x, y, sample_weight=weight)
     assert weighted != pipe.score(x, y)

@@ -38,14 +38,16 @@ from pairdp.losses import (
     LogisticRanking,
 )
 from pairdp.pointwise_problem import PointwiseProblem
-from tests.estimators.data import two_classes
+from tests.estimators.data import FEW_RECORDS, budget_of, two_classes
 from tests.estimators.test_privacy import PAID_BY, Untouchable, numbers
+
+pytestmark = pytest.mark.filterwarnings(FEW_RECORDS)
 
 # Where a check asks for accuracy, noise would fail it in bad luck: then ε is large.
 WIDE = {"data_norm": 4.0, "radius": 3.0}
 FAR = {"data_norm": 6.0, "radius": 2.0, "target_bound": 4.0}
 CHECKED = [
-    PrivateLinearClassifier(),
+    PrivateLinearClassifier(data_norm=1.0),
     PrivateLinearClassifier(1e3, 0.0, **WIDE),
     PrivateLinearClassifier(1e3, loss="rounded_hinge", algorithm=MinimizerRelease(), **WIDE),
     PrivateLinearClassifier(
@@ -56,7 +58,7 @@ CHECKED = [
         **WIDE,
     ),
     PrivateLinearClassifier(None, loss="least_squares", **WIDE),
-    PrivateLinearRegressor(),
+    PrivateLinearRegressor(data_norm=1.0),
     PrivateLinearRegressor(1e4, 0.0, **FAR),
     PrivateLinearRegressor(1e4, algorithm=NoisyGradientDescent(steps=100, step_size=0.01), **FAR),
 ]
@@ -83,15 +85,17 @@ def targets(n: int = 400, d: int = 4, seed: int = 0) -> tuple[np.ndarray, np.nda
 
 
 MODELS: dict[str, BaseEstimator] = {
-    "classifier": PrivateLinearClassifier(random_state=0),
-    "pure": PrivateLinearClassifier(2.0, 0.0, random_state=0),
-    "hinge": PrivateLinearClassifier(loss="hinge", random_state=0),
+    "classifier": PrivateLinearClassifier(random_state=0, data_norm=1.0),
+    "pure": PrivateLinearClassifier(2.0, 0.0, random_state=0, data_norm=1.0),
+    "hinge": PrivateLinearClassifier(loss="hinge", random_state=0, data_norm=1.0),
     "single records": PrivateLinearClassifier(
-        algorithm=NoisyGradientDescent(steps=50, step_size=0.1, batch_size=1), random_state=0
+        algorithm=NoisyGradientDescent(steps=50, step_size=0.1, batch_size=1),
+        random_state=0,
+        data_norm=1.0,
     ),
-    "regressor": PrivateLinearRegressor(random_state=0),
+    "regressor": PrivateLinearRegressor(random_state=0, data_norm=1.0),
     "regressor's minimiser": PrivateLinearRegressor(
-        algorithm=MinimizerRelease(), fit_intercept=False, random_state=0
+        algorithm=MinimizerRelease(), fit_intercept=False, random_state=0, data_norm=1.0
     ),
 }
 KINDS = ("classifier", "regressor")
@@ -128,7 +132,7 @@ def test_plans_know_the_shape_alone_and_are_certified(model: BaseEstimator) -> N
     assert one.certificate_ == other.certificate_
     assert one.certificate_.holds
     verify(one.certificate_)
-    assert one.certificate_.budget == Budget(model.epsilon, model.delta)
+    assert one.certificate_.budget == budget_of(model, 400)
     # The intercept is one of the released parameters.
     assert one.certificate_.releases[0].dimension == 4 + model.fit_intercept
     assert f"ε = {model.epsilon:g}" in " ".join(one.privacy_statement().split())
@@ -155,7 +159,7 @@ def test_no_record_sits_in_a_fitted_model(model: BaseEstimator) -> None:
 
 
 def test_overspending_is_refused_before_data_is_touched(kind: BaseEstimator) -> None:
-    ledger = BudgetLedger(Budget(kind.epsilon / 3, kind.delta))
+    ledger = BudgetLedger(budget_of(kind, 400, 1 / 3))
     poor = kind.set_params(ledger=ledger, random_state=None)
     with pytest.raises(BudgetExceededError, match="Nothing was spent"):
         poor.fit(Untouchable(), np.arange(400) % 2)
@@ -216,7 +220,9 @@ def test_the_command_line_predicts(kind: BaseEstimator, tmp_path: Path) -> None:
 
 def test_a_pipeline_is_saved_with_its_bounds(tmp_path: Path) -> None:
     x, y = targets()
-    pipe = make_pipeline(BoundsScaler(-2, 2), PrivateLinearRegressor(random_state=0)).fit(x, y)
+    pipe = make_pipeline(
+        BoundsScaler(-2, 2), PrivateLinearRegressor(random_state=0, data_norm=1.0)
+    ).fit(x, y)
     pairdp.save(pipe, tmp_path / "pipe.pairdp")
     np.testing.assert_array_equal(pairdp.load(tmp_path / "pipe.pairdp").predict(x), pipe.predict(x))
 
@@ -225,7 +231,9 @@ def test_a_pipeline_is_saved_with_its_bounds(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_classes_are_told_apart(loss: str, fit_intercept: bool) -> None:
     x, y = two_classes(2000)
-    model = PrivateLinearClassifier(3.0, loss=loss, fit_intercept=fit_intercept, random_state=0)
+    model = PrivateLinearClassifier(
+        3.0, loss=loss, fit_intercept=fit_intercept, random_state=0, data_norm=1.0
+    )
     model.fit(x, np.array(["no", "yes"])[y])
     assert model.score(x, np.array(["no", "yes"])[y]) > 0.8
     np.testing.assert_array_equal(model.predict(x) == "yes", model.decision_function(x) > 0)
@@ -242,13 +250,19 @@ def test_without_noise_it_is_what_others_find() -> None:
         regularization=1e-3,
         fit_intercept=False,
         algorithm=MinimizerRelease(1e-6),
+        data_norm=1.0,
     ).fit(x, y)
     theirs = LogisticRegression(C=1 / (1e-3 * 1000), fit_intercept=False, tol=1e-10).fit(x, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-3)
     x, y = targets(1000)
     x = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1.0)
     regressor = PrivateLinearRegressor(
-        None, radius=5.0, regularization=1e-5, algorithm=MinimizerRelease(1e-6), target_bound=9.0
+        None,
+        radius=5.0,
+        regularization=1e-5,
+        algorithm=MinimizerRelease(1e-6),
+        target_bound=9.0,
+        data_norm=1.0,
     ).fit(x, y)
     exact = LinearRegression().fit(x, y)
     np.testing.assert_allclose(regressor.coef_, exact.coef_, rtol=1e-3)
@@ -259,7 +273,7 @@ def test_an_intercept_is_learnt_where_classes_are_off_centre() -> None:
     x, y = two_classes(2000)
     x = x * 0.5 + np.array([0.4, 0.0, 0.0, 0.0])
     scores = [
-        PrivateLinearClassifier(5.0, fit_intercept=fit, radius=3.0, random_state=0)
+        PrivateLinearClassifier(5.0, fit_intercept=fit, radius=3.0, random_state=0, data_norm=1.0)
         .fit(x, y)
         .score(x, y)
         for fit in (True, False)
@@ -278,7 +292,7 @@ def test_a_constant_feature_widens_the_bound_by_the_root_of_two() -> None:
 
 def test_rows_and_targets_beyond_the_bounds_are_clipped_in_silence() -> None:
     x, y = targets()
-    model = PrivateLinearRegressor(1e5, radius=2.0, target_bound=0.5, random_state=0)
+    model = PrivateLinearRegressor(1e5, radius=2.0, target_bound=0.5, random_state=0, data_norm=1.0)
     far_x, far_y = x.copy(), y.copy()
     far_x[0], far_y[0] = 1e6 * x[0], 1e9
     near_x, near_y = x.copy(), y.copy()
@@ -288,24 +302,28 @@ def test_rows_and_targets_beyond_the_bounds_are_clipped_in_silence() -> None:
 
 
 def test_what_auto_chooses_follows_from_public_facts() -> None:
-    chosen = PrivateLinearClassifier().plan(1000, 5)
+    chosen = PrivateLinearClassifier(data_norm=1.0).plan(1000, 5)
     assert isinstance(chosen.algorithm, NoisyGradientDescent)
     assert chosen.reasons[0].startswith("auto: noise on every gradient")
-    assert len(PrivateLinearClassifier().choices(1000, 5).candidates) == 2
-    pure = PrivateLinearClassifier(delta=0.0).plan(1000, 5)
+    assert len(PrivateLinearClassifier(data_norm=1.0).choices(1000, 5).candidates) == 2
+    pure = PrivateLinearClassifier(delta=0.0, data_norm=1.0).plan(1000, 5)
     assert isinstance(pure.algorithm, MinimizerRelease)
     assert pure.problem.regularization > 0
-    bare = PrivateLinearRegressor(None).plan(1000, 5)
+    bare = PrivateLinearRegressor(None, data_norm=1.0).plan(1000, 5)
     assert isinstance(bare.algorithm, MinimizerRelease)
-    many = PrivateLinearClassifier(loss="hinge", delta=1e-8).choices(10**6, 5).best.algorithm
+    many = (
+        PrivateLinearClassifier(loss="hinge", delta=1e-8, data_norm=1.0)
+        .choices(10**6, 5)
+        .best.algorithm
+    )
     assert isinstance(many, NoisyGradientDescent)
     assert many.batch_size == 10**6 // 20
-    given = PrivateLinearRegressor(delta=0.0, regularization=0.25).plan(1000, 5)
+    given = PrivateLinearRegressor(delta=0.0, regularization=0.25, data_norm=1.0).plan(1000, 5)
     assert given.problem.regularization == 0.25
     with pytest.raises(ValueError, match="delta > 0"):
-        PrivateLinearClassifier(delta=0.0, loss="hinge").plan(1000, 5)
+        PrivateLinearClassifier(delta=0.0, loss="hinge", data_norm=1.0).plan(1000, 5)
     with pytest.raises(ValueError, match="delta > 0"):
-        PrivateLinearClassifier(delta=0.0, regularization=0.0).plan(1000, 5)
+        PrivateLinearClassifier(delta=0.0, regularization=0.0, data_norm=1.0).plan(1000, 5)
 
 
 @pytest.mark.parametrize(
@@ -330,8 +348,8 @@ def test_algorithms_by_name_and_as_objects(algorithm: Any, kind: BaseEstimator) 
 
 @pytest.mark.parametrize("loss", [LogisticPointwise(0.5), HingePointwise(0.2)], ids=str)
 def test_losses_as_objects(loss: Any) -> None:
-    assert PrivateLinearClassifier(loss=loss).plan(100, 3).problem.loss == loss
-    regressor = PrivateLinearRegressor(target_bound=3.0).plan(100, 3)
+    assert PrivateLinearClassifier(loss=loss, data_norm=1.0).plan(100, 3).problem.loss == loss
+    regressor = PrivateLinearRegressor(target_bound=3.0, data_norm=1.0).plan(100, 3)
     assert regressor.problem.loss == LeastSquaresPointwise(3.0)
 
 
@@ -347,11 +365,13 @@ def test_batches_give_the_same_model(size: int, kind: BaseEstimator) -> None:
 
 def test_given_labels_need_not_occur() -> None:
     x, _ = two_classes()
-    model = PrivateLinearClassifier(classes=["no", "yes"]).fit(x, np.full(len(x), "no"))
+    model = PrivateLinearClassifier(classes=["no", "yes"], data_norm=1.0).fit(
+        x, np.full(len(x), "no")
+    )
     assert list(model.classes_) == ["no", "yes"]
     assert "Which two labels occur is public." not in model.certificate_.assumptions
     with pytest.raises(ValueError, match="PrivateLinearClassifier needs records of two classes"):
-        PrivateLinearClassifier().fit(x, np.zeros(len(x)))
+        PrivateLinearClassifier(data_norm=1.0).fit(x, np.zeros(len(x)))
 
 
 @pytest.mark.parametrize(
@@ -381,20 +401,22 @@ def test_wrong_losses_and_targets_are_refused() -> None:
     x, y = targets(40)
     for loss, error in (("cubic", ValueError), (LogisticRanking(), TypeError)):
         with pytest.raises(error, match="loss must be"):
-            PrivateLinearClassifier(loss=loss).fit(*two_classes(40))
+            PrivateLinearClassifier(loss=loss, data_norm=1.0).fit(*two_classes(40))
     with pytest.raises(ValueError, match="not smooth"):
-        PrivateLinearClassifier(loss="hinge", algorithm="DPGDSC").fit(*two_classes(40))
+        PrivateLinearClassifier(loss="hinge", algorithm="DPGDSC", data_norm=1.0).fit(
+            *two_classes(40)
+        )
     for bound in (0.0, -1.0, np.inf):
         with pytest.raises(ValueError, match="target_bound"):
-            PrivateLinearRegressor(target_bound=bound).fit(x, y)
+            PrivateLinearRegressor(target_bound=bound, data_norm=1.0).fit(x, y)
     with pytest.raises(TypeError, match="target_bound"):
-        PrivateLinearRegressor(target_bound=None).fit(x, y)
+        PrivateLinearRegressor(target_bound=None, data_norm=1.0).fit(x, y)
     with pytest.raises(ValueError, match="NaN"):
-        PrivateLinearRegressor().fit(x, np.where(np.arange(40) == 3, np.nan, y))
+        PrivateLinearRegressor(data_norm=1.0).fit(x, np.where(np.arange(40) == 3, np.nan, y))
     with pytest.raises(TypeError, match=r"[Ss]parse"):
-        PrivateLinearRegressor().fit(csr_array(x), y)
+        PrivateLinearRegressor(data_norm=1.0).fit(csr_array(x), y)
     with pytest.raises(NotFittedError):
-        PrivateLinearRegressor().predict(x)
+        PrivateLinearRegressor(data_norm=1.0).predict(x)
 
 
 def test_names_searches_and_seeds(kind: BaseEstimator) -> None:
@@ -418,13 +440,17 @@ def test_labels_given_in_any_order_are_predicted_right() -> None:
     y = rng.integers(0, 2, 400)
     x = rng.normal(size=(400, 2)) / 9 + np.outer(2 * y - 1, [0.5, 0.0])
     for classes in ((0, 1), (1, 0)):
-        model = PrivateLinearClassifier(5.0, classes=classes, random_state=0).fit(x, y)
+        model = PrivateLinearClassifier(5.0, classes=classes, random_state=0, data_norm=1.0).fit(
+            x, y
+        )
         assert list(model.classes_) == [0, 1]
         assert model.score(x, y) > 0.9
 
 
 @pytest.mark.parametrize(
-    "model", [PrivateLinearClassifier(), PrivateLinearRegressor(), BoundsScaler()], ids=str
+    "model",
+    [PrivateLinearClassifier(data_norm=1.0), PrivateLinearRegressor(data_norm=1.0), BoundsScaler()],
+    ids=str,
 )
 def test_errors_quote_no_data(model: BaseEstimator) -> None:
     table = np.array([[1.0, 2.0], [2.0, "secret-value"], [3.0, 1.0]], dtype=object)
@@ -436,7 +462,7 @@ def test_errors_quote_no_data(model: BaseEstimator) -> None:
 def test_a_regressor_that_fails_to_refit_is_as_it_was() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(60, 2)) / 4, rng.uniform(-1, 1, 60)
-    model = PrivateLinearRegressor(5.0, random_state=0).fit(x, y)
+    model = PrivateLinearRegressor(5.0, random_state=0, data_norm=1.0).fit(x, y)
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match="NaN"):
         model.fit(np.c_[x, x], np.full(60, np.nan))

@@ -11,12 +11,14 @@ from sklearn.pipeline import make_pipeline
 
 from pairdp import PrivateMetric
 from pairdp.losses import LogisticRanking
-from tests.estimators.data import three_classes
+from tests.estimators.data import FEW_RECORDS, three_classes
+
+pytestmark = pytest.mark.filterwarnings(FEW_RECORDS)
 
 
 @pytest.fixture(scope="module")
 def metric() -> PrivateMetric:
-    return PrivateMetric(5.0, random_state=0).fit(*three_classes())
+    return PrivateMetric(5.0, random_state=0, data_norm=1.0).fit(*three_classes())
 
 
 def test_distances_are_those_of_the_matrix(metric: PrivateMetric) -> None:
@@ -42,11 +44,11 @@ def test_the_metric_function_stands_alone(metric: PrivateMetric) -> None:
     assert function(x[0], x[1]) == pytest.approx(expected)
     assert function(x[0], x[1], squared=True) == pytest.approx(expected**2)
     before = function(x[0], x[1])
-    other = PrivateMetric(5.0, random_state=1).fit(x, y)
+    other = PrivateMetric(5.0, random_state=1, data_norm=1.0).fit(x, y)
     function = other.get_metric()
     other.fit(x[:, ::-1], y)
     assert function(x[0], x[1]) == pytest.approx(
-        PrivateMetric(5.0, random_state=1).fit(x, y).get_metric()(x[0], x[1])
+        PrivateMetric(5.0, random_state=1, data_norm=1.0).fit(x, y).get_metric()(x[0], x[1])
     )
     assert before == metric.get_metric()(x[0], x[1])
     near = KNeighborsClassifier(3, metric=metric.get_metric()).fit(x[:60], y[:60])
@@ -60,7 +62,7 @@ def test_it_helps_nearest_neighbours() -> None:
     x[:, 3:] += rng.normal(size=(2000, 3))  # columns of noise
     x /= 3
     train, test = slice(0, 1500), slice(1500, 2000)
-    metric = PrivateMetric(4.0, 1e-6, random_state=0)
+    metric = PrivateMetric(4.0, 1e-6, random_state=0, data_norm=1.0)
     private = make_pipeline(metric, KNeighborsClassifier(3)).fit(x[train], y[train])
     plain = KNeighborsClassifier(3).fit(x[train], y[train])
     assert private.score(x[test], y[test]) > plain.score(x[test], y[test]) + 0.02
@@ -77,15 +79,18 @@ def test_pairs_of_wrong_shapes_are_refused(metric: PrivateMetric) -> None:
 def test_labels_of_any_kind_and_number() -> None:
     x, y = three_classes()
     for labels in (np.array(["a", "b", "c"])[y], np.zeros_like(y), np.arange(len(y)) % 20):
-        assert PrivateMetric(random_state=0).fit(x, labels).components_.shape == (4, 4)
+        assert PrivateMetric(random_state=0, data_norm=1.0).fit(x, labels).components_.shape == (
+            4,
+            4,
+        )
     with pytest.raises(TypeError, match="MetricLoss"):
-        PrivateMetric(loss=LogisticRanking()).fit(x, y)  # type: ignore[arg-type]
+        PrivateMetric(loss=LogisticRanking(), data_norm=1.0).fit(x, y)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["DPGDSC", "DPGDC", "DPGDC2", "DPEGD", "OffPairStrC", "Kang2021"])
 def test_published_names(name: str) -> None:
     x, y = three_classes(60)
-    metric = PrivateMetric(8.0, algorithm=name, random_state=0).fit(x, y)
+    metric = PrivateMetric(8.0, algorithm=name, random_state=0, data_norm=1.0).fit(x, y)
     assert metric.certificate_.holds
 
 

@@ -22,14 +22,16 @@ from pairdp import (
     verify,
 )
 from pairdp.online import OnlineDescent, OnlineMoments, OnlineSession
-from tests.estimators.data import three_classes, two_classes
+from tests.estimators.data import FEW_RECORDS, three_classes, two_classes
+
+pytestmark = pytest.mark.filterwarnings(FEW_RECORDS)
 
 # Where a check asks for accuracy, noise would fail it in bad luck: then ε is large.
 CHECKED = [
     OnlinePrivateRanker(1e3, data_norm=4.0),
     OnlinePrivateRanker(1e3, algorithm="descent", data_norm=2.0),
-    OnlinePrivateRanker(),
-    OnlinePrivateMetric(),
+    OnlinePrivateRanker(data_norm=1.0),
+    OnlinePrivateMetric(data_norm=1.0),
 ]
 
 # Checks that are known to fail, and why.
@@ -66,11 +68,11 @@ def test_a_ranker_fed_in_any_batches_is_the_one_fitted_at_once(name: str) -> Non
     x, y = two_classes(60)
     settings = {"horizon": 60, "random_state": 0, **RANKERS[name]}
     # A seed gives a session other streams than a run: without noise both are the same.
-    at_once = OnlinePrivateRanker(None, **settings).fit(x, y)
+    at_once = OnlinePrivateRanker(None, **settings, data_norm=1.0).fit(x, y)
     if name == "object":
-        at_once = fed(OnlinePrivateRanker(None, **settings), x, y, 60)
+        at_once = fed(OnlinePrivateRanker(None, **settings, data_norm=1.0), x, y, 60)
     for size in (1, 7, 60):
-        model = fed(OnlinePrivateRanker(None, **settings), x, y, size)
+        model = fed(OnlinePrivateRanker(None, **settings, data_norm=1.0), x, y, size)
         np.testing.assert_allclose(model.coef_, at_once.coef_, atol=1e-12)
         assert model.records_left_ == 0
         assert not hasattr(model, "_session")
@@ -79,7 +81,7 @@ def test_a_ranker_fed_in_any_batches_is_the_one_fitted_at_once(name: str) -> Non
 
 def test_the_budget_is_spent_as_records_come() -> None:
     x, y = two_classes(60)
-    model = OnlinePrivateRanker(1.0, 1e-5, horizon=60, algorithm="OnPairC")
+    model = OnlinePrivateRanker(1.0, 1e-5, horizon=60, algorithm="OnPairC", data_norm=1.0)
     spent = []
     for start in range(0, 60, 20):
         model.partial_fit(x[start : start + 20], y[start : start + 20], classes=[0, 1])
@@ -96,8 +98,8 @@ def test_the_budget_is_spent_as_records_come() -> None:
 def test_past_the_horizon_is_refused_and_changes_nothing(kind: type) -> None:
     x, y = two_classes(60)
     with pytest.raises(ValueError, match="declare a longer"):
-        kind(horizon=59).partial_fit(x, y, [0, 1])
-    model = kind(horizon=50).partial_fit(x[:40], y[:40], [0, 1])
+        kind(horizon=59, data_norm=1.0).partial_fit(x, y, [0, 1])
+    model = kind(horizon=50, data_norm=1.0).partial_fit(x[:40], y[:40], [0, 1])
     before = copy.copy(model.__dict__)
     with pytest.raises(ValueError, match=r"10 are left.*longer horizon"):
         model.partial_fit(x[40:], y[40:])
@@ -109,30 +111,34 @@ def test_past_the_horizon_is_refused_and_changes_nothing(kind: type) -> None:
     with pytest.raises(ValueError, match="complete or elsewhere"):
         model.partial_fit(x[50:51], y[50:51])
     with pytest.raises(ValueError, match="complete or elsewhere"):
-        kind().fit(x, y).partial_fit(x, y, [0, 1])
-    kind().fit(x, y).fit(x[:30], y[:30])
+        kind(data_norm=1.0).fit(x, y).partial_fit(x, y, [0, 1])
+    kind(data_norm=1.0).fit(x, y).fit(x[:30], y[:30])
 
 
 def test_labels_are_those_that_the_stream_began_with() -> None:
     x, y = two_classes(40)
     with pytest.raises(ValueError, match="classes must be given"):
-        OnlinePrivateRanker().partial_fit(x, y)
-    assert OnlinePrivateRanker(classes=[0, 1]).partial_fit(x, y).classes_.tolist() == [0, 1]
-    model = OnlinePrivateRanker().partial_fit(x[:5], np.zeros(5, int), classes=[1, 0])
+        OnlinePrivateRanker(data_norm=1.0).partial_fit(x, y)
+    assert OnlinePrivateRanker(classes=[0, 1], data_norm=1.0).partial_fit(
+        x, y
+    ).classes_.tolist() == [0, 1]
+    model = OnlinePrivateRanker(data_norm=1.0).partial_fit(x[:5], np.zeros(5, int), classes=[1, 0])
     assert model.classes_.tolist() == [0, 1]
     with pytest.raises(ValueError, match="not in classes"):
         model.partial_fit(x[:5], np.full(5, 2))
     with pytest.raises(ValueError, match="began with"):
         model.partial_fit(x[:5], y[:5], classes=[0, 2])
     names = np.array(["no", "yes"])
-    model = OnlinePrivateRanker(1e3, horizon=40).partial_fit(x, names[y], classes=names)
+    model = OnlinePrivateRanker(1e3, horizon=40, data_norm=1.0).partial_fit(
+        x, names[y], classes=names
+    )
     assert set(model.predict(x)) <= set(names)
     assert model.score(x, names[y]) > 0.6
 
 
 def test_no_model_or_file_has_a_record_unless_it_says_so(tmp_path: Path) -> None:
     x, y = two_classes(40)
-    model = OnlinePrivateRanker(horizon=60, algorithm="descent", batch_size=8)
+    model = OnlinePrivateRanker(horizon=60, algorithm="descent", batch_size=8, data_norm=1.0)
     model.partial_fit(x, y, classes=[0, 1])
     for copied in (pickle.dumps, copy.deepcopy):
         with pytest.raises(TypeError, match="raw records"):
@@ -151,9 +157,9 @@ def test_no_model_or_file_has_a_record_unless_it_says_so(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "model",
     [
-        OnlinePrivateRanker(horizon=60, batch_size=7, algorithm="descent"),
-        OnlinePrivateRanker(horizon=60),
-        OnlinePrivateMetric(horizon=60),
+        OnlinePrivateRanker(horizon=60, batch_size=7, algorithm="descent", data_norm=1.0),
+        OnlinePrivateRanker(horizon=60, data_norm=1.0),
+        OnlinePrivateMetric(horizon=60, data_norm=1.0),
     ],
     ids=["descent", "moments", "metric"],
 )
@@ -186,7 +192,7 @@ def test_a_paused_stream_goes_on_once(model: BaseEstimator, secrets: bool, tmp_p
 def test_a_ledger_pays_once_and_refuses_seeds() -> None:
     x, y = two_classes(60)
     ledger = BudgetLedger(Budget(1.0, 1e-5))
-    model = OnlinePrivateRanker(1.0, 1e-5, horizon=60, ledger=ledger)
+    model = OnlinePrivateRanker(1.0, 1e-5, horizon=60, ledger=ledger, data_norm=1.0)
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(np.full_like(x, np.nan), y, classes=[0, 1])
     assert not ledger.spends
@@ -196,7 +202,9 @@ def test_a_ledger_pays_once_and_refuses_seeds() -> None:
     with pytest.raises(pairdp.BudgetExceededError):
         clone(model).partial_fit(x, y, classes=[0, 1])
     with pytest.raises(ValueError, match="seed"):
-        OnlinePrivateRanker(ledger=ledger, random_state=0).partial_fit(x, y, classes=[0, 1])
+        OnlinePrivateRanker(ledger=ledger, random_state=0, data_norm=1.0).partial_fit(
+            x, y, classes=[0, 1]
+        )
 
 
 def test_what_is_refused_says_what_to_do() -> None:
@@ -211,28 +219,28 @@ def test_what_is_refused_says_what_to_do() -> None:
         ({"threshold": np.inf}, "threshold"),
     ):
         with pytest.raises(ValueError, match=says):
-            OnlinePrivateRanker(**settings).partial_fit(x, y, classes=[0, 1])
+            OnlinePrivateRanker(**settings, data_norm=1.0).partial_fit(x, y, classes=[0, 1])
 
 
 def test_a_metric_of_a_stream_learns() -> None:
     x, y = three_classes(900)
-    model = OnlinePrivateMetric(None, horizon=900)
+    model = OnlinePrivateMetric(None, horizon=900, data_norm=1.0)
     for start in range(0, 900, 100):
         model.partial_fit(x[start : start + 100], y[start : start + 100])
-    fitted = OnlinePrivateMetric(None).fit(x, y)
+    fitted = OnlinePrivateMetric(None, data_norm=1.0).fit(x, y)
     np.testing.assert_allclose(
         model.get_mahalanobis_matrix(), fitted.get_mahalanobis_matrix(), atol=1e-9
     )
     assert model.transform(x).shape == x.shape
     with pytest.raises(ValueError, match="not in classes"):
-        OnlinePrivateMetric().partial_fit(x, y, classes=[0])
+        OnlinePrivateMetric(data_norm=1.0).partial_fit(x, y, classes=[0])
 
 
 def test_what_was_learnt_before_a_failure_is_not_learnt_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     x, y = two_classes(60)
-    model = OnlinePrivateRanker(horizon=60, algorithm="OnPairC")
+    model = OnlinePrivateRanker(horizon=60, algorithm="OnPairC", data_norm=1.0)
     model.partial_fit(x[:10], y[:10], classes=[0, 1])
     model.set_params(threshold=float("nan"))
     with pytest.raises(ValueError, match="threshold"):
@@ -258,7 +266,7 @@ def test_what_was_learnt_before_a_failure_is_not_learnt_again(
 def test_a_ledger_does_not_pay_for_bad_parameters(settings: dict[str, object]) -> None:
     x, y = two_classes(60)
     ledger = BudgetLedger(Budget(5.0, 1e-3))
-    model = OnlinePrivateRanker(ledger=ledger, **settings)  # type: ignore[arg-type]
+    model = OnlinePrivateRanker(ledger=ledger, **settings, data_norm=1.0)  # type: ignore[arg-type]
     with pytest.raises((ValueError, TypeError)):
         model.partial_fit(x, y, classes=[0, 1])
     if "horizon" not in settings:
@@ -271,7 +279,13 @@ def test_a_ledger_does_not_pay_for_bad_parameters(settings: dict[str, object]) -
 def test_printed_noise_in_its_burn_in() -> None:
     x, y = two_classes(60)
     model = OnlinePrivateRanker(
-        1.0, 1e-5, horizon=1000, algorithm="OnPairStrC", regularization=1.0, calibration="printed"
+        1.0,
+        1e-5,
+        horizon=1000,
+        algorithm="OnPairStrC",
+        regularization=1.0,
+        calibration="printed",
+        data_norm=1.0,
     )
     model.partial_fit(x, y, classes=[0, 1])
     assert model.spent_ is None
@@ -292,7 +306,7 @@ def test_errors_quote_no_data(kind: type) -> None:
 
 def test_resume_keeps_the_file_when_it_fails(tmp_path: Path) -> None:
     x, y = two_classes(40)
-    model = OnlinePrivateRanker(horizon=60).partial_fit(x, y, classes=[0, 1])
+    model = OnlinePrivateRanker(horizon=60, data_norm=1.0).partial_fit(x, y, classes=[0, 1])
     model.set_params(average="yes")
     with pytest.raises(TypeError):
         model.pause(tmp_path / "stream")
@@ -305,7 +319,10 @@ def test_resume_keeps_the_file_when_it_fails(tmp_path: Path) -> None:
 
 
 def test_a_long_stream_keeps_a_buffer_of_its_own_accord() -> None:
-    assert OnlinePrivateMetric().plan(10**6, 5).settings["buffer"] == 1024
-    assert OnlinePrivateRanker(algorithm="OnPairC").plan(5000, 5).settings["buffer"] == 5000
+    assert OnlinePrivateMetric(data_norm=1.0).plan(10**6, 5).settings["buffer"] == 1024
+    assert (
+        OnlinePrivateRanker(algorithm="OnPairC", data_norm=1.0).plan(5000, 5).settings["buffer"]
+        == 5000
+    )
     with pytest.raises(ValueError, match="print plan"):
-        OnlinePrivateRanker().choices(100, 3)
+        OnlinePrivateRanker(data_norm=1.0).choices(100, 3)

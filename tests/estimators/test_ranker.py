@@ -22,7 +22,7 @@ from tests.estimators.data import two_classes
 
 def test_scores_are_linear_and_rank() -> None:
     x, y = two_classes()
-    ranker = PrivateRanker(5.0, random_state=0).fit(x, y)
+    ranker = PrivateRanker(5.0, random_state=0, data_norm=1.0).fit(x, y)
     np.testing.assert_allclose(ranker.decision_function(x), x @ ranker.coef_[0] + ranker.intercept_)
     assert ranker.coef_.shape == (1, 4)
     assert ranker.score(x, y) == roc_auc_score(y, ranker.decision_function(x)) > 0.9
@@ -36,16 +36,18 @@ def test_scores_are_linear_and_rank() -> None:
 def test_the_paid_threshold_tells_classes_apart(algorithm: str | Algorithm) -> None:
     x, y = two_classes(2000)
     x = x * 0.7 + 0.2  # away from zero, where a threshold of zero would fail
-    ranker = PrivateRanker(4.0, algorithm=algorithm, random_state=0).fit(x, y)
+    ranker = PrivateRanker(4.0, algorithm=algorithm, random_state=0, data_norm=1.0).fit(x, y)
     assert np.mean(ranker.predict(x) == y) > 0.8
-    zero = PrivateRanker(4.0, algorithm=algorithm, threshold=0.0, random_state=0).fit(x, y)
+    zero = PrivateRanker(
+        4.0, algorithm=algorithm, threshold=0.0, random_state=0, data_norm=1.0
+    ).fit(x, y)
     assert zero.intercept_ == 0
     assert "threshold" not in {release.name for release in zero.certificate_.releases}
 
 
 def test_a_public_threshold_is_what_predict_uses() -> None:
     x, y = two_classes()
-    ranker = PrivateRanker(2.0, threshold=0.1, random_state=0).fit(x, y)
+    ranker = PrivateRanker(2.0, threshold=0.1, random_state=0, data_norm=1.0).fit(x, y)
     scores = x @ ranker.coef_[0]
     np.testing.assert_array_equal(ranker.predict(x), (scores > 0.1).astype(int))
 
@@ -56,24 +58,24 @@ def test_a_public_threshold_is_what_predict_uses() -> None:
 def test_labels_of_any_kind(low: object, high: object) -> None:
     x, y = two_classes()
     labels = np.array([low, high])[y]
-    ranker = PrivateRanker(3.0, random_state=0).fit(x, labels)
+    ranker = PrivateRanker(3.0, random_state=0, data_norm=1.0).fit(x, labels)
     assert list(ranker.classes_) == [low, high]
     assert ranker.score(x, labels) > 0.9
-    given = PrivateRanker(3.0, classes=[high, low], random_state=0).fit(x, labels)
+    given = PrivateRanker(3.0, classes=[high, low], random_state=0, data_norm=1.0).fit(x, labels)
     assert list(given.classes_) == [low, high]  # sorted, as everywhere in scikit-learn
     assert cross_val_score(given, x, labels, scoring="roc_auc", cv=3).min() > 0.9
 
 
 def test_given_labels_need_not_occur() -> None:
     x, _ = two_classes()
-    ranker = PrivateRanker(classes=["no", "yes"]).fit(x, np.full(len(x), "no"))
+    ranker = PrivateRanker(classes=["no", "yes"], data_norm=1.0).fit(x, np.full(len(x), "no"))
     assert set(ranker.predict(x)) <= {"no", "yes"}
     assert "Which two labels occur is public." not in ranker.certificate_.assumptions
     with pytest.raises(ValueError, match="not in classes"):
-        PrivateRanker(classes=["no", "yes"]).fit(x, np.full(len(x), "maybe"))
+        PrivateRanker(classes=["no", "yes"], data_norm=1.0).fit(x, np.full(len(x), "maybe"))
     for wrong in (["a"], ["a", "a"], "ab", [1, 2, 3]):
         with pytest.raises(ValueError, match="two different labels"):
-            PrivateRanker(classes=wrong).fit(x, np.full(len(x), "a"))
+            PrivateRanker(classes=wrong, data_norm=1.0).fit(x, np.full(len(x), "a"))
 
 
 @pytest.mark.parametrize(
@@ -104,20 +106,20 @@ def test_wrong_parameters_are_refused_at_fit(
 ) -> None:
     x, y = two_classes()
     with pytest.raises(error, match=match):
-        PrivateRanker(**params).fit(x, y)  # type: ignore[arg-type]
+        PrivateRanker(**{"data_norm": 1.0, **params}).fit(x, y)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["DPGDSC", "DPGDC", "DPGDC2", "DPEGD", "OffPairStrC", "Kang2021"])
 def test_published_names(name: str) -> None:
     x, y = two_classes(100)
-    ranker = PrivateRanker(8.0, algorithm=name, random_state=0).fit(x, y)
+    ranker = PrivateRanker(8.0, algorithm=name, random_state=0, data_norm=1.0).fit(x, y)
     assert ranker.certificate_.algorithm == published(name).name
 
 
 @pytest.mark.parametrize("loss", ["logistic", "least_squares", "squared_hinge"])
 def test_auto_keeps_a_given_loss(loss: str) -> None:
     x, y = two_classes()
-    ranker = PrivateRanker(5.0, loss=loss, random_state=0).fit(x, y)
+    ranker = PrivateRanker(5.0, loss=loss, random_state=0, data_norm=1.0).fit(x, y)
     assert type(ranker.plan_.problem.loss).__name__.lower().startswith(loss.replace("_", "")[:6])
     assert ranker.plan_.reasons[0].startswith("auto: ")
 
@@ -125,7 +127,7 @@ def test_auto_keeps_a_given_loss(loss: str) -> None:
 def test_losses_as_objects() -> None:
     x, y = two_classes()
     for loss in (LogisticRanking(temperature=0.5), HingeRanking(width=0.5)):
-        ranker = PrivateRanker(5.0, loss=loss, random_state=0).fit(x, y)
+        ranker = PrivateRanker(5.0, loss=loss, random_state=0, data_norm=1.0).fit(x, y)
         assert ranker.plan_.problem.loss == loss
 
 
@@ -133,29 +135,33 @@ def test_losses_as_objects() -> None:
 @pytest.mark.parametrize("size", [33, 400])
 def test_batches_give_the_same_model(algorithm: str | Algorithm, size: int) -> None:
     x, y = two_classes()
-    whole = PrivateRanker(algorithm=algorithm, random_state=0).fit(x, y)
+    whole = PrivateRanker(algorithm=algorithm, random_state=0, data_norm=1.0).fit(x, y)
     batches = ((x[i : i + size], y[i : i + size]) for i in range(0, len(x), size))
-    parts = PrivateRanker(algorithm=algorithm, random_state=0)
+    parts = PrivateRanker(algorithm=algorithm, random_state=0, data_norm=1.0)
     parts.fit_batches(batches, 400, 4, labels=[0, 1])
     np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-6)
     np.testing.assert_allclose(parts.intercept_, whole.intercept_, rtol=1e-6)
     np.testing.assert_array_equal(parts.predict(x), whole.predict(x))
     with pytest.raises(ValueError, match="in advance"):
-        PrivateRanker(algorithm=algorithm).fit_batches([(x, y)], 400, 4)
+        PrivateRanker(algorithm=algorithm, data_norm=1.0).fit_batches([(x, y)], 400, 4)
     with pytest.raises(ValueError, match="records"):
-        PrivateRanker(algorithm=algorithm).fit_batches([(x, y)], 401, 4, labels=[0, 1])
+        PrivateRanker(algorithm=algorithm, data_norm=1.0).fit_batches(
+            [(x, y)], 401, 4, labels=[0, 1]
+        )
 
 
 def test_rows_beyond_the_bound_are_clipped_in_silence() -> None:
     x, y = two_classes()
     x[0] = 1e6
-    PrivateRanker(random_state=0).fit(x, y)
+    PrivateRanker(random_state=0, data_norm=1.0).fit(x, y)
 
 
 @pytest.mark.parametrize("inner", [MomentRelease(), GradientDescent("last")])
 def test_an_algorithm_may_bring_its_threshold(inner: Algorithm) -> None:
     x, y = two_classes()
-    ranker = PrivateRanker(5.0, algorithm=WithThreshold(inner, 0.3)).fit(x, y)
+    ranker = PrivateRanker(5.0, algorithm=WithThreshold(inner, 0.3), data_norm=1.0).fit(x, y)
     assert ranker.certificate_.holds
-    public = PrivateRanker(5.0, algorithm=WithThreshold(inner), threshold=0.0).fit(x, y)
+    public = PrivateRanker(5.0, algorithm=WithThreshold(inner), threshold=0.0, data_norm=1.0).fit(
+        x, y
+    )
     assert public.intercept_ == 0

@@ -17,7 +17,7 @@ NAMES = ["a", "b", "c"]
 
 
 def ranker(**settings: object) -> RiverRanker:
-    model = OnlinePrivateRanker(**{"epsilon": 5.0, "horizon": 400, **settings})  # type: ignore[arg-type]
+    model = OnlinePrivateRanker(**{"epsilon": 5.0, "horizon": 400, **settings}, data_norm=1.0)  # type: ignore[arg-type]
     return RiverRanker(model, NAMES, [False, True])
 
 

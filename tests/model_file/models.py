@@ -32,11 +32,11 @@ FRAME = pd.DataFrame(X, columns=NAMES)
 
 
 def ranker(**params: Any) -> PrivateRanker:
-    return PrivateRanker(**{"algorithm": "DPGDSC", "random_state": 1, **params})
+    return PrivateRanker(**{"algorithm": "DPGDSC", "random_state": 1, "data_norm": 1.0, **params})
 
 
 def metric(**params: Any) -> PrivateMetric:
-    return PrivateMetric(**{"algorithm": "DPGDC", "random_state": 1, **params})
+    return PrivateMetric(**{"algorithm": "DPGDC", "random_state": 1, "data_norm": 1.0, **params})
 
 
 @cache

@@ -200,6 +200,18 @@ def setting(*path: Any, to: Any) -> Change:
     return change
 
 
+def planned(*path: Any, to: Any) -> Change:
+    """Return a change of the plan in the certificate, which is sealed again."""
+
+    def change(header: dict[str, Any], arrays: dict[str, Any]) -> None:
+        setting("steps", 0, "certificate", "plan", *path, to=to)(header, arrays)
+        certificate = header["steps"][0]["certificate"]
+        del certificate["digest"]
+        header["steps"][0]["certificate"] = json.loads(seal(certificate))
+
+    return change
+
+
 def array(name: str, to: Any) -> Change:
     def change(_: dict[str, Any], arrays: dict[str, Any]) -> None:
         if to is None:
@@ -220,12 +232,13 @@ def thing(name: str, **fields: Any) -> dict[str, Any]:
 
 STEP = ("steps", 0)
 FORGED: dict[str, tuple[Change, str]] = {
-    "newer": (setting("format_version", to=2), "use a newer pairdp"),
+    "newer": (setting("format_version", to=3), "use a newer pairdp"),
     "much newer": (setting("format_version", to=10**30), "use a newer pairdp"),
     "version 0": (setting("format_version", to=0), "unknown"),
     "version true": (setting("format_version", to=True), "unknown"),
-    "version 1.0": (setting("format_version", to=1.0), "unknown"),
-    "version text": (setting("format_version", to="1"), "unknown"),
+    "older": (setting("format_version", to=1), "unknown to this pairdp, which reads 2"),
+    "version 2.0": (setting("format_version", to=2.0), "unknown"),
+    "version text": (setting("format_version", to="2"), "unknown"),
     "other format": (setting("format", to="pairdp certificate"), "its format is"),
     "unknown header": (setting("more", to=1), "unknown fields more"),
     "pipeline": (setting("pipeline", to=1), "malformed"),
@@ -294,22 +307,30 @@ FORGED: dict[str, tuple[Change, str]] = {
     "no certificate": (setting(*STEP, "certificate", to=None), "certificate"),
     "certificate without digest": (setting(*STEP, "certificate", to={}), "digest"),
     "changed certificate": (setting(*STEP, "certificate", "n", to=10), "changed or damaged"),
-    "no plan": (setting(*STEP, "plan", to={}), "plan lacks"),
-    "plan for more features": (setting(*STEP, "plan", "features", to=4), "plan is for 4"),
-    "plan without algorithm": (setting(*STEP, "plan", "algorithm", to="DPGDSC"), "algorithm"),
+    "no plan": (planned(to=None), "no facts of a plan"),
+    "empty plan": (planned(to={}), "plan lacks"),
+    "plan with more": (planned("code", to="x"), "unknown fields code"),
+    "plan for more features": (planned("features", to=4), "plan is for 4"),
+    "plan without algorithm": (planned("algorithm", to="DPGDSC"), "algorithm"),
     "plan with a loss for algorithm": (
-        setting(*STEP, "plan", "algorithm", to=thing("LogisticRanking")),
+        planned("algorithm", to=thing("LogisticRanking")),
         "algorithm",
     ),
-    "plan with another calibration": (setting(*STEP, "plan", "calibration", to="x"), "calibration"),
-    "plan with settings in a list": (setting(*STEP, "plan", "settings", to=[]), "settings"),
+    "plan with settings in a list": (planned("settings", to=[]), "settings"),
+    "plan with a number for conditions": (planned("conditions", to=1), "conditions"),
+    "plan with a loss for a condition": (
+        planned("conditions", to=[thing("LogisticRanking")]),
+        "condition",
+    ),
+    "reasons that are text": (setting(*STEP, "reasons", to="because"), "reasons"),
     "problem out of range": (
-        setting(*STEP, "plan", "problem", "regularization", to=-1),
+        planned("problem", "fields", "regularization", to=-1),
         "regularization",
     ),
-    "problem without loss": (setting(*STEP, "plan", "problem", "loss", to=None), "loss"),
+    "problem without loss": (planned("problem", "fields", "loss", to=None), "loss"),
+    "problem that is a set": (planned("problem", to=thing("L2Ball")), "problem"),
     "center of another size": (
-        setting(*STEP, "plan", "problem", "center", to={"array": [0.0] * 7}),
+        planned("problem", "fields", "center", to={"array": [0.0] * 7}),
         "center",
     ),
     "swapped arrays": (swap, "shape"),

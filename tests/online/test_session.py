@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from pairdp import Budget, ModelFileError, NoiseSource, _files, verify
+from pairdp._sealed import seal
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import LeastSquaresRanking, LogisticMetric, LogisticRanking
 from pairdp.online import OnlineDescent, OnlineMoments, OnlineSession
@@ -309,18 +311,30 @@ def resealed(path: Path, change: Callable[[dict[str, Any], dict[str, np.ndarray]
     """Write a file again with something changed, and all its digests right."""
     header, arrays = _STREAM.read(path)
     change(header, arrays)
+    content = {key: value for key, value in header["certificate"].items() if key != "digest"}
+    header["certificate"] = json.loads(seal(content))
     kept = {name: header[name] for name in _STREAM.fields}
     path.unlink()
     _STREAM.write(path, kept, arrays)
 
 
+def planned(header: dict[str, Any]) -> dict[str, Any]:
+    plan: dict[str, Any] = header["certificate"]["plan"]
+    return plan
+
+
 HOSTILE: dict[str, Callable[[dict[str, Any], dict[str, np.ndarray]], None]] = {
-    "norm": lambda h, a: h["plan"]["problem"].update(data_norm=1000.0),
-    "radius": lambda h, a: h["plan"]["problem"]["constraint"]["fields"].update(radius=1e6),
-    "buffer": lambda h, a: h["plan"]["settings"].update(buffer=10**12),
-    "batch": lambda h, a: h["plan"]["settings"].update(batch_size=10**13),
-    "replacement": lambda h, a: h["plan"]["settings"].update(replacement="zzz"),
-    "step": lambda h, a: h["plan"]["settings"].update(smoothness=1.0),
+    "norm": lambda h, a: planned(h)["problem"]["fields"].update(data_norm=1000.0),
+    "radius": lambda h, a: planned(h)["problem"]["fields"]["constraint"]["fields"].update(
+        radius=1e6
+    ),
+    "buffer": lambda h, a: planned(h)["settings"].update(buffer=10**12),
+    "batch": lambda h, a: planned(h)["settings"].update(batch_size=10**13),
+    "replacement": lambda h, a: planned(h)["settings"].update(replacement="zzz"),
+    "step": lambda h, a: planned(h)["settings"].update(smoothness=1.0),
+    "scale": lambda h, a: h["certificate"]["releases"][0].update(scale=1e-3),
+    "claim": lambda h, a: h["certificate"]["claim"].update(epsilon=1e-3),
+    "no plan": lambda h, a: h["certificate"].update(plan=None),
     "seen": lambda h, a: h.update(seen=31),
     "flag": lambda h, a: h.update(holds_secrets="yes"),
     "secrets": lambda h, a: h.update(holds_secrets=False),

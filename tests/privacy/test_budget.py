@@ -83,7 +83,7 @@ def test_only_delta_zero_is_pure() -> None:
 
 
 def test_relation_is_replace_one_for_every_budget() -> None:
-    assert Budget(1.0).relation == Budget(9.0, 0.1).relation == "replace-one"
+    assert Budget(1.0).relation == Budget(9.0, 0.1).relation == "replace-one-or-null"
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)

@@ -11,6 +11,7 @@ import pickle
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -450,9 +451,9 @@ def test_json_is_strict_and_says_what_it_is(name: str) -> None:
 
     document = json.loads(made.to_json(), parse_constant=refuse)
     assert document["format"] == "pairdp certificate"
-    assert document["format_version"] == 1
+    assert document["format_version"] == 2
     assert document["library_version"] == pairdp.__version__
-    assert document["relation"] == "replace-one"
+    assert document["relation"] == "replace-one-or-null"
     assert document["n"] == 100
     claimed = made.budget
     assert document["claim"] == (
@@ -569,10 +570,32 @@ def changed(name: str, change: Callable[[dict[str, object]], object]) -> str:
     return seal(document)
 
 
-def test_a_newer_format_is_named() -> None:
-    text = changed("gaussian", lambda document: document.update(format_version=2))
-    with pytest.raises(CertificateError, match=r"format 2 is not known .* use a newer pairdp"):
+@pytest.mark.parametrize("version", [1, 3])
+def test_another_format_is_named(version: int) -> None:
+    text = changed("gaussian", lambda document: document.update(format_version=version))
+    reason = rf"format {version} is not known .* reads format 2: use the pairdp that made it"
+    with pytest.raises(CertificateError, match=reason):
         Certificate.from_json(text)
+
+
+PLANS = [{"a": [1, {"b": None}, "c"], "d": 0.5, "e": True}, {}]
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=str)
+def test_a_plan_comes_back_and_cannot_be_changed(plan: dict[str, Any]) -> None:
+    made = dataclasses.replace(CERTIFICATES["gaussian"], plan=plan)
+    again = Certificate.from_json(made.to_json())
+    assert again == made
+    assert again.to_dict()["plan"] == plan
+    assert made != CERTIFICATES["gaussian"]
+    with pytest.raises(TypeError):
+        made.plan["a"] = 1  # type: ignore[index]
+
+
+@pytest.mark.parametrize("plan", [[], "x", 5, {"a": math.nan}, {"a": object()}, {1: 2}], ids=str)
+def test_a_plan_has_json_values_only(plan: Any) -> None:
+    with pytest.raises(TypeError, match="plan"):
+        dataclasses.replace(CERTIFICATES["gaussian"], plan=plan)
 
 
 @pytest.mark.parametrize(
@@ -581,7 +604,9 @@ def test_a_newer_format_is_named() -> None:
         (lambda d: d.update(format="pairdp ledger"), "format is 'pairdp ledger'"),
         (lambda d: d.pop("format"), "not a certificate"),
         (lambda d: d.pop("format_version"), "format None"),
-        (lambda d: d.update(format_version="1"), "format '1'"),
+        (lambda d: d.update(format_version="2"), "format '2'"),
+        (lambda d: d.pop("plan"), "lacks plan"),
+        (lambda d: d.update(plan=[]), "plan must be a mapping"),
         (lambda d: d.update(relation="add-remove"), "neighbouring relation 'add-remove'"),
         (lambda d: d.update(relation=None), "neighbouring relation None"),
         (lambda d: d.update(comment="x"), "unknown fields comment"),

@@ -56,6 +56,7 @@ def dying(function, call, after):
 class HalfWritten:
     def __init__(self, file):
         self.file = file
+        self.fileno = file.fileno
     def __enter__(self):
         return self
     def __exit__(self, *_):
@@ -70,7 +71,7 @@ def die_at(function=None, call=1, after=False):
         whole = io.open
         def half(path, mode="r", *args, **kwargs):
             file = whole(path, mode, *args, **kwargs)
-            return HalfWritten(file) if mode == "wb" else file
+            return HalfWritten(file) if mode == "xb" else file
         io.open = half
     elif function:
         setattr(os, function, dying(getattr(os, function), call, after))

@@ -28,7 +28,7 @@ from pairdp.privacy import (
     SampledEvent,
     SequentialEvent,
 )
-from tests.privacy.ledger_helpers import names_in, rewrite
+from tests.privacy.ledger_helpers import names_in, rechained, rewrite
 
 BUDGET = Budget(1.0, 1e-5)
 
@@ -68,8 +68,8 @@ def test_a_new_ledger_is_on_disk_at_once(tmp_path: Path) -> None:
     BudgetLedger(BUDGET, tmp_path / "ledger.json")
     document = json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8"))
     assert document["format"] == "pairdp ledger"
-    assert document["format_version"] == 1
-    assert document["relation"] == "replace-one"
+    assert document["format_version"] == 2
+    assert document["relation"] == "replace-one-or-null"
     assert document["budget"] == {"epsilon": 1.0, "delta": 1e-5}
     assert document["spends"] == []
 
@@ -159,7 +159,7 @@ def written(tmp_path: Path) -> Path:
 
 
 def resealed(**changes: object) -> Callable[[bytes], bytes]:
-    return lambda content: seal({**unseal(content), **changes}).encode()
+    return lambda content: seal(rechained({**unseal(content), **changes})).encode()
 
 
 def without(*path: str | int) -> Callable[[bytes], bytes]:
@@ -169,13 +169,19 @@ def without(*path: str | int) -> Callable[[bytes], bytes]:
         for key in path[:-1]:
             inner = inner[key]
         del inner[path[-1]]
-        return seal(document).encode()
+        return seal(rechained(document)).encode()
 
     return change
 
 
 def with_event(**event: object) -> Callable[[bytes], bytes]:
-    return resealed(spends=[{"label": "x", "time": "t", "event": event}])
+    return resealed(spends=[{"label": "x", "time": "t", "event": event, "id": "a"}])
+
+
+def unchained(content: bytes) -> bytes:
+    document = unseal(content)
+    document["spends"][0]["event"]["epsilon"] = 0.01
+    return seal(document).encode()
 
 
 def edited(old: bytes, new: bytes) -> Callable[[bytes], bytes]:
@@ -204,11 +210,23 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "not a number": edited(b'"epsilon": 0.25', b'"epsilon": NaN'),
     "infinite": edited(b'"epsilon": 0.25', b'"epsilon": 1e999'),
     "a key twice": edited(b'"mu": 0.125', b'"mu": 0.125, "mu": 0.125'),
-    "newer version": resealed(format_version=2),
-    "version in words": resealed(format_version="1"),
+    "newer version": resealed(format_version=3),
+    "older version": resealed(format_version=1),
+    "version in words": resealed(format_version="2"),
     "another format": resealed(format="pairdp certificate"),
     "another relation": resealed(relation="add-remove"),
     "unknown field": resealed(comment="hello"),
+    "another identity": resealed(identity="another"),
+    "an identity that is a number": resealed(identity=7),
+    "spend changed, chain kept": unchained,
+    "no chain": lambda content: seal(
+        {**unseal(content), "spends": [{"label": "x", "time": "t", "event": {}, "id": "a"}]}
+    ).encode(),
+    "no id": without("spends", 0, "id"),
+    "no streams": without("streams"),
+    "streams are no list": resealed(streams={}),
+    "a stream is a number": resealed(streams=[1]),
+    "a stream that is lost": resealed(streams=[{"token": "a", "action": "lost", "time": "t"}]),
     "no spends": without("spends"),
     "no budget": without("budget"),
     "no label": without("spends", 0, "label"),
@@ -249,8 +267,8 @@ def test_a_damaged_file_is_refused_and_left_as_it_is(written: Path, damage: str)
 
 
 def test_a_newer_version_is_named(written: Path) -> None:
-    written.write_bytes(resealed(format_version=2)(written.read_bytes()))
-    with pytest.raises(LedgerError, match=r"format version 2 .* use a newer pairdp"):
+    written.write_bytes(resealed(format_version=3)(written.read_bytes()))
+    with pytest.raises(LedgerError, match=r"format version 3 .* use a newer pairdp"):
         BudgetLedger.load(written)
 
 

@@ -59,8 +59,8 @@ def test_the_claim_comes_first() -> None:
 
 def test_the_relation_is_said_in_words() -> None:
     assert (
-        "two data sets are neighbours when they have the same public number of records n and "
-        "differ in one record, with its label"
+        "two data sets are neighbours when one record, with its label, is replaced by another or "
+        "by a null record (absent, unreadable); n is the public capacity"
     ) in flat(CERTIFICATE)
 
 
@@ -124,7 +124,8 @@ def test_every_assumption_is_listed() -> None:
 def test_what_always_limits_the_guarantee_is_said() -> None:
     text = flat(CERTIFICATE)
     for said in (
-        "fixed without looking at the data",
+        "fixed before the records were read",
+        "Preparation of the records before they reach the algorithm is not covered",
         "exact arithmetic; noise is drawn in double precision",
         "other releases of the same records",
         "not facts that many records show together",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairdp.datasets import CATALOG, Dataset, load
+from pairdp.studies.data import CATALOG, Dataset, load
 from pairdp.studies.protocols import (
     Prepared,
     by_all_records,
@@ -13,7 +13,7 @@ from pairdp.studies.protocols import (
     prepare,
     split,
 )
-from tests.datasets.places import DATA, needs_data
+from tests.studies.data.places import DATA, needs_data
 
 
 def some(name: str = "diabetes", n: int = 30, seed: int = 0) -> Dataset:

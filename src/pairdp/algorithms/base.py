@@ -8,8 +8,9 @@ returns a `Fit`. Nothing else that depends on the data leaves it.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -18,16 +19,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._provenance import is_own
+from pairdp._reading import Invalid, null_is_asked, read_table
 from pairdp.algorithms.class_moments import ClassMoments
+from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.foundations import check_convexity, facts_of, sentences_of
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need, check_needs
+from pairdp.algorithms.signal import DROWNED, noise_to_signal
 from pairdp.algorithms.task import Calibration, Task
 from pairdp.losses import PairwiseLoss
 from pairdp.privacy import Budget, Certificate, NoiseSource, Release
 from pairdp.privacy.certificate import Scalar
 from pairdp.problem import Problem
 from pairdp.records import Records
+from pairdp.storage import Storable, UnknownObjectError, encode
 
 Array = NDArray[np.float64]
 
@@ -126,7 +131,29 @@ class Plan:
         """Whether the claimed budget follows from the noise. A printed formula's may not."""
         return self.task.budget is not None and self.certificate.holds
 
-    def read(self, batches: Iterable[tuple[ArrayLike, ArrayLike]]) -> Records | ClassMoments:
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What public facts say against the plan, one sentence each; empty for sensible plans."""
+        budget = self.task.budget
+        ratio = 0.0 if budget is None else self.algorithm.noise_to_signal(self)
+        if budget is None or ratio < self.algorithm.drowned:
+            return ()
+        # Metrics are pulled to the Euclidean one, and noise need not be large against that.
+        is_metric = self.problem.loss.matrix
+        outcome = self.algorithm.without_signal or (
+            "the metric will not learn from the records"
+            if is_metric
+            else "the model will be close to random"
+        )
+        return (
+            f"at ε = {budget.epsilon:g} and n = {self.task.n} the noise is expected to be "
+            f"{ratio:.3g} times as large as the largest possible signal: {outcome}; use a larger "
+            "epsilon or more records",
+        )
+
+    def read(
+        self, batches: Iterable[tuple[ArrayLike, ArrayLike]], *, invalid: Invalid = "error"
+    ) -> Records | ClassMoments:
         """Return what `run` needs of records that come in batches.
 
         Where the algorithm needs only sums, one batch is in memory at a time; else the
@@ -136,15 +163,19 @@ class Plan:
         ----------
         batches : iterable of (x, y)
             Features and labels, as for ``problem.records``, n records in all.
+        invalid : {"error", "null"}
+            What to do with records that cannot be read; see `pairdp.records.Records`.
         """
         problem, task = self.problem, self.task
         if not self.algorithm.one_pass:
-            return problem.gather(batches, task.n, task.features)
+            return problem.gather(batches, task.n, task.features, invalid=invalid)
         total: ClassMoments | None = None
         for x, y in batches:
-            if np.ndim(y) != 1:
+            if null_is_asked(invalid):
+                x = read_table(x, task.features)
+            elif np.ndim(y) != 1:
                 raise ValueError(f"labels must be one a record, got {np.ndim(y)} dimensions")
-            sums = ClassMoments.of(problem.records(x, y))
+            sums = ClassMoments.of(problem.records(x, y, invalid=invalid))
             if sums.features != task.features:
                 raise ValueError(f"a batch has {sums.features} features, not {task.features}")
             total = sums if total is None else total + sums
@@ -219,6 +250,7 @@ class Plan:
                 f"  NOT PROVED: this noise is certified for ε = {self.true_epsilon:.4g} at that δ"
             )
         lines += [f"  {reason}" for reason in self.reasons]
+        lines += [f"  WARNING: {sentence}" for sentence in self.warnings]
         return "\n".join(lines)
 
 
@@ -247,7 +279,7 @@ class Draft:
     facts: Mapping[str, Scalar] = field(default_factory=dict)
 
 
-class Algorithm(ABC):
+class Algorithm(Storable, ABC):
     """A frozen set of hyper-parameters that knows how to plan and how to run a plan."""
 
     name: str
@@ -255,6 +287,10 @@ class Algorithm(ABC):
     instead: ClassVar[str] = "use PairwiseSGD, which needs no smoothness"
     only_pairs: ClassVar[bool] = False
     """Whether it is made for losses of pairs and cannot serve losses of one record."""
+    without_signal: ClassVar[str] = ""
+    """What becomes of the model where noise hides any signal, if it is no random one."""
+    drowned: ClassVar[float] = DROWNED
+    """The `noise_to_signal` from which on that is so."""
 
     @property
     def one_pass(self) -> bool:
@@ -274,6 +310,7 @@ class Algorithm(ABC):
         budget: Budget | None = None,
         *,
         calibration: Calibration = "certified",
+        conditions: Sequence[Condition] = (),
     ) -> Plan:
         """Fix every number for a problem with n records, from public facts alone.
 
@@ -290,6 +327,8 @@ class Algorithm(ABC):
         calibration : {"certified", "printed"}
             "certified" is proved and tight. "printed" is the paper's formula to the letter,
             for study; the plan then tells what that noise truly gives.
+        conditions : sequence of Condition
+            What else must be true of the data, for the certificate to say.
 
         Raises
         ------
@@ -308,8 +347,14 @@ class Algorithm(ABC):
                 "loss of one record: use GradientDescent, MinimizerRelease or NoisyGradientDescent"
             )
         check_needs(self.name, self.needs, problem, self.instead)
+        for condition in conditions:
+            condition.check(problem)
         draft = self.draft(task)
         solved = draft.problem or problem
+        # Without a budget there is no noise that a paper could have printed.
+        task = Task(
+            solved, task.n, task.features, budget, "certified" if budget is None else calibration
+        )
         check_convexity(self.name, solved, draft.releases)
         foundations = facts_of(solved, draft.releases, _is_own(self))
         certificate = Certificate(
@@ -323,10 +368,28 @@ class Algorithm(ABC):
                 f"Every record is clipped to norm {problem.data_norm:g}, which is public.",
                 problem.labels_in_words,
                 *sentences_of(solved, draft.releases, foundations, type(self).__name__),
+                *(condition.sentence for condition in conditions),
             ),
+            plan=_recorded(self, problem, task, draft.settings, conditions),
         )
-        task = Task(solved, task.n, task.features, budget, calibration)
         return Plan(self, task, certificate, draft.settings, draft.reasons)
+
+    def noise_to_signal(self, plan: Plan) -> float:
+        """Return how long the noise on the model is against the largest possible signal.
+
+        See `pairdp.algorithms.signal`; of several releases, where it is least. It is a function of
+        public facts.
+        """
+        return min(
+            noise_to_signal(
+                release,
+                plan.task.n,
+                math.inf
+                if release.sensitivity is None
+                else release.sensitivity.inputs.get("diameter", math.inf),
+            )
+            for release in plan.certificate.releases
+        )
 
     @abstractmethod
     def draft(self, task: Task) -> Draft:
@@ -342,6 +405,32 @@ class Algorithm(ABC):
         """
 
 
+def _recorded(
+    algorithm: Algorithm,
+    problem: Problem,
+    task: Task,
+    settings: Mapping[str, Scalar],
+    conditions: Sequence[Condition],
+) -> dict[str, Any] | None:
+    """Return what a plan was made from and what it decided, as JSON values.
+
+    None if there are objects that cannot be stored: such a certificate cannot be planned again.
+    The problem is the one that was given; the one that is solved is there if it is another.
+    """
+    solved = task.problem
+    try:
+        return {
+            "algorithm": encode(algorithm),
+            "problem": encode(problem),
+            "solved": None if solved == problem else encode(solved),
+            "features": task.features,
+            "conditions": [encode(condition) for condition in conditions],
+            "settings": {name: encode(value) for name, value in settings.items()},
+        }
+    except UnknownObjectError:
+        return None
+
+
 def _is_own(algorithm: Algorithm) -> bool:
     """Return whether an algorithm is this library's, and so is any that it is made of."""
     if not is_own(type(algorithm), ("pairdp.algorithms", "pairdp.online")):
@@ -349,11 +438,18 @@ def _is_own(algorithm: Algorithm) -> bool:
     return all(_is_own(one) for one in vars(algorithm).values() if isinstance(one, Algorithm))
 
 
+def _in_words(thing: object) -> str:
+    """Return an object as text; one that has no text of its own would show its address."""
+    kind = type(thing)
+    plain = kind.__repr__ is object.__repr__ and kind.__str__ is object.__str__
+    return f"{kind.__name__}()" if plain else str(thing)
+
+
 def _facts(problem: Problem, task: Task) -> dict[str, Scalar]:
     """Return the public facts of a problem for its certificate."""
     facts: dict[str, Any] = {
-        "loss": str(problem.loss),
-        "constraint": str(problem.constraint),
+        "loss": _in_words(problem.loss),
+        "constraint": _in_words(problem.constraint),
         "regularization": problem.regularization,
         "data_norm": problem.data_norm,
         "features": task.features,

@@ -7,35 +7,35 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.pairs.products import weighted_rows
+from pairdp._sums import BLOCK, Total
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
-_BLOCK = 8192
 
 
 @dataclass(frozen=True, eq=False)
 class ClassMoments:
     """Sums over some records; those of disjoint parts add up. They are not private.
 
+    The error of a sum does not depend on the parts, be they single records; see `pairdp._sums`.
+
     Attributes
     ----------
-    n, positives : int
-        How many records, and how many of them are labelled +1.
-    signed, plain : arrays of shape (d,)
-        Σyx and Σx.
-    ups, downs : arrays of shape (d, d)
-        Σxxᵀ over the positives and over the negatives.
+    n, positives, negatives : int
+        How many records, and how many of them are labelled +1 and -1; the others are null.
+    features : int
+        Number of features.
+    sums : Total
+        Of (yx, x) and of xxᵀ over the positives and over the negatives, as one vector.
     data_norm : float
         R, which the records were clipped to.
     """
 
     n: int
     positives: int
-    signed: Array
-    plain: Array
-    ups: Array
-    downs: Array
+    negatives: int
+    features: int
+    sums: Total
     data_norm: float
 
     @classmethod
@@ -43,23 +43,13 @@ class ClassMoments:
         """Return the sums of some records, without copying more than a block of them."""
         if not records.binary:
             raise ValueError("moments of classes are of records with labels -1 and +1")
-        grams = np.zeros((2, records.features, records.features))
-        for start in range(0, records.n, _BLOCK):
-            some = slice(start, start + _BLOCK)
-            x, positive = records.x[some], records.positive[some] == 1
-            for gram, chosen in zip(grams, (positive, ~positive), strict=True):
-                part = x[chosen]
-                gram += part.T @ part
-        ups, downs = (grams + grams.transpose(0, 2, 1)) / 2
-        return cls(
-            records.n,
-            int(records.positive.sum()),
-            weighted_rows(records.x, records.y),
-            weighted_rows(records.x, np.ones(records.n)),
-            ups,
-            downs,
-            records.data_norm,
-        )
+        d = records.features
+        sums = Total.zeros(2 * d + 2 * d * d)
+        for start in range(0, records.n, BLOCK):
+            some = slice(start, start + BLOCK)
+            sums += _block_sums(records.x[some], records.y[some])
+        positives, negatives = (int(np.count_nonzero(records.y * s > 0)) for s in (1, -1))
+        return cls(records.n, positives, negatives, d, sums, records.data_norm)
 
     @property
     def binary(self) -> bool:
@@ -67,18 +57,41 @@ class ClassMoments:
         return True
 
     @property
-    def features(self) -> int:
-        """Number of features."""
-        return int(self.plain.size)
+    def signed(self) -> Array:
+        """Σyx."""
+        return self.sums.high[: self.features]
+
+    @property
+    def plain(self) -> Array:
+        """Σx."""
+        return self.sums.high[self.features : 2 * self.features]
+
+    @property
+    def ups(self) -> Array:
+        """Σxxᵀ over the positives."""
+        return self._squares(0)
+
+    @property
+    def downs(self) -> Array:
+        """Σxxᵀ over the negatives."""
+        return self._squares(1)
+
+    def _squares(self, place: int) -> Array:
+        d = self.features
+        square = self.sums.high[2 * d :].reshape(2, d, d)[place]
+        return np.asarray((square + square.T) / 2)
 
     def __add__(self, other: ClassMoments) -> ClassMoments:
+        if self.features != other.features:
+            raise ValueError(
+                f"moments of {self.features} and of {other.features} features do not add up"
+            )
         return ClassMoments(
             self.n + other.n,
             self.positives + other.positives,
-            self.signed + other.signed,
-            self.plain + other.plain,
-            self.ups + other.ups,
-            self.downs + other.downs,
+            self.negatives + other.negatives,
+            self.features,
+            self.sums + other.sums,
             max(self.data_norm, other.data_norm),
         )
 
@@ -87,3 +100,11 @@ class ClassMoments:
 
     def __repr__(self) -> str:
         return f"ClassMoments(n={self.n}, features={self.features})"
+
+
+def _block_sums(x: Array, y: Array) -> Array:
+    """Return the sums of at most a block of records, as one vector."""
+    ups, downs = x[y > 0], x[y < 0]
+    return np.concatenate(
+        [y @ x, np.ones(len(y)) @ x, (ups.T @ ups).ravel(), (downs.T @ downs).ravel()]
+    )

@@ -115,7 +115,10 @@ def _advance(
     point: Array,
     total: Array,
 ) -> None:
-    """Take a step for each row of ``places``; ``point`` and ``total`` are changed."""
+    """Take a step for each row of ``places``; ``point`` and ``total`` are changed.
+
+    A null record has the label 0 and zeros for features, so that all of its terms are zero.
+    """
     features = point.size
     gradient = np.empty(features)
     stride = 2 if paired else 1
@@ -125,10 +128,10 @@ def _advance(
             first = x[places[t, q]]
             if paired:
                 second = x[places[t, q + 1]]
-                apart = y[places[t, q]] - y[places[t, q + 1]]
-                if apart == 0:
+                # Null records have the label 0.
+                if y[places[t, q]] * y[places[t, q + 1]] >= 0:
                     continue
-                turn = scale if apart > 0 else -scale
+                turn = scale if y[places[t, q]] > 0 else -scale
                 score = _pair_score(point, first, second)
                 factor = weight * turn * slope(kind, shape, turn * score)
                 for k in range(features):

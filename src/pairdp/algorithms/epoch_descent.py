@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import keep, positive
+from pairdp._checks import STEPS, between, keep
 from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.descent import contraction, descend
 from pairdp.algorithms.noise import add_noise, output_release
@@ -55,7 +55,7 @@ class EpochGradientDescent(Algorithm):
 
     def __post_init__(self) -> None:
         if self.step_size is not None:
-            keep(self, "step_size", positive("step_size", self.step_size))
+            keep(self, "step_size", between("step_size", self.step_size, *STEPS))
 
     def draft(self, task: Task) -> Draft:
         """Decide the step size and the noise of each part."""

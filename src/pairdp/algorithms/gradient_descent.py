@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import keep, positive, whole
+from pairdp._checks import STEPS, between, keep, whole
 from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.descent import contraction, descend, known_radius, steps_to_shrink
 from pairdp.algorithms.noise import add_noise, output_release
@@ -65,7 +65,7 @@ class GradientDescent(Algorithm):
         if self.steps is not None:
             keep(self, "steps", whole("steps", self.steps))
         if self.step_size is not None:
-            keep(self, "step_size", positive("step_size", self.step_size))
+            keep(self, "step_size", between("step_size", self.step_size, *STEPS))
 
     instead: ClassVar[str] = 'use GradientDescent(output="average") or PairwiseSGD'
 

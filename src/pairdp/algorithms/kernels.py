@@ -176,7 +176,7 @@ def _gradient(steps: Steps) -> Gradient:
     problem, records, loss = steps.problem, steps.records, steps.problem.loss
     if not steps.paired:
         return lambda rows, point: problem.risk(records.rows(rows)).gradient(point)
-    x, y = records.x, records.y
+    x, y, null = records.x, records.evaluable, records.null
 
     def of_pairs(rows: Places, point: Array) -> Array:
         first, second = rows[0::2], rows[1::2]
@@ -184,6 +184,9 @@ def _gradient(steps: Steps) -> Gradient:
         gradients = loss.gradient(point, *sides)
         if not loss.symmetric:
             gradients = (gradients + loss.gradient(point, *sides[2:], *sides[:2])) / 2
+        if records.has_null:
+            absent = null[first] | null[second]
+            gradients = np.where(absent.reshape(-1, *(1,) * point.ndim), 0.0, gradients)
         return np.asarray(gradients.mean(axis=0))
 
     return of_pairs

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from pairdp._checks import keep, positive
+from pairdp._checks import RECORDS, between, keep
 from pairdp.algorithms.accelerated import LIMIT, Rounds, descend_in_rounds, rounds_to_reach
 from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.descent import known_radius
@@ -70,7 +70,7 @@ class MinimizerRelease(Algorithm):
     name: str = "Minimiser with output noise"
 
     def __post_init__(self) -> None:
-        keep(self, "tolerance", positive("tolerance", self.tolerance))
+        keep(self, "tolerance", between("tolerance", self.tolerance, *RECORDS))
 
     instead: ClassVar[str] = 'use GradientDescent(output="average") or PairwiseSGD'
 

@@ -15,6 +15,7 @@ from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.signal import noise_to_signal
 from pairdp.algorithms.task import Task
 from pairdp.losses import LeastSquaresRanking
 from pairdp.privacy import (
@@ -125,6 +126,10 @@ class MomentRelease(Algorithm):
             settings |= {"share": share, "ridge": ridge}
         return Draft(tuple(releases), settings, tuple(reasons))
 
+    def noise_to_signal(self, plan: Plan) -> float:
+        """Return the noise of the first moments, without which there is no direction."""
+        return noise_to_signal(plan.certificate.releases[0], plan.task.n)
+
     def execute(
         self, plan: Plan, records: Records | ClassMoments, noise: NoiseSource, progress: Progress
     ) -> Outcome:
@@ -209,7 +214,7 @@ def _pair_moments(task: Task) -> tuple[_Moment, _Moment]:
 def _class_values(sums: ClassMoments, of_mean: float, of_balance: float) -> list[Array]:
     """Return Σ(yx, βx, βRy)/n, and Σ₊xxᵀ/n with Σ₋xxᵀ/n."""
     n = sums.n
-    balance = np.array([(2 * sums.positives - n) * of_balance])
+    balance = np.array([(sums.positives - sums.negatives) * of_balance])
     squares = np.concatenate([pack(sums.ups / n), pack(sums.downs / n)])
     return [np.concatenate([sums.signed, of_mean * sums.plain, balance]) / n, squares]
 
@@ -232,21 +237,28 @@ def shrunk_means(means: ClassMeans, spread: float) -> ClassMeans:
 
 def _pair_values(sums: ClassMoments) -> list[Array]:
     packed, squares = _class_values(sums, 1.0, 1.0)
-    v, s = from_classes(unpacked_means(packed, 1.0, 1.0), squares, sums.n)
+    present = (sums.positives + sums.negatives) / sums.n
+    v, s = from_classes(unpacked_means(packed, 1.0, 1.0), squares, sums.n, present)
     return [v, pack(s if s is not None else np.zeros((v.size, v.size)))]
 
 
-def from_classes(means: ClassMeans, squares: Array | None, n: int) -> tuple[Array, Array | None]:
-    """Return v and S from class moments."""
+def from_classes(
+    means: ClassMeans, squares: Array | None, n: int, present: float = 1.0
+) -> tuple[Array, Array | None]:
+    """Return v and S from class moments.
+
+    ``present`` is the share of records that are not null. It is private and is not released: for
+    noisy moments it is taken to be 1.
+    """
     balance = float(np.clip(means.balance[0], -1.0, 1.0))
     signed, mean = means.signed, means.mean
     scale = n / (n - 1)
-    v = scale * (signed - balance * mean) / 2
+    v = scale * (present * signed - balance * mean) / 2
     if squares is None:
         return v, None
     ups, downs = (unpack(half) for half in np.split(squares, 2))
     cross = np.outer((mean + signed) / 2, (mean - signed) / 2)
-    within = (1 - balance) / 2 * ups + (1 + balance) / 2 * downs
+    within = (present - balance) / 2 * ups + (present + balance) / 2 * downs
     return v, scale * (within - cross - cross.T)
 
 
@@ -293,7 +305,8 @@ def minimise_in_ball(quadratic: Array, linear: Array, ridge: float, radius: floa
     size = float(np.linalg.norm(along))
     if size == 0:
         return np.zeros_like(linear)
-    floor = 1e-15 * (float(values.max()) + size)
+    # In the units of the eigenvalues: below this, rounding is all there is.
+    floor = 1e-15 * max(float(values.max()), size / radius) or 1e-15 * size
 
     def solution(more: float) -> Array:
         return np.asarray(along / np.maximum(values + more, floor))

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import flag, keep, positive, whole
+from pairdp._checks import STEPS, between, flag, keep, whole
 from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.descent import contraction
 from pairdp.algorithms.kernels import WHAT, Steps, take_steps
@@ -17,6 +17,7 @@ from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.regimes import Regime, regime_schedule
 from pairdp.algorithms.requirements import Need, require_bounded, require_smooth
+from pairdp.algorithms.signal import noise_to_signal
 from pairdp.algorithms.task import Task
 from pairdp.algorithms.wang_noise import wang_noise
 from pairdp.privacy import (
@@ -126,7 +127,7 @@ class NoisyGradientDescent(Algorithm):
             keep(self, "batch_size", whole("batch_size", self.batch_size))
         for name in ("step_size", "printed_lipschitz"):
             if getattr(self, name) is not None:
-                keep(self, name, positive(name, getattr(self, name)))
+                keep(self, name, between(name, getattr(self, name), *STEPS))
         flag("projected", self.projected)
 
     @property
@@ -158,6 +159,11 @@ class NoisyGradientDescent(Algorithm):
         if self.pairing == "disjoint":
             settings["pairing"] = self.pairing
         return Draft((release,), settings, (*reasons, *more), problem)
+
+    def noise_to_signal(self, plan: Plan) -> float:
+        """Return the noise of all gradients against their largest sum."""
+        # The sensitivity is in units of gradients, which the diameter of the set does not bound.
+        return noise_to_signal(plan.certificate.releases[0], plan.task.n)
 
     def _check_batch(self, task: Task) -> None:
         """Refuse a batch that is larger than the data, or that makes no pairs."""

@@ -23,6 +23,8 @@ def one_against(
 ) -> Array:
     """Return Σ (∇ℓ(w;z,z_j) + ∇ℓ(w;z_j,z))/2 over some other records, each so many times.
 
+    Null records add nothing, and a null z has the sum zero.
+
     Parameters
     ----------
     loss : PairwiseLoss
@@ -38,6 +40,11 @@ def one_against(
     counts : array, optional
         How often each of them counts; once by default.
     """
+    if records.null[own]:
+        return np.zeros_like(parameters)
+    if others.has_null:
+        present = np.where(others.null, 0.0, 1.0)
+        counts = present if counts is None else counts * present
     own_x, own_y = records.x[own], records.y[own]
     if isinstance(loss, RankingLoss):
         turn = np.sign(own_y - others.y)
@@ -65,7 +72,7 @@ def _both_orders(
     others: Records,
     counts: Array | None,
 ) -> Array:
-    x, y = others.x, others.y
+    x, y = others.x, others.evaluable
     often = np.ones(len(y)) if counts is None else counts
     if isinstance(loss, MetricLoss):
         apart = own_x - x

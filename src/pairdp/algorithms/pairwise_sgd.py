@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import keep, positive, whole
+from pairdp._checks import STEPS, between, keep, whole
 from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.one_against import one_against
@@ -108,7 +108,7 @@ class PairwiseSGD(Algorithm):
         if self.steps is not None:
             keep(self, "steps", whole("steps", self.steps, at_least=2))
         if self.step_size is not None:
-            keep(self, "step_size", positive("step_size", self.step_size))
+            keep(self, "step_size", between("step_size", self.step_size, *STEPS))
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -210,7 +210,9 @@ class PairwiseSGD(Algorithm):
         noise = 0.0
         if task.budget is not None:
             bend = problem.loss.smoothness(problem.domain()) + problem.regularization
-            tiny = min(2 / bend, 1e-9) if 0 < bend < math.inf else 1e-9
+            # In units of what crosses the set: the noise of small steps is in proportion to them.
+            tiny = 1e-9 * problem.constraint.radius / problem.loss.lipschitz(problem.domain())
+            tiny = min(2 / bend, tiny) if 0 < bend < math.inf else tiny
             draws, inputs = self._draws(task, tiny, steps)
             moved = float(inputs["moved"])
             if task.budget.is_pure:
@@ -267,7 +269,12 @@ def step_of_least_error(
 
 
 def runs_part_by(problem: Problem, step_size: float) -> Moves:
-    """Return how far one step parts two neighbouring runs."""
+    """Return how far one step parts two neighbouring runs.
+
+    A record that is replaced by a null one takes a pair's gradient away: at most D_h/2 at one
+    point (`Problem.moved_pair`), and at two points at most G times the share of orders that count,
+    which none of the others is below. A pair of which both runs have a null record moves neither.
+    """
     loss, domain = problem.loss, problem.domain()
     bend = loss.smoothness(domain) + problem.regularization
     lipschitz = loss.lipschitz(domain)
@@ -275,7 +282,7 @@ def runs_part_by(problem: Problem, step_size: float) -> Moves:
     # gradient is zero for ranking and metric losses.
     meets_itself = not isinstance(loss, RankingLoss | MetricLoss)
     if math.isfinite(bend) and step_size * bend <= 2 * (1 + 1e-12):
-        return Moves(loss.one_record(domain) / (1 if meets_itself else 2), 0.0)
+        return Moves(problem.moved_pair(domain) / (1 if meets_itself else 2), 0.0)
     if isinstance(loss, RankingLoss):
         # Slopes of one sign lie on one side of zero, so two of them are at most G apart.
         both = lipschitz * loss.orders / 2 * (1 if loss.falling else 2)

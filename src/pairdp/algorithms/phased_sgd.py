@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import keep, positive
+from pairdp._checks import STEPS, between, keep
 from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.epoch_descent import part_sizes
 from pairdp.algorithms.noise import add_noise, output_release
@@ -58,7 +58,7 @@ class PhasedSGD(Algorithm):
 
     def __post_init__(self) -> None:
         if self.step_size is not None:
-            keep(self, "step_size", positive("step_size", self.step_size))
+            keep(self, "step_size", between("step_size", self.step_size, *STEPS))
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -112,7 +112,8 @@ class PhasedSGD(Algorithm):
         require_bounded(self.name, problem, "to choose its step size (or give step_size)")
         noise = 0.0
         if task.budget is not None:
-            moved = 2 * runs_part_by(problem, 1e-12).replaced
+            tiny = 1e-12 * problem.constraint.radius / problem.loss.lipschitz(problem.domain())
+            moved = 2 * runs_part_by(problem, tiny).replaced
             if task.budget.is_pure:
                 noise = moved * math.sqrt(task.dimension) / task.budget.epsilon
             else:

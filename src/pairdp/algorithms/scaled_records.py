@@ -8,19 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._sums import BLOCK, Total, compensated, gram
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
-_BLOCK = 4096
 
 
 @dataclass(frozen=True)
 class ScaledRecords:
     """Records less a centre, in other units, and clipped to their bound R again.
 
-    Every method passes over the rows once, a block at a time. What they return are statistics of
-    the data: they are not private.
+    Every method passes over the rows once, a block at a time, and adds up blocks without losing
+    digits (`pairdp._sums`). What they return are statistics of the data: they are not private.
 
     Parameters
     ----------
@@ -37,10 +37,17 @@ class ScaledRecords:
     unit: float = 1.0
 
     def rows(self) -> Iterator[tuple[Array, Codes]]:
-        """Yield some rows and their classes at a time."""
-        x, y = self.records.x, self.records.y
-        for start in range(0, self.records.n, _BLOCK):
-            some, classes = x[start : start + _BLOCK], y[start : start + _BLOCK].astype(np.intp)
+        """Yield some rows and their classes at a time, without null records.
+
+        These are left out before the centre is subtracted, which would move them away from zero.
+        """
+        for start in range(0, self.records.n, BLOCK):
+            block = self.records.part(slice(start, start + BLOCK))
+            some, classes = block.x, block.y.astype(np.intp)
+            if block.has_null:
+                some, classes = some[~block.null], classes[~block.null]
+            if not len(some):
+                continue
             if self.center is not None:
                 some = (some - self.center) / self.unit
                 norms = np.linalg.norm(some, axis=1)
@@ -51,29 +58,32 @@ class ScaledRecords:
 
     def mean(self) -> Array:
         """Return Σx/n."""
-        total = np.zeros(self.records.features)
+        total = Total.zeros(self.records.features)
         for x, _ in self.rows():
             total += x.sum(axis=0)
-        return total / self.records.n
+        return total.high / self.records.n
 
     def square_norm(self) -> float:
         """Return Σ|x|²/n."""
-        return sum(float(np.vdot(x, x)) for x, _ in self.rows()) / self.records.n
+        total = Total.zeros()
+        for x, _ in self.rows():
+            # Row by row: rounding within a row is that record's own.
+            total += np.einsum("ij,ij->i", x, x).sum()
+        return float(total.high) / self.records.n
 
     def moments(self) -> Array:
         """Return Σxxᵀ/n."""
-        total = np.zeros((self.records.features, self.records.features))
+        total = Total.zeros(self.records.features, self.records.features)
         for x, _ in self.rows():
-            total += x.T @ x
-        return np.asarray((total + total.T) / (2 * self.records.n))
+            total += gram(x)
+        return np.asarray(total.high / self.records.n)
 
     def class_means(self, mean_norm: float) -> Array:
         """Return Σ(n_c/n)·mmᵀ over the means m of the classes, shrunk to a norm."""
         counts = self._counts()
         means = self._class_sums(counts.size) / np.maximum(counts, 1.0)[:, None]
         means *= (mean_norm / np.maximum(np.linalg.norm(means, axis=1), mean_norm))[:, None]
-        total = (means.T * (counts / self.records.n)) @ means
-        return np.asarray((total + total.T) / 2)
+        return gram(means, counts / self.records.n)
 
     def within(self) -> Array:
         """Return Σ(x-x')(x-x')ᵀ/(n(n-1)) over ordered pairs of one class.
@@ -81,20 +91,23 @@ class ScaledRecords:
         The sum over a class is 2n_c·Σxxᵀ - 2ssᵀ with s its sum, so one pass does.
         """
         counts, n = self._counts(), self.records.n
-        total = np.zeros((self.records.features, self.records.features))
+        total = Total.zeros(self.records.features, self.records.features)
         for x, classes in self.rows():
-            total += (x.T * (counts[classes] / n)) @ x
+            total += gram(x, counts[classes] / n)
         sums = self._class_sums(counts.size)
-        total -= sums.T @ (sums / n)
-        return np.asarray((total + total.T) / (n - 1))
+        total += gram(sums, np.full(counts.size, -1 / n))
+        return np.asarray(2 * total.high / (n - 1))
 
     def _counts(self) -> Array:
-        return np.bincount(self.records.y.astype(np.intp)).astype(np.float64)
+        y, null = self.records.y, self.records.null
+        present = y[~null] if self.records.has_null else y
+        return np.bincount(present.astype(np.intp)).astype(np.float64)
 
     def _class_sums(self, classes: int) -> Array:
-        sums = np.zeros((classes, self.records.features))
+        high, low = np.zeros((2, classes, self.records.features))
         for x, codes in self.rows():
             order = np.argsort(codes, kind="stable")
             present, starts = np.unique(codes[order], return_index=True)
-            sums[present] += np.add.reduceat(x[order], starts, axis=0)
-        return sums
+            part = np.add.reduceat(x[order], starts, axis=0)
+            high[present], low[present] = compensated(high[present], low[present], part)
+        return high

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import keep, positive
+from pairdp._checks import RECORDS, between, keep
 from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.progress import Progress
@@ -19,6 +19,7 @@ from pairdp.algorithms.task import Task
 from pairdp.losses import MetricLoss
 from pairdp.privacy import (
     NoiseSource,
+    Release,
     Sensitivity,
     pack,
     packed_dimension,
@@ -96,11 +97,14 @@ class ScatterMetric(Algorithm):
     euclidean: float = 0.3
     name: str = "Metric from noisy scatter"
 
+    without_signal: ClassVar[str] = "the metric will stay Euclidean"
+    drowned: ClassVar[float] = 1.0  # what does not exceed the noise is cut
+
     def __post_init__(self) -> None:
         if self.statistics not in ("means", "pairs"):
             raise ValueError(f'statistics must be "means" or "pairs", got {self.statistics!r}')
         for name in ("euclidean", "mean_norm"):
-            keep(self, name, positive(name, getattr(self, name)))
+            keep(self, name, between(name, getattr(self, name), *RECORDS))
         if self.mean_norm > 0.5:
             raise ValueError(f"mean_norm must be at most 0.5, got {self.mean_norm!r}")
 
@@ -129,8 +133,30 @@ class ScatterMetric(Algorithm):
             "spread": _SPREAD_WITHOUT_NOISE if task.budget is None else _SPREAD,
             "noise": deviation(releases[-1]) * math.sqrt(2 * task.features),
         }
-        reason = "records are centred and scaled by the first releases; noise is in these units"
-        return Draft(releases, settings, (reason,))
+        reasons = ["records are centred and scaled by the first releases; noise is in these units"]
+        if task.budget is not None:
+            needed = self._cut(releases[-1], task) / self._largest(task)
+            reasons.append(
+                f"a direction is learned where the {releases[-1].name} along it stands out by more "
+                f"than {needed:.2g} of the largest possible value; others stay Euclidean"
+            )
+        return Draft(releases, settings, tuple(reasons))
+
+    def noise_to_signal(self, plan: Plan) -> float:
+        """Return what an eigenvalue must exceed to be told from noise, over the largest one."""
+        return self._cut(plan.certificate.releases[-1], plan.task) / self._largest(plan.task)
+
+    def _cut(self, release: Release, task: Task) -> float:
+        """Return σ(√(2d) + 1), the size of the noise, below which eigenvalues are cut."""
+        return deviation(release) * (math.sqrt(2 * task.features) + 1)
+
+    def _largest(self, task: Task) -> float:
+        """Return the largest eigenvalue: (ρR)² of class means, 2R² within classes.
+
+        The latter is the mean of |x-x'|² over pairs, twice a variance of at most R² when n is large.
+        """
+        largest = self.mean_norm**2 if self.statistics == "means" else 2.0
+        return largest * task.problem.data_norm**2
 
     def _wanted(self, task: Task) -> tuple[_Statistic, ...]:
         n, norm, d = task.n, task.problem.data_norm, task.features

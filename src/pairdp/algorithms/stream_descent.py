@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import keep, positive
+from pairdp._checks import STEPS, between, keep
 from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.one_against import one_against
@@ -56,7 +56,9 @@ class StreamGradientDescent(Algorithm):
 
     def __post_init__(self) -> None:
         if self.strong_convexity is not None:
-            keep(self, "strong_convexity", positive("strong_convexity", self.strong_convexity))
+            keep(
+                self, "strong_convexity", between("strong_convexity", self.strong_convexity, *STEPS)
+            )
 
     def draft(self, task: Task) -> Draft:
         """Decide the regulariser and the noise."""

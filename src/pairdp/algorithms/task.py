@@ -7,9 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from pairdp._checks import whole
+from pairdp._checks import between, whole
+from pairdp._sums import LARGEST_N
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
+
+_EPSILON, _DELTA = (1e-15, 1e15), (1e-100, 1.0)
+"""Budgets for which the arithmetic of accounting keeps its digits."""
 
 Calibration = Literal["certified", "printed"]
 
@@ -23,7 +27,7 @@ class Task:
     problem : Problem
         What to minimise.
     n : int
-        Number of records.
+        Number of records, from 2 to 10¹⁰.
     features : int
         Number of features.
     budget : Budget or None
@@ -40,12 +44,22 @@ class Task:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", whole("n", self.n, at_least=2))
+        if self.n > LARGEST_N:
+            raise ValueError(
+                f"n must be at most {LARGEST_N:.0e}, got {self.n}: the rounding of sums over more "
+                "records is not accounted for"
+            )
         object.__setattr__(self, "features", whole("features", self.features))
         if not isinstance(self.problem, Problem):
             raise TypeError(f"problem must be a Problem, got a {type(self.problem).__name__}")
         self.problem.check_features(self.features)
         if self.budget is not None and not isinstance(self.budget, Budget):
             raise TypeError(f"budget must be a Budget or None, got {self.budget!r}")
+        if self.budget is not None:
+            instead = "its noise is beyond what can be computed"
+            between("epsilon", self.budget.epsilon, *_EPSILON, instead)
+            if not self.budget.is_pure:
+                between("delta", self.budget.delta, *_DELTA, instead)
         if self.calibration not in ("certified", "printed"):
             raise ValueError(
                 f'calibration must be "certified" or "printed", got {self.calibration!r}'

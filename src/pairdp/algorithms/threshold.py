@@ -29,7 +29,8 @@ from pairdp.privacy import (
     Release,
     Sensitivity,
 )
-from pairdp.privacy.gaussian import epsilon, ratio
+from pairdp.privacy.gaussian import delta, epsilon, ratio
+from pairdp.records import Records
 
 Array = NDArray[np.float64]
 THRESHOLD = "threshold"
@@ -58,6 +59,8 @@ class WithThreshold(Algorithm):
     share: float = 0.1
 
     def __post_init__(self) -> None:
+        if not isinstance(self.algorithm, Algorithm):
+            raise TypeError(f"algorithm must be an Algorithm, got {self.algorithm!r}")
         keep(self, "share", real("share", self.share))
         if not 0 < self.share < 1:
             raise ValueError(f"share must be between 0 and 1, got {self.share!r}")
@@ -110,15 +113,14 @@ class WithThreshold(Algorithm):
             return self._with(self.algorithm.draft(replace(task, budget=left)), mechanism, moved)
         mu = ratio(task.budget.epsilon, task.budget.delta) * _SLACK
         mechanism = GaussianMechanism(moved.value, moved.value / (math.sqrt(self.share) * mu))
-        model = epsilon(math.sqrt(1 - self.share) * mu, task.budget.delta)
+        left = _budget_of(math.sqrt(1 - self.share) * mu, task.budget)
         while True:
-            left = Budget(model, task.budget.delta)
             draft = self._with(self.algorithm.draft(replace(task, budget=left)), mechanism, moved)
             # Exact when all noise is Gaussian; sampled steps may need a little more noise.
             whole = Certificate(self.name, task.budget, task.n, draft.releases)
             if task.is_printed or whole.holds:
                 return draft
-            model *= _LESS
+            left = _budget_of(_LESS * ratio(left.epsilon, left.delta), task.budget)
 
     def _with(self, draft: Draft, mechanism: Mechanism, moved: Sensitivity | None) -> Draft:
         reason = "the threshold is midway between the classes' mean scores, and paid for"
@@ -130,25 +132,53 @@ class WithThreshold(Algorithm):
             reasons=(*draft.reasons, reason),
         )
 
+    def noise_to_signal(self, plan: Plan) -> float:
+        """Return that of the model alone."""
+        return self.algorithm.noise_to_signal(self._of_model(plan))
+
+    def _of_model(self, plan: Plan) -> Plan:
+        """Return the plan of the model, without the release of a threshold."""
+        releases = plan.certificate.releases if self.is_free else plan.certificate.releases[:-1]
+        certificate = replace(plan.certificate, releases=releases)
+        return replace(plan, algorithm=self.algorithm, certificate=certificate)
+
     def execute(self, plan: Plan, records: Any, noise: NoiseSource, progress: Progress) -> Outcome:
         """Return the model and its threshold."""
         if self.is_free:
             parameters, statistics = self.algorithm.execute(plan, records, noise, progress)
             return Outcome(parameters, {**statistics, THRESHOLD: _midway(parameters, statistics)})
-        *releases, release = plan.certificate.releases
-        model = replace(
-            plan,
-            algorithm=self.algorithm,
-            certificate=replace(plan.certificate, releases=tuple(releases)),
-        )
-        found = self.algorithm.execute(model, records, noise, progress)
+        release = plan.certificate.releases[-1]
+        found = self.algorithm.execute(self._of_model(plan), records, noise, progress)
         parameters, statistics = found if isinstance(found, Outcome) else (found, {})
-        size = float(np.linalg.norm(parameters))
-        scores = records.x @ (parameters / size) if size > 0 else np.zeros(records.n)
+        direction, size = _direction(parameters)
+        scores = _scores(records, direction)
         means = _score_means(scores, records.y, plan.problem.data_norm)
         noisy = release.mechanism.release(means, noise.stream("threshold noise"))
         threshold = size * _midpoint(noisy, plan.problem.data_norm, records.n)
         return Outcome(parameters, {**statistics, THRESHOLD: np.array([threshold])})
+
+
+def _budget_of(mu: float, whole: Budget) -> Budget:
+    """Return the budget of a Gaussian release of ratio μ: its ε, or δ where ε would be 0."""
+    found = epsilon(mu, whole.delta)
+    if found > 0:
+        return Budget(found, whole.delta)
+    return Budget(whole.epsilon, delta(whole.epsilon, mu))
+
+
+def _direction(parameters: Array) -> tuple[Array, float]:
+    """Return parameters of norm 1, or zero, and the norm that they had."""
+    largest = float(np.abs(parameters).max())
+    if largest == 0:
+        return np.zeros_like(parameters), 0.0
+    unit = parameters / largest  # whose squares neither over- nor underflow
+    norm = float(np.linalg.norm(unit))
+    return unit / norm, norm * largest
+
+
+def _scores(records: Records, direction: Array) -> Array:
+    """Return ⟨w, x⟩ for a unit vector w, of size at most R whatever rounding did to it."""
+    return np.clip(records.x @ direction, -records.data_norm, records.data_norm)
 
 
 def _score_means(scores: Array, y: Array, largest: float) -> Array:

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from pairdp.audit.functions import AttackName, audit
 from pairdp.audit.neighbours import Neighbours, canaries
 from pairdp.audit.report import AuditReport
-from pairdp.privacy import Budget, Certificate
+from pairdp.privacy import Budget, Certificate, default_delta
 
 Array = NDArray[np.float64]
 _SEEDS = 5
@@ -50,21 +50,22 @@ def audit_estimator(
         What to replace. By default the canary of record 0, out of `canaries`, that moves the fit
         the most when both data sets are fitted with the same seed.
     budget : Budget, optional
-        The claim; by default ``Budget(estimator.epsilon, estimator.delta)``.
+        The claim; by default ``Budget(estimator.epsilon, estimator.delta)``, where a δ of None is
+        `pairdp.default_delta` of the number of records.
     released : callable, optional
         Returns the released numbers of a fitted estimator; by default ``coef_``, ``intercept_``
         and ``components_``, as far as it has them.
     runs, confidence, attack, jobs, seed, progress
         As for `audit`.
     """
-    claim = _claim(estimator) if budget is None else budget
+    claim = _claim(estimator, np.shape(X)) if budget is None else budget
     numbers = Learnt() if released is None else released
     base = clone(estimator)
     ledgers = [key for key in base.get_params() if key == "ledger" or key.endswith("__ledger")]
     base.set_params(**dict.fromkeys(ledgers))  # those of estimators inside it, too
     fit = FittedNumbers(base, numbers)
     if pair is None:
-        norm = float(base.get_params(deep=False).get("data_norm", 1.0))
+        norm = float(base.get_params(deep=False).get("data_norm") or 1.0)
         pair = max(
             canaries(X, y, norm), key=lambda found: float(np.linalg.norm(_moved(fit, found, 1)))
         )
@@ -115,15 +116,19 @@ class FittedNumbers:
         model = clone(self.estimator)
         # A generator serves every estimator, where a large seed would not.
         model.set_params(random_state=np.random.RandomState(np.random.PCG64(seed)))
-        return self.released(model.fit(*data))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of every fit again
+            return self.released(model.fit(*data))
 
 
-def _claim(estimator: Any) -> Budget:
+def _claim(estimator: Any, shape: tuple[int, ...]) -> Budget:
     params = estimator.get_params(deep=False)
     if params.get("epsilon") is None:
         raise ValueError(
             f"{type(estimator).__name__} states no epsilon: give budget, the claim to test"
         )
+    if params.get("delta", 0.0) is None:  # it follows from n
+        return Budget(params["epsilon"], default_delta(shape[0]))
     return Budget(params["epsilon"], params.get("delta", 0.0))
 
 

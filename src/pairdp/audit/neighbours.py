@@ -1,8 +1,8 @@
 """Neighbouring data sets that are hard to hide the difference of.
 
 The worst cases of privacy-constants, for any problem: all other records at the worst partner, the
-label of one flipped, a record alone in its class. What is worst for a given plan is found by
-`pairdp.audit.search`.
+label of one flipped, a record alone in its class, a record that becomes null. What is worst for a
+given plan is found by `pairdp.audit.search`.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ class Neighbours:
         Which record is replaced.
     other_x, other_y : array, label
         What replaces it.
+
+    A record of NaN is a null record, of the library's own plans at least.
     """
 
     x: NDArray[Any]
@@ -119,6 +121,7 @@ def worst_cases(problem: Problem, n: int, features: int, place: int = 0) -> Iter
                 (e, -1, -e, -1),  # the label stays
                 (e, 1, -e, 1),  # it stays, in the class of the others
                 (f, -1, e, -1),  # it stays and turns
+                (e, -1, np.full(features, np.nan), -1),  # the record becomes null
             ):
                 own_x, own_y = x.copy(), labels.copy()
                 own_x[place], own_y[place] = own, sign * label

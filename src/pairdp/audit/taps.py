@@ -105,7 +105,7 @@ def listen(
         calls.append(Call(mechanism, value, np.array(answer)))
         return answer.copy()
 
-    records = plan.problem.records(*data)
+    records = plan.problem.records(*data, invalid="null")
     fit = _with_taps(plan, listener).run(records, NoiseSource(seed), progress=False)
     return Run(tuple(calls), fit)
 

@@ -204,7 +204,7 @@ class ReleasedNumbers:
 
     def __call__(self, data: Data, seed: int) -> Array:
         """Return parameters and statistics of one run."""
-        records = self.plan.problem.records(*data)
+        records = self.plan.problem.records(*data, invalid="null")
         return _flat(self.plan.run(records, NoiseSource(seed), progress=False))
 
 

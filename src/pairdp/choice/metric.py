@@ -178,13 +178,18 @@ def _from_scatter(facts: _Facts, problem: Problem) -> Iterator[Candidate]:
         signal = _BETWEEN if algorithm.statistics == "means" else 0.3 / facts.features
         noise = deviation(release) * (facts.edge + 1) / facts.data_norm**2
         kept = _FOUND[algorithm.statistics] / (1 + noise / signal)
+        expected = (
+            "the metric is expected to stay Euclidean"
+            if noise >= signal
+            else "directions lost in noise are left as they are"
+        )
         yield Candidate(
             problem,
             algorithm,
             1 - kept,
             f"noise of size {noise:.3g} on the {release.name} against a typical signal of "
-            f"{signal:.3g} keeps {kept:.0%} of what can be gained over Euclid's metric, and "
-            "directions lost in noise are left as they are",
+            f"{signal:.3g} keeps {kept:.0%} of what can be gained over the Euclidean metric, and "
+            f"{expected}",
         )
 
 
@@ -235,7 +240,7 @@ def _of_plan(facts: _Facts, plan: Plan) -> tuple[Candidate, float]:
         plan.algorithm,
         1 - kept + _TURN_COST * turned / fallback,
         f"noise of size {turned:.3g} on the metric against a typical signal of {signal:.3g} keeps "
-        f"{kept:.0%} of what can be gained over Euclid's metric, and turns that metric by "
+        f"{kept:.0%} of what can be gained over the Euclidean metric, and turns that metric by "
         f"{turned / fallback:.0%}",
     )
     return candidate, turned / fallback

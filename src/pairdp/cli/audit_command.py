@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from pairdp.cli.common import VIOLATED, budget_options, echo_json, json_option, one_sentence
+from pairdp.cli.common import (
+    VIOLATED,
+    budget_options,
+    echo_json,
+    json_option,
+    one_sentence,
+    trust_option,
+)
 
 if TYPE_CHECKING:
     from pairdp.algorithms import Plan
@@ -50,6 +57,7 @@ _PROBLEM = {
 @click.option("--climbs", type=int, default=20, show_default=True, help="Steps of the search.")
 @click.option("--jobs", type=int, default=1, show_default=True, help="Number of processes.")
 @click.option("--seed", type=int, default=0, show_default=True)
+@trust_option
 @json_option
 @one_sentence
 def command(target: str, as_json: bool, **options: Any) -> None:
@@ -104,7 +112,7 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
 
     from pairdp.model_file import load
 
-    model = load(path)
+    model = load(path, trusted=options["trusted"])
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     plans = [step.plan_ for step in steps if hasattr(step, "plan_")]
     if not plans:
@@ -128,7 +136,7 @@ def _refuse_a_problem(target: str) -> None:
 
 
 def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:
-    from pairdp.privacy import Budget
+    from pairdp.privacy import Budget, default_delta
 
     given = {key: options[key] for key in ("steps", "step_size") if options[key] is not None}
     if given:
@@ -138,6 +146,7 @@ def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:
             asked = " and ".join(f"--{key.replace('_', '-')}" for key in given)
             raise ValueError(f"{name} does not take {asked}") from None
     n, features = options["n"], options["features"]
+    delta = default_delta(n) if options["delta"] is None else options["delta"]
     if options["loss"] == _TIGHT:
         if name == "auto":
             raise ValueError("the tight loss is for named algorithms, such as DPGDSC")
@@ -151,7 +160,7 @@ def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:
         if strength is None:
             strength = 1.0 if Need.STRONGLY_CONVEX in algorithm.needs else 0.0
         problem = Problem(TightLoss(), constraint, strength, 0.0, options["data_norm"])
-        budget = Budget(options["epsilon"], options["delta"])
+        budget = Budget(options["epsilon"], delta)
         plan: Plan = algorithm.plan(
             problem, n, features, budget, calibration=options["calibration"]
         )

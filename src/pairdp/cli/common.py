@@ -14,17 +14,20 @@ from typing import Any, NoReturn
 
 import click
 
+from pairdp._files import destination
 from pairdp.privacy import BudgetExceededError, BudgetLedger, LedgerError
 from pairdp.tables import Table, TableError
 
-FAILED, OVER_BUDGET, VIOLATED = 1, 3, 4
+FAILED, OVER_BUDGET, VIOLATED, NOT_PLANNED, INTERRUPTED = 1, 3, 4, 5, 130
 TASKS = ("ranking", "metric")
 
 
 def budget_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add ``--epsilon`` and ``--delta``."""
     command = click.option(
-        "--delta", type=float, default=1e-5, show_default=True, help="δ; 0 for pure ε."
+        "--delta",
+        type=float,
+        help="δ; 0 for pure ε. By default min(1e-6, 1/(100n)), well below 1/n.",
     )(command)
     return click.option(
         "--epsilon", type=float, default=1.0, show_default=True, help="ε, the privacy budget."
@@ -46,15 +49,28 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--data-norm",
             type=float,
-            default=1.0,
-            show_default=True,
-            help="Rows are clipped to it.",
+            help="Rows are clipped to it; 1 by default, and for rows scaled by bounds.",
         ),
     )
     for option in reversed(options):
         command = option(command)
     return command
 
+
+trust_option = click.option(
+    "--trust",
+    "trusted",
+    multiple=True,
+    metavar="MODULE:CLASS",
+    help="A class outside pairdp that the file may use, after reading it; may be repeated.",
+)
+invalid_option = click.option(
+    "--invalid",
+    type=click.Choice(("error", "null")),
+    default="error",
+    show_default=True,
+    help="What becomes of a record that cannot be read: an error, or a null record.",
+)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 
@@ -78,8 +94,8 @@ def one_sentence(command: Callable[..., None]) -> Callable[..., None]:
             raise  # who read the output has enough of it
         except OSError as error:
             fail(str(error), options)
-        except KeyboardInterrupt:
-            fail("interrupted: nothing was released", options)
+        except KeyboardInterrupt as error:
+            fail(str(error) or "interrupted: nothing was released", options, INTERRUPTED)
 
     return careful
 
@@ -137,13 +153,20 @@ def open_ledger(path: Path | None) -> BudgetLedger | None:
 
 
 def check_output(path: Path, force: bool, *inputs: Path | None) -> None:
-    """Refuse to replace a file unless told to, an input, and where no file can be written."""
+    """Refuse to replace a file unless told to, an input, and where no file can be written.
+
+    What is no regular file is not replaced in any case.
+    """
+    try:
+        target = destination(path)
+    except OSError as error:
+        raise TableError(f"{path} cannot be written: {error.strerror}") from None
     for other in inputs:
-        if other is not None and other.exists() and path.resolve() == other.resolve():
+        if other is not None and other.exists() and target == other.resolve():
             raise TableError(f"{path} is an input: take another name to save to")
     if path.exists() and not force:
         raise TableError(f"{path} exists already: take another name, or --force to replace it")
-    directory = path.resolve().parent
+    directory = target.parent
     if not directory.is_dir():
         raise TableError(f"there is no directory {path.parent} to save into")
     if not os.access(directory, os.W_OK):

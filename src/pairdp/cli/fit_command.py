@@ -16,6 +16,7 @@ from pairdp.cli.common import (
     check_output,
     echo_json,
     estimator,
+    invalid_option,
     json_option,
     model_options,
     one_sentence,
@@ -23,7 +24,8 @@ from pairdp.cli.common import (
     with_progress,
 )
 from pairdp.estimators import Bounds, BoundsScaler, read_bounds
-from pairdp.tables import Table, TableError, open_table
+from pairdp.privacy import BudgetLedger
+from pairdp.tables import Table, TableError, TwoLabels, open_table
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -41,6 +43,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--calibration", type=click.Choice(("certified", "printed")), default="certified")
 @click.option("--ledger", type=FILE, help="Draw the budget from this ledger.")
 @click.option("--seed", type=int, help="For tests only: makes the noise known to who knows it.")
+@invalid_option
 @click.option("-o", "--output", type=FILE, required=True, help="Where to save the model.")
 @click.option("--force", is_flag=True, help="Replace an existing model.")
 @json_option
@@ -50,6 +53,10 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
 
     Features are the columns that BOUNDS names. The number of records and the labels that occur
     are taken to be public; give --classes if the labels are not. The larger label is ranked higher.
+    Two --classes that are numbers match cells that are the same numbers, such as 1 and 1.0; others
+    match the same text. A record that cannot be read, or that has another label, makes the fit
+    fail, and that it did tells of the data; with --invalid null it contributes nothing, and nothing
+    tells that it did.
 
     \b
     Example:
@@ -60,27 +67,44 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     table = open_table(data)
     table.check_columns([options["label"], *options["drop"]])
     names, scaler = _features(table, options)
-    n, found = table.count(options["label"])
+    n, found = table.count(options["label"], invalid=options["invalid"])
     if n < 2:
         raise TableError(f"{data} has {n} records, and a pair needs two")
+    if scaler is not None and options["data_norm"] is None:
+        options["data_norm"] = 1.0  # that of scaled rows
     model = estimator(options, **_more(options))
     labels = _classes(options, found) if options["task"] == "ranking" else None
-    if options["classes"] is not None:
-        model.set_params(classes=None if labels is None else _as_numbers(labels))
+    if labels is not None and options["classes"] is not None:
+        model.set_params(classes=labels.values.tolist())
+    ledger = _ledger(options, model, n, len(names))
     steps = _fit(model, scaler, table, names, options["label"], n, labels)
     fitted = Pipeline(steps) if scaler is not None else model
-    from pairdp.model_file import save
+    _release(fitted, model, output, ledger)
+    try:
+        _tell(model, output, n, names, labels, options, as_json)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted: the model is in {output}") from None
 
-    save(fitted, output)
+
+def _tell(
+    model: Any,
+    output: Path,
+    n: int,
+    names: list[str],
+    labels: TwoLabels | None,
+    options: dict[str, Any],
+    as_json: bool,
+) -> None:
     if as_json:
         echo_json(
             {
                 "model": str(output),
                 "n": n,
                 "features": list(names),
+                "ranked_high": None if labels is None else labels.high,
                 "algorithm": model.certificate_.algorithm,
                 "epsilon": options["epsilon"],
-                "delta": options["delta"],
+                "delta": model.certificate_.budget.delta,
                 "claim_is_proved": model.plan_.claim_is_proved,
                 "true_epsilon": model.plan_.true_epsilon,
                 "certificate": model.certificate_.to_dict(),
@@ -89,6 +113,32 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
         return
     click.echo(model.privacy_statement())
     click.echo(f"\nSaved to {output}. Check it with  pairdp verify {output}")
+
+
+def _ledger(options: dict[str, Any], model: Any, n: int, features: int) -> BudgetLedger | None:
+    """Return the ledger to draw from, after a look whether there is enough in it."""
+    ledger = open_ledger(options["ledger"])
+    if ledger is None:
+        return None
+    if options["seed"] is not None:
+        raise TableError("a ledger pays for independent noise, and --seed repeats it: drop one")
+    plan = model.plan(n, features)
+    ledger.check(plan.certificate, plan.algorithm.name)
+    return ledger
+
+
+def _release(fitted: Any, model: Any, output: Path, ledger: BudgetLedger | None) -> None:
+    """Save the model, which nobody has seen before this.
+
+    The file is complete on disk before the budget is spent, and gets its name after that: a full
+    disk costs nothing, and nothing is released unpaid.
+    """
+    from pairdp.model_file import draft_of, save
+
+    if ledger is None:
+        save(fitted, output)
+    else:
+        ledger.release(model.certificate_, draft_of(fitted, output))
 
 
 def _features(table: Table, options: dict[str, Any]) -> tuple[list[str], BoundsScaler | None]:
@@ -116,15 +166,15 @@ def _features(table: Table, options: dict[str, Any]) -> tuple[list[str], BoundsS
         )
     names = [name for name in bounds.lower if name not in options["drop"]]
     kept = Bounds(*({name: side[name] for name in names} for side in bounds))
-    return names, BoundsScaler(*kept)
+    return names, BoundsScaler(*kept, invalid=options["invalid"])
 
 
 def _more(options: dict[str, Any]) -> dict[str, Any]:
     """Return the estimator's parameters that depend on the task."""
     more: dict[str, Any] = {
         "calibration": options["calibration"],
-        "ledger": open_ledger(options["ledger"]),
         "random_state": options["seed"],
+        "invalid": options["invalid"],
     }
     if options["task"] != "ranking":
         for name in ("classes", "threshold"):
@@ -136,47 +186,19 @@ def _more(options: dict[str, Any]) -> dict[str, Any]:
     return more
 
 
-def _classes(options: dict[str, Any], found: tuple[Any, ...]) -> list[Any]:
+def _classes(options: dict[str, Any], found: tuple[Any, ...]) -> TwoLabels:
+    """Return the two labels: those of --classes, whatever occurs, or those that occur."""
     if options["classes"] is not None:
-        wanted = [_like(found, part.strip()) for part in options["classes"].split(",")]
-        if len(wanted) != 2 or wanted[0] == wanted[1]:
-            raise TableError("--classes takes two different labels, such as --classes 0,1")
-        if not set(found) <= set(wanted):
-            raise TableError(f"the column {options['label']!r} has labels besides --classes")
-        return sorted(wanted, key=_as_number)
+        try:
+            return TwoLabels.named(options["classes"].split(","))
+        except TableError as error:
+            raise TableError(f"--classes: {error}") from None
     if len(found) != 2:
         raise TableError(
             f"ranking needs two labels, and the column {options['label']!r} has {len(found)}: take "
             "another column or --task metric; or give --classes A,B"
         )
-    return list(found)
-
-
-def _as_numbers(labels: list[Any]) -> list[Any]:
-    """Return labels such as "+1" as the numbers they are, so that they sort as numbers do."""
-    numbers = [_as_number(label) for label in labels]
-    if any(isinstance(number, float) and not number.is_integer() for number in numbers):
-        raise TableError("fractions are no labels: name the two classes by whole numbers or text")
-    return numbers if all(isinstance(number, int | float) for number in numbers) else labels
-
-
-def _as_number(label: Any) -> Any:
-    if not isinstance(label, str):
-        return label
-    try:
-        number = float(label)
-    except ValueError:
-        return label
-    return int(number) if number.is_integer() else number
-
-
-def _like(found: tuple[Any, ...], label: str) -> Any:
-    """Return a label in the type that the column has."""
-    kind = type(found[0])
-    try:
-        return {"False": False, "True": True}[label] if kind is bool else kind(label)
-    except (ValueError, KeyError):
-        raise TableError(f"the label {label!r} is not of the column's kind") from None
+    return TwoLabels.named(found)
 
 
 def _fit(
@@ -186,23 +208,30 @@ def _fit(
     names: list[str],
     label: str,
     n: int,
-    classes: list[Any] | None,
+    classes: TwoLabels | None,
 ) -> list[tuple[str, Any]]:
     """Fit the model to the table, batch by batch, and return the steps of a pipeline."""
     if scaler is not None:
         scaler.fit_columns(names)
-    values = None if classes is None else _as_numbers(classes)
+    values = None if classes is None else classes.values
 
     def prepared() -> Iterator[tuple[NDArray[np.float64], NDArray[Any]]]:
-        for batch in with_progress(table, n, table.batches(names, label), "reading"):
+        batches = table.batches(names, label, invalid=model.invalid)
+        for batch in with_progress(table, n, batches, "reading"):
             rows = batch.features if scaler is None else scaler.scale(batch.features)
             labels = batch.labels
-            if classes is not None:
-                # Compared as text, as the labels of a CSV file are.
-                low, high = (labels.astype(str) == str(label) for label in classes)
-                if not np.all(low | high):
-                    raise TableError(f"{table.path} has other labels than before")
-                labels = np.asarray(values)[high.astype(np.intp)]
+            if classes is not None and values is not None:
+                codes = classes.codes(labels)
+                known = codes >= 0
+                labels = values[codes]
+                if model.invalid == "null":
+                    labels = labels.astype(object)
+                    labels[~known] = None
+                elif not np.all(known):
+                    raise TableError(
+                        f"the column {label!r} has labels besides {classes.low!r} and "
+                        f"{classes.high!r}"
+                    )
             yield rows, labels
 
     model.fit_batches(prepared(), n, len(names), labels=values)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from pairdp.cli.common import budget_options, echo_json, json_option, one_sentence
-from pairdp.privacy import Budget, BudgetLedger, LedgerError
+from pairdp.privacy import Budget, BudgetLedger, LedgerError, default_delta
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -20,11 +20,16 @@ def command() -> None:
 @command.command("new")
 @click.argument("file", type=FILE)
 @budget_options
+@click.option("--n", type=int, help="Number of records, for the default δ; needed above 10⁴.")
 @click.option("--adaptive", is_flag=True, help="Amounts of noise may depend on earlier results.")
 @json_option
 @one_sentence
-def new(file: Path, epsilon: float, delta: float, adaptive: bool, as_json: bool) -> None:
+def new(
+    file: Path, epsilon: float, delta: float | None, n: int | None, adaptive: bool, as_json: bool
+) -> None:
     """Open a ledger with a budget."""
+    if delta is None:
+        delta = default_delta(n or 1)
     if file.exists():
         raise LedgerError(f"{file} exists already: a budget is not to be opened twice")
     BudgetLedger(Budget(epsilon, delta), file, adaptive=adaptive)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
+from typing import Any
 
 import click
 
@@ -38,10 +44,40 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command. An interrupt ends it with 130, wherever it comes."""
+        try:
+            with _ended_by_sigterm():
+                return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("Error: interrupted", err=True)
+            ctx.exit(130)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM end the command as an exit, so that files that are being written are removed."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    process = os.getpid()
+
+    def leave(*_: object) -> None:
+        if os.getpid() != process:  # a worker that was forked has nothing to clean up
+            os._exit(143)
+        sys.exit(143)
+
+    signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -50,7 +86,7 @@ def main() -> None:
     """Differentially private rankers and metrics, with certificates.
 
     Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 over the privacy budget, 4 an audit
-    found a violation.
+    found a violation, 5 a certificate could not be planned again, 130 interrupted, 143 terminated.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # not every terminal has an ε

@@ -39,6 +39,8 @@ def command(n: int, features: int, details: bool, as_json: bool, **options: Any)
     Example:
       pairdp plan --n 10000 --features 20 --epsilon 0.5 --delta 1e-6
     """  # noqa: D301 - the command line's help reads the control character
+    if options["data_norm"] is None:
+        options["data_norm"] = 1.0  # no rows are there to be warned of
     model = estimator(options)
     chosen = model.plan(n, features)
     rows = _rows(model, chosen) if options["algorithm"] == "auto" else []
@@ -48,7 +50,7 @@ def command(n: int, features: int, details: bool, as_json: bool, **options: Any)
                 "n": n,
                 "features": features,
                 "epsilon": options["epsilon"],
-                "delta": options["delta"],
+                "delta": chosen.task.budget.delta if chosen.task.budget else None,
                 "candidates": rows,
                 "chosen": _described(chosen),
             }
@@ -59,7 +61,10 @@ def command(n: int, features: int, details: bool, as_json: bool, **options: Any)
         click.echo()
     click.echo(str(chosen) if details or not rows else f"auto takes {chosen.algorithm.name}")
     if rows and not details:
-        click.echo(f"  {chosen.reasons[0]}")
+        shown = [chosen.reasons[0], *(f"WARNING: {sentence}" for sentence in chosen.warnings)]
+        if options["delta"] is None:
+            shown.insert(1, chosen.reasons[-1])
+        click.echo("\n".join(f"  {line}" for line in shown))
 
 
 def _rows(model: Any, chosen: Plan) -> list[dict[str, Any]]:
@@ -108,6 +113,7 @@ def _described(plan: Plan) -> dict[str, Any]:
         "releases": [entry.describe() for entry in plan.certificate.releases],
         "settings": dict(plan.settings),
         "reasons": list(plan.reasons),
+        "warnings": list(plan.warnings),
     }
 
 

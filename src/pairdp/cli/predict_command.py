@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from pairdp.cli.common import check_output, echo_json, json_option, one_sentence, with_progress
+from pairdp._files import write_atomically
+from pairdp._reading import Invalid
+from pairdp.cli.common import (
+    check_output,
+    echo_json,
+    invalid_option,
+    json_option,
+    one_sentence,
+    trust_option,
+    with_progress,
+)
 from pairdp.estimators import (
     BoundsScaler,
     PrivateLinearClassifier,
@@ -35,6 +44,8 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("-o", "--output", type=FILE, help="CSV file to write; else standard output.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @click.option("--positive", metavar="LABEL", help="The label that high scores are for.")
+@trust_option
+@invalid_option
 @json_option
 @one_sentence
 def command(
@@ -43,13 +54,15 @@ def command(
     output: Path | None,
     force: bool,
     positive: str | None,
+    trusted: tuple[str, ...],
+    invalid: Invalid,
     as_json: bool,
 ) -> None:
     """Score the records of DATA (CSV or Parquet) with a MODEL that was saved.
 
     A ranker writes a score and a label for each record, a metric its coordinates, in which
     Euclidean distance is the metric. Predictions are about the records of DATA: they are as
-    sensitive as these are.
+    sensitive as these are. With --invalid null, records that cannot be read get an empty line.
 
     \b
     Example:
@@ -57,16 +70,19 @@ def command(
     """  # noqa: D301 - the command line's help reads the control character
     if output is not None:
         check_output(output, force, model, data)
-    steps = _steps(load(model))
+    steps = _steps(load(model, trusted=trusted))
     table = open_table(data)
     names = [str(name) for name in steps[0].feature_names_in_]
     table.check_columns(names)
     head, tell = _teller(steps, positive)
-    n, _ = table.count(None)
+    n, _ = table.count(None, invalid=invalid)
 
     def lines() -> Iterator[list[Any]]:
-        for batch in with_progress(table, n, table.batches(names, None), "scoring"):
-            yield from tell(batch.features)
+        batches = table.batches(names, None, invalid=invalid)
+        for batch in with_progress(table, n, batches, "scoring"):
+            unreadable = np.isnan(batch.features[:, 0])
+            told = iter(tell(batch.features[~unreadable]))
+            yield from ([None] * len(head) if null else next(told) for null in unreadable)
 
     if output is not None:
         _save(output, head, lines())
@@ -133,14 +149,14 @@ def _write(file: io.TextIOBase | Any, head: list[str], lines: Iterator[list[Any]
 
 def _save(output: Path, head: list[str], lines: Iterator[list[Any]]) -> None:
     """Write a CSV file, whole or not at all."""
-    beside = output.with_name(f".{output.name}.writing")
+
+    def write(file: BinaryIO) -> None:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        _write(text, head, lines)
+        text.flush()
+        text.detach()
+
     try:
-        with beside.open("w", encoding="utf-8", newline="") as file:
-            _write(file, head, lines)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(output)
+        write_atomically(output, write)
     except OSError as error:
         raise TableError(f"{output} cannot be written: {error.strerror}") from None
-    finally:
-        beside.unlink(missing_ok=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pairdp.cli.common import FAILED, echo_json, fail, json_option, one_sentence
+from pairdp.cli.common import FAILED, INTERRUPTED, echo_json, fail, json_option, one_sentence
 
 DIRECTORY = click.Path(path_type=Path, file_okay=False)
 # Known without importing the studies, so that --help is quick.
@@ -46,7 +46,7 @@ def command(
     Example:
       pairdp study xue2021 --data data --out xue
     """  # noqa: D301 - the command line's help reads the control character
-    from pairdp.datasets import DatasetError
+    from pairdp.studies.data import DatasetError
     from pairdp.studies.engine import default_workers
     from pairdp.studies.journal import JournalError
     from pairdp.studies.plan import QUICK_RUNS, RUNS, Scale
@@ -67,7 +67,8 @@ def command(
     except (DatasetError, JournalError) as error:
         fail(str(error), options, FAILED)
     except KeyboardInterrupt:
-        fail("interrupted: what is done is kept, and the same command goes on from there", options)
+        what = "interrupted: what is done is kept, and the same command goes on from there"
+        fail(what, options, INTERRUPTED)
     found = summary(written.results)
     if as_json:
         echo_json(_as_json(name, written, found))

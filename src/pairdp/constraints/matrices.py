@@ -15,8 +15,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import positive, whole
+from pairdp._checks import PARAMETERS, between, whole
 from pairdp.constraints.vectors import shrink_to
+from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ def _onto_simplex(values: Array, total: float) -> Array:
     return np.asarray(np.maximum(values - excess[last] / (last + 1), 0.0))
 
 
-class _Symmetric:
+class _Symmetric(Storable):
     """What all sets of symmetric matrices share."""
 
     matrix: ClassVar[bool] = True
@@ -83,7 +84,7 @@ class FrobeniusBall(_Symmetric):
     radius: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive("radius", self.radius))
+        object.__setattr__(self, "radius", between("radius", self.radius, *PARAMETERS))
 
     def project(self, point: Array) -> Array:
         """Return the nearest member."""
@@ -104,7 +105,7 @@ class PSDFrobeniusBall(_Symmetric):
     positive_semidefinite: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive("radius", self.radius))
+        object.__setattr__(self, "radius", between("radius", self.radius, *PARAMETERS))
 
     def project(self, point: Array) -> Array:
         """Return the nearest member: the positive part, shrunk."""
@@ -124,7 +125,7 @@ class PSDNuclearBall(_Symmetric):
     positive_semidefinite: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive("radius", self.radius))
+        object.__setattr__(self, "radius", between("radius", self.radius, *PARAMETERS))
 
     def project(self, point: Array) -> Array:
         """Return the nearest member: eigenvalues projected on a simplex or its inside."""

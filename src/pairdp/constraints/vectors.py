@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import positive, whole
+from pairdp._checks import PARAMETERS, between, whole
+from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
 
@@ -31,7 +32,7 @@ def _vector(point: Array) -> Array:
     return values
 
 
-class _Vectors:
+class _Vectors(Storable):
     """What all sets of weight vectors share."""
 
     matrix: ClassVar[bool] = False
@@ -53,7 +54,7 @@ class L2Ball(_Vectors):
     radius: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive("radius", self.radius))
+        object.__setattr__(self, "radius", between("radius", self.radius, *PARAMETERS))
 
     def project(self, point: Array) -> Array:
         """Return the nearest member."""

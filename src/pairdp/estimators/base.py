@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,13 +17,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import positive
+from pairdp._reading import Invalid, null_is_asked, read_table
 from pairdp.algorithms import Algorithm, Fit, Plan, published
 from pairdp.algorithms.class_moments import ClassMoments
+from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.requirements import Need
 from pairdp.choice import Choice, balanced_regularization
 from pairdp.constraints import Constraint
+from pairdp.estimators.caution import NO_DATA_NORM, warn_before
 from pairdp.losses import PairwiseLoss, PointwiseLoss
-from pairdp.privacy import Budget, BudgetLedger, NoiseSource
+from pairdp.privacy import Budget, BudgetLedger, NoiseSource, default_delta
 from pairdp.problem import Problem
 from pairdp.records import Records, check_data_norm
 
@@ -36,8 +38,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator whose fit is one release, or several, with a certificate."""
 
     epsilon: float | None
-    delta: float
-    data_norm: float
+    delta: float | None
+    data_norm: float | None
     radius: float
     regularization: float | None
     loss: str | Loss | None
@@ -46,6 +48,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     ledger: BudgetLedger | None
     random_state: Any
     verbose: bool | None
+    invalid: Invalid
 
     plan_: Plan
 
@@ -66,9 +69,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Plan
             Print it to see noise, steps and reasons.
         """
-        check_data_norm(self.data_norm)
+        self._clipped_to()
         positive("radius", self.radius, finite=False)
-        budget = self._budget()
+        budget = self._budget(n)
         algorithm = algorithm_of(self.algorithm)
         why: tuple[str, ...] = ()
         if algorithm is None:
@@ -82,11 +85,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             self._columns(n_features),
             budget,
             calibration=self.calibration,  # type: ignore[arg-type]
+            conditions=self._conditions(),
         )
-        certificate = replace(
-            plan.certificate, assumptions=(*plan.certificate.assumptions, *self._assumptions())
-        )
-        return replace(plan, certificate=certificate, reasons=(*why, *plan.reasons))
+        return replace(plan, reasons=(*why, *plan.reasons, *self._taken(plan)))
 
     def choices(self, n: int, n_features: int) -> Choice:
         """Return what ``algorithm="auto"`` would choose from, the best first.
@@ -104,7 +105,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return self._choose(
             n,
             self._columns(n_features),
-            self._budget(),
+            self._budget(n),
             data_norm=self._norm(),
             radius=self.radius,
             loss=self._given_loss(),
@@ -133,7 +134,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _norm(self) -> float:
         """Return the bound on the norm of records."""
-        return self.data_norm
+        return self._clipped_to()
+
+    def _clipped_to(self) -> float:
+        """Return the norm that rows are clipped to; 1 when none is given."""
+        return 1.0 if self.data_norm is None else check_data_norm(self.data_norm)
 
     def _rows(self, X: ArrayLike) -> ArrayLike:
         """Return the features of records, from those of the data."""
@@ -147,7 +152,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Return the algorithm with whatever else the model needs to release."""
         return algorithm
 
-    def _assumptions(self) -> tuple[str, ...]:
+    def _conditions(self) -> tuple[Condition, ...]:
         """Return what must be true of the data, besides what the algorithm says."""
         return ()
 
@@ -157,7 +162,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         problem = self._problem_kind(loss, self._constraint(), given or 0.0, data_norm=self._norm())
         if given is None and problem.is_smooth and Need.STRONGLY_CONVEX in algorithm.needs:
             columns = self._columns(n_features)
-            chosen = balanced_regularization(problem, n, columns, self._budget())
+            chosen = balanced_regularization(problem, n, columns, self._budget(n))
             return replace(problem, regularization=chosen)
         return problem
 
@@ -172,15 +177,33 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
         save(self, path)
 
-    def _budget(self) -> Budget | None:
-        return None if self.epsilon is None else Budget(self.epsilon, self.delta)
+    def _budget(self, n: int) -> Budget | None:
+        """Return the budget for n records, whose δ follows from n when none is given."""
+        if self.epsilon is None:
+            return None
+        return Budget(self.epsilon, default_delta(n) if self.delta is None else self.delta)
+
+    def _taken(self, plan: Plan) -> tuple[str, ...]:
+        """Return what a plan took for parameters that are not given."""
+        taken = []
+        if self.delta is None and plan.task.budget is not None:
+            taken.append(
+                f"delta is not given: δ = {plan.task.budget.delta:g} is min(1e-6, 1/(100n)), so "
+                "that nδ is at most 1 %"
+            )
+        if self.data_norm is None:
+            taken.append(NO_DATA_NORM)
+        return tuple(taken)
 
     def _check_ledger(self, X: ArrayLike) -> None:
         """Refuse a fit that its ledger has no room for, knowing only the shape of the data."""
         if self.ledger is None:
             return
         ledger = self._ledger()
-        shape = np.shape(X)
+        try:
+            shape = np.shape(X)
+        except ValueError:  # rows of several lengths
+            return
         if len(shape) == 2 and min(shape) > 0:
             plan = self.plan(*shape)
             ledger.check(plan.certificate, plan.algorithm.name)
@@ -201,7 +224,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         batches : iterable of (X, y)
-            Records and labels, n in all.
+            Records and labels, n in all. Those that cannot be read are dealt with as the
+            parameter ``invalid`` says.
         n, n_features : int
             The public size of the data.
         labels : array-like, optional
@@ -216,14 +240,27 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         if self.ledger is not None:
             self._ledger().check(plan.certificate, plan.algorithm.name)
         with self._all_or_nothing():
-            fit = self._run(
-                plan, plan.read((self._rows(x), self._coded(y, labels)) for x, y in batches)
-            )
+            fit = self._run(plan, self._read(plan, batches, n_features, labels))
             self.n_features_in_ = n_features
             if hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
             self._keep(fit, labels)
         return self
+
+    def _read(
+        self,
+        plan: Plan,
+        batches: Iterable[tuple[ArrayLike, ArrayLike]],
+        n_features: int,
+        labels: ArrayLike | None,
+    ) -> Records | ClassMoments:
+        """Return what a plan needs of batches."""
+        null = null_is_asked(self.invalid)
+        prepared = (
+            (self._rows(read_table(x, n_features) if null else x), self._coded(y, labels))
+            for x, y in batches
+        )
+        return plan.read(prepared, invalid=self.invalid)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -256,11 +293,15 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _run(self, plan: Plan, records: Records | ClassMoments) -> Fit:
         """Pay for the plan and run it."""
-        warn_of_claim(plan)
+        warn_before(plan, norm_is_given=self.data_norm is not None)
         source = self._source(plan)
-        if self.ledger is not None:
-            self._ledger().spend(plan.certificate)
-        fit = plan.run(records, source, progress=self.verbose)
+        spent = None if self.ledger is None else self._ledger().spend(plan.certificate)
+        try:
+            fit = plan.run(records, source, progress=self.verbose)
+        except BaseException as error:
+            if spent is not None:
+                error.add_note(f"{plan.task.budget} was spent from the ledger for {spent.label}")
+            raise
         self.plan_ = plan
         self.certificate_ = fit.certificate
         return fit
@@ -271,27 +312,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         releases = json.dumps([planned["algorithm"], planned["releases"]], sort_keys=True)
         digest = hashlib.sha256(releases.encode()).hexdigest()
         return NoiseSource.from_random_state(self.random_state).child("fit", digest)
-
-
-def warn_of_claim(plan: Plan) -> None:
-    """Warn of a claim that is weak or not proved. Both are known before data is read."""
-    budget = plan.task.budget
-    if budget is None:
-        return
-    if not plan.claim_is_proved:
-        warnings.warn(
-            f"the printed noise is not proved to give ε = {budget.epsilon:g} at δ = "
-            f"{budget.delta:g}, only ε = {plan.true_epsilon:.4g}: use calibration='certified'",
-            UserWarning,
-            stacklevel=4,
-        )
-    if budget.delta * plan.task.n >= 1:
-        warnings.warn(
-            f"delta = {budget.delta:g} is not below 1/n = {1 / plan.task.n:.2g}, which would allow "
-            "to publish a record outright: use a smaller delta",
-            UserWarning,
-            stacklevel=4,
-        )
 
 
 def algorithm_of(algorithm: str | Algorithm) -> Algorithm | None:

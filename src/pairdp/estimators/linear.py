@@ -11,7 +11,9 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import flag, real
+from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit
+from pairdp.algorithms.conditions import Condition, ConstantFeature
 from pairdp.choice import Choice, choose_linear
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
@@ -25,7 +27,7 @@ from pairdp.losses import (
 )
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Budget, BudgetLedger
-from pairdp.records import check_data_norm, check_target_bound, clip_rows
+from pairdp.records import check_target_bound, clip_rows
 
 Array = NDArray[np.float64]
 
@@ -61,28 +63,26 @@ class LinearModel(PrivateEstimator):
         return n_features + flag("fit_intercept", self.fit_intercept)
 
     def _norm(self) -> float:
-        norm = check_data_norm(self.data_norm)
+        norm = self._clipped_to()
         return math.sqrt(2) * norm if self.fit_intercept else norm
 
     def _rows(self, X: ArrayLike) -> ArrayLike:
         if not self.fit_intercept:
             return X
-        rows = clip_rows(X, self.data_norm)
-        return np.column_stack([rows, np.full(len(rows), float(self.data_norm))])
+        norm = self._clipped_to()
+        rows = clip_rows(X, norm, self.invalid)
+        return np.column_stack([rows, np.full(len(rows), norm)])
 
-    def _assumptions(self) -> tuple[str, ...]:
-        more = (
-            f"Rows are clipped to norm {self.data_norm:g} and get a constant feature of that size, "
-            "which makes their norm at most √2 times that."
-        )
-        return (*super()._assumptions(), *([more] if self.fit_intercept else []))
+    def _conditions(self) -> tuple[Condition, ...]:
+        added = (ConstantFeature(self._clipped_to()),) if self.fit_intercept else ()
+        return (*super()._conditions(), *added)
 
     def _parts(self, fit: Fit) -> tuple[Array, float]:
         """Return weights and intercept of what was released."""
         found = np.array(fit.parameters)
         if not self.fit_intercept:
             return found, 0.0
-        return found[:-1].copy(), float(found[-1]) * float(self.data_norm)
+        return found[:-1].copy(), float(found[-1]) * self._clipped_to()
 
 
 class PrivateLinearClassifier(LinearModel, TwoClassEstimator):
@@ -95,8 +95,8 @@ class PrivateLinearClassifier(LinearModel, TwoClassEstimator):
     ----------
     epsilon : float or None, default=1.0
         ε, the privacy budget of the fit. None fits without noise and without any guarantee.
-    delta : float, default=1e-5
-        δ; 0 for pure ε. It should be well below 1/n.
+    delta : float, default=None
+        δ; 0 for pure ε. None takes `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     loss : {"logistic", "hinge", "rounded_hinge", "least_squares"} or PointwiseLoss, \
 default="logistic"
         The loss of a record. "rounded_hinge" has a parabola for its corner, which makes it smooth.
@@ -111,9 +111,10 @@ default="logistic"
         of 1, classes of unequal size pull the intercept to the larger one.
     regularization : float, default=None
         λ of the penalty λ|w|²/2. None chooses it from public facts where one is needed.
-    data_norm : float, default=1.0
+    data_norm : float, default=None
         R. Every row is clipped to this norm before it is looked at. It must not come from the
-        data: scale features by public bounds, for instance with `BoundsScaler`.
+        data: scale features by public bounds, for instance with `BoundsScaler`, whose rows have
+        norm at most 1. None takes 1 and warns.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as the weight of a constant feature of value R. Records
         then have norm up to √2·R, which the noise is made for.
@@ -129,6 +130,10 @@ default="logistic"
         A seed is for studies and tests: who knows it can take the noise off.
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
+    invalid : {"error", "null"}, default="error"
+        What `fit` does with a record that cannot be read (NaN, infinity, no number, no label of
+        ``classes``). "error" refuses the data, which tells whoever sees it about them. "null"
+        counts it as a null record, which contributes nothing, and nothing tells that it did.
 
     Attributes
     ----------
@@ -164,7 +169,7 @@ default="logistic"
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 2000)
     >>> X = (rng.normal(size=(2000, 5)) + 2 * y[:, None]) / 10
-    >>> model = PrivateLinearClassifier(epsilon=1.0, delta=1e-6, random_state=0).fit(X, y)
+    >>> model = PrivateLinearClassifier(1.0, data_norm=1.0, random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.9
     True
     >>> model.certificate_.budget
@@ -174,19 +179,20 @@ default="logistic"
     def __init__(
         self,
         epsilon: float | None = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
         loss: str | PointwiseLoss = "logistic",
         algorithm: str | Algorithm = "auto",
         radius: float = 10.0,
         regularization: float | None = None,
-        data_norm: float = 1.0,
+        data_norm: float | None = None,
         fit_intercept: bool = True,
         classes: ArrayLike | None = None,
         calibration: str = "certified",
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
+        invalid: Invalid = "error",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -201,6 +207,7 @@ default="logistic"
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
+        self.invalid = invalid
 
     def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
         weights, intercept = self._parts(fit)
@@ -218,8 +225,8 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     ----------
     epsilon : float or None, default=1.0
         ε, the privacy budget of the fit. None fits without noise and without any guarantee.
-    delta : float, default=1e-5
-        δ; 0 for pure ε. It should be well below 1/n.
+    delta : float, default=None
+        δ; 0 for pure ε. None takes `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     target_bound : float, default=1.0
         Every target is clipped to ± this before it is looked at. It must not come from the data.
     algorithm : "auto", str or Algorithm, default="auto"
@@ -231,9 +238,10 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         Largest norm of the weights, the constant feature's included.
     regularization : float, default=None
         λ of the penalty λ|w|²/2. None chooses it from public facts where one is needed.
-    data_norm : float, default=1.0
+    data_norm : float, default=None
         R. Every row is clipped to this norm before it is looked at. It must not come from the
-        data: scale features by public bounds, for instance with `BoundsScaler`.
+        data: scale features by public bounds, for instance with `BoundsScaler`, whose rows have
+        norm at most 1. None takes 1 and warns.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as the weight of a constant feature of value R. Records
         then have norm up to √2·R, which the noise is made for.
@@ -245,6 +253,10 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         None draws secret noise from the operating system. A seed is for studies and tests.
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
+    invalid : {"error", "null"}, default="error"
+        What `fit` does with a record that cannot be read (NaN, infinity, no number). "error"
+        refuses the data, which tells whoever sees it about them. "null" counts it as a null record,
+        which contributes nothing, and nothing tells that it did.
 
     Attributes
     ----------
@@ -278,7 +290,7 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(20_000, 3)) / 3
     >>> y = X @ [0.6, -0.3, 0.0] + 0.1
-    >>> model = PrivateLinearRegressor(epsilon=2.0, delta=1e-7, random_state=0).fit(X, y)
+    >>> model = PrivateLinearRegressor(2.0, data_norm=1.0, random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.9
     True
     """
@@ -286,18 +298,19 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     def __init__(
         self,
         epsilon: float | None = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
         target_bound: float = 1.0,
         algorithm: str | Algorithm = "auto",
         radius: float = 1.0,
         regularization: float | None = None,
-        data_norm: float = 1.0,
+        data_norm: float | None = None,
         fit_intercept: bool = True,
         calibration: str = "certified",
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
+        invalid: Invalid = "error",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -311,6 +324,7 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
+        self.invalid = invalid
 
     def _given_loss(self) -> PointwiseLoss:
         bound = real("target_bound", self.target_bound)
@@ -333,13 +347,25 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         """
         self._check_ledger(X)
         with self._all_or_nothing():
-            rows, targets = validated(self, X, y, y_numeric=True, ensure_min_samples=2)
+            rows, targets = validated(
+                self, X, y, y_numeric=True, ensure_min_samples=2, invalid=self.invalid
+            )
             plan = self.plan(*rows.shape)
-            self._keep(self._run(plan, plan.problem.records(self._rows(rows), targets)), None)
+            records = plan.problem.records(self._rows(rows), targets, invalid=self.invalid)
+            self._keep(self._run(plan, records), None)
         return self
 
     def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
         self.coef_, self.intercept_ = self._parts(fit)
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return R² on some data, which needs at least two records.
+
+        It is not private: do not publish scores on sensitive data.
+        """
+        if np.size(y) < 2:
+            raise ValueError("R² needs at least two records")
+        return float(super().score(X, y, sample_weight=sample_weight))
 
     def predict(self, X: ArrayLike) -> Array:
         """Return ⟨coef_, x⟩ + intercept_.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -10,15 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from pairdp._reading import Invalid, null_is_asked
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.caution import NoSignalWarning
 from pairdp.estimators.validation import check_labels, validated
 from pairdp.losses import HingeMetric, LogisticMetric, MetricLoss
 from pairdp.privacy import Budget, BudgetLedger
 
 Array = NDArray[np.float64]
+_SAME = 1e-9
 
 METRIC_LOSSES: dict[str, MetricLoss] = {"logistic": LogisticMetric(), "hinge": HingeMetric()}
 """Losses that can be asked for by name."""
@@ -34,8 +38,8 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     ----------
     epsilon : float or None, default=1.0
         ε, the privacy budget of the fit. None fits without noise and without any guarantee.
-    delta : float, default=1e-5
-        δ; 0 for pure ε. It should be well below 1/n.
+    delta : float, default=None
+        δ; 0 for pure ε. None takes `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     loss : {"logistic", "hinge"} or MetricLoss, default=None
         The loss of a pair. None leaves it to ``algorithm``.
     algorithm : "auto", str or Algorithm, default="auto"
@@ -45,9 +49,10 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         Largest Frobenius norm of M.
     regularization : float, default=None
         λ of the penalty. None chooses it from public facts where one is needed.
-    data_norm : float, default=1.0
+    data_norm : float, default=None
         Every row is clipped to this norm before it is looked at. It must not come from the data:
-        scale features by public bounds, for instance with `BoundsScaler`.
+        scale features by public bounds, for instance with `BoundsScaler`, whose rows have norm
+        at most 1. None takes 1 and warns.
     calibration : {"certified", "printed"}, default="certified"
         "printed" takes a paper's noise formula to the letter, for study.
     ledger : BudgetLedger, default=None
@@ -56,11 +61,18 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         None draws secret noise from the operating system. A seed is for studies and tests.
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
+    invalid : {"error", "null"}, default="error"
+        What `fit` does with a record that cannot be read (NaN, infinity, no number, no label).
+        "error" refuses the data, which tells whoever sees it about them. "null" counts it as a null
+        record, which contributes nothing, and nothing tells that it did.
 
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
         L with M = LᵀL, the linear map of `transform`.
+    n_directions_ : int
+        How many directions were learned: the least rank that M - cI has for any number c. It is
+        0 when M is a multiple of the identity, which is the Euclidean metric; `fit` then warns.
     certificate_ : Certificate
         What was released and why it is private; `pairdp.verify` checks it.
     plan_ : Plan
@@ -89,7 +101,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 3, 600)
     >>> X = rng.normal(size=(600, 4)) / 4 + np.outer(y, [0.5, 0, 0, 0])
-    >>> metric = PrivateMetric(epsilon=2.0, delta=1e-6, random_state=0)
+    >>> metric = PrivateMetric(epsilon=2.0, data_norm=1.0, random_state=0)
     >>> model = make_pipeline(metric, KNeighborsClassifier(3)).fit(X, y)
     >>> model.score(X, y) > 0.7
     True
@@ -98,17 +110,18 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     def __init__(
         self,
         epsilon: float | None = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
         loss: str | MetricLoss | None = None,
         algorithm: str | Algorithm = "auto",
         radius: float = 1.0,
         regularization: float | None = None,
-        data_norm: float = 1.0,
+        data_norm: float | None = None,
         calibration: str = "certified",
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
+        invalid: Invalid = "error",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -121,6 +134,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
+        self.invalid = invalid
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -155,14 +169,47 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         """
         self._check_ledger(X)
         with self._all_or_nothing():
-            rows, labels = validated(self, X, y, ensure_min_samples=2)
-            check_labels(labels)
+            rows, labels = validated(self, X, y, ensure_min_samples=2, invalid=self.invalid)
+            if not null_is_asked(self.invalid):
+                check_labels(labels)
             plan = self.plan(*rows.shape)
-            self._keep(self._run(plan, plan.problem.records(rows, labels)), None)
+            records = plan.problem.records(rows, labels, invalid=self.invalid)
+            self._keep(self._run(plan, records), None)
+        self._warn_if_euclidean()
+        return self
+
+    def fit_batches(
+        self,
+        batches: Iterable[tuple[ArrayLike, ArrayLike]],
+        n: int,
+        n_features: int,
+        *,
+        labels: ArrayLike | None = None,
+    ) -> Self:
+        """Fit to records that come in batches; see `PrivateRanker.fit_batches`."""
+        super().fit_batches(batches, n, n_features, labels=labels)
+        self._warn_if_euclidean()
         return self
 
     def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
         self.components_ = components_of(fit.parameters)
+
+    @property
+    def n_directions_(self) -> int:
+        """How many directions were learned; a function of what was released."""
+        check_is_fitted(self, "components_")
+        return directions_of(self.components_)
+
+    def _warn_if_euclidean(self) -> None:
+        """Say so when the released metric is the Euclidean one, in more than one dimension."""
+        if self.n_features_in_ > 1 and self.n_directions_ == 0:
+            warnings.warn(
+                "the released metric is a multiple of the Euclidean one: no direction stood out "
+                "from the noise; use a larger epsilon or more records, or the Euclidean metric, "
+                "which costs nothing",
+                NoSignalWarning,
+                stacklevel=3,
+            )
 
     @property
     def _n_features_out(self) -> int:
@@ -221,3 +268,14 @@ def components_of(matrix: Array) -> Array:
     """Return L with M = LᵀL, its rows by falling size."""
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray(np.sqrt(np.maximum(values[::-1], 0.0))[:, None] * vectors.T[::-1])
+
+
+def directions_of(components: Array) -> int:
+    """Return the least rank of LᵀL - cI over c: all directions less the most frequent eigenvalue.
+
+    L's rows are orthogonal, so eigenvalues are their squared norms; equal up to rounding is equal.
+    """
+    values = np.sort(np.einsum("ij,ij->i", components, components))
+    close = values[None, :] - values[:, None] <= _SAME * values[-1]
+    alike = np.triu(close).sum(axis=1)  # how many from each one on are equal to it
+    return int(values.size - alike.max())

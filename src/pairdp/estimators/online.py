@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,9 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp._checks import flag, whole
 from pairdp.algorithms import Fit, Plan
 from pairdp.choice import Choice
-from pairdp.estimators.base import PrivateEstimator, warn_of_claim
+from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.caution import warn_before
 from pairdp.online import ONLINE, OnlineAlgorithm, OnlineDescent, OnlineMoments, OnlineSession
-from pairdp.privacy import Budget
+from pairdp.privacy import Budget, BudgetLedger
+from pairdp.storage import Trusted
 
 Array = NDArray[np.float64]
 _BUFFER = 1024
@@ -63,12 +65,12 @@ class OnlineEstimator(PrivateEstimator):
             self._problem(algorithm, n, n_features),
             n,
             n_features,
-            self._budget(),
+            self._budget(n),
             calibration=self.calibration,  # type: ignore[arg-type]
+            conditions=self._conditions(),
         )
         self._check_parameters(plan)
-        stated = (*plan.certificate.assumptions, *self._assumptions())
-        return replace(plan, certificate=replace(plan.certificate, assumptions=stated))
+        return replace(plan, reasons=(*plan.reasons, *self._taken(plan)))
 
     def _online_algorithm(self, n: int) -> OnlineAlgorithm:
         asked = self.algorithm
@@ -114,18 +116,17 @@ class OnlineEstimator(PrivateEstimator):
     def _begin(self, rows: Array, labels: ArrayLike) -> OnlineSession:
         """Pay for a stream and begin it; all that can be wrong is told before."""
         plan = self.plan(self.horizon, rows.shape[1])
-        plan.problem.records(rows, labels)
+        plan.problem.records(rows, labels, invalid=self.invalid)
         if len(rows) > plan.task.n:
             raise ValueError(
                 f"the horizon is {plan.task.n} records and {len(rows)} came: declare a longer "
                 "one; it must be known before the stream begins"
             )
-        warn_of_claim(plan)
-        if self.ledger is not None:
-            self._ledger().spend(plan.certificate)
+        warn_before(plan, norm_is_given=self.data_norm is not None)
+        ledger = None if self.ledger is None else self._ledger()
+        self._session = OnlineSession(plan, self._source(plan), ledger=ledger)
         self.plan_ = plan
         self._running = RunningAverage()
-        self._session = OnlineSession(plan, self._source(plan))
         return self._session
 
     def _check_parameters(self, plan: Plan) -> None:
@@ -137,7 +138,7 @@ class OnlineEstimator(PrivateEstimator):
         self._check_parameters(session.plan)
         session.watch = self._running.add if self._averages(session.plan) else None
         try:
-            session.learn(rows, labels)
+            session.learn(rows, labels, invalid=self.invalid)
         finally:
             self._show(session)
 
@@ -166,7 +167,7 @@ class OnlineEstimator(PrivateEstimator):
         session: OnlineSession | None = self.__dict__.get("_session")
         if session is not None:
             return session.spent
-        return self.__dict__.get("_last_spent", self._budget())
+        return self.__dict__.get("_last_spent", self.plan_.task.budget)
 
     @property
     def records_left_(self) -> int:
@@ -224,24 +225,46 @@ class OnlineEstimator(PrivateEstimator):
                 del self._session
 
     @classmethod
-    def resume(cls, path: str | Path) -> Self:
-        """Return the estimator of a stream that was paused. The file is removed."""
+    def resume(
+        cls,
+        path: str | Path,
+        *,
+        ledger: BudgetLedger | None = None,
+        trusted: Iterable[type | str] = (),
+    ) -> Self:
+        """Return the estimator of a stream that was paused. The file is removed.
+
+        Parameters
+        ----------
+        path : path-like
+            What `pause` wrote. Copies of it must not be resumed.
+        ledger : BudgetLedger, default=None
+            The ledger that the stream began with, which refuses a file that was resumed before.
+            None if it began with none; see `pairdp.online.OnlineSession.resume` for what cannot be
+            told then.
+        trusted : iterable of class or str, default=()
+            Classes outside pairdp that the stream may use; see `pairdp.load`.
+        """
         from pairdp.model_file.states import with_state
         from pairdp.online.state_file import take
 
+        known = Trusted(trusted)
         with take(Path(path)) as file:
-            session = file.session(OnlineSession)
+            session = file.session(OnlineSession, None, ledger, known)
             face, arrays = file.face()
             running = RunningAverage()
             running.count = int(arrays.pop("running_count")[0])
             running.mean = arrays.pop("running_mean", None)
-            model = with_state(face, "", arrays)
+            model = with_state(face, "", arrays, known)
+            if model.certificate_ != file.certificate:
+                raise ValueError("the estimator has another certificate than the stream")
             if not isinstance(model, cls):
                 raise ValueError(f"it is the stream of a {type(model).__name__}")
             if arrays or running.count < 0:
                 raise ValueError("it has arrays that no estimator has")
             if running.mean is not None and running.mean.shape != session.parameters.shape:
                 raise ValueError("the average of its models has another shape")
-            model._session, model._running = session, running
+            model._session, model._running, model.ledger = session, running, ledger
             model._show(session)
+            file.use_up(ledger)
         return model

@@ -7,9 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp._reading import Invalid, null_is_asked, only_known
 from pairdp.estimators.metric import PrivateMetric, components_of
 from pairdp.estimators.online import OnlineEstimator
-from pairdp.estimators.validation import check_labels, validated
+from pairdp.estimators.validation import check_labels, known_labels, validated
 from pairdp.losses import MetricLoss
 from pairdp.online import OnlineAlgorithm
 from pairdp.privacy import BudgetLedger
@@ -24,8 +25,8 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
     ----------
     epsilon : float or None, default=1.0
         ε, the privacy budget of the stream. None learns without noise and without any guarantee.
-    delta : float, default=1e-5
-        δ, above 0. It should be well below 1/horizon.
+    delta : float, default=None
+        δ, above 0. None takes `pairdp.default_delta` of the horizon, min(1e-6, 1/(100·horizon)).
     horizon : int, default=10000
         How many records the budget covers. More of them are refused. `fit` takes the number of
         its records instead.
@@ -46,8 +47,9 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
         Largest Frobenius norm of M.
     regularization : float, default=None
         λ of the penalty; None is none.
-    data_norm : float, default=1.0
+    data_norm : float, default=None
         Every row is clipped to this norm before it is looked at. It must not come from the data.
+        None takes 1 and warns.
     calibration : {"certified", "printed"}, default="certified"
         "printed" takes a paper's noise formula to the letter, for study.
     ledger : BudgetLedger, default=None
@@ -56,11 +58,17 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
         None draws secret noise from the operating system. A seed is for studies and tests.
     verbose : bool, default=None
         Whether `fit` shows progress.
+    invalid : {"error", "null"}, default="error"
+        What `fit` and `partial_fit` do with a record that cannot be read (NaN, infinity, no number,
+        no label). "error" refuses the data, which tells whoever sees it about them. "null" counts
+        it as a null record, which contributes nothing, and nothing tells that it did.
 
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
         L with M = LᵀL, made of released metrics only.
+    n_directions_ : int
+        How many directions were learned; see `PrivateMetric`.
     spent_ : Budget or None
         What the metrics so far cost. It depends on how many records came, not on them.
     records_left_ : int
@@ -86,7 +94,7 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 3, 600)
     >>> X = rng.normal(size=(600, 4)) / 4 + np.outer(y, [0.5, 0, 0, 0])
-    >>> metric = OnlinePrivateMetric(2.0, 1e-6, horizon=1000, random_state=0)
+    >>> metric = OnlinePrivateMetric(2.0, horizon=1000, data_norm=1.0, random_state=0)
     >>> metric.partial_fit(X, y).records_left_
     400
     """
@@ -94,7 +102,7 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
     def __init__(
         self,
         epsilon: float | None = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
         horizon: int = 10_000,
         loss: str | MetricLoss | None = None,
@@ -104,11 +112,12 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
         average: bool | None = None,
         radius: float = 1.0,
         regularization: float | None = None,
-        data_norm: float = 1.0,
+        data_norm: float | None = None,
         calibration: str = "certified",
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
+        invalid: Invalid = "error",
     ) -> None:
         super().__init__(
             epsilon,
@@ -122,6 +131,7 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
             ledger=ledger,
             random_state=random_state,
             verbose=verbose,
+            invalid=invalid,
         )
         self.horizon = horizon
         self.buffer = buffer
@@ -138,7 +148,8 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
         y : array-like of shape (n_samples,)
             Their labels; only which are equal matters.
         classes : array-like, default=None
-            Not needed, and taken for the sake of scikit-learn's interface.
+            Not needed, and taken for the sake of scikit-learn's interface. Other labels than these
+            are refused, or make null records; see ``invalid``.
 
         Returns
         -------
@@ -148,10 +159,13 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
             begun = hasattr(self, "_session")
             if not begun:
                 self._refuse_another_stream()
-            rows, labels = validated(self, X, y, reset=not begun)
-            check_labels(labels)
-            if classes is not None and not np.all(np.isin(labels, np.asarray(classes))):
-                raise ValueError("y has labels that are not in classes")
+            rows, labels = validated(self, X, y, reset=not begun, invalid=self.invalid)
+            if null_is_asked(self.invalid):
+                labels = labels if classes is None else only_known(labels, classes)
+            else:
+                check_labels(labels)
+                if classes is not None and not np.all(known_labels(labels, np.asarray(classes))):
+                    raise ValueError("y has labels that are not in classes")
             session = self._session if begun else self._begin(rows, labels)
         # What was learnt cannot be taken back.
         self._learn(session, rows, labels)

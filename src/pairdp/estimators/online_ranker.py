@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._checks import real
+from pairdp._reading import Invalid, null_is_asked
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.constraints import L2Ball
 from pairdp.estimators.area import AreaScore
 from pairdp.estimators.online import OnlineEstimator
 from pairdp.estimators.ranker import RANKING_LOSSES
 from pairdp.estimators.two_classes import TwoClassEstimator
-from pairdp.estimators.validation import check_labels, validated
+from pairdp.estimators.validation import check_labels, known_labels, validated
 from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
 from pairdp.online import OnlineAlgorithm, OnlineMoments
 from pairdp.privacy import BudgetLedger
@@ -33,8 +34,8 @@ class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
     ----------
     epsilon : float or None, default=1.0
         ε, the privacy budget of the stream. None learns without noise and without any guarantee.
-    delta : float, default=1e-5
-        δ, above 0. It should be well below 1/horizon.
+    delta : float, default=None
+        δ, above 0. None takes `pairdp.default_delta` of the horizon, min(1e-6, 1/(100·horizon)).
     horizon : int, default=10000
         How many records the budget covers. More of them are refused. `fit` takes the number of
         its records instead.
@@ -57,8 +58,9 @@ default=None
         Largest norm of the weights.
     regularization : float, default=None
         λ of the penalty λ|w|²/2; None is none.
-    data_norm : float, default=1.0
+    data_norm : float, default=None
         Every row is clipped to this norm before it is looked at. It must not come from the data.
+        None takes 1 and warns.
     threshold : float, default=0.0
         The score above which `predict` says the second class. It must not come from the data.
     classes : array-like of two labels, default=None
@@ -71,6 +73,10 @@ default=None
         None draws secret noise from the operating system. A seed is for studies and tests.
     verbose : bool, default=None
         Whether `fit` shows progress.
+    invalid : {"error", "null"}, default="error"
+        What `fit` and `partial_fit` do with a record that cannot be read (NaN, infinity, no number,
+        no label of ``classes``). "error" refuses the data, which tells whoever sees it about them.
+        "null" counts it as a null record, which contributes nothing, and nothing tells that it did.
 
     Attributes
     ----------
@@ -108,7 +114,7 @@ default=None
     >>> import numpy as np
     >>> from pairdp import OnlinePrivateRanker
     >>> rng = np.random.default_rng(0)
-    >>> model = OnlinePrivateRanker(epsilon=1.0, delta=1e-6, horizon=2000, random_state=0)
+    >>> model = OnlinePrivateRanker(1.0, horizon=2000, data_norm=1.0, random_state=0)
     >>> for day in range(4):
     ...     y = rng.integers(0, 2, 500)
     ...     X = (rng.normal(size=(500, 5)) + y[:, None]) / 5
@@ -122,7 +128,7 @@ default=None
     def __init__(
         self,
         epsilon: float | None = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
         horizon: int = 10_000,
         loss: str | RankingLoss | None = None,
@@ -132,13 +138,14 @@ default=None
         average: bool | None = None,
         radius: float = 1.0,
         regularization: float | None = None,
-        data_norm: float = 1.0,
+        data_norm: float | None = None,
         threshold: float = 0.0,
         classes: ArrayLike | None = None,
         calibration: str = "certified",
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
+        invalid: Invalid = "error",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -157,6 +164,7 @@ default=None
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
+        self.invalid = invalid
 
     _losses = RANKING_LOSSES
     _loss_kind = RankingLoss
@@ -193,8 +201,10 @@ default=None
             begun = hasattr(self, "_session")
             if not begun:
                 self._refuse_another_stream()
-            rows, labels = validated(self, X, y, reset=not begun)
-            check_labels(labels)
+            rows, labels = validated(self, X, y, reset=not begun, invalid=self.invalid)
+            null = null_is_asked(self.invalid)
+            if not null:
+                check_labels(labels)
             if begun:
                 known = self.classes_
                 if classes is not None and not np.array_equal(np.unique(classes), known):
@@ -203,10 +213,10 @@ default=None
                 raise ValueError("classes must be given to the first call of partial_fit")
             else:
                 known = self._labels(labels, classes)
-            if not np.all(np.isin(labels, known)):
+            if not null and not np.all(known_labels(labels, known)):
                 raise ValueError("y has labels that are not in classes")
             self.classes_ = known
-            coded = np.where(labels == known[1], 1.0, -1.0)
+            coded = self._signs(labels, known)
             session = self._session if begun else self._begin(rows, coded)
         # What was learnt cannot be taken back.
         self._learn(session, rows, coded)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._checks import real
+from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, MomentRelease, WithThreshold
 from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.choice import Choice, choose_ranker
@@ -47,8 +48,8 @@ class PrivateRanker(AreaScore, TwoClassEstimator):
     ----------
     epsilon : float or None, default=1.0
         ε, the privacy budget of the fit. None fits without noise and without any guarantee.
-    delta : float, default=1e-5
-        δ; 0 for pure ε. It should be well below 1/n.
+    delta : float, default=None
+        δ; 0 for pure ε. None takes `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     loss : {"logistic", "least_squares", "hinge", "squared_hinge", "sigmoid"} or RankingLoss, \
 default=None
         The loss of a pair. None leaves it to ``algorithm``.
@@ -59,9 +60,10 @@ default=None
         Largest norm of the weights.
     regularization : float, default=None
         λ of the penalty λ|w|²/2. None chooses it from public facts where one is needed.
-    data_norm : float, default=1.0
+    data_norm : float, default=None
         Every row is clipped to this norm before it is looked at. It must not come from the data:
-        scale features by public bounds, for instance with `BoundsScaler`.
+        scale features by public bounds, for instance with `BoundsScaler`, whose rows have norm
+        at most 1. None takes 1 and warns.
     threshold : "midpoint" or float, default="midpoint"
         The score above which `predict` says the second class. "midpoint" is midway between the
         mean scores of the classes, a noisy statistic that the budget pays for. A number must not
@@ -78,6 +80,10 @@ default=None
         A seed is for studies and tests: who knows it can take the noise off.
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
+    invalid : {"error", "null"}, default="error"
+        What `fit` does with a record that cannot be read (NaN, infinity, no number, no label of
+        ``classes``). "error" refuses the data, which tells whoever sees it about them. "null"
+        counts it as a null record, which contributes nothing, and nothing tells that it did.
 
     Attributes
     ----------
@@ -115,7 +121,7 @@ default=None
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 2000)
     >>> X = (rng.normal(size=(2000, 5)) + y[:, None]) / 5
-    >>> ranker = PrivateRanker(epsilon=1.0, delta=1e-6, random_state=0).fit(X, y)
+    >>> ranker = PrivateRanker(epsilon=1.0, data_norm=1.0, random_state=0).fit(X, y)
     >>> ranker.score(X, y) > 0.9
     True
     >>> ranker.certificate_.budget
@@ -125,19 +131,20 @@ default=None
     def __init__(
         self,
         epsilon: float | None = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
         loss: str | RankingLoss | None = None,
         algorithm: str | Algorithm = "auto",
         radius: float = 1.0,
         regularization: float | None = None,
-        data_norm: float = 1.0,
+        data_norm: float | None = None,
         threshold: Literal["midpoint"] | float = "midpoint",
         classes: ArrayLike | None = None,
         calibration: str = "certified",
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
+        invalid: Invalid = "error",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -152,6 +159,7 @@ default=None
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
+        self.invalid = invalid
 
     _losses = RANKING_LOSSES
     _loss_kind = RankingLoss

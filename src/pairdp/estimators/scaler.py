@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from pairdp._reading import Invalid
 from pairdp.estimators.bounds import read_bounds
 from pairdp.estimators.validation import validated
 
@@ -33,6 +34,10 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         Bounds that are known without looking at the data, such as "age is 0 to 120". One number
         serves all features. A mapping (or pandas Series) goes by the names of a DataFrame's
         columns.
+    invalid : {"error", "null"}, default="error"
+        What `transform` does with a row that has NaN, infinity or something that is no number:
+        raise an error, or pass it on as a row of NaN, of which an estimator with
+        ``invalid="null"`` makes a null record.
 
     Attributes
     ----------
@@ -55,9 +60,12 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         self,
         lower: float | ArrayLike | Mapping[str, float] = -1.0,
         upper: float | ArrayLike | Mapping[str, float] = 1.0,
+        *,
+        invalid: Invalid = "error",
     ) -> None:
         self.lower = lower
         self.upper = upper
+        self.invalid = invalid
 
     @classmethod
     def from_file(cls, path: str | Path) -> BoundsScaler:
@@ -73,7 +81,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
             Data of the shape and with the names that will come.
         y : ignored
         """
-        validated(self, X)
+        validated(self, X, invalid=self.invalid)
         return self._set()
 
     def fit_columns(self, names: Sequence[str]) -> Self:
@@ -127,11 +135,14 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def transform(self, X: ArrayLike) -> Array:
         """Return the rows in the unit ball."""
         check_is_fitted(self, "center_")
-        rows = validated(self, X, reset=False)
+        rows = validated(self, X, reset=False, invalid=self.invalid)
         return self.scale(rows)
 
     def scale(self, rows: Array) -> Array:
-        """Return checked rows of numbers in the unit ball; `transform` without its checks."""
+        """Return checked rows of numbers in the unit ball; `transform` without its checks.
+
+        A row of NaN stays one.
+        """
         with np.errstate(over="ignore"):  # cut all the same
             cut = np.clip((rows - self.center_) / self.half_width_, -1, 1)
         return np.asarray(cut / np.sqrt(self.n_features_in_))

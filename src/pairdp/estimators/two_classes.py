@@ -10,8 +10,15 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from pairdp._reading import null_is_asked, occurring_labels, read_labels, read_signs
+from pairdp.algorithms.conditions import Condition, PublicLabels
 from pairdp.estimators.base import PrivateEstimator
-from pairdp.estimators.validation import check_labels, validated
+from pairdp.estimators.validation import (
+    check_known_labels,
+    check_labels,
+    known_labels,
+    validated,
+)
 
 Array = NDArray[np.float64]
 
@@ -29,10 +36,8 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _assumptions(self) -> tuple[str, ...]:
-        if self.classes is None:
-            return ("Which two labels occur is public.",)
-        return ()
+    def _conditions(self) -> tuple[Condition, ...]:
+        return (PublicLabels(),) if self.classes is None else ()
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the model and release it.
@@ -50,26 +55,35 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """
         self._check_ledger(X)
         with self._all_or_nothing():
-            rows, labels = validated(self, X, y, ensure_min_samples=2)
+            rows, labels = validated(self, X, y, ensure_min_samples=2, invalid=self.invalid)
             classes = self._labels(labels)
             plan = self.plan(*rows.shape)
-            coded = np.where(labels == classes[1], 1.0, -1.0)
-            records = plan.problem.records(self._rows(rows), coded)
+            coded = self._signs(labels, classes)
+            records = plan.problem.records(self._rows(rows), coded, invalid=self.invalid)
             self._keep(self._run(plan, records), classes)
         return self
 
     def _coded(self, y: ArrayLike, labels: ArrayLike | None) -> ArrayLike:
         if self.classes is None and labels is None:
             raise ValueError("records in batches need their labels in advance: give labels")
-        found = np.asarray(y)
-        return np.where(found == self._labels(found, labels)[1], 1.0, -1.0)
+        found = read_labels(y) if null_is_asked(self.invalid) else np.asarray(y)
+        return self._signs(found, self._labels(found, labels))
+
+    def _signs(self, y: NDArray[Any], classes: NDArray[Any]) -> Array:
+        """Return -1 and +1 for labels of two classes; NaN for others, which make null records."""
+        if null_is_asked(self.invalid):
+            signs = read_signs(y, classes.tolist())
+            return np.where(signs == 0, np.nan, signs)  # 0 would be a target of least squares
+        return np.where(y == classes[1], 1.0, -1.0)
 
     def _labels(self, y: NDArray[Any], known: ArrayLike | None = None) -> NDArray[Any]:
         """Return the two labels, sorted: those given, or those that occur."""
-        check_labels(y)
+        null = null_is_asked(self.invalid)
         given = known if self.classes is None else self.classes
+        if not null:
+            check_labels(y)
         if given is None:
-            classes = np.unique(y)
+            classes = occurring_labels(y) if null else np.unique(y)
             if classes.size > 2:
                 raise ValueError(
                     "Only binary classification is supported. The type of the target is "
@@ -81,16 +95,44 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
                     "class: give classes=(low, high) if that is how it is"
                 )
             return classes
-        classes = np.unique(np.asarray(given))
-        if np.shape(given) != (2,) or classes.size != 2:
-            raise ValueError(f"classes must be two different labels, got {given!r}")
-        if not np.all(np.isin(y, classes)):
+        classes = self._sorted(known)
+        if not null and not np.all(known_labels(y, classes)):
             raise ValueError("y has labels that are not in classes")
         return classes
 
     def _sorted(self, labels: ArrayLike | None) -> NDArray[Any]:
         """Return the labels as scikit-learn keeps them: the second has the higher scores."""
-        return np.unique(np.asarray(labels if self.classes is None else self.classes))
+        given: Any = labels if self.classes is None else self.classes
+        of_text = {isinstance(label, str) for label in np.asarray(given, dtype=object).ravel()}
+        try:
+            classes = np.unique(np.asarray(given))
+        except TypeError:  # they cannot be sorted
+            classes = np.empty(0)
+        if np.shape(given) != (2,) or classes.size != 2 or len(of_text) > 1:
+            raise ValueError(
+                f"classes must be two different labels, both text or both numbers, got {given!r}"
+            )
+        return classes
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy on some data.
+
+        It is not private: do not publish scores on sensitive data.
+
+        Raises
+        ------
+        ValueError
+            If y has labels besides the two of ``classes_``.
+        """
+        check_is_fitted(self, "coef_")
+        known = check_known_labels(y, self.classes_)
+        return float(super().score(X, known, sample_weight=sample_weight))
+
+    def privacy_statement(self) -> str:
+        """Return the statement of the fitted model that a privacy officer reads."""
+        statement = super().privacy_statement()
+        low, high = self.classes_.tolist()
+        return f"{statement}\n\nLabel {high!r} is ranked above label {low!r}."
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return scores: ⟨coef_, x⟩ + intercept_, larger for the second class.

@@ -7,14 +7,31 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from pairdp._reading import Invalid, null_is_asked, read_labels, read_table
 
-def validated(estimator: BaseEstimator, X: ArrayLike, *y: ArrayLike | None, **checks: Any) -> Any:
-    """Return data as scikit-learn's ``validate_data`` checks it, with errors that quote none."""
+Array = NDArray[np.float64]
+
+
+def validated(
+    estimator: BaseEstimator,
+    X: ArrayLike,
+    *y: ArrayLike | None,
+    invalid: Invalid = "error",
+    **checks: Any,
+) -> Any:
+    """Return data as scikit-learn's ``validate_data`` checks it, with errors that quote none.
+
+    With ``invalid="null"`` nothing but its shape and its names is checked: rows that cannot be read
+    are all NaN, and labels are as they came.
+    """
+    if null_is_asked(invalid) and not issparse(X):
+        return _read(estimator, X, *y, **checks)
     try:
         return validate_data(estimator, X, *y, dtype=np.float64, **checks)
     except ValueError as error:
@@ -26,6 +43,42 @@ def validated(estimator: BaseEstimator, X: ArrayLike, *y: ArrayLike | None, **ch
         raise ValueError(re.sub(r":\narray=.*?\.\n", ". ", message, flags=re.S)) from None
 
 
+def _read(
+    estimator: Any,
+    X: ArrayLike,
+    *y: ArrayLike | None,
+    reset: bool = True,
+    ensure_min_samples: int = 1,
+    y_numeric: bool = False,
+) -> Any:
+    """Return rows, NaN where they cannot be read, and labels, one a row."""
+    del y_numeric  # targets that are no numbers are those of null records
+    rows = read_table(X, None if reset else estimator.n_features_in_)
+    if len(rows) < ensure_min_samples:
+        raise ValueError(
+            f"Found array with {len(rows)} sample(s) while a minimum of {ensure_min_samples} is "
+            f"required by {type(estimator).__name__}."
+        )
+    # Names and number of columns alone; a list is given as the table that it is.
+    validate_data(estimator, X if hasattr(X, "shape") else rows, reset=reset, skip_check_array=True)
+    if not y:
+        return rows
+    if y[0] is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            "is None"
+        )
+    shape = getattr(y[0], "shape", None)
+    column = shape is not None and len(shape) == 2 and shape[1] == 1
+    labels = read_labels(np.ravel(y[0]) if column else y[0])
+    if len(labels) != len(rows):
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"{[len(rows), len(labels)]}"
+        )
+    return rows, labels
+
+
 def check_labels(y: ArrayLike) -> None:
     """Refuse targets that are no classes, without a word on how many classes there are."""
     with warnings.catch_warnings():
@@ -34,3 +87,25 @@ def check_labels(y: ArrayLike) -> None:
             check_classification_targets(y)
         except TypeError:  # labels that cannot be sorted
             raise ValueError("y must hold labels of one kind, such as all strings") from None
+
+
+def known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return for each label whether it is one of the classes; text never equals a number."""
+    labels = np.asarray(y)
+    if "O" in (labels.dtype.kind, classes.dtype.kind):
+        accepted = classes.tolist()
+        return np.array([label in accepted for label in labels.tolist()], dtype=bool)
+    if (labels.dtype.kind in "US") != (classes.dtype.kind in "US"):
+        return np.zeros(labels.shape, dtype=bool)  # numpy would compare numbers as text
+    return np.isin(labels, classes)
+
+
+def check_known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as an array, refusing those that a model does not know."""
+    if not np.all(known_labels(y, classes)):
+        low, high = classes.tolist()
+        raise ValueError(
+            f"y has labels that the model does not know: it was fitted to the classes {low!r} and "
+            f"{high!r}"
+        )
+    return np.asarray(y)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from pairdp._checks import non_negative, positive
+from pairdp._checks import RECORDS, between, non_negative
 
-_SMALLEST_TEMPERATURE, _LARGEST_TEMPERATURE = 1e-30, 1e30
 _SMALLEST_WIDTH, _LARGEST_WIDTH = 1e-12, 1e30
 
 
 def check_temperature(temperature: object) -> float:
     """Return a temperature between 1e-30 and 1e30."""
-    value = positive("temperature", temperature)
-    if not _SMALLEST_TEMPERATURE <= value <= _LARGEST_TEMPERATURE:
-        raise ValueError(f"temperature must be between 1e-30 and 1e30, got {value!r}")
-    return value
+    return between("temperature", temperature, *RECORDS)
 
 
 def check_width(width: object) -> float:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pairdp._checks import whole
 from pairdp.losses.domain import Domain
+from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ class Constants:
     one_record: float
 
 
-class PairwiseLoss(ABC):
+class PairwiseLoss(Storable, ABC):
     r"""A loss ℓ(w; z, z') of an ordered pair of records z = (x, y), z' = (x', y').
 
     A loss of one's own needs `value`, `gradient` and `lipschitz`; every other constant
@@ -114,6 +115,14 @@ class PairwiseLoss(ABC):
         more than 2 D_o, and equal to it for a symmetric loss.
         """
         return 2 * self.one_slot(domain)
+
+    def one_null(self, domain: Domain) -> float:
+        """Return how far both orders of a pair are from zero: |h(w;z,p)| ≤ 2G.
+
+        A null record contributes zero, so this is how far the pair moves when one of its records
+        is replaced by a null one.
+        """
+        return 2 * self.lipschitz(domain)
 
     def risk_smoothness(self, domain: Domain, n: int) -> float:
         """Return the smoothness of the average over all pairs of n records; at most L."""

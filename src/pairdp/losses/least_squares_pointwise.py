@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import positive
+from pairdp._checks import RECORDS, between
 from pairdp.losses.domain import Domain
 from pairdp.losses.pointwise import PointwiseLoss
 
@@ -38,7 +38,7 @@ class LeastSquaresPointwise(PointwiseLoss):
     binary: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "label_bound", positive("label_bound", self.label_bound))
+        object.__setattr__(self, "label_bound", between("label_bound", self.label_bound, *RECORDS))
 
     def value(self, parameters: Array, x: Array, y: Array) -> Array:
         """Return (wᵀx - y)²."""

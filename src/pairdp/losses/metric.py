@@ -13,7 +13,8 @@ need not be positive semidefinite) and 4R²B, and |aaᵀ| = |a|² ≤ 4R². Henc
   is plain, or it lies on a circle of radius ρ ≤ R with angles X, Y opposite a, a' and Z
   between them, and \|aaᵀ - a'a'ᵀ\|² = 16ρ⁴(1-g²)(1 - c²/2 + cg + g²/2) ≤ 16ρ⁴(1-g⁴), where
   g = cos Z and c = cos(X-Y);
-- D_h = 2 D_o, the loss being symmetric;
+- D_h = 2 D_o, the loss being symmetric; a pair that a null record takes away had at most 2G,
+  and D_o ≥ G;
 - the risk's smoothness: Σ|a|² over all ordered pairs is at most 2n²R², so the mean of |a|⁴
   is at most 8R⁴·n/(n-1), and the risk is n/(2(n-1)) times as smooth as one pair.
 """

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from pairdp.losses.base import Constants, Holder
 from pairdp.losses.domain import Domain
+from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
 
 
-class PointwiseLoss(ABC):
+class PointwiseLoss(Storable, ABC):
     """A loss ℓ(w; x, y) of one record and a weight vector.
 
     A loss of one's own needs `value`, `gradient` and `lipschitz`, and declares whether it is
@@ -63,6 +64,10 @@ class PointwiseLoss(ABC):
     def one_record(self, domain: Domain) -> float:
         """Return D, how far the gradient moves when the record is replaced; at most 2G."""
         return 2 * self.lipschitz(domain)
+
+    def one_null(self, domain: Domain) -> float:
+        """Return how far the gradient is from zero, which is that of a null record: G."""
+        return self.lipschitz(domain)
 
     def constants(self, domain: Domain) -> Constants:
         """Return all constants; one record has one slot."""

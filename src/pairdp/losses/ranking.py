@@ -15,7 +15,8 @@ Since |a| ≤ 2R and |w| ≤ B, \|u\| ≤ U = 2kRB, the *reach*, and
   the partner fixed, the gradients are {-c·k·a : 0 ≤ c ≤ c_max, |a| ≤ 2R} and 0; |ca - c'a'| is
   convex in (c, c'), so largest at a corner, where it is at most 2R·c_max because
   |a - a'| = |x - x'| ≤ 2R;
-- D_h = 2 D_o two-sided, and D_o one-sided: only one order of a pair has a gradient;
+- D_h = 2 D_o two-sided, and D_o one-sided: only one order of a pair has a gradient; a pair that
+  a null record takes away had 2G or G, which is no more than D_h;
 - the risk's smoothness is the share of ordered pairs with a gradient times L, and at
   most ⌊n/2⌋⌈n/2⌉ positive-negative pairs exist (1.1).
 """
@@ -147,6 +148,12 @@ class RankingLoss(PairwiseLoss):
     def one_record(self, domain: Domain) -> float:
         """Return D_o for each order that counts."""
         return self.orders * self.one_slot(domain)
+
+    def one_null(self, domain: Domain) -> float:
+        """Return G for each order that counts."""
+        # A subclass with a gradient of its own may have one in both orders.
+        orders = self.orders if type(self).gradient is RankingLoss.gradient else 2
+        return orders * self.lipschitz(domain)
 
     def risk_smoothness(self, domain: Domain, n: int) -> float:
         """Return L times the largest share of ordered pairs that count."""

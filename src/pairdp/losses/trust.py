@@ -12,7 +12,9 @@ about a smaller one, whose constants the loss declares anew. The record lives in
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Literal
 
 from pairdp._provenance import is_own
@@ -24,6 +26,7 @@ Loss = PairwiseLoss | PointwiseLoss
 Source = Literal["library", "checked in this process", "on trust"]
 
 _passed: set[Hashable] = set()
+_stated: ContextVar[Source | None] = ContextVar("stated", default=None)
 
 
 def is_library_loss(loss: Loss) -> bool:
@@ -38,8 +41,26 @@ def constants_from(loss: Loss, domain: Domain) -> Source:
     """Return where the constants of a loss on a domain come from."""
     if is_library_loss(loss):
         return "library"
+    stated = _stated.get()
+    if stated is not None:
+        return stated
     key = _key(loss, domain)
     return "checked in this process" if key is not None and key in _passed else "on trust"
+
+
+@contextmanager
+def as_stated(source: object) -> Iterator[None]:
+    """Take the word of a certificate for whether the process that planned had checked a loss.
+
+    Planning again compares everything else, and another process cannot know that. It never makes
+    a loss one of the library's.
+    """
+    checked: Source = "checked in this process"
+    token = _stated.set(checked if source == checked else "on trust")
+    try:
+        yield
+    finally:
+        _stated.reset(token)
 
 
 def remember_passed(loss: Loss, domains: Iterable[Domain]) -> None:

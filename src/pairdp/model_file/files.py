@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from pairdp.model_file.container import Arrays, FileKind
-from pairdp.model_file.errors import NOT_VALID, ModelFileError
+from pairdp._files import Draft
 from pairdp.model_file.states import state_of, with_state
+from pairdp.storage import NOT_VALID, Arrays, FileKind, ModelFileError, Trusted
 
 FORMAT = "pairdp model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _MODEL = FileKind(FORMAT, FORMAT_VERSION, "model", frozenset({"pipeline", "steps"}))
 
 
@@ -27,18 +28,29 @@ def save(model: BaseEstimator, path: str | Path) -> None:
         A fitted `PrivateRanker`, `PrivateMetric`, `PrivateLinearClassifier`,
         `PrivateLinearRegressor` or `BoundsScaler`, or a Pipeline of these.
     path : path-like
-        Where to. An existing file is replaced.
+        Where to. An existing file is replaced; links are followed.
 
     Notes
     -----
     The file has no seed and no ledger: who has the model shall not be able to take off its noise
     or to spend from the budget.
 
+    Losses, constraints and algorithms of one's own are stored as the import path of their class
+    and its fields. They must be dataclasses. Whoever loads the model needs the class, and names it
+    as trusted. One that is defined in a script is ``__main__:MyLoss``, and only a script that
+    defines it too can load the model: put it into a module.
+
     Raises
     ------
     ModelFileError
-        If the model is of another kind, or has parameters of a user's own classes.
+        If the model is of another kind, or has parameters that cannot be stored, or if the path
+        leads to something that is no regular file, such as a device.
     """
+    _MODEL.publish(draft_of(model, path), Path(path))
+
+
+def draft_of(model: BaseEstimator, path: str | Path) -> Draft:
+    """Write a fitted model to disk that has not yet its name: see `save`."""
     arrays: Arrays = {}
     is_pipeline = isinstance(model, Pipeline)
     named = model.steps if is_pipeline else [("model", model)]
@@ -48,22 +60,31 @@ def save(model: BaseEstimator, path: str | Path) -> None:
         {"name": name, **state_of(step, f"{place}.", arrays)}
         for place, (name, step) in enumerate(named)
     ]
-    _MODEL.write(Path(path), {"pipeline": is_pipeline, "steps": steps}, arrays)
+    return _MODEL.draft(Path(path), {"pipeline": is_pipeline, "steps": steps}, arrays)
 
 
-def load(path: str | Path) -> Any:
+def load(path: str | Path, *, trusted: Iterable[type | str] = ()) -> Any:
     """Return the model of a file. It never runs code from the file.
+
+    The numbers of its certificate are as the file has them: ``pairdp verify``, or
+    `pairdp.verification.verify_file`, plans again to see whether they are true.
 
     Parameters
     ----------
     path : path-like
         What `save` wrote.
+    trusted : iterable of class or str, default=()
+        Classes outside pairdp that the model may use, such as a loss of one's own, or their import
+        paths (``"mypackage.losses:MyLoss"``). Nothing that the file names is imported unless it is
+        here.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, of a newer version, or no model at all.
+        If the file is damaged, of another version, no model at all, or uses a class that is not
+        trusted.
     """
+    known = Trusted(trusted)
     header, arrays = _read(Path(path))
     try:
         if not isinstance(header["steps"], list) or not header["steps"]:
@@ -73,7 +94,7 @@ def load(path: str | Path) -> Any:
             if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
                 raise ValueError("a step has no name")
             state = {key: value for key, value in entry.items() if key != "name"}
-            steps.append((entry["name"], with_state(state, f"{place}.", arrays)))
+            steps.append((entry["name"], with_state(state, f"{place}.", arrays, known)))
         if len(steps) > 1 and not header["pipeline"]:
             raise ValueError("it has several models and is no pipeline")
         if arrays:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._sealed import fields_of
+from pairdp.algorithms.stored_plans import stored_plan
 from pairdp.estimators import (
     BoundsScaler,
     OnlinePrivateMetric,
@@ -19,11 +20,8 @@ from pairdp.estimators import (
     PrivateMetric,
     PrivateRanker,
 )
-from pairdp.model_file.codec import decode, decode_plan, encode, encode_plan
-from pairdp.model_file.errors import ModelFileError
 from pairdp.privacy import Certificate
-
-Arrays = dict[str, NDArray[np.float64]]
+from pairdp.storage import Arrays, ModelFileError, Trusted, decode, encode
 
 _ESTIMATORS: dict[str, type] = {
     kind.__name__: kind
@@ -77,8 +75,13 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
             "names": None,
         }
         if hasattr(model, "plan_"):
-            state["plan"] = encode_plan(model.plan_)
+            if model.certificate_.plan is None:
+                raise ValueError(
+                    "a model file cannot hold a plan of objects that are no dataclasses"
+                )
+            # The certificate has all of the plan but the reasons: no number is there twice.
             state["certificate"] = json.loads(model.certificate_.to_json())
+            state["reasons"] = list(model.plan_.reasons)
     except ValueError as error:
         raise ModelFileError(str(error)) from None
     if hasattr(model, "feature_names_in_"):
@@ -90,7 +93,7 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
     return state
 
 
-def with_state(state: dict[str, Any], prefix: str, arrays: Arrays) -> Any:
+def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trusted) -> Any:
     """Return the estimator of a state, taking its arrays out of ``arrays``."""
     name = state.get("class")
     if not isinstance(name, str) or name not in _ESTIMATORS:
@@ -98,13 +101,13 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays) -> Any:
     private = name != "BoundsScaler"
     required = {"class", "params", "features", "names"}
     if private:
-        required |= {"plan", "certificate"}
+        required |= {"certificate", "reasons"}
     if name in _WITH_CLASSES:
         required |= {"classes"}
     fields = fields_of(name, state, required=required)
     model = _ESTIMATORS[name]()
     params = fields_of("params", fields["params"], required=set(model.get_params(deep=False)))
-    model.set_params(**{key: decode(value) for key, value in params.items()})
+    model.set_params(**{key: decode(value, trusted) for key, value in params.items()})
     d = fields["features"]
     if isinstance(d, bool) or not isinstance(d, int) or d < 1:
         raise ValueError(f"the number of features is {d!r}")
@@ -124,13 +127,19 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays) -> Any:
         raise ValueError("half_width_ is not positive")
     if private:
         model.certificate_ = Certificate.from_json(json.dumps(fields["certificate"]))
-        model.plan_ = decode_plan(fields["plan"], model.certificate_)
+        model.plan_ = stored_plan(model.certificate_, _reasons(fields["reasons"]), trusted)
         columns = d + (getattr(model, "fit_intercept", False) is True)  # an intercept is one more
         if model.plan_.task.features != columns:
             raise ValueError(f"the plan is for {model.plan_.task.features} features, not {columns}")
     if "classes" in fields:
         model.classes_ = _decode_labels(fields["classes"])
     return model
+
+
+def _reasons(values: object) -> list[str]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError("the reasons of the plan are malformed")
+    return values
 
 
 def _names(values: object, d: int) -> NDArray[np.object_]:

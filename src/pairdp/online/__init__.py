@@ -3,7 +3,6 @@
 from pairdp.online.descent import ONLINE, ONPAIRC, ONPAIRSTRC, OnlineDescent
 from pairdp.online.learner import Learner, OnlineAlgorithm
 from pairdp.online.moments import OnlineMoments
-from pairdp.online.regret import Regret, generalized_regret, regret
 from pairdp.online.session import OnlineSession
 
 __all__ = [
@@ -15,7 +14,4 @@ __all__ = [
     "OnlineDescent",
     "OnlineMoments",
     "OnlineSession",
-    "Regret",
-    "generalized_regret",
-    "regret",
 ]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import flag, keep, positive, whole
+from pairdp._checks import STEPS, between, flag, keep, whole
 from pairdp.algorithms.base import Draft, Plan
 from pairdp.algorithms.requirements import (
     Need,
@@ -17,6 +17,7 @@ from pairdp.algorithms.requirements import (
     require_convex,
     require_smooth,
 )
+from pairdp.algorithms.signal import noise_to_signal
 from pairdp.algorithms.strong_convexity import burn_in, printed_lipschitz, regularised
 from pairdp.algorithms.task import Task
 from pairdp.online.descent_learner import DescentLearner, NoisyGradients, NoisyModels
@@ -107,7 +108,7 @@ class OnlineDescent(OnlineAlgorithm):
         keep(self, "batch_size", whole("batch_size", self.batch_size))
         for name in ("strong_convexity", "step_size"):
             if getattr(self, name) is not None:
-                keep(self, name, positive(name, getattr(self, name)))
+                keep(self, name, between(name, getattr(self, name), *STEPS))
         if self.step_size is not None and self.step_size > _LARGEST_STEP:
             raise ValueError(f"step_size must be at most {_LARGEST_STEP:g}, got {self.step_size!r}")
         flag("burn_in", self.burn_in)
@@ -123,6 +124,11 @@ class OnlineDescent(OnlineAlgorithm):
         if task.is_printed:
             return self._printed(task)
         return self._on_models(task) if self.noise == "models" else self._in_gradients(task)
+
+    def noise_to_signal(self, plan: Plan) -> float:
+        """Return the noise of all steps against their largest signal."""
+        # The sensitivity is in units of steps, which the diameter of the set does not bound.
+        return noise_to_signal(plan.certificate.releases[0], plan.task.n)
 
     def _shape(self, task: Task) -> dict[str, float | int]:
         """Return the inputs of a bound that tell who meets whom, leaving out what is default."""

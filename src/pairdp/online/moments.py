@@ -131,6 +131,16 @@ class OnlineMoments(OnlineAlgorithm):
         dimension = 2 * packed_dimension(task.features)
         return shared_release(name, task, moved, steps * dimension, share)
 
+    def noise_to_signal(self, plan: Plan) -> float:
+        """Return the noise in the last sum of class means against the largest such sum."""
+        first, steps = plan.certificate.releases[0], int(plan.settings["steps"])  # type: ignore[arg-type]
+        if first.sensitivity is None:
+            return 0.0
+        factor = PrefixFactor.of(steps)
+        moved = first.sensitivity.value / factor.column_norm()  # by one record, in one sum
+        noise = deviation(first) * factor.deviation(steps) * math.sqrt(first.dimension / steps)
+        return noise / (plan.task.n * moved)
+
     def moved_by(self, release: Release, used: int) -> float:
         """Return how far a record can move the sums of the first few records.
 

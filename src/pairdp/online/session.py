@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp._reading import Invalid, null_is_asked, read_labels, read_table
 from pairdp.algorithms.base import Plan
-from pairdp.online.learner import Learner, OnlineAlgorithm
-from pairdp.privacy import Budget, Certificate, NoiseSource, NoMechanism
+from pairdp.online.learner import NO_SEED, Learner, OnlineAlgorithm
+from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource, NoMechanism
 from pairdp.privacy.gaussian import epsilon
+from pairdp.privacy.noise import SEEDED
 from pairdp.records import Records
+from pairdp.storage import NotDurableFileError, Trusted
 
 Array = NDArray[np.float64]
 
@@ -29,6 +32,8 @@ class OnlineSession:
         Of an online algorithm; its n is the horizon.
     noise : NoiseSource, optional
         Where randomness comes from.
+    ledger : BudgetLedger, optional
+        Where the budget is drawn from, all of it now. A stream that is saved is resumed with it.
 
     Attributes
     ----------
@@ -69,17 +74,29 @@ class OnlineSession:
 
     certificate: Certificate
 
-    def __init__(self, plan: Plan, noise: NoiseSource | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        noise: NoiseSource | None = None,
+        *,
+        ledger: BudgetLedger | None = None,
+    ) -> None:
         if not isinstance(plan.algorithm, OnlineAlgorithm):
             raise TypeError(
                 f"{plan.algorithm.name} does not learn from a stream: plan with OnlineDescent or "
                 "OnlineMoments"
             )
-        self._begin(plan, 0, NoiseSource() if noise is None else noise)
+        self._begin(plan, 0, NoiseSource() if noise is None else noise, ledger)
         self.certificate = plan.certificate.with_noise_source(self._source)
+        if ledger is not None:
+            if self.certificate.noise_source == SEEDED:
+                raise ValueError(NO_SEED)
+            ledger.spend(self.certificate)
 
-    def _begin(self, plan: Plan, seen: int, source: NoiseSource) -> None:
-        self.plan, self.seen, self._source = plan, seen, source
+    def _begin(
+        self, plan: Plan, seen: int, source: NoiseSource, ledger: BudgetLedger | None
+    ) -> None:
+        self.plan, self.seen, self._source, self._ledger = plan, seen, source, ledger
         algorithm: Any = plan.algorithm
         # A stream that goes on takes other noise, even with the seed that it began with.
         generator = source.stream("stream noise", seen)
@@ -137,7 +154,7 @@ class OnlineSession:
             found = min(found, budget.epsilon)  # inverting the curve rounds up
         return Budget(found, budget.delta) if found > 0 else None
 
-    def learn(self, x: ArrayLike, y: ArrayLike) -> Array:
+    def learn(self, x: ArrayLike, y: ArrayLike, *, invalid: Invalid = "error") -> Array:
         """Learn some records, in their order, and return the model after the last of them.
 
         Parameters
@@ -146,20 +163,31 @@ class OnlineSession:
             Features, which are clipped to the problem's bound.
         y : array-like of shape (n,)
             Labels: -1 and +1 for ranking, any names of classes for metrics.
+        invalid : {"error", "null"}
+            What to do with records that cannot be read: raise an error before any of these records
+            is learnt, or take null records for them, which have their place in the stream (they
+            count in ``seen``, batches and the buffer) and add nothing to any step.
         """
         self._check_open()
         problem = self.plan.problem
+        if null_is_asked(invalid):
+            x = read_table(x, self.plan.task.features)
         if problem.loss.binary:
-            return self.learn_records(problem.records(x, y))
-        labels = np.asarray(y)
-        records = problem.records(x, labels)  # refuses what are no labels
+            return self.learn_records(problem.records(x, y, invalid=invalid))
+        labels = read_labels(y) if null_is_asked(invalid) else np.asarray(y)
+        records = problem.records(x, labels, invalid=invalid)  # refuses what are no labels
         if labels.size > self.left:
             self._refuse(labels.size)
         start = 0
         while start < records.n:
             # Labels only name classes: the same name must get the same code in every batch.
             some = slice(start, start + self._batch - self._waiting)
-            codes = np.array([self._code(label) for label in labels[some].tolist()])
+            codes = np.array(
+                [
+                    -1.0 if null else self._code(label)
+                    for label, null in zip(labels[some].tolist(), records.null[some], strict=True)
+                ]
+            )
             self.learn_records(records.beside(records.x[some], codes))
             start = some.stop
         return self.parameters
@@ -233,6 +261,8 @@ class OnlineSession:
     ) -> None:
         """Write the state to a file and end this session; `resume` goes on with it, once.
 
+        The ledger of a stream notes that the file was saved, and knows it by a random token.
+
         Parameters
         ----------
         path : path-like
@@ -250,8 +280,9 @@ class OnlineSession:
         ------
         ModelFileError
             If the file exists or cannot be written; the session then goes on.
+        LedgerError
+            If the ledger cannot note it; there is no file then, and the session goes on.
         """
-        from pairdp.model_file.errors import NotDurableFileError
         from pairdp.online.state_file import write_state
 
         self._check_open()
@@ -278,7 +309,14 @@ class OnlineSession:
         return not self._closed
 
     @classmethod
-    def resume(cls, path: str | Path, noise: NoiseSource | None = None) -> OnlineSession:
+    def resume(
+        cls,
+        path: str | Path,
+        noise: NoiseSource | None = None,
+        *,
+        ledger: BudgetLedger | None = None,
+        trusted: Iterable[type | str] = (),
+    ) -> OnlineSession:
         """Go on with a stream that was saved. The file is removed: it cannot be resumed twice.
 
         Parameters
@@ -288,11 +326,24 @@ class OnlineSession:
             paid for once and used twice.
         noise : NoiseSource, optional
             Where randomness comes from.
+        ledger : BudgetLedger, optional
+            The ledger that the stream began with; none if it began with none.
+        trusted : iterable of class or str, default=()
+            Classes outside pairdp that the stream may use; see `pairdp.load`.
+
+        Notes
+        -----
+        The ledger refuses a file that was resumed before, and so every copy of it. Without a ledger
+        there is nothing that could tell a copy, made before the file was resumed, from the file.
+        Nor can a ledger that was put back together with the file (see `BudgetLedger`).
         """
         from pairdp.online.state_file import take
 
+        known = Trusted(trusted)
         with take(Path(path)) as file:
-            return file.session(cls, noise)
+            session = file.session(cls, noise, ledger, known)
+            file.use_up(ledger)
+            return session
 
     @staticmethod
     def header_of(path: str | Path) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import secrets as random_names
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,22 +12,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._version import __version__
 from pairdp.algorithms.base import Plan
-from pairdp.model_file.codec import decode, decode_plan, encode, encode_plan
-from pairdp.model_file.container import FileKind
-from pairdp.model_file.errors import NOT_VALID, ModelFileError
-from pairdp.online.learner import OnlineAlgorithm
-from pairdp.privacy import Certificate, NoiseSource
+from pairdp.algorithms.comparison import differences
+from pairdp.algorithms.stored_plans import plan_again
+from pairdp.online.learner import NO_SEED, OnlineAlgorithm
+from pairdp.privacy import BudgetLedger, Certificate, LedgerError, NoiseSource
+from pairdp.privacy.ledger_file import random_name
 from pairdp.privacy.noise import SEEDED
+from pairdp.storage import NOT_VALID, FileKind, ModelFileError, Trusted, decode, encode
 
 if TYPE_CHECKING:
     from pairdp.online.session import OnlineSession
 
 Array = NDArray[np.float64]
+FORMAT = "pairdp stream"
 _FIELDS = {
-    "plan", "certificate", "seen", "labels", "holds_raw_records", "holds_secrets", "face",
+    "certificate", "seen", "labels", "holds_raw_records", "holds_secrets", "face", "ledger",
+    "token",
 }  # fmt: skip
-_STREAM = FileKind("pairdp stream", 1, "stream", frozenset(_FIELDS))
+_STREAM = FileKind(FORMAT, 2, "stream", frozenset(_FIELDS))
 _PUBLIC, _SECRET, _FACE = "public.", "secret.", "face."
 _WAITING = ("waiting_x", "waiting_y")
 
@@ -40,7 +43,7 @@ def write_state(
     face: dict[str, Any] | None,
     face_arrays: Mapping[str, Array],
 ) -> None:
-    """Write a new file."""
+    """Write a new file, of which the ledger of the stream knows."""
     learner = session._learner
     if not secrets and not learner.resumes_from_public:
         raise ValueError(
@@ -53,8 +56,11 @@ def write_state(
         arrays |= {_SECRET + name: value for name, value in learner.secret_state().items()}
         for name, value in zip(_WAITING, (session._x, session._y), strict=True):
             arrays[_SECRET + name] = value[: session._waiting].copy()
+    if session.certificate.plan is None:
+        raise ModelFileError(
+            "the file of a stream cannot hold a plan of objects that are no dataclasses"
+        )
     header = {
-        "plan": encode_plan(session.plan),
         "certificate": json.loads(session.certificate.to_json()),
         "seen": session.seen,
         "labels": _labels(session._codes if secrets else {}),
@@ -63,9 +69,21 @@ def write_state(
         and session.holds_raw_records,
         "holds_secrets": secrets,
         "face": face,
+        "ledger": None,
+        "token": None,
     }
+    ledger, token = session._ledger, random_name()
+    if ledger is not None:
+        header |= {"ledger": ledger.identity, "token": token}
     written = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    _STREAM.write(path, header, written, secret=True)
+    draft = _STREAM.draft(path, header, written, secret=True)
+    if ledger is not None:
+        try:
+            ledger.save_stream(token)  # if there is no file in the end, no one misses it
+        except BaseException:
+            draft.discard()
+            raise
+    _STREAM.publish(draft, path, secret=True)
 
 
 def _labels(codes: Mapping[Any, int]) -> Any:
@@ -99,6 +117,9 @@ def take(path: Path) -> Iterator[StreamFile]:
         raise ModelFileError(f"the stream {path} cannot be taken: {error.strerror}") from None
     try:
         yield StreamFile(taken)
+    except LedgerError:
+        taken.replace(path)
+        raise
     except NOT_VALID as error:
         taken.replace(path)
         if isinstance(error, ModelFileError):
@@ -124,23 +145,56 @@ class StreamFile:
             if not np.all(np.isfinite(array)):
                 raise ValueError(f"{name} is not finite")
 
-    def session(self, kind: type[OnlineSession], noise: NoiseSource | None = None) -> OnlineSession:
+    @property
+    def certificate(self) -> Certificate:
+        """The certificate of the whole stream."""
+        return Certificate.from_json(json.dumps(self._header["certificate"]))
+
+    def use_up(self, ledger: BudgetLedger | None) -> None:
+        """Let the ledger of the stream note that the file is resumed; it refuses a copy."""
+        if ledger is not None:
+            ledger.resume_stream(self._header["token"])
+
+    def _check_ledger(self, ledger: BudgetLedger | None) -> None:
+        stated = self._header["ledger"]
+        if (stated is None) != (self._header["token"] is None):
+            raise ValueError("its ledger and its token do not belong together")
+        if stated is not None and not isinstance(self._header["token"], str):
+            raise ValueError("its token is no text")
+        if ledger is None and stated is not None:
+            raise LedgerError(
+                "this stream is paid for by a ledger, which alone can tell whether it was resumed "
+                "before: give that ledger, resume(path, ledger=...)"
+            )
+        if ledger is not None and stated is None:
+            raise LedgerError("this stream began without a ledger: resume it without one")
+        if ledger is not None and ledger.identity != stated:
+            raise LedgerError("this stream is paid for by another ledger: give that one")
+
+    def session(
+        self,
+        kind: type[OnlineSession],
+        noise: NoiseSource | None = None,
+        ledger: BudgetLedger | None = None,
+        trusted: Trusted | None = None,
+    ) -> OnlineSession:
         """Return the session that goes on."""
         noise = NoiseSource() if noise is None else noise
-        header = self._header
-        certificate = Certificate.from_json(json.dumps(header["certificate"]))
-        plan = decode_plan(header["plan"], certificate)
+        header, certificate = self._header, self.certificate
+        self._check_ledger(ledger)
+        plan = checked_plan(certificate, trusted or Trusted())
         if not isinstance(plan.algorithm, OnlineAlgorithm):
             raise ValueError(f"{plan.algorithm.name} is not for streams")
-        check_plan(plan)
         seen = header["seen"]
         if type(seen) is not int or not 0 <= seen <= plan.task.n:
             raise ValueError("the number of records is not within the horizon")
         session = kind.__new__(kind)
-        session._begin(plan, seen, noise)
+        session._begin(plan, seen, noise, ledger)
         # A stream that ever took its noise from a seed stays one.
         seeded = certificate.noise_source == SEEDED
         session.certificate = certificate if seeded else certificate.with_noise_source(noise)
+        if ledger is not None and session.certificate.noise_source == SEEDED:
+            raise LedgerError(NO_SEED)
         public = self._part(_PUBLIC)
         secret = self._part(_SECRET) if header["holds_secrets"] else None
         _check_names(public, session._learner.public_state())
@@ -163,6 +217,11 @@ class StreamFile:
         session._codes = {label: int(code) for label, code in decode(self._header["labels"])}
         session._next_code = 1 + max(session._codes.values(), default=-1)
 
+    @property
+    def has_face(self) -> bool:
+        """Whether an estimator paused it."""
+        return isinstance(self._header["face"], dict)
+
     def face(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what an estimator added."""
         face = self._header["face"]
@@ -178,33 +237,18 @@ class StreamFile:
         }
 
 
-def check_plan(plan: Plan) -> None:
-    """Refuse a plan whose numbers do not follow from its algorithm, problem and budget."""
-    task, stated = plan.task, plan.certificate
-    again = plan.algorithm.plan(
-        plan.problem, task.n, task.features, task.budget, calibration=task.calibration
-    )
-    follows = _same(dict(plan.settings), dict(again.settings))
-    follows &= _same(dict(stated.problem), dict(again.certificate.problem))
-    follows &= len(stated.releases) == len(again.certificate.releases)
-    for one, other in zip(stated.releases, again.certificate.releases, strict=False):
-        values, expected = one.to_dict(), other.to_dict()
-        if task.is_printed:  # a paper's G depends on what was regularised before
-            del values["scale"], expected["scale"]
-        follows &= _same(values, expected)
-    if not follows:
-        raise ValueError("its plan does not follow from its problem and budget")
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Return whether two JSON values are the same, numbers to rounding."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return isinstance(one, bool) == isinstance(other, bool) and math.isclose(
-            one, other, rel_tol=1e-9
-        )
-    return bool(one == other)
+def checked_plan(certificate: Certificate, trusted: Trusted) -> Plan:
+    """Return the plan of a certificate, planned again; refuse one whose numbers do not follow."""
+    again = plan_again(certificate, trusted)
+    for difference in differences(certificate, again.certificate):
+        made_by = certificate.library_version
+        if made_by != __version__:
+            raise ValueError(
+                f"it was planned by pairdp {made_by}, and {__version__} plans otherwise: go on "
+                f"with {made_by}"
+            )
+        raise ValueError(f"its plan does not follow from its problem and budget: {difference}")
+    return again
 
 
 def _check_names(found: Mapping[str, Array], expected: Mapping[str, Array]) -> None:
@@ -219,5 +263,11 @@ def _check_rows(plan: Plan, arrays: Mapping[str, Array]) -> None:
     x, y = arrays["buffer_x"], arrays["buffer_y"]
     if x.size and np.linalg.norm(x, axis=1).max() > plan.problem.data_norm * (1 + 1e-9):
         raise ValueError("it has records above the bound")
-    if plan.problem.loss.binary and not np.all(np.abs(y) == 1):
+    if plan.problem.loss.binary:
+        null, known = y == 0, np.abs(y) <= 1
+    else:
+        null, known = y == -1, y >= -1
+    if not np.all(known & (y == np.round(y))):
         raise ValueError("it has labels that are none")
+    if x[null].any():
+        raise ValueError("it has null records that are not zero")

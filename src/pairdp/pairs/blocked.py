@@ -19,13 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import whole
+from pairdp._sums import add_up, gram
 from pairdp.losses.base import PairwiseLoss
 from pairdp.losses.metric import MetricLoss
 from pairdp.losses.ranking import RankingLoss
 from pairdp.pairs.design import PairDesign
+from pairdp.pairs.products import weighted_rows
 
 Array = NDArray[np.float64]
-Summed = Callable[[Array, Array, Array, Array], Array]
+Mask = NDArray[np.bool_]
+Summed = Callable[[Array, Array, Array, Array, Mask | None], Array]
 
 _NUMBERS = 2**18
 """Pairs in a block times parameters, unless the block is given: 2 MB of gradients.
@@ -36,7 +39,13 @@ _FEWEST = 16
 
 
 def all_pairs_value(
-    loss: PairwiseLoss, parameters: Array, x: Array, y: Array, *, block: int | None = None
+    loss: PairwiseLoss,
+    parameters: Array,
+    x: Array,
+    y: Array,
+    *,
+    null: Mask | None = None,
+    block: int | None = None,
 ) -> float:
     """Return the average loss over all ordered pairs of different records.
 
@@ -50,18 +59,29 @@ def all_pairs_value(
         The records, at least two.
     y : array of shape (n,)
         Their labels.
+    null : array of bool of shape (n,), optional
+        Which records are null: their pairs count, with a loss of zero. The loss is evaluated at
+        what x and y have for them, and that is not used.
     block : int, optional
         How many pairs are evaluated at a time; by default as many as have gradients of 2 MB, and
         at least 16.
     """
-    return design_value(loss, parameters, x, y, PairDesign.complete(len(x)), block=block)
+    design = PairDesign.complete(len(x))
+    return design_value(loss, parameters, x, y, design, null=null, block=block)
 
 
 def all_pairs_gradient(
-    loss: PairwiseLoss, parameters: Array, x: Array, y: Array, *, block: int | None = None
+    loss: PairwiseLoss,
+    parameters: Array,
+    x: Array,
+    y: Array,
+    *,
+    null: Mask | None = None,
+    block: int | None = None,
 ) -> Array:
     """Return the average gradient over all ordered pairs; see `all_pairs_value`."""
-    return design_gradient(loss, parameters, x, y, PairDesign.complete(len(x)), block=block)
+    design = PairDesign.complete(len(x))
+    return design_gradient(loss, parameters, x, y, design, null=null, block=block)
 
 
 def design_value(
@@ -71,23 +91,25 @@ def design_value(
     y: Array,
     design: PairDesign,
     *,
+    null: Mask | None = None,
     block: int | None = None,
 ) -> float:
     """Return the average over a design of the mean loss of both orders of a pair.
 
     Parameters
     ----------
-    loss, parameters, x, y, block
+    loss, parameters, x, y, null, block
         See `all_pairs_value`.
     design : PairDesign
         Pairs of the n records, drawn before the data was read.
     """
 
-    def summed(x: Array, y: Array, other_x: Array, other_y: Array) -> Array:
-        return np.asarray(loss.value(parameters, x, y, other_x, other_y).sum())
+    def summed(x: Array, y: Array, other_x: Array, other_y: Array, counted: Mask | None) -> Array:
+        return np.asarray(_kept(loss.value(parameters, x, y, other_x, other_y), counted).sum())
 
     size = _size(block, parameters)
-    return math.fsum(map(float, _sums(summed, loss.symmetric, x, y, design, size))) / design.pairs
+    sums = _sums(summed, loss.symmetric, x, y, design, size, null)
+    return math.fsum(map(float, sums)) / design.pairs
 
 
 def design_gradient(
@@ -97,6 +119,7 @@ def design_gradient(
     y: Array,
     design: PairDesign,
     *,
+    null: Mask | None = None,
     block: int | None = None,
 ) -> Array:
     """Return the average over a design of the mean gradient of both orders; see `design_value`.
@@ -105,10 +128,8 @@ def design_gradient(
     the proof is in `pairdp.pairs.design`.
     """
     parameters = np.asarray(parameters, dtype=np.float64)
-    summed, total = _summed_gradient(loss, parameters), np.zeros_like(parameters)
-    for part in _sums(summed, loss.symmetric, x, y, design, _size(block, parameters)):
-        total += part
-    return total / design.pairs
+    summed, size = _summed_gradient(loss, parameters), _size(block, parameters)
+    return add_up(_sums(summed, loss.symmetric, x, y, design, size, null)) / design.pairs
 
 
 def _size(block: int | None, parameters: Array) -> int:
@@ -118,16 +139,32 @@ def _size(block: int | None, parameters: Array) -> int:
 
 
 def _sums(
-    summed: Summed, symmetric: bool, x: Array, y: Array, design: PairDesign, size: int
+    summed: Summed,
+    symmetric: bool,
+    x: Array,
+    y: Array,
+    design: PairDesign,
+    size: int,
+    null: Mask | None,
 ) -> Iterator[Array]:
     """Iterate over the sums over blocks, each pair counted by the mean of its two orders."""
     records, labels = _shuffled(x, y, design)
+    present = None if null is None else ~null[design.permutation]
     for left, right in design.runs(size):
         first, second = (records[left], labels[left]), (records[right], labels[right])
+        # Null records stay in their places: where a pair lies in a block must not depend on them.
+        counted = None if present is None else present[left] & present[right]
         if symmetric:
-            yield summed(*first, *second)
+            yield summed(*first, *second, counted)
         else:
-            yield (summed(*first, *second) + summed(*second, *first)) / 2
+            yield (summed(*first, *second, counted) + summed(*second, *first, counted)) / 2
+
+
+def _kept(values: Array, counted: Mask | None) -> Array:
+    """Return the values of pairs that count, zero for others."""
+    if counted is None:
+        return values
+    return np.where(counted.reshape(-1, *(1,) * (values.ndim - 1)), values, 0.0)
 
 
 def _shuffled(x: Array, y: Array, design: PairDesign) -> tuple[Array, Array]:
@@ -149,28 +186,29 @@ def _summed_gradient(loss: PairwiseLoss, parameters: Array) -> Summed:
     if isinstance(loss, MetricLoss) and type(loss).gradient is MetricLoss.gradient:
         return _metric_sum(loss, parameters)
 
-    def summed(x: Array, y: Array, other_x: Array, other_y: Array) -> Array:
-        return np.asarray(loss.gradient(parameters, x, y, other_x, other_y).sum(axis=0))
+    def summed(x: Array, y: Array, other_x: Array, other_y: Array, counted: Mask | None) -> Array:
+        gradients = _kept(loss.gradient(parameters, x, y, other_x, other_y), counted)
+        total = weighted_rows(gradients.reshape(len(gradients), -1), np.ones(len(gradients)))
+        return total.reshape(gradients.shape[1:])
 
     return summed
 
 
 def _ranking_sum(loss: RankingLoss, weights: Array) -> Summed:
-    def summed(x: Array, y: Array, other_x: Array, other_y: Array) -> Array:
+    def summed(x: Array, y: Array, other_x: Array, other_y: Array, counted: Mask | None) -> Array:
         apart = x - other_x
         turn = loss.scale * np.sign(y - other_y)
         slopes = loss.slope(turn * (apart @ weights))
-        counted = turn if loss.symmetric else np.maximum(turn, 0.0)
-        return np.asarray((counted * slopes) @ apart)
+        turned = turn if loss.symmetric else np.maximum(turn, 0.0)
+        return weighted_rows(apart, _kept(turned * slopes, counted))
 
     return summed
 
 
 def _metric_sum(loss: MetricLoss, matrix: Array) -> Summed:
-    def summed(x: Array, y: Array, other_x: Array, other_y: Array) -> Array:
+    def summed(x: Array, y: Array, other_x: Array, other_y: Array, counted: Mask | None) -> Array:
         apart = x - other_x
         squared = np.einsum("ki,ki->k", apart @ matrix, apart)
-        slopes = loss.slope(squared, y == other_y)
-        return np.asarray(apart.T @ (slopes[:, None] * apart))
+        return gram(apart, _kept(loss.slope(squared, y == other_y), counted))
 
     return summed

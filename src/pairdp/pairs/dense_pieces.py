@@ -8,12 +8,14 @@ import numpy as np
 import scipy.fft
 from numpy.typing import NDArray
 
+from pairdp._sums import Total
 from pairdp.pairs.pieces import Function, Pieces, class_moments, evaluate, interaction
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _BLOCK = 16_384
+_LARGEST_BLOCK = 65_536
 
 
 @dataclass(frozen=True)
@@ -22,14 +24,19 @@ class DenseMoments:
 
     Attributes
     ----------
-    values : array of shape (p + 1, 2, count)
-        Negatives first.
+    sums : Total
+        Of shape (p + 1, 2, count), negatives first.
     pieces : Pieces
         Where they were taken.
     """
 
-    values: Array
+    sums: Total
     pieces: Pieces
+
+    @property
+    def values(self) -> Array:
+        """The moments, of shape (p + 1, 2, count), negatives first."""
+        return self.sums.high
 
     @property
     def counts(self) -> Array:
@@ -39,7 +46,7 @@ class DenseMoments:
     def __add__(self, other: DenseMoments) -> DenseMoments:
         if self.pieces != other.pieces:
             raise ValueError("only moments at the same weights, loss, n and data_norm add up")
-        return DenseMoments(self.values + other.values, self.pieces)
+        return DenseMoments(self.sums + other.sums, self.pieces)
 
 
 @dataclass(frozen=True)
@@ -62,13 +69,14 @@ class DenseSums:
         """Return the moments of these records; ``positive`` is 1 for positives, else 0."""
         pieces = self.pieces
         slots = 2 * pieces.count
-        total = np.zeros((pieces.degree + 1, slots))
-        block = max(_BLOCK, 4 * slots)
+        shape = (pieces.degree + 1, 2, pieces.count)
+        total = Total.zeros(*shape)
+        block = min(max(_BLOCK, 4 * slots), _LARGEST_BLOCK)
         for start in range(0, u.size, block):
             part = slice(start, start + block)
             slot, place = self._slot(u[part], positive[part])
-            total += class_moments(place, slot, slots, pieces.degree)
-        return DenseMoments(total.reshape(pieces.degree + 1, 2, pieces.count), pieces)
+            total += class_moments(place, slot, slots, pieces.degree).reshape(shape)
+        return DenseMoments(total, pieces)
 
     def _slot(self, u: Array, positive: Index) -> tuple[Index, Array]:
         piece, place = self.pieces.locate(u)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._sums import Total
 from pairdp.pairs.pieces import Function
 
 Array = NDArray[np.float64]
@@ -61,10 +62,14 @@ class DirectSums:
             (1.0, moments.negatives, np.flatnonzero(positive)),
             (-1.0, moments.positives, np.flatnonzero(positive == 0)),
         ):
-            own = u[mine]
-            for rows, columns in _tiles(own.size, partners.size):
-                apart = sign * (own[rows, None] - partners[None, columns])
-                sums[mine[rows]] += self.slope(apart).sum(axis=1)
+            height, width = _tile(partners.size)
+            for start in range(0, mine.size, height):
+                rows = mine[start : start + height]
+                total = Total.zeros(rows.size)
+                for left in range(0, partners.size, width):
+                    apart = sign * (u[rows, None] - partners[None, left : left + width])
+                    total += self.slope(apart).sum(axis=1)
+                sums[rows] = total.high
         return sums
 
     def total(self, moments: ClassScores) -> float:
@@ -75,10 +80,15 @@ class DirectSums:
         )
 
 
+def _tile(columns: int) -> tuple[int, int]:
+    """Return the height and the width of a tile of pairs."""
+    width = min(max(columns, 1), 4096)
+    return max(1, _ENTRIES // width), width
+
+
 def _tiles(rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
     """Yield the tiles of a table, each of bounded size."""
-    width = min(max(columns, 1), 4096)
-    height = max(1, _ENTRIES // width)
+    height, width = _tile(columns)
     for top in range(0, rows, height):
         for left in range(0, columns, width):
             yield slice(top, top + height), slice(left, left + width)

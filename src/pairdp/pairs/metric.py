@@ -12,9 +12,10 @@ evaluated on square tiles of a strip, which fit in cache. No larger array of pai
 memory is O(nd + 16 block²), the time O(n²d).
 
 Records are neither sorted by class nor moved to their mean, tempting as both are for speed and
-digits. M_ij is computed from two records and their positions alone, so one replaced record leaves
-the slopes of all other pairs as they were, to the last bit. At the corner of a sharp hinge rounding
-decides the slope, and if it decided anew for all pairs, D_h/n would not bound the change.
+digits, and null records keep their places, with slopes that are set to zero. M_ij is computed from
+two records and their positions alone, so one replaced record leaves the slopes of all other pairs
+as they were, to the last bit. At the corner of a sharp hinge rounding decides the slope, and if it
+decided anew for all pairs, D_h/n would not bound the change.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import whole
+from pairdp._sums import Total, compensated, gram
 from pairdp.losses.metric import MetricLoss
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 BLOCK = 256
 """Side of a tile: 0.5 MB an array, of which a loss may make a few. A strip then has 8 MB."""
@@ -36,7 +39,13 @@ _TILES_A_STRIP = 16
 
 
 def metric_value(
-    loss: MetricLoss, matrix: Array, x: Array, y: Array, *, block: int = BLOCK
+    loss: MetricLoss,
+    matrix: Array,
+    x: Array,
+    y: Array,
+    *,
+    null: Mask | None = None,
+    block: int = BLOCK,
 ) -> float:
     """Return the average loss over all n(n-1) ordered pairs of different records.
 
@@ -50,20 +59,28 @@ def metric_value(
         The records, at least two.
     y : array of shape (n,)
         Their classes; records of equal labels are alike.
+    null : array of bool of shape (n,), optional
+        Which records are null: their pairs count, with value and gradient zero.
     block : int
         Side of a tile of pairs. One array of 16 block² numbers and a few of block² are all that
         is held besides copies of x.
     """
-    pairs = _Pairs(matrix, x, y, block)
+    pairs = _Pairs(matrix, x, y, null, block)
     total = sum(float(tile.values(loss).sum()) for strip in pairs.strips() for tile in strip)
     return 2 * total / pairs.ordered
 
 
 def metric_gradient(
-    loss: MetricLoss, matrix: Array, x: Array, y: Array, *, block: int = BLOCK
+    loss: MetricLoss,
+    matrix: Array,
+    x: Array,
+    y: Array,
+    *,
+    null: Mask | None = None,
+    block: int = BLOCK,
 ) -> Array:
     """Return the average gradient over all ordered pairs, symmetric; see `metric_value`."""
-    pairs = _Pairs(matrix, x, y, block)
+    pairs = _Pairs(matrix, x, y, null, block)
     gradient = _GradientSum(pairs.padded)
     for strip in pairs.strips():
         for tile in strip:
@@ -73,10 +90,16 @@ def metric_gradient(
 
 
 def metric_value_and_gradient(
-    loss: MetricLoss, matrix: Array, x: Array, y: Array, *, block: int = BLOCK
+    loss: MetricLoss,
+    matrix: Array,
+    x: Array,
+    y: Array,
+    *,
+    null: Mask | None = None,
+    block: int = BLOCK,
 ) -> tuple[float, Array]:
     """Return `metric_value` and `metric_gradient`, with the distances computed once."""
-    pairs = _Pairs(matrix, x, y, block)
+    pairs = _Pairs(matrix, x, y, null, block)
     gradient, total = _GradientSum(pairs.padded), 0.0
     for strip in pairs.strips():
         for tile in strip:
@@ -91,7 +114,8 @@ class _Tile:
     """Pairs of some rows with some columns, at or above the diagonal of the table of all pairs."""
 
     squared: Array
-    alike: NDArray[np.bool_]
+    alike: Mask
+    null: tuple[Mask, Mask] | None
     on_diagonal: bool
 
     def values(self, loss: MetricLoss) -> Array:
@@ -103,6 +127,9 @@ class _Tile:
         return self._once(loss.slope(self.squared, self.alike))
 
     def _once(self, values: Array) -> Array:
+        if self.null is not None:
+            rows, columns = self.null
+            values = np.where(rows[:, None] | columns, 0.0, values)
         # A tile on the diagonal has both orders of its pairs, and records with themselves.
         if not self.on_diagonal:
             return values
@@ -117,6 +144,7 @@ class _Strip:
     rows: slice
     columns: slice
     labels: NDArray[np.generic]
+    null: Mask | None
     block: int
 
     def __iter__(self) -> Iterator[_Tile]:
@@ -124,14 +152,17 @@ class _Strip:
         for start in range(0, len(second), self.block):
             part = slice(start, start + self.block)
             on_diagonal = self.columns.start + start == self.rows.start
-            yield _Tile(self.table[:, part], np.equal(first, second[part]), on_diagonal)
+            null = None
+            if self.null is not None:
+                null = self.null[self.rows], self.null[self.columns][part]
+            yield _Tile(self.table[:, part], np.equal(first, second[part]), null, on_diagonal)
 
 
 class _Pairs:
     """The table of all pairs, as strips that share one buffer."""
 
-    def __init__(self, matrix: Array, x: Array, y: Array, block: int) -> None:
-        self._block = whole("block", block)
+    def __init__(self, matrix: Array, x: Array, y: Array, null: Mask | None, block: int) -> None:
+        self._block, self._null = whole("block", block), null
         records, self._labels = _checked_records(x, y)
         self._n = len(records)
         weighted = records @ _symmetric(matrix, records.shape[1])
@@ -161,7 +192,7 @@ class _Pairs:
                 shape = (rows.stop - top, columns.stop - start)
                 table = buffer[: shape[0] * shape[1]].reshape(shape)
                 np.matmul(self._left[rows], self._right[columns].T, out=table)
-                yield _Strip(table, rows, columns, self._labels, self._block)
+                yield _Strip(table, rows, columns, self._labels, self._null, self._block)
 
 
 class _GradientSum:
@@ -169,20 +200,24 @@ class _GradientSum:
 
     def __init__(self, padded: Array) -> None:
         self._padded, self._records = padded, padded[:, :-1]
-        self._row_sums = np.zeros(len(padded))
-        self._product = np.zeros((self._records.shape[1],) * 2)
+        self._row_sums, self._row_rests = np.zeros((2, len(padded)))
+        self._product = Total.zeros(*(self._records.shape[1],) * 2)
 
     def add(self, slopes: _Strip) -> None:
         """Add both orders of the pairs of a strip."""
         weighted = slopes.table @ self._padded[slopes.columns]
         self._product += self._records[slopes.rows].T @ weighted[:, :-1]
-        self._row_sums[slopes.rows] += weighted[:, -1]
-        self._row_sums[slopes.columns] += slopes.table.sum(axis=0)
+        self._add_to_rows(slopes.rows, weighted[:, -1])
+        self._add_to_rows(slopes.columns, slopes.table.sum(axis=0))
+
+    def _add_to_rows(self, some: slice, part: Array) -> None:
+        self._row_sums[some], self._row_rests[some] = compensated(
+            self._row_sums[some], self._row_rests[some], part
+        )
 
     def total(self) -> Array:
         """Return 2(Xᵀ diag(r) X - XᵀCX)."""
-        diagonal = (self._records * self._row_sums[:, None]).T @ self._records
-        half = diagonal - 2 * self._product
+        half = gram(self._records, self._row_sums) - 2 * self._product.high
         return np.asarray(half + half.T)
 
 

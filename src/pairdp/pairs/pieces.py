@@ -26,6 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._sums import BLOCK
+
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Function = Callable[[Array], Array]
@@ -115,9 +117,23 @@ def chebyshev(x: Array, degree: int) -> Iterator[Array]:
         yield current
 
 
-def class_moments(place: Array, slot: Index, slots: int, degree: int) -> Array:
-    """Return Σ T_a(x) over the records in each slot: (p+1, slots)."""
+def slot_sums(place: Array, slot: Index, slots: int, degree: int) -> Array:
+    """Return Σ T_a(x) over the records in each slot, one after the other: (p+1, slots)."""
     return np.stack([np.bincount(slot, row, slots) for row in chebyshev(place, degree)])
+
+
+def class_moments(place: Array, slot: Index, slots: int, degree: int) -> Array:
+    """Return Σ T_a(x) over the records in each slot: (p+1, slots).
+
+    Every `BLOCK` records have sums of their own, which are then added: of m records, a slot's sums
+    are off by at most (BLOCK + m/BLOCK)u times the sum of absolute values.
+    """
+    blocks = max(1, -(-slot.size // BLOCK))
+    own = slot.copy()
+    for k in range(1, blocks):
+        own[k * BLOCK : (k + 1) * BLOCK] += k * slots
+    sums = slot_sums(place, own, blocks * slots, degree)
+    return np.asarray(sums.reshape(degree + 1, blocks, slots).sum(axis=1))
 
 
 def evaluate(expansions: Array, place: Array, slot: Index) -> Array:

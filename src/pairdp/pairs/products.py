@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from pairdp._sums import BLOCK, sum_in_pairs
 
-_BLOCK = 8192
+Array = NDArray[np.float64]
 
 
 def weighted_rows(x: Array, coefficients: Array) -> Array:
-    """Return Xᵀc, block by block: one long sum would lose digits in proportion to its length."""
-    parts = [
-        x[start : start + _BLOCK].T @ coefficients[start : start + _BLOCK]
-        for start in range(0, len(x), _BLOCK)
-    ]
-    return np.asarray(np.sum(parts, axis=0)) if parts else np.zeros(x.shape[1])
+    """Return Xᵀc, in blocks that are added in pairs; see `pairdp._sums` for its error."""
+    if not len(x):
+        return np.zeros(x.shape[1])
+    return sum_in_pairs(
+        [
+            x[start : start + BLOCK].T @ coefficients[start : start + BLOCK]
+            for start in range(0, len(x), BLOCK)
+        ]
+    )

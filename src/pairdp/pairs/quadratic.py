@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._sums import two_sum
 from pairdp.losses.structure import Quadratic
 
 Array = NDArray[np.float64]
@@ -19,24 +20,44 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class ClassPowers:
-    """Count, mean and sum of squares about the mean of each class; they add up.
+    r"""Count, mean and sum of squares about the mean of each class; they add up.
+
+    The mean of two parts is that of the larger, moved by at most half of the way to that of the
+    smaller: by the share s of the smaller, with an error of 3u·s·|apart| and what rounding left
+    carried on. An error in the mean of one part counts by the share of the part in the whole. So
+    all errors together are at most 3u times the range of the scores times Σ(smaller part)/n over
+    all additions, which is at most log₂(n)/2 for any order of adding n records: below 50u for
+    n ≤ 10¹⁰.
 
     Attributes
     ----------
-    counts, means, spreads : arrays of shape (2,)
-        Negatives first.
+    counts, means, rests, spreads : arrays of shape (2,)
+        Negatives first; the rests are what rounding left of the means.
     """
 
     counts: Array
     means: Array
+    rests: Array
     spreads: Array
 
     def __add__(self, other: ClassPowers) -> ClassPowers:
         counts = self.counts + other.counts
-        share = other.counts / np.maximum(counts, 1.0)
-        apart = other.means - self.means
-        spreads = self.spreads + other.spreads + apart**2 * self.counts * share
-        return ClassPowers(counts, self.means + apart * share, spreads)
+        swap = other.counts > self.counts
+        small, large = (
+            tuple(np.where(swap, a, b) for a, b in zip(one, two, strict=True))
+            for one, two in ((self._mean, other._mean), (other._mean, self._mean))
+        )
+        share = np.minimum(self.counts, other.counts) / np.maximum(counts, 1.0)
+        apart = (small[0] - large[0]) + (small[1] - large[1])
+        means, left = two_sum(large[0], apart * share)
+        means, rests = two_sum(means, left + large[1])
+        larger = np.maximum(self.counts, other.counts)
+        spreads = self.spreads + other.spreads + apart**2 * larger * share
+        return ClassPowers(counts, means, rests, spreads)
+
+    @property
+    def _mean(self) -> tuple[Array, Array]:
+        return self.means, self.rests
 
 
 def _class_sums(values: Array, positive: Index) -> Array:
@@ -65,7 +86,9 @@ class QuadraticSums:
         means = _class_sums(shifted, positive) / np.maximum(counts, 1.0)
         shifted -= means.take(positive)
         spreads = _class_sums(shifted * shifted, positive)
-        return ClassPowers(counts, np.where(counts > 0, means + centre, 0.0), spreads)
+        # Exact: where there are no records, 0.
+        means, rests = two_sum(means, np.where(counts > 0, centre, 0.0))
+        return ClassPowers(counts, means, rests, spreads)
 
     def slopes(self, u: Array, positive: Index, moments: ClassPowers) -> Array:
         """Return, for each record, Σ φ'(u₊ - u₋) over the partners in the other class."""

@@ -9,12 +9,14 @@ With positives i and negatives j, n₊n₋ pairs, k the loss's scale and m its o
     c_j = -\frac{mk}{n(n-1)} Σ_i φ'(k(s_i - s_j)),
 
 where s = Xw, and pairs of the same label count in the two-sided form alone. The
-normaliser n(n-1) is public; n₊n₋ is not.
+normaliser n(n-1) is public; n₊n₋ is not. Null records are in neither class: their scores are left
+out once all scores are computed, so that no other score depends on where they lie.
 
 Each part of the records gives its `moments`; moments of disjoint parts add up; with
 their sum each part gives its share of the gradient, and shares add up too. A
 distributed engine calls `RankingSums` where the parts are; `RankingRisk` is the same on one
-machine.
+machine. Shares are added with `add_up`, whose error does not grow with their number; moments
+carry what rounding left of them.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import whole
+from pairdp._sums import LARGEST_N
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.structure import Analytic, Quadratic, TruncatedPowers
 from pairdp.pairs.dense_pieces import DenseSums
@@ -94,6 +97,8 @@ def score_sums(loss: RankingLoss, low: float, high: float, n: int) -> ScoreSums:
 
 def all_slopes(sums: ScoreSums, u: Array, positive: Index) -> Array:
     """Return the sums of slopes when these are all the records."""
+    if u.size == 0:  # all records are null
+        return np.zeros(0)
     if isinstance(sums, TruncatedSums):
         return sums.all_slopes(u, positive)
     return sums.slopes(u, positive, sums.moments(u, positive))
@@ -108,6 +113,8 @@ class RankingMoments:
 
     made_for: tuple[object, ...]
     moments: Any
+    n: int
+    """How many records the part has, null ones included."""
 
     @property
     def counts(self) -> Array:
@@ -117,7 +124,7 @@ class RankingMoments:
     def __add__(self, other: RankingMoments) -> RankingMoments:
         if self.made_for != other.made_for:
             raise ValueError("only moments at the same loss, weights, n and data_norm add up")
-        return RankingMoments(self.made_for, self.moments + other.moments)
+        return RankingMoments(self.made_for, self.moments + other.moments, self.n + other.n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,12 +146,13 @@ class RankingSums:
     --------
     >>> import numpy as np
     >>> from pairdp.losses import LogisticRanking
+    >>> from pairdp.pairs import add_up
     >>> from pairdp.records import Records
     >>> records = Records([[0.6, 0.0], [0.0, 0.5], [-0.3, 0.2], [0.1, -0.4]], [1, -1, 1, -1])
     >>> sums = RankingSums(LogisticRanking(), np.array([0.5, 0.1]), n=4, data_norm=1.0)
     >>> parts = [records.part(slice(0, 2)), records.part(slice(2, 4))]
     >>> moments = sums.moments(parts[0]) + sums.moments(parts[1])
-    >>> gradient = sum(sums.gradient(part, moments) for part in parts)
+    >>> gradient = add_up(sums.gradient(part, moments) for part in parts)
     >>> bool(np.allclose(gradient, sums.gradient(records, sums.moments(records))))
     True
     """
@@ -155,7 +163,7 @@ class RankingSums:
     data_norm: float
 
     def __post_init__(self) -> None:
-        whole("n", self.n, at_least=2)
+        whole("n", self.n, at_least=2, at_most=LARGEST_N)
         check_data_norm(self.data_norm)
         weights = np.array(self.weights, dtype=np.float64)
         if weights.ndim != 1 or not np.all(np.isfinite(weights)):
@@ -186,14 +194,15 @@ class RankingSums:
 
     def moments(self, part: Records) -> RankingMoments:
         """Return the moments of one part; add those of all parts with ``+``."""
-        moments = self._sums().moments(self._scaled(part), part.positive)
-        return RankingMoments(self._made_for, moments)
+        moments = self._sums().moments(*in_classes(part, self._scaled(part)))
+        return RankingMoments(self._made_for, moments, part.n)
 
     def gradient(self, part: Records, moments: RankingMoments) -> Array:
         """Return one part's share of the gradient, given the moments of all parts."""
         self._check(moments)
-        slopes = self._sums().slopes(self._scaled(part), part.positive, moments.moments)
-        return weighted_rows(part.x, coefficients(self.loss, slopes, part.positive, self.n))
+        u, positive = in_classes(part, self._scaled(part))
+        slopes = self._sums().slopes(u, positive, moments.moments)
+        return pulled_rows(part, coefficients(self.loss, slopes, positive, self.n))
 
     def value(self, moments: RankingMoments) -> float:
         """Return the risk, from the moments of all parts."""
@@ -203,10 +212,26 @@ class RankingSums:
     def _check(self, moments: RankingMoments) -> None:
         if moments.made_for != self._made_for:
             raise ValueError("these moments were made for other sums")
-        if round(float(np.sum(moments.counts))) != self.n:
+        if moments.n != self.n:
             raise ValueError(
                 f"the moments are not those of all n = {self.n} records: add up every part's"
             )
+
+
+def in_classes(records: Records, u: Array) -> tuple[Array, Index]:
+    """Return the scores of the records that are not null, and 1 for positives, else 0."""
+    if not records.has_null:
+        return u, records.positive
+    return u[~records.null], records.positive[~records.null]
+
+
+def pulled_rows(records: Records, weights: Array) -> Array:
+    """Return Xᵀc, where the weights are those of the records that are not null."""
+    if not records.has_null:
+        return weighted_rows(records.x, weights)
+    all_weights = np.zeros(records.n)
+    all_weights[~records.null] = weights
+    return weighted_rows(records.x, all_weights)
 
 
 def coefficients(loss: RankingLoss, slopes: Array, positive: Index, n: int) -> Array:
@@ -224,6 +249,7 @@ def average_loss(loss: RankingLoss, total: float, moments: Moments, n: int) -> f
     negatives, positives = (float(count) for count in moments.counts)
     value = loss.orders * total
     if loss.symmetric:
-        same = n * (n - 1) - 2 * negatives * positives
+        both = negatives + positives
+        same = both * (both - 1) - 2 * negatives * positives
         value += same * float(loss.phi(np.zeros(1))[0])
     return value / (n * (n - 1))

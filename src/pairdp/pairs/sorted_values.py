@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._sums import prefix_sums
+
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
@@ -66,7 +68,7 @@ class SortedValues:
         """
         cells = np.floor(self._values / width)
         local = self._values - cells * width
-        first, second = _prefix(local), _prefix(local * local)
+        first, second = prefix_sums(local), prefix_sums(local * local)
         start, stop = self._ranks(thresholds), self._ranks(thresholds + width)
         cell = np.floor(thresholds / width)
         total = np.zeros(thresholds.size)
@@ -95,13 +97,6 @@ def split(values: Array, unit: float) -> tuple[Array, Array]:
     return whole, values - whole * unit
 
 
-def _prefix(values: Array) -> Array:
-    """Return the sums up to each place, the first being 0."""
-    sums = np.zeros(values.size + 1)
-    np.cumsum(values, out=sums[1:])
-    return sums
-
-
 def _suffix(values: Array) -> Array:
     """Return the sums from each place to the end, the last being 0."""
-    return _prefix(values[::-1])[::-1]
+    return prefix_sums(values[::-1])[::-1]

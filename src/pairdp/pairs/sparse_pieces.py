@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._sums import BLOCK, Total, compensated, prefix_sums
 from pairdp.losses.structure import Analytic
-from pairdp.pairs.pieces import Function, class_moments, evaluate, interaction, widest_piece
+from pairdp.pairs.pieces import Function, evaluate, interaction, slot_sums, widest_piece
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -28,12 +29,17 @@ class SparseMoments:
     ----------
     pieces : array of shape (m,)
         Numbers of the pieces, ascending; whole numbers as floats.
-    values : array of shape (p + 1, 2, m)
-        Negatives first.
+    sums : Total
+        Of shape (p + 1, 2, m), negatives first.
     """
 
     pieces: Array
-    values: Array
+    sums: Total
+
+    @property
+    def values(self) -> Array:
+        """The moments, of shape (p + 1, 2, m), negatives first."""
+        return self.sums.high
 
     @property
     def counts(self) -> Array:
@@ -42,10 +48,15 @@ class SparseMoments:
 
     def __add__(self, other: SparseMoments) -> SparseMoments:
         pieces = np.union1d(self.pieces, other.pieces)
-        values = np.zeros((*self.values.shape[:2], pieces.size))
-        for part in (self, other):
-            values[:, :, np.searchsorted(pieces, part.pieces)] += part.values
-        return SparseMoments(pieces, values)
+        shape = (*self.values.shape[:2], pieces.size)
+        return SparseMoments(pieces, self._among(pieces, shape) + other._among(pieces, shape))
+
+    def _among(self, pieces: Array, shape: tuple[int, ...]) -> Total:
+        """Return the sums as those of more pieces."""
+        places = np.searchsorted(pieces, self.pieces)
+        total = Total.zeros(*shape)
+        total.high[:, :, places], total.low[:, :, places] = self.sums.high, self.sums.low
+        return total
 
 
 @dataclass(frozen=True)
@@ -88,8 +99,17 @@ class SparseSums:
         piece, place = self._locate(u)
         pieces, slot = np.unique(piece, return_inverse=True)
         slot += pieces.size * positive
-        collected = class_moments(place, slot, 2 * pieces.size, _DEGREE)
-        return SparseMoments(pieces, collected.reshape(_DEGREE + 1, 2, pieces.size))
+        shape = (_DEGREE + 1, 2, pieces.size)
+        if np.bincount(slot).max(initial=0) <= BLOCK:
+            sums = slot_sums(place, slot, 2 * pieces.size, _DEGREE)
+            return SparseMoments(pieces, Total.of(sums.reshape(shape)))
+        high, low = np.zeros((2, _DEGREE + 1, 2 * pieces.size))
+        for start in range(0, u.size, BLOCK):
+            part = slice(start, start + BLOCK)
+            met, own = np.unique(slot[part], return_inverse=True)
+            more = slot_sums(place[part], own, met.size, _DEGREE)
+            high[:, met], low[:, met] = compensated(high[:, met], low[:, met], more)
+        return SparseMoments(pieces, Total(high.reshape(shape), low.reshape(shape)))
 
     def slopes(self, u: Array, positive: Index, moments: SparseMoments) -> Array:
         """Return, for each record, Σ φ'(u₊ - u₋) over the partners in the other class."""
@@ -159,7 +179,7 @@ class SparseSums:
 
     def _beyond(self, pieces: Array, values: Array) -> tuple[Array, Array]:
         """Return the sum of values in pieces far above each piece, and far below."""
-        running = np.concatenate([[0.0], np.cumsum(values)])
+        running = prefix_sums(values)
         below = running[np.searchsorted(pieces, pieces - self.near, side="left")]
         above = running[-1] - running[np.searchsorted(pieces, pieces + self.near, side="right")]
         return above, below

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._sums import Total, prefix_sums
 from pairdp.losses.structure import TruncatedPowers
 from pairdp.pairs.order import ascending_order
 from pairdp.pairs.power_tree import power_sums
@@ -191,7 +192,7 @@ def _excess(places: Array, positive: Index, drop: float) -> Array:
 def _sums_in_order(values: Array, positive: Index, drop: float, order: Index) -> Array:
     """Return each record's Σ (negative - threshold - drop) of values, partners as in an order."""
     result, walk, flags_of = np.empty(values.size), _Walk(positive), positive.astype(np.int8)
-    walk.after_sum = float(np.sum(values * (1 - flags_of)))
+    walk.after_sum += np.asarray(np.sum(values * (1 - flags_of)))
     for start in range(0, values.size, _BLOCK):
         here = order[start : start + _BLOCK]
         flags, own = flags_of.take(here), values.take(here)
@@ -210,8 +211,7 @@ class _Walk:
     def __init__(self, positive: Index) -> None:
         self.before = 0
         self.after = positive.size - int(np.count_nonzero(positive))
-        self.before_sum = 0.0
-        self.after_sum = 0.0
+        self.before_sum = self.after_sum = Total.zeros()
 
     def counts(self, flags: NDArray[np.int8]) -> Array:
         """Return the negatives after each positive, and the positives before each negative."""
@@ -225,9 +225,10 @@ class _Walk:
     def sums(self, own: Array, flags: NDArray[np.int8]) -> Array:
         """Return the sum of negatives after each positive, or minus that of positives before."""
         thresholds = own * flags
-        of_thresholds = np.cumsum(thresholds)
-        of_negatives = np.cumsum(own - thresholds)
-        sums = np.where(flags, self.after_sum - of_negatives, -self.before_sum - of_thresholds)
-        self.before_sum += float(of_thresholds[-1])
-        self.after_sum -= float(of_negatives[-1])
+        of_thresholds = prefix_sums(thresholds)[1:]
+        of_negatives = prefix_sums(own - thresholds)[1:]
+        before, after = self.before_sum.high, self.after_sum.high
+        sums = np.where(flags, after - of_negatives, -before - of_thresholds)
+        self.before_sum += of_thresholds[-1]
+        self.after_sum += -of_negatives[-1]
         return sums

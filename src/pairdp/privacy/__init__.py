@@ -15,7 +15,7 @@ from pairdp.privacy import (  # noqa: F401  (they register)
     score_bounds,
     stochastic_bounds,
 )
-from pairdp.privacy.budget import Budget
+from pairdp.privacy.budget import Budget, default_delta
 from pairdp.privacy.calibration import noise_multiplier
 from pairdp.privacy.certificate import Certificate, TradeOff
 from pairdp.privacy.composition import PrivacyCurve, gaussian_ratio
@@ -44,7 +44,6 @@ from pairdp.privacy.packing import pack, packed_dimension, unpack
 from pairdp.privacy.release import Part, Release
 from pairdp.privacy.sampling import FixedSizeSampling, PoissonSampling, RepeatedDraws, Sampling
 from pairdp.privacy.sensitivity import Bound, Sensitivity, register_bound
-from pairdp.privacy.verification import Check, Report, verify
 
 __all__ = [
     "ApproximateEvent",
@@ -54,7 +53,6 @@ __all__ = [
     "BudgetLedger",
     "Certificate",
     "CertificateError",
-    "Check",
     "Event",
     "FixedSizeSampling",
     "GaussianEvent",
@@ -75,18 +73,17 @@ __all__ = [
     "Release",
     "Remaining",
     "RepeatedDraws",
-    "Report",
     "SampledEvent",
     "Sampling",
     "Sensitivity",
     "SequentialEvent",
     "Spend",
     "TradeOff",
+    "default_delta",
     "gaussian_ratio",
     "noise_multiplier",
     "pack",
     "packed_dimension",
     "register_bound",
     "unpack",
-    "verify",
 ]

@@ -4,13 +4,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pairdp._checks import positive, probability
+from pairdp._checks import positive, probability, whole
 
-RELATION = "replace-one"
+RELATION = "replace-one-or-null"
 RELATION_IN_WORDS = (
-    "two data sets are neighbours when they have the same public number of records n "
-    "and differ in one record, with its label"
+    "two data sets are neighbours when one record, with its label, is replaced by another or by a "
+    "null record (absent, unreadable); n is the public capacity"
 )
+
+
+_LARGEST_DELTA, _ONCE_IN = 1e-6, 100
+
+
+def default_delta(n: int) -> float:
+    r"""Return the δ that is taken when none is given: min(10⁻⁶, 1/(100n)).
+
+    An algorithm that publishes each record with probability δ is (0, δ)-private. With this δ the
+    chance that such an algorithm publishes any record at all is at most nδ ≤ 1/100, for every n.
+    That is below the 1/n^1.1 that the literature recommends as well, up to n = 10²⁰. For up to
+    10⁴ records it is 10⁻⁶.
+
+    Parameters
+    ----------
+    n : int
+        The public number of records, or the horizon of a stream.
+
+    Examples
+    --------
+    >>> default_delta(500)
+    1e-06
+    >>> default_delta(1_000_000)
+    1e-08
+    """
+    return min(_LARGEST_DELTA, 1 / (_ONCE_IN * whole("n", n)))
 
 
 def check_budget(budget: object) -> None:
@@ -22,6 +48,9 @@ def check_budget(budget: object) -> None:
 @dataclass(frozen=True)
 class Budget:
     """An (ε, δ) differential privacy budget under replace-one, with n public.
+
+    A record is replaced by another, or by a null record, which counts in n and contributes nothing:
+    so adding a record into a null place and removing one are covered as well.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import text, whole
-from pairdp._files import write_atomically
+from pairdp._files import destination, write_atomically
 from pairdp._sealed import fields_of, seal, unseal
 from pairdp._version import __version__
 from pairdp.privacy.budget import RELATION, Budget
@@ -25,7 +25,7 @@ from pairdp.privacy.noise import UNDRAWN, NoiseSource
 from pairdp.privacy.release import Release
 
 FORMAT = "pairdp certificate"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 Scalar = float | int | str | bool | None
 
 
@@ -59,6 +59,11 @@ class Certificate:
         Where the randomness comes from: `NoiseSource.description`.
     assumptions : sequence of str
         What must be true of the data and its handling, in words.
+    plan : mapping, optional
+        What it was planned from and what was decided, as JSON values: the algorithm with its
+        parameters, the problem, the number of features, conditions and settings. With n, the
+        claim and the calibration these are all public facts, from which `pairdp.verify` plans
+        again. None for a certificate that was made by hand.
     """
 
     algorithm: str
@@ -70,6 +75,7 @@ class Certificate:
     noise_source: str = UNDRAWN
     assumptions: tuple[str, ...] = ()
     library_version: str = __version__
+    plan: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         for name in ("algorithm", "noise_source", "library_version"):
@@ -83,6 +89,10 @@ class Certificate:
         object.__setattr__(self, "assumptions", tuple(self.assumptions))
         problem = {name: _plain(value) for name, value in self.problem.items()}
         object.__setattr__(self, "problem", MappingProxyType(problem))
+        if self.plan is not None:
+            if not isinstance(self.plan, Mapping):
+                raise TypeError(f"plan must be a mapping or None, got {self.plan!r}")
+            object.__setattr__(self, "plan", _frozen(self.plan))
         if self.calibration not in ("certified", "printed", "none"):
             raise ValueError(
                 f'calibration must be "certified", "printed" or "none", got {self.calibration!r}'
@@ -193,6 +203,7 @@ class Certificate:
             "problem": dict(self.problem),
             "noise_source": self.noise_source,
             "assumptions": list(self.assumptions),
+            "plan": _thawed(self.plan),
         }
 
     def to_json(self) -> str:
@@ -201,7 +212,7 @@ class Certificate:
 
     def save(self, path: str | Path) -> None:
         """Write the certificate to a file, whole or not at all."""
-        if not Path(path).resolve().parent.is_dir():
+        if not destination(Path(path)).parent.is_dir():
             raise FileNotFoundError(f"there is no directory {Path(path).parent} to save into")
         write_atomically(Path(path), self.to_json().encode())
 
@@ -239,14 +250,14 @@ class Certificate:
         if repr(values.get("format_version")) != repr(FORMAT_VERSION):
             raise CertificateError(
                 f"certificate format {values.get('format_version')!r} is not known to this "
-                f"version, which reads format {FORMAT_VERSION}: use a newer pairdp"
+                f"version, which reads format {FORMAT_VERSION}: use the pairdp that made it"
             )
         fields = fields_of(
             "certificate",
             values,
             required={
                 "format", "format_version", "library_version", "algorithm", "claim", "relation",
-                "n", "calibration", "releases", "problem", "noise_source", "assumptions",
+                "n", "calibration", "releases", "problem", "noise_source", "assumptions", "plan",
             },
         )  # fmt: skip
         if fields["relation"] != RELATION:
@@ -269,12 +280,37 @@ class Certificate:
             noise_source=fields["noise_source"],
             assumptions=tuple(assumptions),
             library_version=fields["library_version"],
+            plan=fields["plan"],
         )
 
 
 def _plain(value: object) -> Any:
     """Return a numpy scalar as the Python number it is."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _frozen(value: Any) -> Any:
+    """Return JSON values that cannot be changed."""
+    match value:
+        case None | bool() | str() | int():
+            return value
+        case float() if math.isfinite(value):
+            return value
+        case list() | tuple():
+            return tuple(_frozen(item) for item in value)
+        case Mapping() if all(isinstance(key, str) for key in value):
+            return MappingProxyType({key: _frozen(item) for key, item in value.items()})
+    raise TypeError(f"the plan of a certificate has JSON values only, got {value!r}")
+
+
+def _thawed(value: Any) -> Any:
+    """Return frozen JSON values as lists and dictionaries."""
+    match value:
+        case tuple():
+            return [_thawed(item) for item in value]
+        case Mapping():
+            return {key: _thawed(item) for key, item in value.items()}
+    return value
 
 
 def _looks_like_json(document: str | bytes) -> bool:

@@ -105,6 +105,7 @@ class _Sequence:
                 case SampledEvent(mu, sampling, steps) if mu > _LARGEST_GRID_MU:
                     # So little noise that all there is, is the chance of not being drawn.
                     drawn = -math.expm1(steps * math.log1p(-sampling.rate))
+                    drawn = min(1.0, math.nextafter(drawn, 2.0))  # rounding counts upwards
                     approximate.append((0.0, drawn))
                     private = private and drawn < 1
                 case SampledEvent():
@@ -228,7 +229,10 @@ class _Sequence:
         if delta < leak:
             return math.inf
         share = (delta - leak) / (1 - leak) * (1 + math.exp(-own))
-        return 0.0 if share >= 1 else max(0.0, own + math.log1p(-share))
+        if share >= 1:
+            return 0.0
+        # Rounded up: near δ = 1e-16 one unit in the last place of ε is a large part of δ.
+        return min(own, max(0.0, math.nextafter(own + math.log1p(-share), math.inf)))
 
     def _single_response(self, epsilon: float) -> float:
         """Return the curve of one (ε₀, δ₀)-DP release: randomised response's own."""

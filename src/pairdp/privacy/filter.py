@@ -15,6 +15,34 @@ induction from the last step. The order is fixed by the budget alone, as is B fr
     B = \varepsilon - \log\frac{\alpha-1}{\alpha} + \frac{\log\delta + \log\alpha}{\alpha-1}
 
 (Canonne, Kamath and Steinke 2020, Proposition 12).
+
+Of an average over repeated draws the law of the draws is known but for a small mass
+(`pairdp.privacy.appearances.SumLaw.slack`), and the moment of what lies in that mass may be
+anything. It is counted as δ, from a share r of δ that is kept for it; the allowance B is that of
+(1 - r)δ.
+
+*Claim.* If along every path the costs ρᵢ add up to at most B and the unknown masses sᵢ to at most
+rδ, the whole is (ε, δ)-DP.
+
+*Proof.* Let step i, given the past, have the output laws P_i and Q_i on two neighbouring data sets.
+With probability :math:`p^*_j` the draw j is made, and its release is Gaussian with a ratio of at
+most :math:`\mu_j`; the computed law has masses :math:`p_g` on groups g of draws (sums rounded up),
+and the true masses :math:`p^*_g` exceed them, together with what lies in no group, by at most sᵢ.
+Let each draw of a group count with the weight :math:`\lambda_g = \min(1, p_g/p^*_g)`, and with none
+if it is in no group: that is a measure :math:`P_i^0 \le P_i` of mass at least 1 - sᵢ. As
+:math:`u^\alpha v^{1-\alpha}` is jointly convex and homogeneous, telling the draw only raises
+
+.. math::
+    \int \Big(\frac{dP_i^0}{dQ_i}\Big)^\alpha dQ_i
+      \le \sum_g p^*_g \lambda_g^\alpha e^{\alpha(\alpha-1)\mu_g^2/2}
+      \le \sum_g p_g e^{\alpha(\alpha-1)\mu_g^2/2} = e^{(\alpha-1)\rho_i},
+
+which is what is computed (λ ≤ 1, α > 1). Let P⁰ be the measure of all steps with the kernels
+:math:`P_i^0`. By induction from the last step, as above,
+:math:`\int (dP^0/dQ)^\alpha dQ \le e^{(\alpha-1)B}`, and in the same way P⁰ has a mass of at least
+1 - rδ. Proposition 12 bounds :math:`(l - e^\varepsilon)_+` by a multiple of :math:`l^\alpha`, so it
+needs no mass of one: :math:`P^0(S) \le e^\varepsilon Q(S) + (1-r)\delta` for every event S, hence
+:math:`P(S) \le P^0(S) + r\delta \le e^\varepsilon Q(S) + \delta`. Neighbours are symmetric. ∎
 """
 
 from __future__ import annotations
@@ -36,17 +64,18 @@ from pairdp.privacy.events import (
     SequentialEvent,
 )
 from pairdp.privacy.inversion import sampled_log_moment
-from pairdp.privacy.sampling import Sampling
+from pairdp.privacy.sampling import RepeatedDraws, Sampling
 
 _QUADRATURE = 1 + 1e-9
 _LARGEST_MU = 30.0
+_RESERVED = 2.0**-10
 
 
 def _allowance(budget: Budget, order: float) -> float:
     return (
         budget.epsilon
         - math.log1p(-1 / order)
-        + (math.log(budget.delta) + math.log(order)) / (order - 1)
+        + (math.log(budget.delta) + math.log1p(-_RESERVED) + math.log(order)) / (order - 1)
     )
 
 
@@ -82,8 +111,28 @@ class RenyiFilter:
         order = 1 + math.exp(round(float(best.x), 2))
         return cls(budget, order, _allowance(budget, order))
 
+    def admits(self, event: Event) -> bool:
+        """Return whether an event, alone and first, stays within the budget."""
+        return self.cost(event) <= self.allowance and self.unknown(event) <= self.reserve
+
+    @property
+    def reserve(self) -> float:
+        """The share of δ for what is not known of the laws of draws."""
+        return self.budget.delta * _RESERVED
+
+    def unknown(self, event: Event) -> float:
+        """Return the mass of outcomes that `cost` does not speak of."""
+        match event:
+            case SampledEvent(_, sampling, steps) if isinstance(sampling, RepeatedDraws):
+                return steps * sampling.law.slack
+            case SequentialEvent(events):
+                return math.fsum(self.unknown(e) for e in events)
+            case ParallelEvent(parts):
+                return max(self.unknown(e) for e in parts)
+        return 0.0
+
     def cost(self, event: Event) -> float:
-        """Return the Rényi divergence of an event at the filter's order."""
+        """Return the Rényi divergence of an event at the filter's order, but for `unknown`."""
         match event:
             case GaussianEvent(mu):
                 return self.order * mu * mu / 2
@@ -115,7 +164,7 @@ class RenyiFilter:
         return math.log1p(raised) / a
 
     def epsilon(self, cost: float) -> float:
-        """Return the ε, at the budget's δ, of releases that cost so much in all."""
+        """Return the ε, at the budget's δ, of admitted releases that cost so much in all."""
         if cost == 0:
             return 0.0
         return max(0.0, self.budget.epsilon - self.allowance + cost)

@@ -126,7 +126,10 @@ def _mixture(ratios: NDArray[np.float64], masses: NDArray[np.float64], steps: in
 
 
 def sampled_log_moment(mu: float, sampling: Sampling, steps: int, theta: float) -> LogMoment:
-    """Return the log moment function of steps on sampled records, for real parts near θ."""
+    """Return the log moment function of steps on sampled records, for real parts near θ.
+
+    Of repeated draws it has no more than the known part of their law: the rest is its ``slack``.
+    """
     if sampling.rate == 1:
         return _gaussian(mu * math.sqrt(steps))
     if isinstance(sampling, RepeatedDraws):
@@ -150,6 +153,8 @@ def _log_moments(events: Iterable[Event], theta: float) -> tuple[list[LogMoment]
                 log_kept += math.log1p(-delta)
             case SampledEvent(mu, sampling, steps):
                 moments.append(sampled_log_moment(mu, sampling, steps, theta))
+                if isinstance(sampling, RepeatedDraws):  # what its law does not know may leak
+                    log_kept += steps * math.log1p(-sampling.law.slack)
             case _:
                 raise TypeError(f"not an elementary event: {event!r}")
     return moments, log_kept

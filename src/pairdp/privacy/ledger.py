@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-
-from filelock import FileLock, Timeout
+from typing import NoReturn
 
 from pairdp._checks import text
-from pairdp._files import NotDurableError, write_atomically
+from pairdp._files import Draft, NotDurableError, write_atomically
 from pairdp.privacy import gaussian
 from pairdp.privacy.budget import Budget, check_budget
 from pairdp.privacy.certificate import Certificate
@@ -27,7 +27,8 @@ from pairdp.privacy.events import (
     SequentialEvent,
 )
 from pairdp.privacy.filter import RenyiFilter
-from pairdp.privacy.ledger_file import Spend, read_ledger, write_ledger
+from pairdp.privacy.ledger_file import LedgerState, Seen, Spend, StreamEntry
+from pairdp.privacy.ledger_lock import HeldFile, create, held
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,9 @@ class BudgetLedger:
     budget : Budget
         What all releases together may spend.
     path : path-like, optional
-        Where to keep it. An existing ledger is continued, and must have this budget.
-        Without a path the ledger lives in memory.
+        Where to keep it. An existing ledger is continued, and must have this budget. Links are
+        followed once, now. Without a path the ledger lives in the memory of this process, and no
+        other process can spend from it.
     adaptive : bool, default=False
         Whether the *amount* of a release's noise may be chosen after seeing the results of
         earlier ones. This costs a little: see the notes.
@@ -87,6 +89,16 @@ class BudgetLedger:
     divergences of one order that the budget fixes, which is true for any way of
     choosing (`pairdp.privacy.filter`), and (ε, δ) costs without more detail are refused.
 
+    A copy of a ledger is the same ledger (`copy.copy`, `copy.deepcopy`, `sklearn.clone`), and what
+    was forked or pickled goes on with the file, or is refused when there is none. A ledger
+    remembers what it saw of its file, and refuses one that does not extend it: one that was put
+    back to an earlier state, replaced, or removed. A file ``.NAME.identity`` beside it tells that
+    there was a ledger, so that one which is removed is not begun anew with its full budget.
+
+    What no file can tell is that it was put back *together with* everything that remembers it:
+    a backup of the whole directory restored while no process has the ledger open, or on another
+    machine, has the budget that it had then. Never restore a ledger from a backup to spend from it.
+
     Examples
     --------
     >>> ledger = BudgetLedger(Budget(1.0))
@@ -99,6 +111,8 @@ class BudgetLedger:
     0.25
     """
 
+    _state: LedgerState | None
+
     def __init__(
         self,
         budget: Budget,
@@ -108,13 +122,23 @@ class BudgetLedger:
         timeout: float = 60.0,
     ) -> None:
         check_budget(budget)
-        self._open(budget, bool(adaptive), path, timeout)
-        if self._path is not None:
-            with self._exclusive():
-                if self._path.exists():
-                    self._read()
-                else:
-                    self._write(())
+        self._open(path, timeout)
+        if self._path is None:
+            self._state = LedgerState(budget, bool(adaptive))
+            return
+        if not self._path.exists():
+            self._create(LedgerState(budget, bool(adaptive)))
+        self._begin()
+        if self.budget != budget:
+            raise LedgerError(
+                f"the ledger {self._path} has {self.budget}, not {budget}: open it with its own "
+                "budget, or with BudgetLedger.load"
+            )
+        if self.adaptive != bool(adaptive):
+            raise LedgerError(
+                f"the ledger {self._path} has adaptive={self.adaptive}, not {bool(adaptive)}: open "
+                "it as it is, or with BudgetLedger.load"
+            )
 
     def __sklearn_clone__(self) -> BudgetLedger:
         """Return itself: a copy could spend the same budget once more."""
@@ -132,56 +156,97 @@ class BudgetLedger:
                 "a ledger in memory cannot be pickled, as a copy could spend the same budget once "
                 "more: give it a path, BudgetLedger(budget, path)"
             )
-        return _reopen, (str(self._path), self._timeout)
+        return _reopen, (str(self._path), self._timeout, tuple(self._known.seen()))
 
-    def _open(
-        self,
-        budget: Budget | None,
-        adaptive: bool | None,
-        path: str | Path | None,
-        timeout: float,
-    ) -> None:
-        self._budget = budget
+    def _open(self, path: str | Path | None, timeout: float) -> None:
         # Resolved, so that links and a change of directory lead to one file and one lock.
         if path is not None and not str(path):
             raise ValueError("path must not be empty: leave it out for a ledger in memory")
-        self._path = None if path is None else Path(path).resolve()
+        try:
+            self._path = None if path is None else Path(path).resolve()
+        except (OSError, RuntimeError):  # links that lead in a circle
+            raise LedgerError(f"the ledger {path} cannot be read: its links lead nowhere") from None
         self._timeout = timeout
-        self._adaptive = adaptive
-        self._spends: tuple[Spend, ...] = ()
+        self._state = None
         self._thread_lock = threading.RLock()
+        self._process = os.getpid()
 
     @classmethod
     def load(cls, path: str | Path, *, timeout: float = 60.0) -> BudgetLedger:
         """Return the ledger of a file, with the budget that the file has."""
         ledger = cls.__new__(cls)
-        ledger._open(None, None, path, timeout)
+        ledger._open(path, timeout)
         if not Path(path).exists():
             raise LedgerError(
                 f"the ledger {path} cannot be read: it does not exist; make one with a budget first"
             )
-        with ledger._exclusive():
-            ledger._read()
+        ledger._begin()
         return ledger
+
+    def _create(self, state: LedgerState) -> None:
+        path = self._on_disk()
+        marker = _marker(path)
+        if marker.exists():
+            raise LedgerError(
+                f"the ledger {path} was removed, and a new one would have its full budget again: "
+                f"put it back, or remove {marker} as well if nothing of it matters any more"
+            )
+        if not path.parent.is_dir():
+            raise LedgerError(f"there is no directory {path.parent} for the ledger")
+        try:
+            create(path, state.to_bytes(), self._timeout)
+        except FileExistsError:
+            return  # another process was first, and this one goes on with what it made
+        except OSError as error:
+            self._not_written(error)
+
+    def _begin(self) -> None:
+        """Read the file for the first time, and leave word that there is a ledger."""
+        path = self._on_disk()
+        with self._exclusive():
+            pass
+        identity, marker = self._known.identity, _marker(path)
+        with suppress(OSError):  # of those who may read the ledger, not all may write beside it
+            if not marker.exists():
+                write_atomically(marker, f"{identity}\n".encode())
+            elif marker.read_bytes().strip() != identity.encode():
+                raise LedgerError(
+                    f"the ledger {path} is another one than was made under this name: put the "
+                    f"right file back, or remove {marker} if this is the right one"
+                )
+
+    def _on_disk(self) -> Path:
+        if self._path is None:
+            raise LedgerError("the ledger has no file")
+        return self._path
+
+    @property
+    def _known(self) -> LedgerState:
+        """What it was when it was last looked at."""
+        if self._state is None:  # only while a file is being read
+            raise LedgerError("the ledger was not read")
+        return self._state
+
+    @property
+    def identity(self) -> str:
+        """A random name, which tells it from all other ledgers."""
+        return self._known.identity
 
     @property
     def budget(self) -> Budget:
         """What all releases together may spend."""
-        if self._budget is None:  # only while a file is being read
-            raise LedgerError("the ledger was not read")
-        return self._budget
+        return self._known.budget
 
     @property
     def adaptive(self) -> bool:
         """Whether amounts of noise may be chosen as one goes."""
-        return bool(self._adaptive)
+        return self._known.adaptive
 
     @property
     def spends(self) -> tuple[Spend, ...]:
         """Everything spent so far, by any process."""
         with self._exclusive():
-            self._refresh()
-            return self._spends
+            return self._known.spends
 
     def spent(self) -> float:
         """Return the ε spent so far, at the ledger's δ."""
@@ -213,17 +278,114 @@ class BudgetLedger:
         LedgerError
             If the file is damaged, or is locked for longer than the timeout.
         """
+        spend = self._entry(cost, label)
+        self._add(spend)
+        return spend
+
+    def _entry(self, cost: Certificate | Budget | Event, label: str | None) -> Spend:
         event = _event(cost)
         if label is None and isinstance(cost, Certificate):
             label = cost.algorithm
-        spend = Spend(text("label", label), datetime.now(UTC).isoformat(timespec="seconds"), event)
-        with self._exclusive():
-            self._refresh()
-            if self._fits(event):
-                self._write((*self._spends, spend))
-                return spend
+        return Spend(text("label", label), _now(), event)
+
+    def _add(self, spend: Spend) -> None:
+        with self._exclusive() as file:
+            if self._fits(spend.event):
+                self._write(file, self._known.with_spend(spend))
+                return
         # Outside the lock, as it takes a while to tell.
         raise self._exceeded(spend.label)
+
+    def release(
+        self, cost: Certificate | Budget | Event, draft: Draft, label: str | None = None
+    ) -> Spend:
+        """Spend for a file that is complete on disk, and then give it its name.
+
+        So a full disk is met before anything is spent, and nothing is released unpaid. If it fails
+        before the spend is on disk, the draft is removed. If it fails after that, the draft is kept
+        and the error says what was spent and where the file is.
+
+        Parameters
+        ----------
+        cost, label
+            As for `spend`.
+        draft : Draft
+            The file.
+
+        Raises
+        ------
+        BudgetExceededError, LedgerError
+            As `spend` does; or if the file did not get its name after the spend.
+        KeyboardInterrupt
+            With a sentence that says what was spent.
+        """
+        try:
+            spend = self._entry(cost, label)
+            self._add(spend)
+            draft.publish()
+        except (BudgetExceededError, LedgerError, TypeError):
+            draft.discard()
+            raise
+        except BaseException as error:
+            told = self._told(error, spend, cost, draft)
+            if isinstance(error, KeyboardInterrupt):
+                raise KeyboardInterrupt(told) from error
+            raise LedgerError(told) from error
+        return spend
+
+    def _told(
+        self, error: BaseException, spend: Spend, cost: Certificate | Budget | Event, draft: Draft
+    ) -> str:
+        """Say what a release that failed has spent, and where its file is."""
+        failed = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{_reason(error)}"
+        ledger = "the ledger" if self._path is None else f"the ledger {self._path}"
+        try:
+            spent = any(entry.id == spend.id for entry in self.spends)
+        except (LedgerError, KeyboardInterrupt):
+            spent = None
+        if spent is False:
+            draft.discard()
+            return f"{failed}: nothing was spent from {ledger}, and nothing was released"
+        amount = f"{_in_words(cost)} for {spend.label}"
+        was = f"{amount} was spent from {ledger}"
+        if spent is None:
+            was = f"{amount} may have been spent from {ledger}, which cannot be read now"
+        if draft.is_published:
+            return f"{failed}: {was}, and {draft.path} is in place"
+        return (
+            f"{failed}: {was}, and the file is complete in {draft.beside}, but it did not get its "
+            f"name: rename it to {draft.path}"
+        )
+
+    def save_stream(self, token: str) -> None:
+        """Note that a stream is about to be saved, to a file with this token.
+
+        Only the ledger that pays for a stream knows which of its files were resumed: one that it
+        does not know, or that was resumed before, is refused.
+        """
+        with self._exclusive() as file:
+            if self._known.actions(token):
+                raise LedgerError("a stream was saved with this token before")
+            self._write(file, self._known.with_stream(StreamEntry(token, "saved", _now())))
+
+    def resume_stream(self, token: str) -> None:
+        """Use up the token of a stream's file.
+
+        Raises
+        ------
+        LedgerError
+            If it is used up already, or of no file of a stream of this ledger.
+        """
+        with self._exclusive() as file:
+            actions = self._known.actions(token)
+            if "saved" not in actions:
+                raise LedgerError("the ledger does not know this file of a stream")
+            if "resumed" in actions:
+                raise LedgerError(
+                    "this file of a stream was resumed before, and is a copy: its records would be "
+                    "paid for once and used twice"
+                )
+            self._write(file, self._known.with_stream(StreamEntry(token, "resumed", _now())))
 
     def check(self, cost: Certificate | Budget | Event, label: str = "the release") -> None:
         """Refuse a cost that does not fit at the moment, without spending it.
@@ -235,7 +397,6 @@ class BudgetLedger:
         """
         event = _event(cost)
         with self._exclusive():
-            self._refresh()
             if self._fits(event):
                 return
         raise self._exceeded(label)
@@ -249,14 +410,14 @@ class BudgetLedger:
     def remaining(self) -> Remaining:
         """Return how much one more release may cost."""
         with self._exclusive():
-            self._refresh()
+            pass
         return self._remaining()
 
     def _fits(self, event: Event) -> bool:
-        events = (*(s.event for s in self._spends), event)
+        events = (*(s.event for s in self._known.spends), event)
         if self._filtered:
             rule = RenyiFilter.of(self.budget)
-            return rule.cost(SequentialEvent(events)) <= rule.allowance
+            return rule.admits(SequentialEvent(events))
         return PrivacyCurve(*events).within(self.budget)
 
     def _remaining(self) -> Remaining:
@@ -272,7 +433,7 @@ class BudgetLedger:
         Exact where Gaussian or pure events compose exactly; else to three digits, and
         zero when it is less than a thousandth of the budget.
         """
-        spent = [s.event for s in self._spends]
+        spent = [s.event for s in self._known.spends]
         if kind is PureEvent and self.budget.is_pure:
             exact = self.budget.epsilon - math.fsum(
                 e.epsilon * e.count for e in spent if isinstance(e, PureEvent)
@@ -298,83 +459,130 @@ class BudgetLedger:
         return math.exp(bottom)
 
     @contextmanager
-    def _exclusive(self) -> Iterator[None]:
-        """Hold the ledger against other threads and other processes."""
+    def _exclusive(self) -> Iterator[HeldFile | None]:
+        """Hold the ledger against other threads and other processes, and look at it anew."""
+        if os.getpid() != self._process:
+            if self._path is None:
+                raise LedgerError(
+                    "this ledger is in the memory of another process, and both would spend the "
+                    "same budget: keep it in a file, BudgetLedger(budget, path)"
+                )
+            # A thread of the other process may have held the lock when this one was forked.
+            self._thread_lock, self._process = threading.RLock(), os.getpid()
         with self._thread_lock:
             if self._path is None:
-                yield
+                yield None
                 return
             if not self._path.parent.is_dir():
                 raise LedgerError(f"there is no directory {self._path.parent} for the ledger")
-            lock = FileLock(self._path.with_name(self._path.name + ".lock"))
+            with self._held(self._path) as file:
+                self._read(file)
+                yield file
+
+    @contextmanager
+    def _held(self, path: Path) -> Iterator[HeldFile]:
+        with ExitStack() as stack:
             try:
-                lock.acquire(timeout=self._timeout)
-            except Timeout:
+                file = stack.enter_context(held(path, self._timeout))
+            except TimeoutError:
                 raise LedgerError(
-                    f"the ledger {self._path} is in use by another process for over "
-                    f"{self._timeout:g} s: try again, or give a longer timeout"
+                    f"the ledger {path} is in use by another process for over {self._timeout:g} s: "
+                    "try again, or give a longer timeout"
+                ) from None
+            except FileNotFoundError:
+                raise LedgerError(
+                    f"the ledger {path} was removed, and nothing may be spent without it: put it "
+                    "back"
                 ) from None
             except OSError as error:
-                reason = error.strerror or str(error)
-                raise LedgerError(f"the ledger {self._path} cannot be locked: {reason}") from None
-            try:
-                yield
-            finally:
-                lock.release()
+                raise LedgerError(f"the ledger {path} cannot be read: {_reason(error)}") from None
+            yield file
 
-    def _refresh(self) -> None:
-        if self._path is not None:
-            self._read()
-
-    def _write(self, spends: tuple[Spend, ...]) -> None:
-        if self._path is not None:
-            document = write_ledger(self.budget, self.adaptive, spends)
+    def _write(self, file: HeldFile | None, state: LedgerState) -> None:
+        if file is not None:
             try:
-                write_atomically(self._path, document)
+                draft = Draft(file.path, state.to_bytes(), alone=True)
+                try:
+                    if not file.is_current:
+                        raise LedgerError(
+                            f"the ledger {file.path} was removed or replaced while it was in use. "
+                            "Nothing was spent"
+                        )
+                    draft.publish()
+                finally:
+                    draft.discard()
             except NotDurableError as error:
-                self._spends = spends
+                self._state = state
                 raise LedgerError(
-                    f"the ledger {self._path} was written but might not survive a crash of the "
+                    f"the ledger {file.path} was written but might not survive a crash of the "
                     f"machine: {error.strerror}. What was to be spent counts as spent"
                 ) from None
             except OSError as error:
-                reason = error.strerror or str(error)
-                raise LedgerError(
-                    f"the ledger {self._path} cannot be written: {reason}. Nothing was spent"
-                ) from None
-        self._spends = spends
+                self._not_written(error)
+        self._state = state
 
-    def _read(self) -> None:
-        path = self._path
-        if path is None:
-            return
+    def _not_written(self, error: OSError) -> NoReturn:
+        raise LedgerError(
+            f"the ledger {self._path} cannot be written: {_reason(error)}. Nothing was spent"
+        ) from None
+
+    def _read(self, file: HeldFile) -> None:
+        path = file.path
         try:
-            if path.is_file() and path.stat().st_nlink > 1:
+            if file.names > 1:
                 raise LedgerError(
                     f"the ledger {path} has a second name (a hard link), under which others would "
                     "miss what is spent here: remove one of the two"
                 )
-            budget, adaptive, spends = read_ledger(path.read_bytes())
+            state = LedgerState.from_bytes(file.read())
         except LedgerError:
             raise
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise LedgerError(f"the ledger {path} cannot be read: {reason}") from None
+            raise LedgerError(f"the ledger {path} cannot be read: {_reason(error)}") from None
         except (ValueError, TypeError, RecursionError) as error:
             raise LedgerError(
                 f"the ledger {path} is damaged and nothing may be spent from it: {error}"
             ) from None
-        if self._budget is not None and budget != self._budget:
+        if self._state is not None:
+            self._check_extends(path, state, self._state.seen())
+            if (state.budget, state.adaptive) != (self.budget, self.adaptive):
+                raise LedgerError(
+                    f"the ledger {path} has {state.budget} and adaptive={state.adaptive}, and had "
+                    f"{self.budget} and adaptive={self.adaptive}: a ledger keeps its own budget"
+                )
+        self._state = state
+
+    def _check_extends(self, path: Path, state: LedgerState, seen: Seen) -> None:
+        if state.identity != seen.identity:
             raise LedgerError(
-                f"the ledger {path} has {budget}, not {self._budget}: open it with its own budget, "
-                "or with BudgetLedger.load"
+                f"the ledger {path} was replaced by another one, and nothing may be spent from it: "
+                "put the right file back"
             )
-        if self._adaptive is not None and adaptive != self._adaptive:
+        if not state.extends(seen):
             raise LedgerError(
-                f"the ledger {path} has adaptive={adaptive}, not {self._adaptive}: open it as it "
-                "is, or with BudgetLedger.load"
+                f"the ledger {path} lacks what was spent or noted before: it was put back to an "
+                "earlier state, and nothing may be spent until the newest file is back"
             )
-        self._budget, self._adaptive, self._spends = budget, adaptive, spends
+
+
+def _marker(path: Path) -> Path:
+    """Return the file that tells that there was a ledger."""
+    return path.with_name(f".{path.name}.identity")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _reason(error: BaseException) -> str:
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def _in_words(cost: Certificate | Budget | Event) -> str:
+    budget = cost.budget if isinstance(cost, Certificate) else cost
+    if isinstance(budget, Budget):
+        return f"ε = {budget.epsilon:g}, δ = {budget.delta:g}"
+    return str(budget)
 
 
 def _event(cost: Certificate | Budget | Event) -> Event:
@@ -390,5 +598,9 @@ def _event(cost: Certificate | Budget | Event) -> Event:
     )
 
 
-def _reopen(path: str, timeout: float) -> BudgetLedger:
-    return BudgetLedger.load(path, timeout=timeout)
+def _reopen(
+    path: str, timeout: float, seen: tuple[str, tuple[int, str], tuple[int, str]]
+) -> BudgetLedger:
+    ledger = BudgetLedger.load(path, timeout=timeout)
+    ledger._check_extends(Path(path), ledger._known, Seen(*seen))
+    return ledger

@@ -3,6 +3,20 @@ r"""Bounds for moments of the classes.
 Each is registered with two routes to its value, as in `pairdp.privacy.sensitivity`. All
 are for n records of norm at most R, and averages are over n. What is released are computed
 averages, so each bound adds the error of two of them.
+
+**Null records** add zero to each sum, and their number is not released. A record z that becomes
+null moves each average by no more than the term it had:
+
+- |yx| and |x| are at most R, and so at most 2R;
+- |(yx, βx, βRy)|² ≤ R²(1 + 2β²) ≤ 4R²(1 + β²);
+- the number of positives moves by at most 1;
+- |xxᵀ| ≤ R² ≤ √2·R²;
+- of the scatter between classes, q terms of at most 4R² vanish, q ≤ n-1 the size of the other
+  class; of the difference of class sums (`pairdp.privacy.sensitivity`), q differences of two
+  records, each at most 2R.
+
+With null records among the others the two classes have p + q ≤ n-1 others instead of n-1, and no
+bound uses more than that.
 """
 
 from __future__ import annotations

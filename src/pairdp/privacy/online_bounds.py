@@ -4,6 +4,10 @@ A replaced record moves the average of its own step by at most (D/2)·own_s, and
 step, while the buffer keeps it, by at most (D/2)·partner_s. What a record may do to later steps by
 way of earlier releases is not counted: noisy gradients are released one after the other, each given
 those before it. Registered with two routes to its value.
+
+A null record takes its place in the batch and in the buffer, and its pairs, with gradient zero, are
+among those that are averaged over. So shares are as without it, and a pair that becomes zero moves
+by at most D/2 (`pairdp.problem.Problem.moved_pair`).
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._checks import whole
+from pairdp._sums import gram
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -56,7 +57,7 @@ def pack(matrix: ArrayLike) -> Array:
 def pack_gram(rows: Array) -> Array:
     """Return XᵀX as such a vector; it is symmetric by what it is, so nothing is checked."""
     places, columns, weights = _triangle(rows.shape[1])
-    return np.asarray((rows.T @ rows)[places, columns] * weights)
+    return np.asarray(gram(rows)[places, columns] * weights)
 
 
 def unpack(vector: ArrayLike) -> Array:

@@ -18,6 +18,9 @@ The best Toeplitz C for the largest error is near the square root of A, c_j = bi
 and a few nodes, evenly spaced in the logit of θ, come within 0.06 % of its error. Such a sum of k
 powers is a *buffered linear Toeplitz* matrix (Dvijotham and others 2024): C⁻¹z is made on the way
 with k buffers.
+
+A null record has its place in its batch and adds zero to u_t; one that becomes null moves u_t by no
+more than the term it had, which `pairdp.privacy.moment_bounds` compares with Δ.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-r"""The bound for averages over records, one term a record."""
+r"""The bound for averages over records, one term a record.
+
+A null record's term is zero, and D must be at least as large as any term (`Problem.moved_pair`).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,8 @@ register_bound(
     Bound(
         "average over records",
         "the average of f over n records moves by at most D/n, where D bounds how far f(z) moves "
-        "when z is replaced: one record is in one of the n terms",
+        "when z is replaced, by another record or by a null record, for which it is zero: one "
+        "record is in one of the n terms",
         _average_over_records,
         _average_of_two_data_sets,
         ("loss",),

@@ -36,6 +36,11 @@ another, whether or not the label stays, and by no more than the largest \|E - E
    add up to at most 4ρ if and only if ρ ≤ 1/2.
 
 So U moves by at most 4ρR/n; x = -x' along a class mean of norm ρ comes as near as one likes.
+
+**Null records** are in no class, add zero to each sum and stay zero when records are centred and
+scaled; averages are over n all the same. A record that becomes null takes its term away: |x|² ≤ R²,
+|xxᵀ| ≤ R² ≤ √2·R²; of the scatter within classes 2k[(x-m)(x-m)ᵀ], of norm at most 8R²k ≤ 8R²(n-1);
+of nU one average of E alone, of norm at most 2ρ+ρ² ≤ 4ρ in units of R (the norms of case 2).
 """
 
 from __future__ import annotations

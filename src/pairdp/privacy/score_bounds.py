@@ -1,4 +1,8 @@
-r"""The bound for class means of a released model's scores."""
+r"""The bound for class means of a released model's scores.
+
+A null record adds (0, 0, 0). One that becomes null moves the sums by |(ys, s, yS)| ≤ √3·S, which is
+less than 2√2·S.
+"""
 
 from __future__ import annotations
 

@@ -15,13 +15,21 @@ if TYPE_CHECKING:
 
 _WIDTH = 88
 _ALWAYS = (
-    "The numbers above (n, bounds, steps, scales) were fixed without looking at the data.",
+    "The numbers above (n, bounds, steps, scales) were fixed before the records were read.",
+    (
+        "Preparation of the records before they reach the algorithm is not covered: a scaler, an "
+        "imputer, an encoder or a choice of features that was fitted to them has looked at them."
+    ),
     "The guarantee is for exact arithmetic; noise is drawn in double precision.",
     (
         "It covers what is listed here and nothing else: other releases of the same records, "
         "tuning on them, and timing or memory of the machine are not covered."
     ),
     "Privacy of one record is protected, not facts that many records show together.",
+    (
+        "A refusal to fit data that cannot be read tells of the data: only who holds them may "
+        'learn of it. A null record in its place (invalid="null") tells nothing.'
+    ),
 )
 
 
@@ -61,7 +69,7 @@ def _claim(certificate: Certificate) -> str:
         f"Whatever is inferred from it would have been inferred almost as likely (within a "
         f"factor of e^{budget.epsilon:g} = {_factor(budget.epsilon)}"
         + (f", up to a chance of {budget.delta:g}" if budget.delta else "")
-        + ") had any single record been another."
+        + ") had any single record been another, or not been there."
     )
     study = (
         " Its noise follows a published formula, kept for study."

@@ -81,7 +81,7 @@ class Job(ABC):
 
     @abstractmethod
     def run(self, data: Path | None) -> Outcome:
-        """Do it, with data sets from a directory (None: as `pairdp.datasets.load` finds them)."""
+        """Do it, with data sets from a directory (None: as `studies.data.load` finds them)."""
 
 
 def summed_up(certificate: Certificate) -> dict[str, Any] | None:

@@ -11,8 +11,9 @@ from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
+from pairdp._files import destination
 from pairdp._version import __version__
-from pairdp.datasets import CATALOG
+from pairdp.studies.data import CATALOG
 from pairdp.studies.jobs import Outcome
 
 _FORMAT = 1
@@ -91,6 +92,10 @@ class Journal:
         self.done[key], self.seconds[key] = outcome, seconds
 
     def _read(self) -> None:
+        try:
+            destination(self.path)
+        except OSError as error:
+            raise JournalError(f"{self.path} cannot be written: {error.strerror}") from None
         if not self.path.exists() or self.path.stat().st_size == 0:
             self.path.write_bytes(self._head.encode() + b"\n")
             return

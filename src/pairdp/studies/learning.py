@@ -94,9 +94,9 @@ class Learning(Job):
             )
         loss = self.problem.loss if self.objective else None
         if self.goal == "metric":
-            metric = PrivateMetric(self.epsilon, self.delta, loss=loss)  # type: ignore[arg-type]
+            metric = PrivateMetric(self.epsilon, self.delta, loss=loss, data_norm=1.0)  # type: ignore[arg-type]
             return metric.plan(self.n, features)
-        ranker = PrivateRanker(self.epsilon, self.delta, loss=loss, threshold=0.0)  # type: ignore[arg-type]
+        ranker = PrivateRanker(self.epsilon, self.delta, loss=loss, threshold=0.0, data_norm=1.0)  # type: ignore[arg-type]
         return ranker.plan(self.n, features)
 
     def run(self, data: Path | None) -> Outcome:

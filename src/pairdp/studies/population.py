@@ -117,6 +117,6 @@ class ExcessRisk(Job):
         loss: Any = problem.loss
         added = self.regularization or None
         ranker = PrivateRanker(
-            self.epsilon, self.delta, loss=loss, regularization=added, threshold=0.0
+            self.epsilon, self.delta, loss=loss, regularization=added, threshold=0.0, data_norm=1.0
         )
         return ranker.plan(self.n, FEATURES)

@@ -9,9 +9,9 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.datasets import Dataset, load
-from pairdp.datasets.public_ranges import PUBLIC_RANGES
 from pairdp.estimators import BoundsScaler
+from pairdp.studies.data import Dataset, load
+from pairdp.studies.data.public_ranges import PUBLIC_RANGES
 
 Array = NDArray[np.float64]
 Protocol = Literal["paper", "honest", "largest norm"]

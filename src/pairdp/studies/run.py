@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Final
 
 from pairdp._version import __version__
-from pairdp.datasets import CATALOG
 from pairdp.studies.assembly import assemble
+from pairdp.studies.data import CATALOG
 from pairdp.studies.engine import run_jobs
 from pairdp.studies.journal import Journal
 from pairdp.studies.learning import Learning
 from pairdp.studies.plan import Scale, Study
-from pairdp.studies.protocols import CHOSEN, IN_WORDS
+from pairdp.studies.protocols import CHOSEN, IN_WORDS, prepared
+from pairdp.studies.report import write_plots, write_report
 from pairdp.studies.results import Results
 from pairdp.studies.summary import summary
 
@@ -93,8 +94,6 @@ def run_studies(
 
 def _check_data(jobs: Iterable[object], data: Path | None) -> None:
     """Load every data set once, so that a missing one is told before anything is run."""
-    from pairdp.studies.protocols import prepared
-
     for dataset in sorted({job.dataset for job in jobs if isinstance(job, Learning)}):
         prepared(dataset, "honest", data)
 
@@ -126,8 +125,6 @@ def _facts(scale: Scale, command: str, jobs: Iterable[object]) -> dict[str, str]
 
 
 def _write(results: Results, out: Path) -> tuple[Path, ...]:
-    from pairdp.report import write_plots, write_report
-
     files = (out / "results.csv", out / "results.json", out / "report.html", out / "plots")
     results.to_csv(files[0])
     results.to_json(files[1])

@@ -69,7 +69,7 @@ class NuclearNorm(Job):
 
     def _plan(self) -> Plan:
         if self.norm is None:
-            return PrivateMetric(self.epsilon, _DELTA).plan(_LEARN, self.d)
+            return PrivateMetric(self.epsilon, _DELTA, data_norm=1.0).plan(_LEARN, self.d)
         ball = PSDFrobeniusBall(1.0) if self.norm == "Frobenius" else PSDNuclearBall(1.0)
         problem = Problem(HingeMetric(width=0.5, temperature=0.1), ball)
         budget = None if self.epsilon is None else Budget(self.epsilon, _DELTA)

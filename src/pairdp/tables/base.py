@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._reading import Invalid
+
 Array = NDArray[np.float64]
 BATCH = 16_384
 
@@ -19,7 +21,10 @@ class TableError(ValueError):
 
 
 class Batch(NamedTuple):
-    """Some rows: features as numbers, and labels (none when no label was asked for)."""
+    """Some rows: features as numbers, and labels (none when no label was asked for).
+
+    With ``invalid="null"`` a row that cannot be read is all NaN, and a label that is missing None.
+    """
 
     features: Array
     labels: NDArray[Any]
@@ -27,6 +32,10 @@ class Batch(NamedTuple):
 
 class Table(ABC):
     """A table of one file.
+
+    What cannot be read is an error that says where it is, or, with ``invalid="null"``, a record
+    that is told by NaN or None and leaves all others as they were. Names and types of columns are
+    public and may be refused always.
 
     Attributes
     ----------
@@ -40,12 +49,19 @@ class Table(ABC):
     columns: tuple[str, ...]
 
     @abstractmethod
-    def count(self, label: str | None) -> tuple[int, tuple[Any, ...]]:
+    def count(
+        self, label: str | None, *, invalid: Invalid = "error"
+    ) -> tuple[int, tuple[Any, ...]]:
         """Return the number of rows, and the labels that occur, sorted."""
 
     @abstractmethod
     def batches(
-        self, features: Sequence[str], label: str | None, size: int = BATCH
+        self,
+        features: Sequence[str],
+        label: str | None,
+        size: int = BATCH,
+        *,
+        invalid: Invalid = "error",
     ) -> Iterator[Batch]:
         """Yield all rows in order, at most ``size`` at a time."""
 

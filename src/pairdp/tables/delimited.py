@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pairdp._reading import Invalid, null_is_asked, read_table
 from pairdp.tables.base import BATCH, Array, Batch, Table, TableError, check_names
 
 Row = list[str]
@@ -28,22 +29,30 @@ class CSVTable(Table):
     ----------
     path : Path
         The file; UTF-8 text, first line the names. Commas, semicolons or tabs separate.
+
+    Notes
+    -----
+    With ``invalid="null"`` every line is one record, so that a quotation mark without its partner
+    does not swallow the lines after it; a line break between quotation marks ends a record all the
+    same. A line that is not well-formed or has another number of entries than there are columns
+    cannot be read. Bytes that are no UTF-8 are replaced.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._rows() as rows:
-            self.columns = check_names(path, [name.strip() for name in next(rows, [])])
+        # Bytes that are no text are those of records, until all have been read.
+        with self._open("replace") as (file, mark):
+            names = next(csv.reader(file, delimiter=mark, strict=True), [])
+            self.columns = check_names(path, [name.strip() for name in names])
 
     @contextmanager
-    def _rows(self) -> Iterator[Iterator[Row]]:
-        """Open the file as rows of text."""
+    def _open(self, errors: str = "strict") -> Iterator[tuple[Any, str]]:
+        """Open the file as lines of text, and say what separates entries."""
         try:
-            with self._text() as file:
+            with self._text(errors) as file:
                 outside_quotes = re.sub(r'"[^"]*"', "", file.readline())
                 file.seek(0)
-                mark = max(",;\t", key=outside_quotes.count)
-                yield csv.reader(file, delimiter=mark, strict=True)
+                yield file, max(",;\t", key=outside_quotes.count)
         except UnicodeDecodeError:
             raise TableError(f"{self.path} is not UTF-8 text") from None
         except csv.Error as error:
@@ -56,16 +65,24 @@ class CSVTable(Table):
         except zlib.error:
             raise TableError(f"{self.path} cannot be read: it is damaged") from None
 
-    def _text(self) -> Any:
+    def _text(self, errors: str = "strict") -> Any:
         if self.path.suffix.lower() == ".gz":
-            return gzip.open(self.path, "rt", encoding="utf-8-sig", newline="")
-        return self.path.open(encoding="utf-8-sig", newline="")
+            return gzip.open(self.path, "rt", encoding="utf-8-sig", newline="", errors=errors)
+        return self.path.open(encoding="utf-8-sig", newline="", errors=errors)
 
-    def count(self, label: str | None) -> tuple[int, tuple[Any, ...]]:
+    def count(
+        self, label: str | None, *, invalid: Invalid = "error"
+    ) -> tuple[int, tuple[Any, ...]]:
         """Return the number of rows, and the labels that occur, sorted."""
         place = None if label is None else self.columns.index(label)
         seen: set[str] = set()
         rows = 0
+        if null_is_asked(invalid):
+            for row in self._lines():
+                rows += 1
+                if row is not None and place is not None and row[place].strip():
+                    seen.add(row[place].strip())
+            return rows, _sorted(seen)
         for batch in self._batches(BATCH):
             if place is not None:
                 seen.update(self._labels(batch, place, rows))
@@ -73,11 +90,21 @@ class CSVTable(Table):
         return rows, _sorted(seen)
 
     def batches(
-        self, features: Sequence[str], label: str | None, size: int = BATCH
+        self,
+        features: Sequence[str],
+        label: str | None,
+        size: int = BATCH,
+        *,
+        invalid: Invalid = "error",
     ) -> Iterator[Batch]:
         """Yield all rows in order, at most ``size`` at a time."""
         places = [self.columns.index(name) for name in features]
         at = None if label is None else self.columns.index(label)
+        if null_is_asked(invalid):
+            lines = self._lines()
+            while read := list(islice(lines, size)):
+                yield _readable(read, places, at)
+            return
         before = 0
         for rows in self._batches(size):
             numbers = self._numbers(rows, places, before)
@@ -85,10 +112,27 @@ class CSVTable(Table):
             yield Batch(numbers, np.array(labels, dtype=str))
             before += len(rows)
 
+    def _lines(self) -> Iterator[Row | None]:
+        """Yield each line by itself, None for one that is not a record of this table."""
+        width = len(self.columns)
+        with self._open("replace") as (file, mark):
+            names = csv.reader(file, delimiter=mark, strict=True)
+            next(names, None)
+            for line in file:
+                if not line.strip("\r\n"):  # an empty line is no record
+                    continue
+                try:
+                    (row,) = csv.reader([line], delimiter=mark, strict=True)
+                except (csv.Error, ValueError):
+                    yield None
+                else:
+                    yield row if len(row) == width else None
+
     def _batches(self, size: int) -> Iterator[list[Row]]:
         width = len(self.columns)
         before = 0
-        with self._rows() as rows:
+        with self._open() as (file, mark):
+            rows = csv.reader(file, delimiter=mark, strict=True)
             next(rows, None)
             while batch := list(islice(rows, size)):
                 filled = [row for row in batch if row]  # an empty line is no record
@@ -137,6 +181,19 @@ class CSVTable(Table):
                     f"{self.path} has {kind} in column {self.columns[place]!r}, record "
                     f"{before + i + 1}: fill in or drop such records, or leave out the column"
                 ) from None
+
+
+def _readable(lines: list[Row | None], places: list[int], at: int | None) -> Batch:
+    """Return a batch of lines, those that cannot be read as NaN and None."""
+    table = np.empty((len(lines), len(places)), dtype=object)
+    labels = np.full(len(lines), None, dtype=object)
+    for i, row in enumerate(lines):
+        if row is not None:
+            table[i] = [row[place] for place in places]
+            if at is not None:
+                labels[i] = row[at].strip() or None
+    numbers = read_table(table) if places else np.empty(table.shape)
+    return Batch(numbers, labels if at is not None else np.array([]))
 
 
 def _sorted(labels: set[str]) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._reading import Invalid, null_is_asked, read_labels, read_table
 from pairdp.tables.base import BATCH, Array, Batch, Table, TableError, check_names
 
 
@@ -35,26 +37,70 @@ class ParquetTable(Table):
             raise TableError(f"{path} is not a readable Parquet file") from None
         self.columns = check_names(path, self._file.schema_arrow.names)
 
-    def count(self, label: str | None) -> tuple[int, tuple[Any, ...]]:
+    def count(
+        self, label: str | None, *, invalid: Invalid = "error"
+    ) -> tuple[int, tuple[Any, ...]]:
         """Return the number of rows, and the labels that occur, sorted."""
         seen: set[Any] = set()
         if label is not None:
-            for batch in self.batches([], label):
-                seen.update(batch.labels.tolist())
+            for batch in self.batches([], label, invalid=invalid):
+                seen.update(label for label in batch.labels.tolist() if label is not None)
         return int(self._file.metadata.num_rows), tuple(sorted(seen))
 
     def batches(
-        self, features: Sequence[str], label: str | None, size: int = BATCH
+        self,
+        features: Sequence[str],
+        label: str | None,
+        size: int = BATCH,
+        *,
+        invalid: Invalid = "error",
     ) -> Iterator[Batch]:
         """Yield all rows in order, at most ``size`` at a time."""
         wanted = [*features, *([] if label is None else [label])]
+        null = null_is_asked(invalid)
         for part in self._parts(size, wanted):
+            if null:
+                yield self._readable(part, features, label)
+                continue
             table = np.empty((part.num_rows, len(features)))
             for j, name in enumerate(features):
                 table[:, j] = self._numbers(name, part)
             if not np.all(np.isfinite(table)):
                 raise TableError(f"{self.path} has NaN or infinity: fill in or drop such records")
             yield Batch(table, np.array([]) if label is None else self._labels(label, part))
+
+    def _readable(self, part: Any, features: Sequence[str], label: str | None) -> Batch:
+        """Return a batch whose records are read by themselves, NaN and None where they are not.
+
+        Entries come as they are stored: as an array, integers would become floats for one that is
+        missing.
+        """
+        table = np.empty((part.num_rows, len(features)), dtype=object)
+        for j, name in enumerate(features):
+            column = part.column(part.schema.get_field_index(name))
+            self._check_numbers(name, column)
+            for i, entry in enumerate(column.to_pylist()):
+                table[i, j] = entry
+        numbers = read_table(table) if features else np.empty(table.shape)
+        if label is None:
+            return Batch(numbers, np.array([]))
+        column = part.column(part.schema.get_field_index(label))
+        labels = read_labels(column.to_pylist())
+        known = [
+            isinstance(entry, bool | int | str)
+            or (isinstance(entry, float) and math.isfinite(entry))
+            for entry in labels
+        ]
+        labels[~np.array(known, dtype=np.bool_)] = None
+        return Batch(numbers, labels)
+
+    def _check_numbers(self, name: str, column: Any) -> None:
+        """Refuse a column whose type, which is public, is of no numbers."""
+        from pyarrow import types
+
+        kind = column.type
+        if types.is_temporal(kind) or types.is_nested(kind):
+            raise TableError(f"{self.path} has no numbers in column {name!r}")
 
     def _parts(self, size: int, columns: list[str]) -> Iterator[Any]:
         from pyarrow import ArrowException

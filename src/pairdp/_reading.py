@@ -1,0 +1,234 @@
+"""Reading data record by record, so that one that cannot be read changes no other.
+
+numpy's own conversions look at a whole table: one word in a list of numbers makes all of them
+words, one missing label makes integers floats, one integer of 400 digits is an error. A refusal or
+another reading of the other records would tell of the one. So here every entry is converted by
+itself, entries that are no finite number become NaN or none, and nothing warns.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Invalid = Literal["error", "null"]
+
+_BLOCK = 1024
+_UNREADABLE = (TypeError, ValueError, ArithmeticError)
+
+
+def null_is_asked(invalid: object) -> bool:
+    """Return whether records that cannot be read become null records, else they are an error."""
+    if not isinstance(invalid, str) or invalid not in ("error", "null"):
+        raise ValueError(f'invalid must be "error" or "null", got {invalid!r}')
+    return invalid == "null"
+
+
+def read_table(x: ArrayLike | Sequence[Sequence[Any]], features: int | None = None) -> Array:
+    """Return a table of numbers, with NaN in all of a row that has an entry that is no number.
+
+    Parameters
+    ----------
+    x : array-like of shape (n, d)
+        Of any type. The shape is public: an error of this function is about it alone.
+    features : int, optional
+        d, if it is known: then a row of a list that has another length cannot be read, either.
+    """
+    with _silence():
+        values = _floats(_cells(x, features))
+    if features is not None and values.shape[1] != features:
+        raise ValueError(f"x has {values.shape[1]} features, not {features}")
+    values[~np.isfinite(values).all(axis=1)] = np.nan
+    return values
+
+
+def read_labels(y: ArrayLike) -> NDArray[Any]:
+    """Return labels as they are, in an array that has changed none to the type of another."""
+    if not isinstance(y, Sequence) or isinstance(y, str):
+        labels = np.asarray(y)
+    else:
+        labels = np.empty(len(y), dtype=object)
+        for i, label in enumerate(y):
+            labels[i] = label
+    if labels.ndim != 1:
+        raise ValueError(f"y must be one label a record, got shape {labels.shape}")
+    return labels
+
+
+def read_targets(y: ArrayLike) -> Array:
+    """Return targets as numbers, NaN for those that are none."""
+    with _silence():
+        targets = _floats(read_labels(y)[:, None])[:, 0]
+    targets[~np.isfinite(targets)] = np.nan
+    return targets
+
+
+def read_signs(y: ArrayLike, classes: Sequence[Any] | None = None) -> Array:
+    """Return -1 for the first of two classes, +1 for the second, and 0 for any other label.
+
+    Without classes, they are the numbers -1 and +1.
+    """
+    if classes is None:
+        numbers = read_targets(y)
+        return np.where(np.abs(numbers) == 1, numbers, 0.0)
+    labels = read_labels(y)
+    low, high = (_equal(labels, label) for label in classes)
+    return high.astype(np.float64) - low.astype(np.float64)
+
+
+def only_known(y: NDArray[Any], known: ArrayLike) -> NDArray[Any]:
+    """Return labels with None in the place of those that are not among the known ones."""
+    labels = np.array(y, dtype=object)
+    named = np.zeros(len(labels), dtype=np.bool_)
+    for label in np.unique(np.asarray(known)).tolist():
+        named |= _equal(y, label)
+    labels[~named] = None
+    return labels
+
+
+def read_codes(y: ArrayLike) -> Array:
+    """Return a number for each name of a class, the same for equal names; -1 for what is none."""
+    labels = read_labels(y)
+    with _silence():
+        named = named_labels(labels)
+    codes = np.full(len(labels), -1.0)
+    if labels.dtype.kind == "O":
+        names = dict.fromkeys(labels[named])
+        try:
+            known = {label: code for code, label in enumerate(sorted(names))}
+        except TypeError:  # of several kinds
+            known = {label: code for code, label in enumerate(names)}
+        codes[named] = [known[label] for label in labels[named]]
+    else:
+        codes[named] = np.unique(labels[named], return_inverse=True)[1]
+    return codes
+
+
+def occurring_labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels that name a class, each once, sorted."""
+    try:
+        found = np.unique(labels[named_labels(labels)])
+    except TypeError:
+        raise ValueError("y must hold labels of one kind, such as all strings") from None
+    return np.array(found.tolist())
+
+
+def named_labels(labels: NDArray[Any]) -> Mask:
+    """Return which labels name a class: not those that are missing, infinite or not hashable."""
+    kind = labels.dtype.kind
+    if kind in "fcmM":
+        return np.asarray(np.isfinite(labels), dtype=np.bool_)
+    if kind in "biuUS":
+        return np.ones(len(labels), dtype=np.bool_)
+    return np.fromiter(map(_is_name, labels), np.bool_, len(labels))
+
+
+def _is_name(label: Any) -> bool:
+    if label is None or isinstance(label, complex | np.complexfloating):
+        return False
+    try:
+        hash(label)
+        if isinstance(label, float | np.floating) and not np.isfinite(label):
+            return False
+        return bool(label == label)  # neither NaN nor what else stands for a missing value
+    except _UNREADABLE:
+        return False
+
+
+def _equal(labels: NDArray[Any], label: Any) -> Mask:
+    """Return which labels equal one."""
+    numbers = labels.dtype.kind in "biuf" and isinstance(label, bool | int | float | np.number)
+    if numbers or (labels.dtype.kind == "U" and isinstance(label, str)):
+        return np.asarray(labels == label, dtype=np.bool_)
+
+    def same(other: Any) -> bool:
+        try:
+            return bool(other == label)
+        except _UNREADABLE:
+            return False
+
+    with _silence():
+        return np.fromiter(map(same, labels.tolist()), np.bool_, len(labels))
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Let no conversion warn, as that would depend on the data."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _cells(x: Any, features: int | None) -> NDArray[Any]:
+    """Return a table whose entries are numbers, or as they came."""
+    if not isinstance(x, Sequence) or isinstance(x, str):
+        return np.asarray(x)
+    try:
+        table = np.asarray(x)
+    except _UNREADABLE:
+        return _objects(x, features)
+    # Numbers of several kinds become the same floats together as each by itself.
+    return table if table.ndim == 2 and table.dtype.kind in "biufc" else _objects(x, features)
+
+
+def _objects(rows: Sequence[Any], features: int | None) -> NDArray[Any]:
+    """Return the entries of a list of rows; a row of another length than it should has none."""
+    lengths = [_length(row) for row in rows]
+    width = features
+    if width is None:
+        if len(set(lengths)) != 1 or lengths[0] < 1:
+            raise ValueError(
+                "x must be a table: all of its rows must have the same number of entries, which "
+                "is public"
+            )
+        width = lengths[0]
+    table = np.full((len(rows), width), None, dtype=object)
+    for i, (row, length) in enumerate(zip(rows, lengths, strict=True)):
+        if length == width:
+            for j, entry in enumerate(row):
+                table[i, j] = entry
+    return table
+
+
+def _length(row: Any) -> int:
+    if isinstance(row, str | bytes):
+        return -1
+    try:
+        return len(row)
+    except TypeError:
+        return -1
+
+
+def _floats(table: NDArray[Any]) -> Array:
+    """Return a new table of floats; NaN in rows that have an entry which is none."""
+    if table.ndim != 2 or 0 in table.shape:
+        raise ValueError(f"x must be a non-empty table of n rows, got shape {table.shape}")
+    if table.dtype.kind == "c":
+        values = np.array(table.real, dtype=np.float64)
+        values[(table.imag != 0).any(axis=1)] = np.nan
+        return values
+    if table.dtype.kind in "biuf":
+        return np.array(table, dtype=np.float64, order="C")
+    values = np.empty(table.shape)
+    for start in range(0, len(table), _BLOCK):
+        some = slice(start, start + _BLOCK)
+        try:
+            values[some] = table[some].astype(np.float64)
+        except _UNREADABLE:
+            for i, row in enumerate(table[some], start):
+                values[i] = _row(row)
+    return values
+
+
+def _row(row: NDArray[Any]) -> Array | float:
+    try:
+        return row.astype(np.float64)
+    except _UNREADABLE:
+        return np.nan

@@ -1,0 +1,110 @@
+"""A plan as the JSON values that its certificate carries, and back: as stored, or planned again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pairdp._sealed import fields_of
+from pairdp.algorithms.base import Algorithm, Plan
+from pairdp.algorithms.conditions import Condition
+from pairdp.algorithms.task import Task
+from pairdp.losses.trust import as_stated
+from pairdp.privacy import Certificate
+from pairdp.privacy.certificate import Scalar
+from pairdp.privacy.noise import UNDRAWN
+from pairdp.problem import Problem
+from pairdp.storage import Trusted, decode
+
+_FIELDS = {"algorithm", "problem", "solved", "features", "conditions", "settings"}
+NO_FACTS = (
+    "it carries no facts of a plan: it was made by hand, or from objects that are no dataclasses"
+)
+
+
+@dataclass(frozen=True)
+class PlanFacts:
+    """The public facts of a certificate, read back.
+
+    Attributes
+    ----------
+    algorithm : Algorithm
+        What was planned.
+    task : Task
+        The problem as it was given, n, the number of features, the budget and the calibration.
+    solved : Problem
+        The problem that is solved: the same, or one that the algorithm regularised.
+    conditions : tuple of Condition
+        What else must be true of the data.
+    settings : dict of str to number or string
+        What was decided.
+    """
+
+    algorithm: Algorithm
+    task: Task
+    solved: Problem
+    conditions: tuple[Condition, ...]
+    settings: dict[str, Scalar]
+
+
+def facts_of(certificate: Certificate, trusted: Trusted) -> PlanFacts:
+    """Return the facts of a certificate.
+
+    Raises
+    ------
+    ValueError or TypeError
+        If there are none, or if they are malformed.
+    UntrustedClassError, UnknownObjectError
+        If they name a class that may not or cannot be called.
+    """
+    stored = certificate.to_dict()["plan"]
+    if stored is None:
+        raise ValueError(NO_FACTS)
+    fields = fields_of("plan", stored, required=_FIELDS)
+    if not isinstance(fields["settings"], dict) or not isinstance(fields["conditions"], list):
+        raise ValueError("the settings or conditions of its plan are malformed")
+    algorithm = decode(fields["algorithm"], trusted)
+    problem = decode(fields["problem"], trusted)
+    solved = problem if fields["solved"] is None else decode(fields["solved"], trusted)
+    conditions = tuple(decode(item, trusted) for item in fields["conditions"])
+    if not isinstance(algorithm, Algorithm):
+        raise ValueError("the algorithm of its plan is none")
+    if not isinstance(problem, Problem) or not isinstance(solved, Problem):
+        raise ValueError("the problem of its plan is none")
+    if not all(isinstance(condition, Condition) for condition in conditions):
+        raise ValueError("a condition of its plan is none")
+    printed = certificate.calibration == "printed"
+    task = Task(
+        problem,
+        certificate.n,
+        fields["features"],
+        certificate.budget,
+        "printed" if printed else "certified",
+    )
+    settings = {name: decode(value) for name, value in fields["settings"].items()}
+    return PlanFacts(algorithm, task, solved, conditions, settings)
+
+
+def stored_plan(
+    certificate: Certificate, reasons: Sequence[str] = (), trusted: Trusted | None = None
+) -> Plan:
+    """Return the plan of a certificate as it is stored, whether or not its numbers follow."""
+    facts = facts_of(certificate, trusted or Trusted())
+    planned = replace(certificate, noise_source=UNDRAWN)
+    task = replace(facts.task, problem=facts.solved)
+    return Plan(facts.algorithm, task, planned, facts.settings, tuple(reasons))
+
+
+def plan_again(certificate: Certificate, trusted: Trusted | None = None) -> Plan:
+    """Return what this version plans from the facts of a certificate, and from nothing else."""
+    facts = facts_of(certificate, trusted or Trusted())
+    task = facts.task
+    with as_stated(certificate.problem.get("loss_constants")):
+        return facts.algorithm.plan(
+            task.problem,
+            task.n,
+            task.features,
+            task.budget,
+            calibration=task.calibration,
+            conditions=facts.conditions,
+        )

@@ -1,0 +1,37 @@
+"""Plots, tables and pages: for studies, for reports on models, and for the documentation.
+
+A `Figure` is frozen data. `write_page` puts figures into one HTML file, with tooltips, legends that
+show and hide series, keyboard access, light and dark colours and a table of the values;
+`write_svg` gives a figure as an SVG file that needs nothing around it. Both draw one element tree.
+
+Why no plotting library: a page must work without a network and stay small. matplotlib is about
+30 MB installed, and its SVG has no tooltips, no series to switch off and no dark version. plotly
+puts 3 to 5 MB of script into every page that works offline, Vega and Bokeh about 1 MB. Here script
+and style of a page are less than 20 KB, and nothing is needed but numpy.
+
+Examples
+--------
+>>> from pairdp.drawing import Axis, Figure, Point, Series, Style, write_group, write_page
+>>> points = tuple(Point(x / 10, (x / 10) ** 0.3, (0.0, 1.0)) for x in range(11))
+>>> model = Series("model", points, Style(color=1, marker=None, band=True))
+>>> roc = Figure("ROC", Axis("false positive rate"), Axis("true positive rate"), (model,))
+>>> page = write_page("A model", write_group("ROC", [roc]), [roc])
+"""
+
+from pairdp.drawing.figure import Axis, Figure, Point, Series, Style
+from pairdp.drawing.page import write_page
+from pairdp.drawing.page_figure import write_group
+from pairdp.drawing.series_styles import assign_styles
+from pairdp.drawing.svg_file import write_svg
+
+__all__ = [
+    "Axis",
+    "Figure",
+    "Point",
+    "Series",
+    "Style",
+    "assign_styles",
+    "write_group",
+    "write_page",
+    "write_svg",
+]

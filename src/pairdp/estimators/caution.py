@@ -1,0 +1,52 @@
+"""What a fit warns of. All of it is known before data is read."""
+
+from __future__ import annotations
+
+import warnings
+
+from pairdp.algorithms import Plan
+
+
+class DataNormWarning(UserWarning):
+    """No bound on the norm of records was given, and 1 is taken."""
+
+
+class NoSignalWarning(UserWarning):
+    """Noise hides what the records have to tell, by public facts or by what was released."""
+
+
+NO_DATA_NORM = (
+    "data_norm is not given, so rows are clipped to norm 1 whatever their scale: scale features "
+    "by public bounds (BoundsScaler) and give data_norm=1.0, or give the public norm of your rows"
+)
+
+
+def warn_before(plan: Plan, *, norm_is_given: bool) -> None:
+    """Warn of what is weak or not proved in a plan, and of a bound that nobody gave.
+
+    Nothing here depends on the data, so a warning tells nothing of it.
+    """
+    if not norm_is_given:
+        _warn(NO_DATA_NORM, DataNormWarning)
+    for sentence in plan.warnings:
+        _warn(sentence, NoSignalWarning)
+    budget = plan.task.budget
+    if budget is None:
+        return
+    if not plan.claim_is_proved:
+        _warn(
+            f"the printed noise is not proved to give ε = {budget.epsilon:g} at δ = "
+            f"{budget.delta:g}, only ε = {plan.true_epsilon:.4g}: use calibration='certified'",
+            UserWarning,
+        )
+    if budget.delta * plan.task.n >= 1:
+        _warn(
+            f"delta = {budget.delta:g} is not below 1/n = {1 / plan.task.n:.2g}, which would allow "
+            "to publish a record outright: use a smaller delta",
+            UserWarning,
+        )
+
+
+def _warn(sentence: str, kind: type[Warning]) -> None:
+    # Past this function, warn_before, the estimator's own step and its fit: to who called fit.
+    warnings.warn(sentence, kind, stacklevel=5)

@@ -1,0 +1,160 @@
+"""Holding a ledger's file against other processes.
+
+Where the operating system has it (`flock`), the lock is on the ledger's own file and not on another
+one beside it, which someone could remove. Each spend replaces the file by a new one under the same
+name, so whoever gets the lock looks whether the file that it holds still has the name, and begins
+again if not. So of two processes that read the same file, one alone can replace it: the other
+holds no lock on it until it has lost its name.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from pairdp._files import Draft
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be removed
+    fcntl = None  # type: ignore[assignment]
+
+_PAUSE = 0.005
+_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK if fcntl is not None else 0
+_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+@dataclass(frozen=True)
+class HeldFile:
+    """A file that no other process replaces meanwhile, if it keeps to the lock.
+
+    Attributes
+    ----------
+    path : Path
+        Its name.
+    handle : int, optional
+        The open file; None where the lock is on a file beside it.
+    """
+
+    path: Path
+    handle: int | None
+
+    def read(self) -> bytes:
+        """Return the content."""
+        if self.handle is None:
+            return self.path.read_bytes()
+        found = bytearray()
+        while part := os.pread(self.handle, 2**20, len(found)):
+            found += part
+        return bytes(found)
+
+    @property
+    def names(self) -> int:
+        """How many names the file has."""
+        return (self.path.stat() if self.handle is None else os.fstat(self.handle)).st_nlink
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the name is still that of this file."""
+        if self.handle is None:
+            return self.path.exists()
+        return _same(self.handle, self.path)
+
+
+def _same(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), path.lstat())
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def held(path: Path, timeout: float) -> Iterator[HeldFile]:
+    """Hold a file that exists.
+
+    Raises
+    ------
+    TimeoutError
+        If others hold it for longer than so many seconds.
+    OSError
+        If there is no such file, or it is no regular file or cannot be locked.
+    """
+    if fcntl is None:
+        with _beside(path, timeout):
+            yield HeldFile(path, None)
+        return
+    end = time.monotonic() + timeout
+    while (handle := _try(path)) is None:
+        if time.monotonic() > end:
+            raise TimeoutError
+        time.sleep(_PAUSE)
+    try:
+        yield HeldFile(path, handle)
+    finally:
+        os.close(handle)  # which gives up the lock
+
+
+def create(path: Path, content: bytes, timeout: float) -> None:
+    """Write a new file, which is held until it has one name only.
+
+    Raises
+    ------
+    FileExistsError
+        If there is one.
+    """
+    with ExitStack() as stack:
+        if fcntl is None:
+            stack.enter_context(_beside(path, timeout))
+        draft = Draft(path, content)
+        stack.callback(draft.discard)
+        if fcntl is not None:
+            stack.enter_context(held(draft.beside, timeout))
+        draft.publish_new()
+
+
+def _try(path: Path) -> int | None:
+    """Return the open, locked file of a name, None if someone else has it."""
+    handle = _open(path)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _same(handle, path):
+            return handle
+    except BlockingIOError:
+        pass
+    except BaseException:
+        os.close(handle)
+        raise
+    os.close(handle)
+    return None
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | _FLAGS)
+    except OSError as error:
+        if error.errno not in _READ_ONLY:
+            raise
+        return os.open(path, os.O_RDONLY | _FLAGS)
+
+
+@contextmanager
+def _beside(path: Path, timeout: float) -> Iterator[None]:
+    lock = FileLock(path.with_name(path.name + ".lock"))
+    try:
+        lock.acquire(timeout=timeout)
+    except Timeout:
+        raise TimeoutError from None
+    try:
+        yield
+    finally:
+        lock.release()

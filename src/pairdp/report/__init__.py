@@ -1,9 +1,0 @@
-"""The report of studies: one HTML file with plots, tables and certificates, for any browser.
-
-Its plots can be written as files as well.
-"""
-
-from pairdp.report.page import render, write_report
-from pairdp.report.plot_files import write_plots
-
-__all__ = ["render", "write_plots", "write_report"]

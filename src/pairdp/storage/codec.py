@@ -1,0 +1,131 @@
+"""Objects as plain JSON values, and back by known constructors only.
+
+Nothing in a file names code to run: an object is written as the name of its class and its
+fields, and read back by calling that class, which checks them. The class is one of this library,
+or one of the user's own that the reader was told to trust.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pairdp.storage.errors import UnknownObjectError
+from pairdp.storage.registry import known_class, of_library, path_of
+from pairdp.storage.trust import Trusted
+
+_NOBODY = Trusted()
+
+
+def encode(value: Any) -> Any:
+    """Return a value as JSON values.
+
+    Raises
+    ------
+    UnknownObjectError
+        If it is neither plain nor an object that its fields make again.
+    """
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return number if math.isfinite(number) else {"float": repr(number)}
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, list | tuple):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {kind: [encode(item) for item in value]}
+    if isinstance(value, Mapping) or hasattr(value, "to_dict"):  # a pandas Series has it
+        entries = dict(value)
+        if all(isinstance(key, str) for key in entries):
+            return {"dict": {key: encode(item) for key, item in entries.items()}}
+    if isinstance(value, np.ndarray) or hasattr(value, "to_numpy"):
+        items = np.asarray(value).tolist()
+        is_list = isinstance(items, list)
+        return {"array": [encode(item) for item in items]} if is_list else encode(items)
+    return _encode_object(value)
+
+
+def _encode_object(value: Any) -> dict[str, Any]:
+    kind = type(value)
+    declared = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    names = [field.name for field in declared if field.init]
+    is_known = known_class(kind.__name__) is kind or not of_library(kind)
+    if not is_known or len(names) < len(declared) or _more_than(value, names):
+        raise UnknownObjectError(
+            f"a file cannot hold a {kind.__name__}: it holds plain values, and objects that are "
+            "made from the fields of their dataclass alone"
+        )
+    fields = {name: encode(getattr(value, name)) for name in names}
+    called = {"object": kind.__name__} if of_library(kind) else {"class": path_of(kind)}
+    return {**called, "fields": fields}
+
+
+def _more_than(value: Any, names: Sequence[str]) -> bool:
+    """Return whether an object has a state besides these fields and what is computed of them."""
+    if not hasattr(value, "__dict__"):
+        return not dataclasses.is_dataclass(value)
+    return any(
+        name not in names and not isinstance(getattr(type(value), name, None), cached_property)
+        for name in vars(value)
+    )
+
+
+def decode(value: Any, trusted: Trusted = _NOBODY) -> Any:
+    """Return the value that `encode` wrote, refusing anything else.
+
+    Parameters
+    ----------
+    value : JSON value
+        What `encode` returned.
+    trusted : Trusted
+        Classes outside this library that may be called.
+
+    Raises
+    ------
+    UnknownObjectError
+        If it names a class that this library does not have.
+    UntrustedClassError
+        If it names a class outside this library that is not trusted.
+    """
+    match value:
+        case None | bool() | str() | int() | float():
+            return value
+        case {"float": "inf" | "-inf" | "nan" as text, **rest} if not rest:
+            return float(text)
+        case {"array": list(items), **rest} if not rest:
+            return np.array([decode(item, trusted) for item in items])
+        case {"list": list(items), **rest} if not rest:
+            return [decode(item, trusted) for item in items]
+        case {"tuple": list(items), **rest} if not rest:
+            return tuple(decode(item, trusted) for item in items)
+        case {"dict": dict(items), **rest} if not rest:
+            return {key: decode(item, trusted) for key, item in items.items()}
+        case {"object": str(name), "fields": dict(fields), **rest} if not rest:
+            kind = known_class(name)
+            if kind is None:
+                raise UnknownObjectError(f"unknown object {name!r}")
+            return kind(**{key: decode(item, trusted) for key, item in fields.items()})
+        case {"class": str(path), "fields": dict(fields), **rest} if not rest:
+            kind = trusted[path]
+            return kind(**{key: decode(item, trusted) for key, item in fields.items()})
+    raise ValueError(f"not a parameter: {type(value).__name__}")
+
+
+def user_classes(value: Any) -> Iterator[str]:
+    """Yield the import paths of the classes outside this library that encoded values name."""
+    if isinstance(value, Mapping):
+        if value.keys() == {"class", "fields"} and isinstance(value["class"], str):
+            yield value["class"]
+        for item in value.values():
+            yield from user_classes(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from user_classes(item)

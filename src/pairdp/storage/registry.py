@@ -1,0 +1,41 @@
+"""The classes of this library whose objects a file may hold, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_KNOWN: dict[str, type] = {}
+_LIBRARY = __name__.partition(".")[0]
+
+
+class Storable:
+    """A class whose objects are stored as the name of the class and its dataclass fields.
+
+    Classes of this library are known by their name as soon as they are defined. All others are
+    those of users: they are stored by their import path, and read only by a caller who names them
+    as trusted.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if not of_library(cls) or cls.__name__.startswith("_"):
+            return
+        known = _KNOWN.get(cls.__name__)
+        if known is not None and path_of(known) != path_of(cls):
+            raise TypeError(f"two classes are called {cls.__name__}: {path_of(known)} is known")
+        _KNOWN[cls.__name__] = cls
+
+
+def known_class(name: str) -> type | None:
+    """Return the class of this library that has a name, None if there is none."""
+    return _KNOWN.get(name)
+
+
+def of_library(kind: type) -> bool:
+    """Return whether a class is defined in this library."""
+    return kind.__module__.partition(".")[0] == _LIBRARY
+
+
+def path_of(kind: type) -> str:
+    """Return the import path of a class, as ``module:qualified.name``."""
+    return f"{kind.__module__}:{kind.__qualname__}"

@@ -1,0 +1,167 @@
+"""Finding a data set: in a directory, in the environment's, in the cache, or downloaded once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._files import write_atomically
+from pairdp.studies.data.catalog import CATALOG, Source
+from pairdp.studies.data.convert import write_rows
+
+DATA_VARIABLE = "PAIRDP_DATA"
+"""The environment variable with a directory of data sets."""
+
+Fetch = Callable[[str], bytes]
+_PATIENCE = 30.0  # seconds
+
+
+class DatasetError(RuntimeError):
+    """A data set is not to be had, or is not what it should be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Records as they are in the source: nothing is scaled, nothing filled in.
+
+    Attributes
+    ----------
+    source : Source
+        Where they come from.
+    x : array of shape (n, d)
+        Features; missing values are NaN.
+    y : array of shape (n,)
+        Labels -1 and +1.
+    """
+
+    source: Source
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+
+    @property
+    def name(self) -> str:
+        """What it is called here."""
+        return self.source.name
+
+
+def load(name: str, directory: str | Path | None = None, *, fetch: Fetch | None = None) -> Dataset:
+    """Return a data set, checked against its digest.
+
+    Parameters
+    ----------
+    name : str
+        "diabetes", "retinopathy", "hepatitis", "cancer_original" or "cancer_wdbc".
+    directory : path-like, optional
+        Where ``NAME.csv`` is. By default the directory that the environment variable
+        PAIRDP_DATA names, else the cache, else it is downloaded into the cache. The last data set
+        comes with scikit-learn and is looked for nowhere.
+    fetch : callable, optional
+        What to download with: from an address to bytes.
+
+    Raises
+    ------
+    DatasetError
+        If it is in none of these places and cannot be downloaded, or has another digest.
+    """
+    if name not in CATALOG:
+        raise ValueError(f"no data set is called {name!r}; known: {', '.join(CATALOG)}")
+    source = CATALOG[name]
+    content = _embedded(source) if not source.url else _found(source, directory, fetch)
+    return Dataset(source, *_parsed(content))
+
+
+def cache_directory() -> Path:
+    """Return where downloaded data sets are kept."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "pairdp"
+
+
+def _found(source: Source, directory: str | Path | None, fetch: Fetch | None) -> bytes:
+    stated = directory if directory is not None else os.environ.get(DATA_VARIABLE) or None
+    if stated is not None:
+        path = Path(stated) / source.file
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise DatasetError(f"{path} cannot be read: {error.strerror}") from None
+        return _checked(source, content, f"{path} is not the data set")
+    path = cache_directory() / source.file
+    if path.is_file():
+        again = f"{path} is not the data set any more; remove it to download it again"
+        return _checked(source, path.read_bytes(), again)
+    content = _downloaded(source, fetch or fetch_url)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, content)
+    return content
+
+
+def _downloaded(source: Source, fetch: Fetch) -> bytes:
+    instead = (
+        f"give a directory that has {source.file} with --data or in {DATA_VARIABLE} (see the "
+        "documentation for its form)"
+    )
+    try:
+        raw = fetch(source.url)
+    except (OSError, ValueError) as error:
+        raise DatasetError(
+            f"{source.title} could not be downloaded from {source.url} ({error}): connect to the "
+            f"network, or {instead}"
+        ) from None
+    wrong = f"what {source.url} served is not the data set; {instead}"
+    try:
+        content = source.convert(raw.decode()).encode() if source.convert else raw
+    except ValueError as error:
+        raise DatasetError(f"{wrong} ({error})") from None
+    return _checked(source, content, wrong)
+
+
+def fetch_url(url: str) -> bytes:
+    """Return what an https address serves."""
+    from urllib.request import urlopen
+
+    if not url.startswith("https://"):
+        raise ValueError(f"only https addresses are fetched, not {url}")
+    with urlopen(url, timeout=_PATIENCE) as answer:  # noqa: S310 - checked above
+        content: bytes = answer.read()
+    return content
+
+
+def _checked(source: Source, content: bytes, problem: str) -> bytes:
+    found = hashlib.sha256(content).hexdigest()
+    if found != source.sha256:
+        raise DatasetError(
+            f"{problem}: its sha256 is {found[:16]}…, that of {source.title} {source.sha256[:16]}…"
+        )
+    return content
+
+
+def _embedded(source: Source) -> bytes:
+    """Return the data set that scikit-learn brings, in CSV form."""
+    from sklearn.datasets import load_breast_cancer
+
+    data = load_breast_cancer()
+    rows = (
+        [*map(repr, values), str(1 - int(label))]  # here 1 is malignant
+        for values, label in zip(data.data.tolist(), data.target, strict=True)
+    )
+    content = write_rows(source.columns, rows).encode()
+    return _checked(source, content, "the data of this scikit-learn are others")
+
+
+def _parsed(content: bytes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    rows = [line.split(",") for line in content.decode().splitlines()[1:]]
+    table = np.array([[np.nan if cell == "?" else float(cell) for cell in row] for row in rows])
+    x, y = np.ascontiguousarray(table[:, :-1]), np.where(table[:, -1] == 1, 1.0, -1.0)
+    x.setflags(write=False)
+    y.setflags(write=False)
+    return x, y

@@ -1,0 +1,103 @@
+"""The two labels of a column, whose kind is decided by how they are named and not by the cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.tables.base import TableError
+
+_EXACT = 2.0**53  # below, floats are exact integers
+_TRUTH = {"False": False, "True": True}
+Label = int | bool | str
+
+
+@dataclass(frozen=True)
+class TwoLabels:
+    """Two labels and how cells are compared with them.
+
+    Attributes
+    ----------
+    low, high : int, bool or str
+        The labels as a model keeps them, in sorted order: the second is ranked higher.
+    kind : {"number", "truth", "text"}
+        Numbers match every cell that is the same number, such as 1, 1.0, +1 or 1e0; truth values
+        match truth values and the words False and True; text matches the same text, without
+        spaces around it. The kind follows from the two names alone, so what a cell matches never
+        depends on which other cells there are.
+    """
+
+    low: Label
+    high: Label
+    kind: Literal["number", "truth", "text"]
+
+    @staticmethod
+    def named(names: Iterable[object]) -> TwoLabels:
+        """Return the labels that two names stand for.
+
+        Both names must be numbers to be taken as such, and both False and True; else both are
+        text.
+
+        Examples
+        --------
+        >>> TwoLabels.named(["1.0", "0"])
+        TwoLabels(low=0, high=1, kind='number')
+        >>> TwoLabels.named(["1+", "0"])
+        TwoLabels(low='0', high='1+', kind='text')
+        """
+        texts = [str(name).strip() for name in names]
+        if len(texts) != 2 or "" in texts or texts[0] == texts[1]:
+            raise TableError("two different labels are needed, such as 0,1")
+        if set(texts) == set(_TRUTH):
+            return TwoLabels(False, True, "truth")
+        first, second = map(_number, texts)
+        if first is None or second is None:
+            low, high = sorted(texts)
+            return TwoLabels(low, high, "text")
+        if first == second:
+            raise TableError("two different labels are needed, and these are the same number")
+        if not (first.is_integer() and second.is_integer()):
+            raise TableError("fractions are no labels: name the two classes by integers or text")
+        smaller, larger = sorted((int(first), int(second)))
+        return TwoLabels(smaller, larger, "number")
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The labels as an array: low, high."""
+        return np.array([self.low, self.high])
+
+    def codes(self, cells: NDArray[Any]) -> NDArray[np.int8]:
+        """Return 0 for each cell of the lower label, 1 for the higher one, and -1 for others."""
+        # As Python objects: an array of text would lose NULs at the end of a cell.
+        known: dict[str | None, int] = {None: -1}
+        codes = np.empty(len(cells), dtype=np.int8)
+        for place, cell in enumerate(cells.tolist()):
+            text = None if cell is None else str(cell)
+            if text is not None and text not in known:
+                known[text] = self._code(text)
+            codes[place] = known[text]
+        return codes
+
+    def _code(self, text: str) -> int:
+        cell: object = text.strip()
+        if self.kind == "number":
+            cell = _TRUTH.get(text.strip(), _number(text))  # truth values are 0 and 1
+        elif self.kind == "truth":
+            cell = _TRUTH.get(text.strip())
+        if cell is None:
+            return -1
+        return 0 if cell == self.low else 1 if cell == self.high else -1
+
+
+def _number(text: str) -> float | None:
+    """Return the number that a text writes, None if it writes none or one that is not exact."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and abs(value) < _EXACT and "_" not in text else None

@@ -1,0 +1,79 @@
+"""The certificates of a fitted model, and whether its own parameters plan them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pairdp.algorithms.comparison import differences
+from pairdp.losses.trust import as_stated
+from pairdp.privacy import Certificate, CertificateError
+from pairdp.storage import NOT_VALID, Trusted, decode
+from pairdp.verification.certificates import otherwise, verify
+from pairdp.verification.report import Report
+
+if TYPE_CHECKING:
+    from pairdp.estimators.base import PrivateEstimator
+
+
+def verify_model(model: Any, *, trusted: Iterable[type | str] = ()) -> tuple[Report, ...]:
+    """Verify every certificate of a fitted model, and that its parameters plan this certificate.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        A fitted private estimator, or a pipeline with some.
+    trusted : iterable of class or str, default=()
+        See `pairdp.verify`.
+
+    Returns
+    -------
+    tuple of Report
+        One for each certificate, in the order of the steps.
+
+    Raises
+    ------
+    CertificateError
+        If a certificate is refused, or is not what the parameters of its estimator, the number of
+        features and n give.
+    """
+    steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    private = [step for step in steps if hasattr(step, "certificate_")]
+    if not private:
+        raise CertificateError("there is no fitted model with a certificate")
+    known = Trusted(trusted)
+    return tuple(_verified(step, known) for step in private)
+
+
+def _verified(step: PrivateEstimator, trusted: Trusted) -> Report:
+    report = verify(step.certificate_, trusted=trusted)
+    if not report.planned_again:
+        return report
+    return replace(report, not_planned=otherwise(step.certificate_, _contradictions(step)))
+
+
+def _contradictions(step: PrivateEstimator) -> Iterator[str]:
+    """Yield where a model is not what its own parameters plan."""
+    stated = step.certificate_
+    try:
+        with as_stated(stated.problem.get("loss_constants")), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were for who fitted the model
+            planned = step.plan(stated.n, step.n_features_in_)
+    except NOT_VALID as error:
+        yield f"the model's parameters cannot be planned: {error}"
+        return
+    for difference in differences(stated, planned.certificate):
+        yield f"not of this model's parameters: {difference}"
+    kept = step.plan_
+    for difference in differences(kept.certificate, planned.certificate):
+        yield f"the model's plan_ is not what its parameters plan: {difference}"
+    if kept.reasons != planned.reasons or dict(kept.settings) != _settings(kept.certificate):
+        yield "the model's plan_ is not what its parameters plan: its reasons or settings"
+
+
+def _settings(certificate: Certificate) -> dict[str, Any]:
+    """Return the settings of a plan as its certificate has them."""
+    plan = certificate.plan or {"settings": {}}
+    return {name: decode(value) for name, value in plan["settings"].items()}

@@ -1,0 +1,75 @@
+"""What verification found, the most important thing first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pairdp._version import __version__
+from pairdp.privacy import Certificate
+from pairdp.privacy.on_trust import trust_lines
+from pairdp.privacy.recomputation import Check
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `verify` found of a certificate that it does not refuse.
+
+    Attributes
+    ----------
+    certificate : Certificate
+        What was verified.
+    checks : tuple of Check
+        Every number that was recomputed by another route.
+    notes : tuple of str
+        What a reader must know that no arithmetic can check.
+    not_planned : str
+        Why it could not be planned again; empty if it was, with the same result.
+    on_trust : tuple of str
+        Import paths of the classes outside pairdp whose declarations it rests on.
+    """
+
+    certificate: Certificate
+    checks: tuple[Check, ...]
+    notes: tuple[str, ...] = ()
+    not_planned: str = ""
+    on_trust: tuple[str, ...] = ()
+
+    @property
+    def planned_again(self) -> bool:
+        """Whether planning again from the certificate's facts gave the same certificate."""
+        return not self.not_planned
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim is true of the facts: it was planned again, and claims privacy."""
+        return self.planned_again and self.certificate.budget is not None
+
+    @property
+    def headline(self) -> str:
+        """Whether it holds, and if not, why that cannot be said."""
+        certificate, budget = self.certificate, self.certificate.budget
+        claim = "" if budget is None else f"ε = {budget.epsilon:g}, δ = {budget.delta:g}, "
+        claim += f"n = {certificate.n}"
+        if not self.planned_again:
+            what = "no privacy is claimed" if budget is None else f"the claim is {claim}"
+            return (
+                f"NOT PLANNED AGAIN: {self.not_planned}. The arithmetic of the certificate of "
+                f"{certificate.algorithm} is consistent; {what}."
+            )
+        head = f"The certificate of {certificate.algorithm} "
+        head += f"holds: {claim}" if budget else "is in order and claims no privacy"
+        if certificate.library_version != __version__:
+            head += (
+                f"; made by pairdp {certificate.library_version}, planned again by {__version__}: "
+                "same numbers"
+            )
+        return f"{head}."
+
+    def __str__(self) -> str:
+        notes = [f"note {note}" for note in self.notes]
+        if self.on_trust:
+            notes.append(f"note classes outside pairdp: {', '.join(self.on_trust)}")
+        lines = (f"  {line}" for line in (*self.checks, *notes))
+        first = [*trust_lines(self.certificate), self.headline]
+        # What is on trust comes before what holds; that nothing is said to hold, before all.
+        return "\n".join([*(first if self.planned_again else reversed(first)), *lines])
