@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pairdp._files import write_atomically
+from pairdp._files import Draft, write_atomically
 
 OLD, NEW = b"the old content", b"the new content, which is longer"
 
@@ -167,3 +167,35 @@ def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
     reader.join()
     assert seen <= contents
     assert seen
+
+
+def test_a_draft_is_for_its_owner_until_it_has_its_name(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(OLD)
+    usual = (tmp_path / "plain").stat().st_mode
+    draft = Draft(tmp_path / "file", NEW)
+    assert draft.beside.stat().st_mode & 0o777 == 0o600
+    assert not draft.is_published
+    draft.publish()
+    assert draft.is_published
+    assert (tmp_path / "file").stat().st_mode == usual
+    draft.discard()
+    assert (tmp_path / "file").read_bytes() == NEW
+    secret = Draft(tmp_path / "secret", NEW, secret=True)
+    secret.publish_new()
+    assert secret.path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(FileExistsError):
+        Draft(tmp_path / "secret", OLD).publish_new()
+    assert secret.path.read_bytes() == NEW
+
+
+def test_a_new_file_where_there_are_no_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "link", raising(PermissionError(errno.EPERM, "not permitted")))
+    draft = Draft(tmp_path / "file", NEW)
+    draft.publish_new()
+    assert draft.is_published
+    assert only_entry(tmp_path) == "file"
+    with pytest.raises(FileExistsError):
+        Draft(tmp_path / "file", OLD).publish_new()
+    assert (tmp_path / "file").read_bytes() == NEW

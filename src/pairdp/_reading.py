@@ -125,11 +125,24 @@ def read_codes(y: ArrayLike) -> Array:
         named = named_labels(labels)
     codes = np.full(len(labels), -1.0)
     if labels.dtype.kind == "O":
-        known: dict[Any, int] = {}
-        codes[named] = [known.setdefault(label, len(known)) for label in labels[named]]
+        names = dict.fromkeys(labels[named])
+        try:
+            known = {label: code for code, label in enumerate(sorted(names))}
+        except TypeError:  # of several kinds
+            known = {label: code for code, label in enumerate(names)}
+        codes[named] = [known[label] for label in labels[named]]
     else:
         codes[named] = np.unique(labels[named], return_inverse=True)[1]
     return codes
+
+
+def occurring_labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels that name a class, each once, sorted."""
+    try:
+        found = np.unique(labels[named_labels(labels)])
+    except TypeError:
+        raise ValueError("y must hold labels of one kind, such as all strings") from None
+    return np.array(found.tolist())
 
 
 def named_labels(labels: NDArray[Any]) -> Mask:

@@ -46,6 +46,7 @@ from pairdp.losses import (
     LogisticRanking,
     PairwiseLoss,
     RankingLoss,
+    SigmoidRanking,
     check_pairwise_loss,
     check_pointwise_loss,
 )
@@ -280,9 +281,13 @@ class GaussianDP:
     ],
     ids=["all", "batches", "disjoint"],
 )
-@pytest.mark.parametrize("temperature", [0.3, 1.0])
-def test_no_neighbour_moves_a_gradient_further(algorithm: Algorithm, temperature: float) -> None:
-    made = algorithm.plan(problem(Concave(temperature=temperature)), 6, 2, BUDGET)
+@pytest.mark.parametrize(
+    "loss",
+    [Concave(temperature=0.3), SigmoidRanking(temperature=0.3), SigmoidRanking("one-sided")],
+    ids=["concave", "sigmoid", "one-sided sigmoid"],
+)
+def test_no_neighbour_moves_a_gradient_further(algorithm: Algorithm, loss: RankingLoss) -> None:
+    made = algorithm.plan(problem(loss), 6, 2, BUDGET)
     assert 0.5 < attack(made, tries=1, climbs=6) <= 1
 
 

@@ -25,7 +25,6 @@ from pairdp.algorithms import (
     ScatterMetric,
     WithThreshold,
 )
-from pairdp.audit.broken import QuietNoise
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import (
     Domain,
@@ -41,6 +40,7 @@ from pairdp.losses.trust import constants_from
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Bound, GaussianMechanism, Release, Sensitivity, register_bound
 from pairdp.problem import Problem
+from tests.audit.broken import QuietNoise
 
 BUDGET, UNIT = Budget(1.0, 1e-6), Domain(1.0, 1.0)
 N, D = 200, 3

@@ -25,12 +25,13 @@ def differ_in_one(pair: Neighbours) -> None:
 @pytest.mark.parametrize("place", [0, 4])
 def test_worst_cases_are_neighbours(problem, place: int) -> None:
     found = list(worst_cases(problem, 5, 2, place))
-    assert len(found) == 30
+    assert len(found) == 36
     for pair in found:
         differ_in_one(pair)
         for x, y in pair.both():
-            records = problem.records(x, y)
-            assert np.array_equal(records.x, x)  # within the bound already
+            records = problem.records(x, y, invalid="null")
+            assert np.array_equal(records.x, np.nan_to_num(x))  # within the bound already
+    assert sum(np.isnan(pair.other_x).all() for pair in found) == 6  # records that become null
 
 
 def test_targets_reach_their_bound() -> None:

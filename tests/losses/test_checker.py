@@ -28,6 +28,7 @@ from pairdp.losses import (
     PowerHingeRanking,
     Quadratic,
     RankingLoss,
+    SigmoidRanking,
     SquaredHingeRanking,
     TruncatedPowers,
 )
@@ -59,6 +60,8 @@ def test_built_in_losses_pass_on_the_default_domains(loss: PairwiseLoss) -> None
 RANKING = [
     LogisticRanking(temperature=0.5),
     LogisticRanking("one-sided", 3.0),
+    SigmoidRanking(temperature=0.5),
+    SigmoidRanking("one-sided", 3.0),
     HingeRanking(),
     HingeRanking("one-sided", 0.5),
     HingeRanking("one-sided", 1.0, width=0.05),

@@ -20,6 +20,7 @@ from pairdp.losses import (
     LogisticRanking,
     PowerHingeRanking,
     RankingLoss,
+    SigmoidRanking,
     SquaredHingeRanking,
 )
 
@@ -43,6 +44,7 @@ UNIT = Domain(1.0, 1.0)
 sizes = st.floats(0.05, 20.0)
 every_loss = [
     *(LogisticRanking(form, t) for form in (TWO, ONE) for t in (0.5, 1.0, 3.0)),
+    *(SigmoidRanking(form, t) for form in (TWO, ONE) for t in (0.5, 3.0)),
     *(HingeRanking(form, 1.0, width) for form in (TWO, ONE) for width in (0.0, 0.3, 4.0)),
     *(PowerHingeRanking(form, 2.0, q) for form in (TWO, ONE) for q in (1.1, 1.5, 2.0)),
     *(SquaredHingeRanking(form) for form in (TWO, ONE)),
@@ -53,6 +55,8 @@ every_loss = [
 TABLE = [
     (LogisticRanking(TWO), 3.928055, 4.0, 3.928055, 7.856110),
     (LogisticRanking(ONE), 1.761594, 1.0, 1.761594, 1.761594),
+    (SigmoidRanking(TWO), 1.0, 1.539601, 1.0, 2.0),
+    (SigmoidRanking(ONE), 0.5, 0.384900, 0.5, 0.5),
     (HingeRanking(TWO), 4.0, math.inf, 4.0, 8.0),
     (HingeRanking(ONE), 2.0, math.inf, 2.0, 2.0),
     (HingeRanking(ONE, width=0.25), 2.0, 16.0, 2.0, 2.0),
@@ -302,3 +306,28 @@ def test_large_scores_do_not_overflow() -> None:
 def test_refusals(make: Callable[[], Any], message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         make()
+
+
+def test_the_sigmoid_is_not_convex_and_bends_most_at_ln_2_plus_root_3() -> None:
+    loss = SigmoidRanking()
+    assert not loss.convex
+    u = np.linspace(-12.0, 12.0, 240_001)
+    bend = np.diff(loss.slope(u)) / np.diff(u)
+    middle = (u[1:] + u[:-1]) / 2
+    assert bend.min() < -0.096 < 0.096 < bend.max()
+    assert middle[bend.argmax()] == pytest.approx(math.log(2 + math.sqrt(3)), abs=1e-3)
+    assert loss.curvature(math.inf) == pytest.approx(math.sqrt(3) / 18)
+    for reach in (1e-12, 1e-3, 0.5, 1.0, 2.0):
+        within = np.abs(bend[np.abs(middle) <= reach]).max(initial=0.0)
+        assert within <= loss.curvature(reach) * (1 + 1e-6)
+    assert loss.curvature(1e-12) == pytest.approx(1e-12 / 8)
+
+
+def test_every_built_in_class_declares_its_own_convexity() -> None:
+    import pairdp.losses as losses
+
+    for name in losses.__all__:
+        kind = getattr(losses, name)
+        if isinstance(kind, type) and issubclass(kind, losses.PairwiseLoss | losses.PointwiseLoss):
+            abstract = bool(getattr(kind, "__abstractmethods__", ()))
+            assert abstract != ("convex" in vars(kind)), name

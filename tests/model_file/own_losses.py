@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pairdp.algorithms import GradientDescent
 from pairdp.constraints import L2Ball
-from pairdp.losses import LeastSquaresPointwise, LogisticRanking
+from pairdp.losses import (
+    Domain,
+    LeastSquaresPointwise,
+    LogisticPointwise,
+    LogisticRanking,
+    PointwiseLoss,
+)
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -18,6 +30,25 @@ class Softer(LogisticRanking):
 
 class Plain(LogisticRanking):
     """No dataclass of its own, and no state of its own."""
+
+
+class Bare(PointwiseLoss):
+    """No dataclass at all: two objects of it are not equal."""
+
+    convex: ClassVar[bool] = True
+    _logistic = LogisticPointwise()
+
+    def value(self, parameters: Array, x: Array, y: Array) -> Array:
+        return self._logistic.value(parameters, x, y)
+
+    def gradient(self, parameters: Array, x: Array, y: Array) -> Array:
+        return self._logistic.gradient(parameters, x, y)
+
+    def lipschitz(self, domain: Domain) -> float:
+        return self._logistic.lipschitz(domain)
+
+    def smoothness(self, domain: Domain) -> float:
+        return self._logistic.smoothness(domain)
 
 
 class Outer:

@@ -19,6 +19,7 @@ from pairdp import (
     CertificateError,
     ModelFileError,
     OnlinePrivateRanker,
+    PrivateLinearClassifier,
     PrivateRanker,
     load,
     save,
@@ -32,7 +33,7 @@ from pairdp.online import OnlineDescent, OnlineSession
 from pairdp.problem import Problem
 from pairdp.verification import verify_file
 from tests.model_file.models import FRAME, X, Y, assert_same_release, forge, opened, ranker
-from tests.model_file.own_losses import Outer, OwnBall, OwnDescent, Plain, Softer
+from tests.model_file.own_losses import Bare, Outer, OwnBall, OwnDescent, Plain, Softer
 
 HERE = "tests.model_file.own_losses"
 BUDGET = Budget(1.0, 1e-5)
@@ -92,6 +93,15 @@ def test_verify_says_first_what_is_on_trust(tmp_path: Path, name: str) -> None:
         first = str(report).splitlines()[0]
         assert first.startswith(f"NOT PLANNED AGAIN: it uses {name}")
         assert "holds" not in first
+
+
+def test_a_loss_without_equality_and_without_state_is_stored(tmp_path: Path) -> None:
+    model = PrivateLinearClassifier(loss=Bare(), algorithm="DPGDC", random_state=1).fit(X, Y)
+    save(model, tmp_path / "model")
+    assert type(load(tmp_path / "model", trusted=[Bare]).loss) is Bare
+    (report,) = verify_file(tmp_path / "model", trusted=[Bare])
+    assert report.holds
+    assert str(report).startswith("TAKEN ON TRUST")
 
 
 def test_forged_constants_are_refused_where_the_class_is_trusted() -> None:

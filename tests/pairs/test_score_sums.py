@@ -16,6 +16,7 @@ from pairdp.losses import (
     LogisticRanking,
     PowerHingeRanking,
     RankingLoss,
+    SigmoidRanking,
     SquaredHingeRanking,
 )
 from pairdp.pairs import RankingSums
@@ -31,6 +32,7 @@ from tests.oracles import score_sums as oracle
 ACCURACY = 1e-13
 LOSSES: list[RankingLoss] = [
     LogisticRanking(),
+    SigmoidRanking(),
     HingeRanking(),
     HingeRanking(width=0.4),
     HingeRanking(width=1e-5),

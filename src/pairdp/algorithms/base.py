@@ -438,11 +438,18 @@ def _is_own(algorithm: Algorithm) -> bool:
     return all(_is_own(one) for one in vars(algorithm).values() if isinstance(one, Algorithm))
 
 
+def _in_words(thing: object) -> str:
+    """Return an object as text; one that has no text of its own would show its address."""
+    kind = type(thing)
+    plain = kind.__repr__ is object.__repr__ and kind.__str__ is object.__str__
+    return f"{kind.__name__}()" if plain else str(thing)
+
+
 def _facts(problem: Problem, task: Task) -> dict[str, Scalar]:
     """Return the public facts of a problem for its certificate."""
     facts: dict[str, Any] = {
-        "loss": str(problem.loss),
-        "constraint": str(problem.constraint),
+        "loss": _in_words(problem.loss),
+        "constraint": _in_words(problem.constraint),
         "regularization": problem.regularization,
         "data_norm": problem.data_norm,
         "features": task.features,

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp._reading import (
     check_names_of_classes,
     label_array,
-    named_labels,
     null_is_asked,
+    occurring_labels,
     read_labels,
     read_signs,
 )
@@ -78,21 +78,20 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         return self._signs(found, self._labels(found, labels))
 
     def _signs(self, y: NDArray[Any], classes: NDArray[Any]) -> Array:
-        """Return -1 and +1 for labels of two classes; 0 for others, which make null records."""
+        """Return -1 and +1 for labels of two classes; NaN for others, which make null records."""
         if null_is_asked(self.invalid):
-            return read_signs(y, classes.tolist())
+            signs = read_signs(y, classes.tolist())
+            return np.where(signs == 0, np.nan, signs)  # 0 would be a target of least squares
         return np.where(y == classes[1], 1.0, -1.0)
 
     def _labels(self, y: NDArray[Any], known: ArrayLike | None = None) -> NDArray[Any]:
         """Return the two labels, sorted: those given, or those that occur."""
         null = null_is_asked(self.invalid)
         given = known if self.classes is None else self.classes
-        if given is None and null:
-            y = y[named_labels(y)]  # a missing label is none of those that occur
-        if given is None or not null:
+        if not null:
             check_labels(y)
         if given is None:
-            classes = np.unique(y)
+            classes = occurring_labels(y) if null else np.unique(y)
             if classes.size > 2:
                 raise ValueError(
                     "Only binary classification is supported. The type of the target is "

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import text, whole
-from pairdp._files import write_atomically
+from pairdp._files import destination, write_atomically
 from pairdp._sealed import fields_of, seal, unseal
 from pairdp._version import __version__
 from pairdp.privacy.budget import RELATION, Budget
@@ -212,7 +212,7 @@ class Certificate:
 
     def save(self, path: str | Path) -> None:
         """Write the certificate to a file, whole or not at all."""
-        if not Path(path).resolve().parent.is_dir():
+        if not destination(Path(path)).parent.is_dir():
             raise FileNotFoundError(f"there is no directory {Path(path).parent} to save into")
         write_atomically(Path(path), self.to_json().encode())
 

@@ -206,10 +206,10 @@ class BudgetLedger:
         with self._exclusive():
             pass
         identity, marker = self._known.identity, _marker(path)
-        with suppress(OSError, UnicodeError):
+        with suppress(OSError):  # of those who may read the ledger, not all may write beside it
             if not marker.exists():
                 write_atomically(marker, f"{identity}\n".encode())
-            elif marker.read_text(encoding="utf-8").strip() != identity:
+            elif marker.read_bytes().strip() != identity.encode():
                 raise LedgerError(
                     f"the ledger {path} is another one than was made under this name: put the "
                     f"right file back, or remove {marker} if this is the right one"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
-from pairdp._files import Draft, NotDurableError
+from pairdp._files import Draft, NotDurableError, destination
 from pairdp._sealed import fields_of, seal, unseal
 from pairdp._version import __version__
 from pairdp.storage.errors import ModelFileError, NotDurableFileError
@@ -60,8 +60,6 @@ class FileKind:
         self, path: Path, header: Mapping[str, Any], arrays: Arrays, *, secret: bool = False
     ) -> Draft:
         """Write a file to disk that has not yet its name."""
-        if not path.resolve().parent.is_dir():
-            raise ModelFileError(f"there is no directory {path.parent} to save into")
         document = {
             "format": self.format,
             "format_version": self.version,
@@ -72,6 +70,8 @@ class FileKind:
         with self._told(path):
             if secret and path.exists():
                 raise FileExistsError
+            if not destination(path).parent.is_dir():
+                raise ModelFileError(f"there is no directory {path.parent} to save into")
             content = to_bytes(arrays, metadata={_KEY: seal(document)})
             return Draft(path, content, secret=secret)
 
@@ -108,6 +108,8 @@ class FileKind:
             raise ModelFileError(
                 f"the {self.noun} {path} cannot be written: {error.strerror}"
             ) from None
+        except ModelFileError:
+            raise
         except ValueError as error:  # text that is no Unicode, numbers that JSON has not
             raise ModelFileError(f"the {self.noun} cannot be written: {error}") from None
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pairdp.algorithms.comparison import differences
 from pairdp.losses.trust import as_stated
-from pairdp.privacy import CertificateError
-from pairdp.privacy.noise import UNDRAWN
-from pairdp.storage import NOT_VALID, Trusted
+from pairdp.privacy import Certificate, CertificateError
+from pairdp.storage import NOT_VALID, Trusted, decode
 from pairdp.verification.certificates import otherwise, verify
 from pairdp.verification.report import Report
 
@@ -67,5 +66,14 @@ def _contradictions(step: PrivateEstimator) -> Iterator[str]:
         return
     for difference in differences(stated, planned.certificate):
         yield f"not of this model's parameters: {difference}"
-    if step.plan_ != replace(planned, certificate=replace(stated, noise_source=UNDRAWN)):
-        yield "the model's plan_ is not what its parameters plan"
+    kept = step.plan_
+    for difference in differences(kept.certificate, planned.certificate):
+        yield f"the model's plan_ is not what its parameters plan: {difference}"
+    if kept.reasons != planned.reasons or dict(kept.settings) != _settings(kept.certificate):
+        yield "the model's plan_ is not what its parameters plan: its reasons or settings"
+
+
+def _settings(certificate: Certificate) -> dict[str, Any]:
+    """Return the settings of a plan as its certificate has them."""
+    plan = certificate.plan or {"settings": {}}
+    return {name: decode(value) for name, value in plan["settings"].items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,11 +27,13 @@ from pairdp.losses import (
     LogisticRanking,
     PairwiseLoss,
     PowerHingeRanking,
+    SigmoidRanking,
 )
 from pairdp.online.moments import OnlineMoments
 from pairdp.problem import Problem
 from pairdp.records import Records
 from pairdp.studies.regret import generalized_regret, regret
+from pairdp.studies.regret.best_fixed import best_fixed
 from pairdp.studies.regret.stream_regret import TOLERANCE
 from pairdp.studies.regret.stream_risk import step_loss, stream_risk
 from tests.oracles.all_pairs import average_value
@@ -307,3 +310,12 @@ def test_step_loss_averages_both_orders() -> None:
     for t in range(1, 9):
         found = step_loss(problem.loss, w, records, t)
         assert found == pytest.approx(one_loss(problem, w, records, t), rel=1e-12)
+
+
+def test_the_best_of_a_loss_that_is_not_convex_is_not_proved() -> None:
+    problem = Problem(SigmoidRanking(), L2Ball(1.0), 0.3)
+    rng = np.random.default_rng(0)
+    records = problem.records(rng.normal(size=(30, 2)), rng.choice([-1.0, 1.0], 30))
+    best = best_fixed(problem, 2, lambda loss: stream_risk(loss, records), 1e-6)
+    assert best.gap == math.inf
+    assert best.value <= stream_risk(problem.loss, records).value(np.zeros(2))

@@ -1,0 +1,449 @@
+"""State that is put back: ledger files, lock files and the files of streams.
+
+What was tried: after ε = 0.9 of 1.0 was spent, the ledger's file was put back to its old bytes, or
+replaced by a link to a fresh ledger, and the very object that had spent believed it and spent 0.9
+once more. A cleaner removed the lock file between two spends of 0.9, and both succeeded. A copy of a
+stream's file was resumed a second time, and the resumed estimator had lost its ledger.
+
+What must hold: an open ledger refuses a file that does not extend what it has seen; a removed ledger
+is not begun anew with a full budget; no removed file lets two spends through; a stream that a
+ledger pays for is resumed once, with that ledger.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pairdp import NoiseSource, OnlinePrivateMetric, OnlinePrivateRanker
+from pairdp.constraints import L2Ball
+from pairdp.losses import LogisticRanking
+from pairdp.model_file import ModelFileError
+from pairdp.online import OnlineDescent, OnlineSession
+from pairdp.privacy import Budget, BudgetExceededError, BudgetLedger, LedgerError, PureEvent
+from pairdp.problem import Problem
+from tests.privacy.ledger_helpers import rewrite
+
+MOST = PureEvent(0.9)
+
+
+def put_back(path: Path, old: bytes) -> None:
+    path.write_bytes(old)
+
+
+def put_back_by_renaming(path: Path, old: bytes) -> None:
+    other = path.with_name("backup")
+    other.write_bytes(old)
+    other.replace(path)
+
+
+def fresh(path: Path, old: bytes) -> None:
+    BudgetLedger(Budget(1.0), path.with_name("fresh.json"))
+    path.with_name("fresh.json").replace(path)
+
+
+def link_to_fresh(path: Path, old: bytes) -> None:
+    BudgetLedger(Budget(1.0), path.with_name("fresh.json"))
+    path.unlink()
+    path.symlink_to(path.with_name("fresh.json"))
+
+
+def link_to_old(path: Path, old: bytes) -> None:
+    path.with_name("backup").write_bytes(old)
+    path.unlink()
+    path.symlink_to(path.with_name("backup"))
+
+
+def removed(path: Path, old: bytes) -> None:
+    path.unlink()
+
+
+def without_the_spend(path: Path, old: bytes) -> None:
+    rewrite(path, lambda document: document["spends"].clear())
+
+
+def with_a_smaller_spend(path: Path, old: bytes) -> None:
+    rewrite(path, lambda document: document["spends"][0]["event"].update(epsilon=0.01))
+
+
+def with_a_larger_budget(path: Path, old: bytes) -> None:
+    rewrite(path, lambda document: document["budget"].update(epsilon=10.0))
+
+
+def spent_again_elsewhere(path: Path, old: bytes) -> None:
+    """Put it back, and let an innocent process spend the very same, in the same second."""
+    time = BudgetLedger.load(path).spends[0].time
+    path.write_bytes(old)
+    BudgetLedger.load(path).spend(MOST, "first")
+    rewrite(path, lambda document: document["spends"][0].update(time=time))
+
+
+ROLLBACKS = [
+    put_back, put_back_by_renaming, fresh, link_to_fresh, link_to_old, removed, without_the_spend,
+    with_a_smaller_spend, with_a_larger_budget, spent_again_elsewhere,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("attack", ROLLBACKS)
+def test_who_has_spent_does_not_believe_that_it_was_not(
+    tmp_path: Path, attack: Callable[[Path, bytes], None]
+) -> None:
+    path = tmp_path / "ledger.json"
+    ledger = BudgetLedger(Budget(1.0), path)
+    old = path.read_bytes()
+    ledger.spend(MOST, "first")
+    new = path.read_bytes()
+    attack(path, old)
+    uses: list[Callable[[], object]] = [
+        lambda: ledger.spend(PureEvent(0.05), "second"),
+        lambda: ledger.check(PureEvent(0.05)),
+        ledger.remaining,
+        ledger.spent,
+        lambda: ledger.spends,
+        lambda: ledger.save_stream("token"),
+    ]
+    for use in uses:
+        with pytest.raises(LedgerError, match="ledger.json"):
+            use()
+    path.unlink(missing_ok=True)
+    path.write_bytes(new)
+    ledger.spend(PureEvent(0.05), "with the right file again")
+
+
+def test_a_removed_ledger_does_not_begin_anew(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.json"
+    BudgetLedger(Budget(1.0), path).spend(MOST, "first")
+    content = path.read_bytes()
+    path.unlink()
+    for _ in range(2):
+        with pytest.raises(LedgerError, match="was removed") as caught:
+            BudgetLedger(Budget(1.0), path)
+        assert ".ledger.json.identity" in str(caught.value)
+        with pytest.raises(LedgerError, match="does not exist"):
+            BudgetLedger.load(path)
+    assert not path.exists()
+    path.write_bytes(content)
+    with pytest.raises(BudgetExceededError):
+        BudgetLedger(Budget(1.0), path).spend(MOST, "again")
+
+
+def test_another_ledger_under_the_name_is_noticed_by_newcomers(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.json"
+    BudgetLedger(Budget(1.0), path).spend(MOST, "first")
+    BudgetLedger(Budget(1.0), tmp_path / "fresh.json")
+    (tmp_path / "fresh.json").replace(path)
+    for attempt in (lambda: BudgetLedger(Budget(1.0), path), lambda: BudgetLedger.load(path)):
+        with pytest.raises(LedgerError, match="another one than was made under this name"):
+            attempt()
+
+
+def test_a_ledger_can_move_and_its_marker_be_lost(tmp_path: Path) -> None:
+    old, new = tmp_path / "ledger.json", tmp_path / "elsewhere" / "ledger.json"
+    BudgetLedger(Budget(1.0), old).spend(MOST, "first")
+    new.parent.mkdir()
+    old.rename(new)
+    assert BudgetLedger.load(new).spent() == 0.9
+    with pytest.raises(LedgerError, match="was removed"):
+        BudgetLedger(Budget(1.0), old)
+    (new.parent / ".ledger.json.identity").unlink()
+    assert BudgetLedger.load(new).spent() == 0.9
+    assert (new.parent / ".ledger.json.identity").exists()
+
+
+def test_links_are_followed_once(tmp_path: Path) -> None:
+    BudgetLedger(Budget(1.0), tmp_path / "real.json")
+    BudgetLedger(Budget(1.0), tmp_path / "fresh.json")
+    link = tmp_path / "link.json"
+    link.symlink_to("real.json")
+    ledger = BudgetLedger(Budget(1.0), link)
+    link.unlink()
+    link.symlink_to("fresh.json")
+    ledger.spend(MOST, "first")
+    with pytest.raises(BudgetExceededError):
+        ledger.spend(MOST, "second")
+    assert BudgetLedger.load(tmp_path / "fresh.json").spends == ()
+    assert link.is_symlink()
+
+
+@pytest.mark.parametrize("kind", ["directory", "pipe", "circle"])
+def test_what_is_no_file_is_no_ledger(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "ledger.json"
+    make: dict[str, Callable[[], object]] = {
+        "directory": path.mkdir,
+        "pipe": lambda: os.mkfifo(path),
+        "circle": lambda: path.symlink_to(path),
+    }
+    make[kind]()
+    before = os.lstat(path)
+    with pytest.raises(LedgerError):
+        BudgetLedger(Budget(1.0), path)
+    with pytest.raises(LedgerError):
+        BudgetLedger.load(path)
+    assert os.lstat(path).st_ino == before.st_ino
+
+
+@given(moves=st.lists(st.sampled_from(["spend", "keep", "put back"]), min_size=2, max_size=12))
+@settings(max_examples=50, deadline=None, derandomize=True)
+def test_no_order_of_spends_and_backups_exceeds_the_budget(
+    moves: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("ledger") / "ledger.json"
+    ledger, granted = BudgetLedger(Budget(1.0), path), 0
+    kept = path.read_bytes()
+    for move in moves:
+        if move == "keep":
+            kept = path.read_bytes()
+        elif move == "put back":
+            path.write_bytes(kept)
+        else:
+            try:
+                ledger.spend(PureEvent(0.4), "some")
+                granted += 1
+            except (LedgerError, BudgetExceededError):
+                pass
+    assert granted <= 2
+
+
+def while_spending(
+    ledger: BudgetLedger, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], object]
+) -> object:
+    """Let another thread spend, do something while its entry is being written, and let it go on."""
+    writing, go_on, fsync = threading.Event(), threading.Event(), os.fsync
+    found: list[object] = []
+
+    def spend() -> None:
+        try:
+            found.append(ledger.spend(MOST, "first"))
+        except LedgerError as error:
+            found.append(error)
+
+    def stuck(handle: int) -> None:
+        if threading.current_thread() is first:
+            writing.set()
+            go_on.wait(30)
+        fsync(handle)
+
+    first = threading.Thread(target=spend)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", stuck)
+        first.start()
+        assert writing.wait(10)
+        try:
+            meanwhile()
+        finally:
+            go_on.set()
+            first.join()
+    return found[0]
+
+
+def test_a_cleaner_that_removes_locks_lets_no_second_spend_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "ledger.json"
+    one = BudgetLedger(Budget(1.0), path)
+    other = BudgetLedger(Budget(1.0), path, timeout=0.1)
+
+    def meanwhile() -> None:
+        for entry in tmp_path.iterdir():
+            if entry != path and not entry.name.endswith(".writing"):
+                entry.unlink()
+        with pytest.raises(LedgerError, match="in use by another process"):
+            other.spend(MOST, "second")
+
+    assert not isinstance(while_spending(one, monkeypatch, meanwhile), LedgerError)
+    with pytest.raises(BudgetExceededError):
+        other.spend(MOST, "second")
+    assert [s.label for s in one.spends] == ["first"]
+
+
+@pytest.mark.parametrize("attack", [removed, fresh, link_to_fresh, put_back_by_renaming])
+def test_a_file_that_is_replaced_during_a_spend_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attack: Callable[[Path, bytes], None]
+) -> None:
+    path = tmp_path / "ledger.json"
+    ledger = BudgetLedger(Budget(1.0), path)
+    content = path.read_bytes()
+    found = while_spending(ledger, monkeypatch, lambda: attack(path, content))
+    assert isinstance(found, LedgerError)
+    assert "Nothing was spent" in str(found)
+    assert not path.exists() or b'"spends": []' in path.read_bytes()
+
+
+def test_those_who_begin_a_ledger_at_once_share_it(tmp_path: Path) -> None:
+    path, together = tmp_path / "ledger.json", threading.Barrier(8)
+
+    def begin(_: int) -> BudgetLedger:
+        together.wait()
+        return BudgetLedger(Budget(1.0), path)
+
+    with ThreadPoolExecutor(8) as threads:
+        ledgers = list(threads.map(begin, range(8)))
+    assert len({ledger.identity for ledger in ledgers}) == 1
+
+
+# Streams
+
+N = 40
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(N, 3)) / 3, np.arange(N) % 2
+
+
+def paused(path: Path, ledger: BudgetLedger | None) -> OnlinePrivateRanker:
+    model = OnlinePrivateRanker(0.5, 1e-6, horizon=N, classes=[0, 1], ledger=ledger)
+    model.partial_fit(X[:10], Y[:10])
+    model.pause(path)
+    return model
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> BudgetLedger:
+    return BudgetLedger(Budget(1.0, 1e-5), tmp_path / "ledger.json")
+
+
+def test_a_copied_stream_is_not_resumed_twice(tmp_path: Path, ledger: BudgetLedger) -> None:
+    path, copied = tmp_path / "stream", tmp_path / "copy"
+    paused(path, ledger)
+    shutil.copy(path, copied)
+    again = BudgetLedger.load(tmp_path / "ledger.json")
+    model = OnlinePrivateRanker.resume(path, ledger=again)
+    assert model.ledger is again
+    for given_ledger in (ledger, again, BudgetLedger.load(tmp_path / "ledger.json")):
+        with pytest.raises(LedgerError, match="resumed before"):
+            OnlinePrivateRanker.resume(copied, ledger=given_ledger)
+    assert copied.exists()
+    # Not after the next pause either, whose file is another one.
+    model.partial_fit(X[10:20], Y[10:20])
+    model.pause(path)
+    with pytest.raises(LedgerError, match="resumed before"):
+        OnlinePrivateRanker.resume(copied, ledger=ledger)
+    OnlinePrivateRanker.resume(path, ledger=ledger).partial_fit(X[20:], Y[20:])
+    assert len(ledger.spends) == 1
+
+
+def test_a_stream_asks_for_its_ledger(tmp_path: Path, ledger: BudgetLedger) -> None:
+    path = tmp_path / "stream"
+    paused(path, ledger)
+    other = BudgetLedger(Budget(1.0, 1e-5), tmp_path / "other.json")
+    with pytest.raises(LedgerError, match="give that ledger"):
+        OnlinePrivateRanker.resume(path)
+    with pytest.raises(LedgerError, match="another ledger"):
+        OnlinePrivateRanker.resume(path, ledger=other)
+    with pytest.raises(ModelFileError, match="saved by"):
+        OnlinePrivateMetric.resume(path.with_name("session"), ledger=_saved(tmp_path))
+    OnlinePrivateRanker.resume(path, ledger=ledger)
+
+
+def _saved(tmp_path: Path) -> BudgetLedger:
+    ledger = BudgetLedger(Budget(1.0, 1e-5))
+    session(ledger).save(tmp_path / "session")
+    return ledger
+
+
+def test_a_resume_that_fails_uses_nothing_up(tmp_path: Path, ledger: BudgetLedger) -> None:
+    path = tmp_path / "stream"
+    paused(path, ledger)
+    with pytest.raises(ModelFileError, match="OnlinePrivateRanker"):
+        OnlinePrivateMetric.resume(path, ledger=ledger)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-8])
+    with pytest.raises(ModelFileError):
+        OnlinePrivateRanker.resume(path, ledger=ledger)
+    path.write_bytes(whole)
+    OnlinePrivateRanker.resume(path, ledger=ledger)
+
+
+def test_a_ledger_that_was_put_back_resumes_nothing(tmp_path: Path, ledger: BudgetLedger) -> None:
+    path, file = tmp_path / "stream", tmp_path / "ledger.json"
+    paused(path, ledger)
+    shutil.copy(path, tmp_path / "copy")
+    old = file.read_bytes()
+    OnlinePrivateRanker.resume(path, ledger=ledger)
+    file.write_bytes(old)
+    with pytest.raises(LedgerError, match="earlier state"):
+        OnlinePrivateRanker.resume(tmp_path / "copy", ledger=ledger)
+
+
+def test_a_forked_token_is_used_once_by_many(tmp_path: Path, ledger: BudgetLedger) -> None:
+    paused(tmp_path / "stream", ledger)
+    copies = [tmp_path / f"copy {number}" for number in range(6)]
+    for copied in copies:
+        shutil.copy(tmp_path / "stream", copied)
+
+    def resume(path: Path) -> bool:
+        try:
+            OnlinePrivateRanker.resume(path, ledger=BudgetLedger.load(tmp_path / "ledger.json"))
+        except LedgerError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(6) as threads:
+        assert sum(threads.map(resume, copies)) == 1
+
+
+def session(ledger: BudgetLedger | None, **more: Any) -> OnlineSession:
+    problem = Problem(LogisticRanking(), L2Ball(1.0))
+    plan = OnlineDescent(buffer=8, batch_size=5).plan(problem, N, 3, Budget(0.5, 1e-6))
+    return OnlineSession(plan, ledger=ledger, **more)
+
+
+def test_sessions_pay_and_are_resumed_with_their_ledger(tmp_path: Path) -> None:
+    ledger = BudgetLedger(Budget(0.6, 1e-5))
+    first = session(ledger)
+    assert len(ledger.spends) == 1
+    with pytest.raises(BudgetExceededError):
+        session(ledger)
+    first.learn(X[:12], 2 * Y[:12] - 1)
+    first.save(tmp_path / "stream")
+    shutil.copy(tmp_path / "stream", tmp_path / "copy")
+    with pytest.raises(LedgerError, match="give that ledger"):
+        OnlineSession.resume(tmp_path / "stream")
+    second = OnlineSession.resume(tmp_path / "stream", ledger=ledger)
+    assert second.left == N - 12
+    with pytest.raises(LedgerError, match="resumed before"):
+        OnlineSession.resume(tmp_path / "copy", ledger=ledger)
+    second.save(tmp_path / "stream")
+    with pytest.raises(LedgerError, match="leave out the seed"):
+        OnlineSession.resume(tmp_path / "stream", NoiseSource(0), ledger=ledger)
+    with pytest.raises(ValueError, match="leave out the seed"):
+        session(BudgetLedger(Budget(1.0, 1e-5)), noise=NoiseSource(0))
+
+
+def test_a_stream_without_a_ledger_is_resumed_without_one(tmp_path: Path) -> None:
+    path = tmp_path / "stream"
+    paused(path, None)
+    with pytest.raises(LedgerError, match="began without a ledger"):
+        OnlinePrivateRanker.resume(path, ledger=BudgetLedger(Budget(1.0, 1e-5)))
+    assert OnlinePrivateRanker.resume(path).ledger is None
+    with pytest.raises(ModelFileError, match="gone once it is resumed"):
+        OnlinePrivateRanker.resume(path)
+
+
+@pytest.mark.parametrize("at", ["the ledger", "the file"])
+def test_a_stream_that_cannot_be_saved_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    ledger = BudgetLedger(Budget(1.0, 1e-5), tmp_path / "ledger.json")
+    stream, path = session(ledger), tmp_path / "stream"
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        # The file of a stream is linked to its name, that of a ledger is renamed.
+        broken.setattr(os, "replace" if at == "the ledger" else "link", full)
+        with pytest.raises((LedgerError, ModelFileError), match="No space left"):
+            stream.save(path)
+    assert not [entry for entry in tmp_path.iterdir() if "stream" in entry.name]
+    stream.learn(X[:5], 2 * Y[:5] - 1)
+    stream.save(path)
+    assert OnlineSession.resume(path, ledger=ledger).seen == 5

@@ -1,0 +1,397 @@
+"""What was tried: one record that cannot be read, to see whether anything tells that it was there.
+
+One NaN, a CSV entry 1e309, an integer of 400 digits, a word among numbers, an unexpected label or a
+broken line made a fit fail, a refusal that depends on one record. With ``invalid="null"``, for
+every estimator and on the command line,
+
+- the fit succeeds, and is to the last bit that of the data with the record null, however it came to
+  be unreadable and in whatever container it came: other records are read as they were without it;
+- nothing but the noisy numbers differs from a fit of clean data: certificate, statement, output,
+  attributes and warnings are the same.
+
+With ``invalid="error"`` the error quotes no value.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from sklearn.pipeline import make_pipeline
+
+from pairdp import (
+    BoundsScaler,
+    OnlinePrivateMetric,
+    OnlinePrivateRanker,
+    PrivateLinearClassifier,
+    PrivateLinearRegressor,
+    PrivateMetric,
+    PrivateRanker,
+)
+from pairdp.algorithms import ScatterMetric
+from pairdp.tables import TableError, open_table
+from tests.cli.helpers import (
+    BOUNDED,
+    BOUNDS,
+    N,
+    coefficients,
+    ranker_of,
+    refused,
+    run,
+    table,
+    write,
+)
+
+FITS: dict[str, Callable[..., Any]] = {
+    "ranker": lambda **p: PrivateRanker(classes=[0, 1], **p),
+    "ranker by descent": lambda **p: PrivateRanker(classes=[0, 1], algorithm="DPGDSC", **p),
+    "metric": lambda **p: PrivateMetric(algorithm="DPGDSC", **p),
+    "metric by scatter": lambda **p: PrivateMetric(algorithm=ScatterMetric(), **p),
+    "classifier": lambda **p: PrivateLinearClassifier(classes=[0, 1], **p),
+    "least squares": lambda **p: PrivateLinearClassifier(
+        classes=[0, 1], loss="least_squares", radius=1.0, **p
+    ),
+    "regressor": lambda **p: PrivateLinearRegressor(**p),
+    "online ranker": lambda **p: OnlinePrivateRanker(classes=[0, 1], **p),
+    "online descent": lambda **p: OnlinePrivateRanker(classes=[0, 1], algorithm="descent", **p),
+    "online metric": lambda **p: OnlinePrivateMetric(**p),
+}
+PARAMS: dict[str, Any] = {
+    "epsilon": 100.0, "delta": 1e-6, "data_norm": 1.0, "random_state": 0, "invalid": "null",
+}  # fmt: skip
+PLACE = 7
+UNREADABLE = [np.nan, -np.inf, "secret", "1e309", 10**400, None, 2j, [1.0]]
+LABELS = [None, np.nan, "secret", 10**400, [0, 1], 2]
+
+
+def data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    return (rng.normal(size=(n, 3)) + y[:, None]) / 4, y
+
+
+def objects(rows: np.ndarray, entry: Any = None, place: tuple[int, ...] = ()) -> np.ndarray:
+    """Return a copy that holds Python objects, one of them replaced."""
+    table = rows.astype(object)
+    if place:
+        table[place] = entry
+    return table
+
+
+def released(model: Any) -> list[np.ndarray]:
+    names = ("coef_", "intercept_", "components_")
+    return [np.asarray(getattr(model, name)) for name in names if hasattr(model, name)]
+
+
+def shown(model: Any) -> tuple[Any, ...]:
+    """Return everything about a fitted model that is not a noisy number."""
+    plain = {
+        name: value
+        for name, value in vars(model).items()
+        if name not in ("coef_", "intercept_", "components_", "plan_", "certificate_")
+        and not name.startswith("_")
+    }
+    shapes = [array.shape for array in released(model)]
+    certificate = model.certificate_.to_json()
+    return repr(plain), shapes, certificate, model.privacy_statement(), sorted(vars(model))
+
+
+def quiet(model: Any, x: Any, y: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return model.fit(x, y)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_one_unreadable_record_leaves_nothing_but_noise(name: str) -> None:
+    x, y = data()
+    gone = x.copy()
+    gone[PLACE] = np.nan
+    null = quiet(FITS[name](**PARAMS), gone, y)
+    clean = quiet(FITS[name](**PARAMS), x, y)
+    default = quiet(FITS[name](**{**PARAMS, "invalid": "error"}), x, y)
+    for one, other in zip(released(clean), released(default), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert shown(clean) == shown(null)
+    assert any(
+        not np.array_equal(a, b) for a, b in zip(released(clean), released(null), strict=True)
+    )
+    for i, entry in enumerate(UNREADABLE):
+        table = objects(x, entry, (PLACE, i % 3))
+        for given in (table, table.tolist(), pd.DataFrame(table))[i % 3 :: 2]:
+            found = quiet(FITS[name](**PARAMS), given, y.tolist() if i % 2 else y)
+            for one, other in zip(released(found), released(null), strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_an_unexpected_label_makes_a_null_record(name: str) -> None:
+    x, y = data()
+    gone = x.copy()
+    gone[PLACE] = np.nan
+    null = quiet(FITS[name](**PARAMS), gone, y)
+    for i, label in enumerate(LABELS):
+        if label == 2 and name in ("regressor", "metric", "metric by scatter", "online metric"):
+            continue  # a target like any other, and a name of a class
+        if name in ("metric", "metric by scatter", "online metric") and label in (
+            "secret",
+            10**400,
+        ):
+            continue
+        labels = objects(y)
+        labels[PLACE] = label
+        found = quiet(FITS[name](**PARAMS), x, labels if i % 2 else labels.tolist())
+        for one, other in zip(released(found), released(null), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_by_default_it_is_an_error_that_quotes_nothing(name: str) -> None:
+    x, y = data()
+    for i, entry in enumerate(UNREADABLE):
+        model = FITS[name](**{**PARAMS, "invalid": "error"})
+        with pytest.raises((ValueError, TypeError, OverflowError)) as caught:
+            model.fit(objects(x, entry, (PLACE, i % 3)), y)
+        for secret in ("secret", "1e309", "1000000"):
+            assert secret not in str(caught.value)
+        assert not hasattr(model, "certificate_")
+    with pytest.raises(ValueError, match='"error" or "null"'):
+        FITS[name](**{**PARAMS, "invalid": "drop"}).fit(x, y)
+
+
+@pytest.mark.parametrize(
+    "name", ["ranker", "ranker by descent", "metric", "classifier", "regressor"]
+)
+def test_batches_are_read_record_by_record(name: str) -> None:
+    x, y = data()
+    gone = x.copy()
+    gone[[PLACE, 20, 21, 40]] = np.nan
+    null = quiet(FITS[name](**PARAMS), gone, y)
+    rows, labels = objects(x).tolist(), y.tolist()
+    rows[PLACE][0], rows[20], rows[21], labels[40] = "secret", [1.0], None, None
+    cuts = [(0, 5), (5, 30), (30, 60)]
+    model = FITS[name](**PARAMS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit_batches([(rows[i:j], labels[i:j]) for i, j in cuts], 60, 3)
+    for one, other in zip(released(model), released(null), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["online ranker", "online descent", "online metric"])
+def test_streams_go_on(name: str, tmp_path: Path) -> None:
+    x, y = data()
+    models = []
+    for entry in (np.nan, "secret"):
+        model = FITS[name](**PARAMS, horizon=60)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.partial_fit(objects(x, entry, (PLACE, 1))[:20].tolist(), y[:20])
+            rows = objects(x)[20:].tolist()
+            rows[3] = [entry]  # of another length
+            model.partial_fit(rows, [*y[20:59], None])
+        assert model.records_left_ == 0
+        models.append(model)
+    for one, other in zip(*map(released, models), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_what_is_public_is_still_refused() -> None:
+    x, y = data()
+    for wrong_x, wrong_y, match in (
+        (x[:, 0], y, "table"),
+        (x[:1], y[:1], "minimum of 2"),
+        (x, y[:-1], "inconsistent"),
+        (x, None, "requires y"),
+        (x, np.stack([y, y], axis=1), "one label a record"),
+        ([*x.tolist(), [1.0]], [*y, 1], "same number of entries"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            PrivateRanker(**PARAMS, classes=[0, 1]).fit(wrong_x, wrong_y)
+    model = PrivateRanker(**PARAMS, classes=[0, 1]).fit(pd.DataFrame(x, columns=list("abc")), y)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(pd.DataFrame(np.full((1, 3), np.nan), columns=list("abc")))
+
+
+def test_labels_that_occur_are_public_unless_they_are_given() -> None:
+    x, y = data()
+    labels = objects(y)
+    labels[PLACE] = None
+    assert PrivateRanker(**PARAMS).fit(x, labels).classes_.tolist() == [0, 1]
+    labels[PLACE] = 2
+    with pytest.raises(ValueError, match="Only binary"):
+        PrivateRanker(**PARAMS).fit(x, labels)
+
+
+def test_a_scaler_passes_them_on() -> None:
+    x, y = data()
+    gone = x.copy()
+    gone[PLACE] = np.nan
+    lower, upper = [-2, -1, -3], [3, 4, 2]
+
+    def pipeline(invalid: str = "null") -> Any:
+        return make_pipeline(
+            BoundsScaler(lower, upper, invalid=invalid), PrivateRanker(**PARAMS, classes=[0, 1])
+        )
+
+    null = quiet(pipeline(), gone, y)
+    for i, entry in enumerate(UNREADABLE):
+        found = quiet(pipeline(), objects(x, entry, (PLACE, i % 3)), y)
+        np.testing.assert_array_equal(found[-1].coef_, null[-1].coef_)
+    assert np.isnan(null[0].transform(gone)[PLACE]).all()
+    with pytest.raises(ValueError, match="NaN"):
+        pipeline("error").fit(gone, y)
+
+
+def test_river_streams_go_on() -> None:
+    river = pytest.importorskip("pairdp.estimators.river")
+    x, y = data()
+    coefficients = []
+    for broken in ({}, {"a": "secret", "b": 1.0}, {"a": 10**400, "b": 0.0}):
+        model = OnlinePrivateRanker(**PARAMS, horizon=60)
+        ranker = river.RiverRanker(model, ["a", "b"], [0, 1])
+        for i, (row, label) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
+            record = broken if i == PLACE else {"a": row[0], "b": row[1]}
+            if i == PLACE:
+                assert ranker.predict_one(record) is None
+                assert ranker.predict_proba_one(record) == {}
+            ranker.learn_one(record, "other" if i == 9 else label)
+        assert model.records_left_ == 0
+        coefficients.append(model.coef_)
+    np.testing.assert_array_equal(coefficients[0], coefficients[1])
+    np.testing.assert_array_equal(coefficients[0], coefficients[2])
+    ranker = river.RiverRanker(OnlinePrivateRanker(horizon=9), ["a", "b"], [0, 1])
+    with pytest.raises(ValueError, match="lacks the feature"):
+        ranker.learn_one({"a": 1.0}, 0)
+
+
+@pytest.fixture
+def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bounds.json").write_text(json.dumps(BOUNDS))
+
+
+NULL = [*BOUNDED, "--classes", "0,1", "--invalid", "null"]
+BROKEN: dict[str, Callable[[str], bytes]] = {
+    "empty": lambda line: b",30,1",
+    "word": lambda line: b"secret,30,1",
+    "nan": lambda line: b"nan,30,1",
+    "infinite": lambda line: b"1e309,30,1",
+    "400 digits": lambda line: b"9" * 400 + b",30,1",
+    "too few": lambda line: b"secret,1",
+    "too many": lambda line: b"40,30,1,secret",
+    "quote": lambda line: b'"40,30,1',
+    "quote within": lambda line: b'4"0"x,30,1',
+    "no text": lambda line: b"\xff\xfe,30,1",
+    "other label": lambda line: b"40,30,secret",
+    "no label": lambda line: b"40,30,",
+}
+
+
+def broken_table(line: Callable[[str], bytes]) -> None:
+    write(table())
+    lines = Path("data.csv").read_bytes().splitlines()
+    lines[PLACE] = line(lines[PLACE].decode())
+    Path("data.csv").write_bytes(b"\n".join(lines) + b"\n")
+
+
+@pytest.mark.usefixtures("_empty_folder")
+def test_the_command_line_tells_nothing_of_it() -> None:
+    write(table())
+    clean = run(*NULL)
+    before = coefficients()
+    assert run(*NULL, "--force").output == clean.output
+    null = None
+    for name, line in BROKEN.items():
+        broken_table(line)
+        result = run(*NULL, "--force")
+        assert (result.stdout, result.stderr) == (clean.stdout, clean.stderr), name
+        found = coefficients()
+        null = found if null is None else null
+        np.testing.assert_array_equal(found, null, err_msg=name)
+        if name != "no text":
+            run("fit", *BOUNDED[1:], "--classes", "0,1", "--force", code=1)
+    assert null is not None
+    assert not np.array_equal(null, before)
+    assert ranker_of().certificate_.n == N
+
+
+@pytest.mark.usefixtures("_empty_folder")
+def test_errors_of_the_command_line_quote_nothing() -> None:
+    for line in BROKEN.values():
+        broken_table(line)
+        message = refused(*BOUNDED, "--classes", "0,1")
+        for secret in ("secret", "1e309", "9999", "40"):
+            assert secret not in message
+
+
+@pytest.mark.usefixtures("_empty_folder")
+def test_parquet_files_tell_nothing_either() -> None:
+    command = [*NULL, "--force"]
+    command[1] = "data.parquet"
+    frame = table()
+    write(frame, "data.parquet")
+    clean = run(*command)
+    null = None
+    for column, value in (("age", None), ("age", np.inf), ("bmi", np.nan), ("outcome", None)):
+        columns = {name: frame[name].tolist() for name in frame}
+        columns[column][PLACE] = value
+        parquet.write_table(pa.table(columns), "data.parquet")
+        result = run(*command)
+        assert (result.stdout, result.stderr) == (clean.stdout, clean.stderr)
+        found = coefficients()
+        null = found if null is None else null
+        np.testing.assert_array_equal(found, null)
+    columns = {name: frame[name].tolist() for name in frame}
+    columns["age"] = [str(age) for age in columns["age"]]
+    columns["age"][PLACE] = "secret"
+    parquet.write_table(pa.table(columns), "data.parquet")
+    run(*command)
+    np.testing.assert_array_equal(coefficients(), null)
+
+
+@pytest.mark.usefixtures("_empty_folder")
+def test_metrics_of_tables_and_predictions() -> None:
+    write(table())
+    metric = ["fit", "data.csv", "--label", "outcome", "--task", "metric", "--seed", "1"]
+    metric += ["--bounds", "bounds.json", "--invalid", "null", "-o", "metric.pairdp", "--force"]
+    clean = run(*metric)
+    broken_table(BROKEN["no label"])
+    assert run(*metric).output == clean.output
+    broken_table(BROKEN["word"])
+    run(*NULL)
+    assert "no number" in run("predict", "model.pairdp", "data.csv", code=1).stderr
+    lines = run("predict", "model.pairdp", "data.csv", "--invalid", "null").stdout.splitlines()
+    assert len(lines) == N + 1
+    assert lines[PLACE] == ","
+    assert all("," in line and len(line) > 3 for i, line in enumerate(lines) if i != PLACE)
+    told = json.loads(
+        run("predict", "model.pairdp", "data.csv", "--invalid", "null", "--json").stdout
+    )
+    assert told[PLACE - 1] == {"score": None, "label": None}
+    coordinates = run("predict", "metric.pairdp", "data.csv", "--invalid", "null").stdout
+    assert coordinates.splitlines()[PLACE] == ","
+
+
+def test_a_line_is_a_record_whatever_is_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    content = ['x,"y",label', "1,2,a", '"3,4,b', '5,"6",b', "", "7,8", "9\0,1,a", '"x\ny",2,c']
+    path.write_text("\n".join(content) + "\n", encoding="utf-8")
+    opened = open_table(path)
+    # The line break in quotation marks ends a record, too.
+    assert opened.count("label", invalid="null") == (7, ("a", "b", "c"))
+    (batch,) = opened.batches(["x", "y"], "label", invalid="null")
+    nan = [np.nan, np.nan]
+    np.testing.assert_array_equal(batch.features, [[1, 2], nan, [5, 6], nan, nan, nan, nan])
+    assert batch.labels.tolist()[:4] == ["a", None, "b", None]
+    with pytest.raises(TableError):
+        opened.count("label")
