@@ -9,9 +9,9 @@ itself, entries that are no finite number become NaN or none, and nothing warns.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,6 +60,31 @@ def read_labels(y: ArrayLike) -> NDArray[Any]:
     if labels.ndim != 1:
         raise ValueError(f"y must be one label a record, got shape {labels.shape}")
     return labels
+
+
+def label_array(y: ArrayLike) -> NDArray[Any]:
+    """Return labels as numpy takes them, but for text with NUL at its end.
+
+    numpy's arrays of text drop it, and would merge labels that differ; such labels are kept as
+    objects.
+    """
+    labels = np.asarray(y)
+    if labels.dtype.kind not in "US" or labels.ndim != 1 or isinstance(y, np.ndarray):
+        return labels
+    given = np.empty(len(labels), dtype=object)
+    for i, label in enumerate(cast(Sequence[Any], y)):
+        given[i] = label
+    return given if any(map(_ends_in_nul, given)) else labels
+
+
+def check_names_of_classes(names: Iterable[object]) -> None:
+    """Refuse names of classes that end in NUL, which an array of text could not hold."""
+    if any(map(_ends_in_nul, names)):
+        raise ValueError("the name of a class must not end in NUL")
+
+
+def _ends_in_nul(label: object) -> bool:
+    return isinstance(label, str | bytes) and label[-1:] in ("\0", b"\0")
 
 
 def read_targets(y: ArrayLike) -> Array:

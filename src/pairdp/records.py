@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairdp._checks import RECORDS, between
 from pairdp._reading import (
     Invalid,
+    label_array,
     null_is_asked,
     read_codes,
     read_labels,
@@ -145,7 +146,7 @@ class Records:
             _clip(rows, norm)
             table[filled : filled + len(rows)] = rows
             # A reader may use one buffer for all of its batches.
-            labels.append(np.array(y))
+            labels.append(np.array(label_array(y)))
             filled += len(rows)
         if filled != n:
             raise ValueError(f"the batches have {filled} records, not {n}")
@@ -380,7 +381,7 @@ def _binary(y: ArrayLike) -> Array:
 
 
 def _codes(y: ArrayLike) -> Array:
-    labels = np.array(y)
+    labels = np.array(label_array(y))
     if labels.ndim != 1:
         raise ValueError(f"y must be one label a record, got shape {labels.shape}")
     if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):

@@ -31,6 +31,7 @@ from pairdp.estimators import (
     PrivateLinearRegressor,
     PrivateRanker,
 )
+from pairdp.estimators.validation import products
 from pairdp.model_file import load
 from pairdp.tables import TableError, open_table
 
@@ -128,17 +129,17 @@ def _teller(
     if isinstance(model, PrivateRanker | PrivateLinearClassifier):
 
         def tell(rows: Array) -> list[list[Any]]:
-            scores = scaled(rows) @ model.coef_[0] + model.intercept_[0]
+            scores = products(scaled(rows), model.coef_[0]) + model.intercept_[0]
             found = model.classes_[(scores > 0).astype(np.intp)].tolist()
             return [list(pair) for pair in zip((sign * scores).tolist(), found, strict=True)]
 
         return ["score", "label"], tell
     if isinstance(model, PrivateLinearRegressor):
-        return ["prediction"], lambda rows: (scaled(rows) @ model.coef_ + model.intercept_)[
-            :, None
-        ].tolist()
+        return ["prediction"], lambda rows: (
+            products(scaled(rows), model.coef_[:, None]) + model.intercept_
+        ).tolist()
     head = [f"z{i}" for i in range(len(model.components_))]
-    return head, lambda rows: (scaled(rows) @ model.components_.T).tolist()
+    return head, lambda rows: products(scaled(rows), model.components_.T).tolist()
 
 
 def _write(file: io.TextIOBase | Any, head: list[str], lines: Iterator[list[Any]]) -> None:

@@ -18,7 +18,7 @@ from pairdp.choice import Choice, choose_linear
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.two_classes import TwoClassEstimator
-from pairdp.estimators.validation import validated
+from pairdp.estimators.validation import products, validated
 from pairdp.losses import (
     HingePointwise,
     LeastSquaresPointwise,
@@ -377,4 +377,4 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         """
         check_is_fitted(self, "coef_")
         rows = validated(self, X, reset=False)
-        return np.asarray(rows @ self.coef_ + self.intercept_)
+        return products(rows, self.coef_) + self.intercept_

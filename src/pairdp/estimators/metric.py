@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from pairdp._reading import Invalid, null_is_asked
 from pairdp.algorithms import Algorithm, Fit
@@ -17,12 +17,19 @@ from pairdp.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.caution import NoSignalWarning
-from pairdp.estimators.validation import check_labels, validated
+from pairdp.estimators.validation import (
+    check_labels,
+    checked_array,
+    finite,
+    products,
+    validated,
+)
 from pairdp.losses import HingeMetric, LogisticMetric, MetricLoss
 from pairdp.privacy import Budget, BudgetLedger
 
 Array = NDArray[np.float64]
 _SAME = 1e-9
+_TINY = float(np.finfo(np.float64).tiny)
 
 METRIC_LOSSES: dict[str, MetricLoss] = {"logistic": LogisticMetric(), "hinge": HingeMetric()}
 """Losses that can be asked for by name."""
@@ -219,7 +226,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         """Return XLᵀ, whose Euclidean distances are those of the metric."""
         check_is_fitted(self, "components_")
         rows = validated(self, X, reset=False)
-        return np.asarray(rows @ self.components_.T)
+        return products(rows, self.components_.T)
 
     def pair_distance(self, pairs: ArrayLike) -> Array:
         """Return the distance of each pair.
@@ -230,13 +237,16 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
             Pairs of records.
         """
         check_is_fitted(self, "components_")
-        checked = check_array(pairs, dtype=np.float64, allow_nd=True, input_name="pairs")
+        checked = checked_array(pairs, allow_nd=True, input_name="pairs")
         if checked.ndim != 3 or checked.shape[1:] != (2, self.n_features_in_):
             raise ValueError(
                 f"pairs must have shape (n_pairs, 2, {self.n_features_in_}), got {checked.shape}"
             )
-        apart = (checked[:, 0] - checked[:, 1]) @ self.components_.T
-        return np.asarray(np.sqrt(np.einsum("ij,ij->i", apart, apart)))
+        halves = products(checked[:, 0] / 2 - checked[:, 1] / 2, self.components_.T)
+        largest = np.maximum(np.abs(halves).max(axis=1), _TINY)
+        unit = halves / largest[:, None]  # whose squares neither over- nor underflow
+        with np.errstate(over="ignore"):
+            return finite(np.sqrt(np.einsum("ij,ij->i", unit, unit)) * 2 * largest)
 
     def pair_score(self, pairs: ArrayLike) -> Array:
         """Return how alike the records of each pair are: minus their distance."""
@@ -252,8 +262,9 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         components = self.components_.copy()
 
         def metric(u: ArrayLike, v: ArrayLike, squared: bool = False) -> float:
-            apart = components @ (np.ravel(u) - np.ravel(v))
-            found = float(apart @ apart)
+            with np.errstate(all="ignore"):
+                apart = components @ (np.ravel(u) - np.ravel(v))
+                found = float(apart @ apart)
             return found if squared else found**0.5
 
         return metric

@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from pairdp._reading import Invalid
 from pairdp.estimators.bounds import read_bounds
-from pairdp.estimators.validation import validated
+from pairdp.estimators.validation import checked_array, finite, validated
 
 Array = NDArray[np.float64]
 
@@ -150,7 +150,8 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return rows in their own units."""
         check_is_fitted(self, "center_")
-        rows = check_array(X, dtype=np.float64)
+        rows = checked_array(X)
         if rows.shape[1] != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} features, got {rows.shape[1]}")
-        return np.asarray(rows * (self.half_width_ * np.sqrt(self.n_features_in_)) + self.center_)
+        with np.errstate(all="ignore"):
+            return finite(rows * (self.half_width_ * np.sqrt(self.n_features_in_)) + self.center_)

@@ -10,13 +10,21 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from pairdp._reading import null_is_asked, occurring_labels, read_labels, read_signs
+from pairdp._reading import (
+    check_names_of_classes,
+    label_array,
+    null_is_asked,
+    occurring_labels,
+    read_labels,
+    read_signs,
+)
 from pairdp.algorithms.conditions import Condition, PublicLabels
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.validation import (
     check_known_labels,
     check_labels,
     known_labels,
+    products,
     validated,
 )
 
@@ -66,7 +74,7 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     def _coded(self, y: ArrayLike, labels: ArrayLike | None) -> ArrayLike:
         if self.classes is None and labels is None:
             raise ValueError("records in batches need their labels in advance: give labels")
-        found = read_labels(y) if null_is_asked(self.invalid) else np.asarray(y)
+        found = read_labels(y) if null_is_asked(self.invalid) else label_array(y)
         return self._signs(found, self._labels(found, labels))
 
     def _signs(self, y: NDArray[Any], classes: NDArray[Any]) -> Array:
@@ -105,6 +113,7 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         given: Any = labels if self.classes is None else self.classes
         of_text = {isinstance(label, str) for label in np.asarray(given, dtype=object).ravel()}
         try:
+            check_names_of_classes(np.asarray(given, dtype=object).ravel())
             classes = np.unique(np.asarray(given))
         except TypeError:  # they cannot be sorted
             classes = np.empty(0)
@@ -144,7 +153,7 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """
         check_is_fitted(self, "coef_")
         rows = validated(self, X, reset=False)
-        return np.asarray(rows @ self.coef_[0] + self.intercept_[0])
+        return np.asarray(products(rows, self.coef_[0]) + self.intercept_[0])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the second class where the score is above zero, else the first."""

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
-from pairdp._reading import Invalid, null_is_asked, read_labels, read_table
+from pairdp._reading import Invalid, label_array, null_is_asked, read_labels, read_table
 
 Array = NDArray[np.float64]
 
@@ -33,7 +33,10 @@ def validated(
     if null_is_asked(invalid) and not issparse(X):
         return _read(estimator, X, *y, **checks)
     try:
-        return validate_data(estimator, X, *y, dtype=np.float64, **checks)
+        # scikit-learn adds up the values to see whether one is infinite, and warns of overflow.
+        with np.errstate(all="ignore"):
+            labels = [label if label is None else label_array(label) for label in y]
+            return validate_data(estimator, X, *labels, dtype=np.float64, **checks)
     except ValueError as error:
         message = str(error)
         if "could not convert" in message:
@@ -41,6 +44,30 @@ def validated(
         if "Complex data" in message:
             message = "Complex data not supported: X and y must be real"
         raise ValueError(re.sub(r":\narray=.*?\.\n", ". ", message, flags=re.S)) from None
+
+
+def checked_array(X: ArrayLike, **checks: Any) -> Array:
+    """Return an array as scikit-learn's ``check_array`` does, without warnings on its values."""
+    with np.errstate(all="ignore"):
+        return np.asarray(check_array(X, dtype=np.float64, **checks))
+
+
+def products(rows: Array, weights: Array) -> Array:
+    """Return Xw, finite for any finite rows, and without a warning that depends on them."""
+    with np.errstate(all="ignore"):
+        found = np.asarray(rows @ weights)
+        beyond = ~np.isfinite(found).reshape(len(rows), -1).all(axis=1)
+        if beyond.any():
+            largest = np.abs(rows[beyond]).max(axis=1, keepdims=True)
+            in_units = (rows[beyond] / largest) @ weights
+            found[beyond] = in_units * largest.reshape(-1, *[1] * (found.ndim - 1))
+        return finite(found)
+
+
+def finite(values: Array) -> Array:
+    """Return values with infinite ones replaced by the largest finite number of their sign."""
+    largest = np.finfo(np.float64).max
+    return np.clip(values, -largest, largest)
 
 
 def _read(
@@ -81,7 +108,7 @@ def _read(
 
 def check_labels(y: ArrayLike) -> None:
     """Refuse targets that are no classes, without a word on how many classes there are."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", UserWarning)
         try:
             check_classification_targets(y)
@@ -91,7 +118,7 @@ def check_labels(y: ArrayLike) -> None:
 
 def known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.bool_]:
     """Return for each label whether it is one of the classes; text never equals a number."""
-    labels = np.asarray(y)
+    labels = label_array(y)
     if "O" in (labels.dtype.kind, classes.dtype.kind):
         accepted = classes.tolist()
         return np.array([label in accepted for label in labels.tolist()], dtype=bool)
@@ -108,4 +135,4 @@ def check_known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[Any]:
             f"y has labels that the model does not know: it was fitted to the classes {low!r} and "
             f"{high!r}"
         )
-    return np.asarray(y)
+    return label_array(y)

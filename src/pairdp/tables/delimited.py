@@ -6,6 +6,7 @@ import csv
 import gzip
 import math
 import re
+import threading
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -42,7 +43,7 @@ class CSVTable(Table):
         self.path = path
         # What is read along with the names may be of records, and is not looked at here.
         with self._open("surrogateescape") as (file, mark):
-            names = next(csv.reader(file, delimiter=mark, strict=True), [])
+            (names,) = _next_rows(csv.reader(file, delimiter=mark, strict=True), 1) or [[]]
             "".join(names).encode()  # fails where bytes are no UTF-8
             self.columns = check_names(path, [name.strip() for name in names])
 
@@ -110,32 +111,28 @@ class CSVTable(Table):
         for rows in self._batches(size):
             numbers = self._numbers(rows, places, before)
             labels = [] if at is None else self._labels(rows, at, before)
-            yield Batch(numbers, np.array(labels, dtype=str))
+            # As objects: an array of text would lose NULs at the end of a label.
+            yield Batch(numbers, np.array(labels, dtype=object))
             before += len(rows)
 
     def _lines(self) -> Iterator[Row | None]:
         """Yield each line by itself, None for one that is not a record of this table."""
         width = len(self.columns)
         with self._open("replace") as (file, mark):
-            names = csv.reader(file, delimiter=mark, strict=True)
-            next(names, None)
+            _next_rows(csv.reader(file, delimiter=mark, strict=True), 1)
             for line in file:
                 if not line.strip("\r\n"):  # an empty line is no record
                     continue
-                try:
-                    (row,) = csv.reader([line], delimiter=mark, strict=True)
-                except (csv.Error, ValueError):
-                    yield None
-                else:
-                    yield row if len(row) == width else None
+                row = _record(line, mark)
+                yield row if row is not None and len(row) == width else None
 
     def _batches(self, size: int) -> Iterator[list[Row]]:
         width = len(self.columns)
         before = 0
         with self._open() as (file, mark):
             rows = csv.reader(file, delimiter=mark, strict=True)
-            next(rows, None)
-            while batch := list(islice(rows, size)):
+            _next_rows(rows, 1)
+            while batch := _next_rows(rows, size):
                 filled = [row for row in batch if row]  # an empty line is no record
                 for i, row in enumerate(filled):
                     if len(row) != width:
@@ -182,6 +179,36 @@ class CSVTable(Table):
                     f"{self.path} has {kind} in column {self.columns[place]!r}, record "
                     f"{before + i + 1}: fill in or drop such records, or leave out the column"
                 ) from None
+
+
+_LIMIT = threading.Lock()
+_LONGEST = 2**31 - 1
+
+
+@contextmanager
+def _fields_of_any_length() -> Iterator[None]:
+    """Let the csv module read long fields, which it refuses above a limit that is global."""
+    with _LIMIT:
+        before = csv.field_size_limit(_LONGEST)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
+
+
+def _next_rows(rows: Iterator[Row], size: int) -> list[Row]:
+    with _fields_of_any_length():
+        return list(islice(rows, size))
+
+
+def _record(line: str, mark: str) -> Row | None:
+    """Return the entries of one line, None if it is not well-formed."""
+    try:
+        with _fields_of_any_length():
+            (row,) = csv.reader([line], delimiter=mark, strict=True)
+    except (csv.Error, ValueError):
+        return None
+    return row
 
 
 def _readable(lines: list[Row | None], places: list[int], at: int | None) -> Batch:

@@ -51,6 +51,8 @@ class TwoLabels:
         TwoLabels(low='0', high='1+', kind='text')
         """
         texts = [str(name).strip() for name in names]
+        if any(text.endswith("\0") for text in texts):
+            raise TableError("the name of a class must not end in NUL")
         if len(texts) != 2 or "" in texts or texts[0] == texts[1]:
             raise TableError("two different labels are needed, such as 0,1")
         if set(texts) == set(_TRUTH):
