@@ -37,10 +37,10 @@ from pairdp._files import Draft, write_atomically
 from pairdp.algorithms.base import Plan
 from pairdp.cli.main import main
 from pairdp.privacy import LedgerError, PureEvent
-from pairdp.report import write_plots, write_report
 from pairdp.studies.journal import Journal, JournalError
+from pairdp.studies.report import write_plots, write_report
 from tests.cli.helpers import BOUNDS, SECRET, refused, run, table, write
-from tests.report.synthetic import make_results
+from tests.studies.report.synthetic import make_results
 
 posix = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes and device nodes")
 
