@@ -73,8 +73,8 @@ class LinearModel(PrivateEstimator):
 
     def _assumptions(self) -> tuple[str, ...]:
         more = (
-            f"Rows are clipped to norm {self._clipped_to():g} and get a constant feature of that size, "
-            "which makes their norm at most √2 times that."
+            f"Rows are clipped to norm {self._clipped_to():g} and get a constant feature of that "
+            "size, which makes their norm at most √2 times that."
         )
         return (*super()._assumptions(), *([more] if self.fit_intercept else []))
 

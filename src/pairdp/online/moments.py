@@ -133,7 +133,7 @@ class OnlineMoments(OnlineAlgorithm):
 
     def noise_to_signal(self, plan: Plan) -> float:
         """Return the noise in the last sum of class means against the largest such sum."""
-        first, steps = plan.certificate.releases[0], int(plan.settings["steps"])  # type: ignore[call-overload]
+        first, steps = plan.certificate.releases[0], int(plan.settings["steps"])  # type: ignore[arg-type]
         if first.sensitivity is None:
             return 0.0
         factor = PrefixFactor.of(steps)
