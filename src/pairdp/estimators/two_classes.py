@@ -117,7 +117,7 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             classes = np.unique(np.asarray(given))
         except TypeError:  # they cannot be sorted
             classes = np.empty(0)
-        if np.shape(given) != (2,) or classes.size != 2 or len(of_text) > 1:
+        if objects.shape != (2,) or classes.size != 2 or len(of_text) > 1:
             raise ValueError(
                 f"classes must be two different labels, both text or both numbers, got {given!r}"
             )
