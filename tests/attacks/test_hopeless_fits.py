@@ -72,13 +72,13 @@ def data_of(kind: type, n: int, seed: int = 0, scale: float = 0.3) -> tuple[Any,
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_missing_data_norm_is_always_told_and_a_given_one_never(kind: type) -> None:
-    for scale in (1e-3, 0.3, 1e6):
-        x, y = data_of(kind, 400, scale=scale)
+    for scale in (1e-3, 1e6):
+        x, y = data_of(kind, 200, scale=scale)
         batches = [(x, y)]
         known = {} if kind in (PrivateLinearRegressor, PrivateMetric) else {"labels": [0, 1]}
         calls = [
             lambda model: model.fit(x, y),  # noqa: B023
-            lambda model: model.fit_batches(batches, 400, 3, **known),  # noqa: B023
+            lambda model: model.fit_batches(batches, 200, 3, **known),  # noqa: B023
         ]
         if hasattr(kind, "partial_fit"):
             calls.append(lambda model: model.partial_fit(x, y, classes=[0, 1]))  # noqa: B023
@@ -111,7 +111,7 @@ def test_the_default_delta_is_far_below_one_over_n_and_falls(n: int, more: int) 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_delta_that_is_not_given_follows_from_n_and_never_warns(kind: type) -> None:
-    for n in (50, 10_000, 10_000_000):
+    for n in (50, 10_000, 200_000):
         plan = kind(1.0, data_norm=1.0).plan(n, 3)
         assert plan.certificate.budget == Budget(1.0, default_delta(n))
         assert f"δ = {default_delta(n):g}" in str(plan)
@@ -232,11 +232,11 @@ def test_sensible_plans_do_not_warn(facts: tuple[int, int, float]) -> None:
             assert ranker.plan(n, d).warnings == ()
 
 
-@pytest.mark.parametrize("algorithm", ["auto", "DPGDSC", "DPGDC2", "DPEGD"])
+@pytest.mark.parametrize("algorithm", ["auto", "DPGDSC"])
 def test_models_that_are_warned_of_are_random_and_good_ones_are_not_warned_of(
     algorithm: str,
 ) -> None:
-    x, y = data_of(PrivateRanker, 4000)
+    x, y = data_of(PrivateRanker, 1000)
     learn, other = (x[:400], y[:400]), (x[400:], y[400:])
     for epsilon, is_good in ((10.0, True), (1e-6, False)):
         model = PrivateRanker(epsilon, algorithm=algorithm, data_norm=1.0)
@@ -284,14 +284,15 @@ def three(n: int, d: int = 4, apart: float = 0.5, seed: int = 0) -> tuple[np.nda
 
 
 def test_a_metric_that_stays_euclidean_says_so() -> None:
-    x, y = three(200)
+    x, y = three(1000, apart=0.0)  # classes that do not differ
+    assert PrivateMetric(1.0, data_norm=1.0).plan(1000, 4).warnings == ()
     with pytest.warns(NoSignalWarning, match="multiple of the Euclidean one"):
-        metric = PrivateMetric(0.5, data_norm=1.0, random_state=0).fit(x, y)
+        metric = PrivateMetric(1.0, data_norm=1.0, random_state=0).fit(x, y)
     assert metric.n_directions_ == 0
     matrix = metric.get_mahalanobis_matrix()
     np.testing.assert_allclose(matrix, matrix[0, 0] * np.eye(4), atol=1e-12)
     with pytest.warns(NoSignalWarning, match="multiple of the Euclidean one"):
-        PrivateMetric(0.5, data_norm=1.0, random_state=0).fit_batches([(x, y)], 200, 4)
+        PrivateMetric(1.0, data_norm=1.0, random_state=0).fit_batches([(x, y)], 1000, 4)
 
 
 def test_a_metric_that_learned_says_how_much_and_is_silent(tmp_path: Any) -> None:
@@ -302,8 +303,9 @@ def test_a_metric_that_learned_says_how_much_and_is_silent(tmp_path: Any) -> Non
     metric.save(tmp_path / "metric")
     assert load(tmp_path / "metric").n_directions_ == 1
     # All of a noisy matrix differ, but for the one that sets the scale.
-    noisy = PrivateMetric(2.0, algorithm="DPGDC2", data_norm=1.0, random_state=0).fit(x, y)
-    assert noisy.n_directions_ == 3
+    steps = NoisyGradientDescent("last", steps=2, step_size=0.01)
+    noisy = PrivateMetric(20.0, algorithm=steps, data_norm=1.0, random_state=0)
+    assert noisy.fit(x[:200], y[:200]).n_directions_ == 3
 
 
 @pytest.mark.parametrize("rank", range(4))

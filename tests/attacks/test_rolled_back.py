@@ -2,12 +2,12 @@
 
 What was tried: after ε = 0.9 of 1.0 was spent, the ledger's file was put back to its old bytes, or
 replaced by a link to a fresh ledger, and the very object that had spent believed it and spent 0.9
-once more. A cleaner removed the lock file between two spends of 0.9, and both succeeded. A copy of a
-stream's file was resumed a second time, and the resumed estimator had lost its ledger.
+once more. A cleaner removed the lock file between two spends of 0.9, and both succeeded. A copy of
+a stream's file was resumed a second time, and the resumed estimator had lost its ledger.
 
-What must hold: an open ledger refuses a file that does not extend what it has seen; a removed ledger
-is not begun anew with a full budget; no removed file lets two spends through; a stream that a
-ledger pays for is resumed once, with that ledger.
+What must hold: an open ledger refuses a file that does not extend what it has seen; a removed
+ledger is not begun anew with a full budget; no removed file lets two spends through; a stream that
+a ledger pays for is resumed once, with that ledger.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def test_who_has_spent_does_not_believe_that_it_was_not(
         lambda: ledger.save_stream("token"),
     ]
     for use in uses:
-        with pytest.raises(LedgerError, match="ledger.json"):
+        with pytest.raises(LedgerError, match=r"ledger\.json"):
             use()
     path.unlink(missing_ok=True)
     path.write_bytes(new)

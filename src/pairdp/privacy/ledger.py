@@ -90,14 +90,15 @@ class BudgetLedger:
     choosing (`pairdp.privacy.filter`), and (ε, δ) costs without more detail are refused.
 
     A copy of a ledger is the same ledger (`copy.copy`, `copy.deepcopy`, `sklearn.clone`), and what
-    was forked or pickled goes on with the file, or is refused when there is none. A ledger
+    was forked or pickled goes on with the file, or is refused when there is none. An open ledger
     remembers what it saw of its file, and refuses one that does not extend it: one that was put
-    back to an earlier state, replaced, or removed. A file ``.NAME.identity`` beside it tells that
-    there was a ledger, so that one which is removed is not begun anew with its full budget.
+    back to an earlier state, replaced, or removed. A file ``.NAME.identity`` beside it tells which
+    ledger there was, so that one which is removed is not begun anew with its full budget.
 
-    What no file can tell is that it was put back *together with* everything that remembers it:
-    a backup of the whole directory restored while no process has the ledger open, or on another
-    machine, has the budget that it had then. Never restore a ledger from a backup to spend from it.
+    What cannot be told is that a file was put back to a state which no open ledger has seen
+    beyond: a backup that is restored while no process has the ledger open, or on another machine,
+    has the budget that it had then, and so has a copy of the ledger under another name. Nor do the
+    digests stop someone who forges a file. Never restore a ledger from a backup to spend from it.
 
     Examples
     --------

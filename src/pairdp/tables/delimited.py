@@ -41,11 +41,10 @@ class CSVTable(Table):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # Bytes that are no text are those of records, until all have been read.
-        with self._open("replace") as (file, mark):
+        # What is read along with the names may be of records, and is not looked at here.
+        with self._open("surrogateescape") as (file, mark):
             (names,) = _next_rows(csv.reader(file, delimiter=mark, strict=True), 1) or [[]]
-            if any("\ufffd" in name for name in names):
-                raise TableError(f"{path} is not UTF-8 text")
+            "".join(names).encode()  # fails where bytes are no UTF-8
             self.columns = check_names(path, [name.strip() for name in names])
 
     @contextmanager
@@ -56,7 +55,7 @@ class CSVTable(Table):
                 outside_quotes = re.sub(r'"[^"]*"', "", file.readline())
                 file.seek(0)
                 yield file, max(",;\t", key=outside_quotes.count)
-        except UnicodeDecodeError:
+        except UnicodeError:
             raise TableError(f"{self.path} is not UTF-8 text") from None
         except csv.Error as error:
             raise TableError(f"{self.path} is not a well-formed CSV file: {error}") from None
