@@ -199,7 +199,11 @@ class Problem(Storable):
         return domain.within(radius)
 
     def one_record(
-        self, n: int, radius: float | None = None, step_size: float | None = None
+        self,
+        n: int,
+        radius: float | None = None,
+        step_size: float | None = None,
+        features: int = 1,
     ) -> float:
         """Return how far one record moves n times the *computed* gradient of the risk.
 
@@ -207,12 +211,12 @@ class Problem(Storable):
         released is the computed gradient, not the exact one. It is the diameter that the bound
         "average over pairs" takes. D_h is the loss's own, or how far the pair of a record is from
         zero if that is more (`PairwiseLoss.one_null`): the record may be replaced by a null one,
-        all of whose pairs have the gradient zero. A centre w₀ far from zero adds the rounding of
-        parameters near it, |w₀|·1e-15 a step of the given size, as a gradient that would cause it.
+        all of whose pairs have the gradient zero. Steps of a given size add the rounding of
+        parameters, as a gradient that would cause it; see `rounding_of_steps`.
         """
         domain = self.domain(radius)
         rounding = 2 * whole("n", n, at_least=self._fewest) * ACCURACY * self.loss.lipschitz(domain)
-        return self.moved_pair(domain) + rounding + n * self._rounding_of_center(domain, step_size)
+        return self.moved_pair(domain) + rounding + n * self._rounding(domain, step_size, features)
 
     def moved_pair(self, domain: Domain) -> float:
         """Return D_h, how far both orders of a pair move when a record is replaced.
@@ -221,17 +225,36 @@ class Problem(Storable):
         """
         return max(self.loss.one_record(domain), self.loss.one_null(domain))
 
-    def gradient_rounding(self, step_size: float) -> float:
+    def gradient_rounding(
+        self, step_size: float, features: int = 1, radius: float | None = None
+    ) -> float:
         """Return how far a computed gradient of some pairs is from the exact one, at most.
 
-        The rounding of parameters near a far centre counts as a gradient, for steps of a size.
+        The rounding of parameters counts as a gradient, for steps of a size.
         """
-        domain = self.domain()
-        rounding = self._rounding_of_center(domain, step_size)
-        return ACCURACY * self.loss.lipschitz(domain) + rounding
+        domain = self.domain(radius)
+        return ACCURACY * self.loss.lipschitz(domain) + self._rounding(domain, step_size, features)
+
+    def _rounding(self, domain: Domain, step_size: float | None, features: int) -> float:
+        center = self._rounding_of_center(domain, step_size)
+        if step_size is None or not math.isfinite(domain.radius):
+            return center
+        return center + self.rounding_of_steps(domain, step_size, features)
+
+    def rounding_of_steps(self, domain: Domain, step_size: float, features: int) -> float:
+        """Return the error of two gradients that moves two runs as far as rounding does, a step.
+
+        A step w - ηg and its projection round by at most (6 + 4d)u times |w| + ηG, u = 2⁻⁵³: norms
+        and eigenvalues are off by a few d·u of themselves. Adding w to an average over T steps
+        rounds by at most T·u·|w| in all, which a gradient of 2u·|w|/η in every step causes, too.
+        Two runs together are below (2 + d)·1e-15·(|w|/η + G). The term matters where very many
+        small steps are summed up: n·T·1e-15 of the sensitivity.
+        """
+        reach = domain.radius / step_size + self.loss.lipschitz(domain)
+        return (2 + features) * _ROUNDING * reach
 
     def _rounding_of_center(self, domain: Domain, step_size: float | None) -> float:
-        """Return the error of a gradient that moves parameters as far as their rounding does."""
+        """Return the error of a gradient that moves parameters as far as rounding near w₀ does."""
         if self.regularization == 0 or np.ndim(self.center) == 0:
             return 0.0
         bend = self.loss.smoothness(domain)

@@ -4,7 +4,8 @@ Tried: let a sum be made of very many parts, such as batches of one row. Every a
 plain adding is off by up to N·u of the sum of absolute values after N additions. With one-row
 batches, two neighbouring data sets were 1.2e-6 further apart than certified at n = 4·10⁵, growing
 with n²: 3 % at 5·10⁷. Terms were also chosen one by one so that every plain addition rounds the
-same way, and sums of 10¹⁰ records were built from the sums of large parts.
+same way, and sums of 10¹⁰ records were built from the sums of large parts. Gradient descent adds
+up very many small steps: rounding parted two runs by more than their gradients did.
 
 What must hold: the error of every sum over records is below `SUMMING` times n times the bound on a
 term (`ACCURACY`·G for gradients), for any order, any batches and n up to 10¹⁰; plans for more
@@ -14,6 +15,7 @@ records are refused.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -26,8 +28,10 @@ from numpy.typing import NDArray
 
 from pairdp import Budget
 from pairdp._sums import BLOCK, LARGEST_N, Total, add_up, gram, prefix_sums, sum_in_pairs
-from pairdp.algorithms import MomentRelease
+from pairdp.algorithms import GradientDescent, MomentRelease
 from pairdp.algorithms.class_moments import ClassMoments
+from pairdp.algorithms.descent import descend
+from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.scaled_records import ScaledRecords
 from pairdp.constraints import L2Ball
 from pairdp.losses import HingeRanking, LeastSquaresRanking, LogisticRanking, SquaredHingeRanking
@@ -245,6 +249,46 @@ def test_running_sums_of_sorted_scores(loss: Any) -> None:
     allowed = ACCURACY * loss.lipschitz(problem.domain()) / 500
     for found in (risk(loss, records).gradient(w), risk(loss, records).value_and_gradient(w)[1]):
         assert abs(Fraction(float(found[0])) - exact) <= allowed
+
+
+@dataclass(frozen=True)
+class _Slope:
+    """A risk of the same gradient everywhere."""
+
+    slope: float
+
+    def gradient(self, parameters: Array) -> Array:
+        return np.full_like(parameters, self.slope)
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_many_small_steps_are_as_near_as_their_rounding_is_paid_for(average: bool) -> None:
+    # Between 1/2 and 1 a parameter has the unit 2⁻⁵³. A step of 1.49 units moves it by one, a
+    # step of 1.51 units by two, so that rounding alone parts two runs by a unit in every step.
+    unit, eta, steps = 2.0**-53, 1e-12, 20_000
+    problem = Problem(LogisticRanking(), L2Ball(1.0))
+    slopes = [units * unit / eta for units in (1.49, 1.51)]
+    ends = [
+        descend(problem, _Slope(g), np.array([0.75]), eta, steps, Progress(False), average=average)  # type: ignore[arg-type]
+        for g in slopes
+    ]
+    parted = float(abs(ends[0][0] - ends[1][0]))
+    travel = eta * steps / (2 if average else 1)
+    steepest = problem.loss.lipschitz(problem.domain())
+    exact = travel * (slopes[1] - slopes[0])
+    assert parted > exact + travel * 2 * ACCURACY * steepest  # what was paid for before
+    assert parted <= exact + travel * problem.rounding_of_steps(problem.domain(), eta, 1)
+
+
+def test_plans_of_many_small_steps_pay_for_their_rounding() -> None:
+    problem = Problem(LogisticRanking(), L2Ball(1.0))
+    n, eta, steps = 10**8, 1e-7, 10**6
+    plan = GradientDescent("average", steps, eta).plan(problem, n, 2, Budget(1.0, 1e-12))
+    sensitivity = plan.certificate.releases[0].sensitivity
+    assert sensitivity is not None
+    moved = problem.loss.one_record(problem.domain(eta * steps * 4))
+    error = steps * 2.0**-53 * eta * steps  # of every step, with all of them rounded one way
+    assert sensitivity.value >= eta * (steps + 1) / 2 * moved / n + error
 
 
 def test_plans_for_more_records_than_the_bound_holds_for_are_refused() -> None:

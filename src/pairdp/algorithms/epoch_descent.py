@@ -79,7 +79,7 @@ class EpochGradientDescent(Algorithm):
             eta = step_size / 4**i
             constants = problem.constants(size)
             inputs = {
-                "one_record": problem.one_record(size, step_size=eta),
+                "one_record": problem.one_record(size, step_size=eta, features=task.features),
                 "n": size,
                 "step_size": eta,
                 "contraction": contraction(eta, constants.smoothness, constants.strong_convexity),

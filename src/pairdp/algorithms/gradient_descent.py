@@ -85,7 +85,7 @@ class GradientDescent(Algorithm):
         step_size, steps, reasons = self._schedule(task)
         radius = known_radius(problem, step_size, steps)
         inputs = {
-            "one_record": problem.one_record(task.n, radius, step_size),
+            "one_record": problem.one_record(task.n, radius, step_size, task.features),
             "n": task.n,
             "step_size": step_size,
             "contraction": contraction(step_size, constants.smoothness, constants.strong_convexity),

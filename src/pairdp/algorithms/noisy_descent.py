@@ -239,7 +239,7 @@ class NoisyGradientDescent(Algorithm):
         if c > 1:
             return None
         inputs = {
-            "one_record": problem.one_record(task.n, step_size=step_size),
+            "one_record": problem.one_record(task.n, step_size=step_size, features=task.features),
             "n": task.n,
             "step_size": step_size,
             "contraction": c,

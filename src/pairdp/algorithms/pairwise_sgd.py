@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, keep, whole
 from pairdp.algorithms.base import Algorithm, Draft, Plan
+from pairdp.algorithms.descent import known_radius
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.one_against import one_against
 from pairdp.algorithms.progress import Progress
@@ -151,7 +152,9 @@ class PairwiseSGD(Algorithm):
             "moved": moves.replaced,
             "common": moves.common,
             # Each of T computed gradients of two runs may be off by this.
-            "rounding": task.problem.gradient_rounding(step_size),
+            "rounding": task.problem.gradient_rounding(
+                step_size, task.features, known_radius(task.problem, step_size, steps)
+            ),
             "steps": steps,
         }
         if math.isfinite(task.diameter):

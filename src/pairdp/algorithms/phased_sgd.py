@@ -98,7 +98,7 @@ class PhasedSGD(Algorithm):
             "replaced": moves.replaced,
             "common": moves.common,
             # Each computed gradient of two runs may be off by a little.
-            "rounding": task.problem.gradient_rounding(step_size),
+            "rounding": task.problem.gradient_rounding(step_size, task.features),
         }
         if math.isfinite(task.diameter):
             inputs["diameter"] = task.diameter

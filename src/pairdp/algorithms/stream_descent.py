@@ -70,7 +70,9 @@ class StreamGradientDescent(Algorithm):
         inputs = {
             # The last step is the smallest.
             "one_record": problem.one_record(
-                task.n, step_size=min(2 / (alpha * task.n), 2 / (smoothness + alpha))
+                task.n,
+                step_size=min(2 / (alpha * task.n), 2 / (smoothness + alpha)),
+                features=task.features,
             ),
             "n": task.n,
             "strong_convexity": alpha,

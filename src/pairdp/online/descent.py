@@ -291,7 +291,7 @@ def _one_record(task: Task, largest: float | None = None) -> float:
     """Return D with the rounding of a stream, whose last step is its smallest."""
     settings = {**_curvature(task), "largest_step": largest or math.inf}
     sizes = _step_sizes(settings, StreamShape(task.n))
-    return task.problem.one_record(2 * task.n, step_size=float(sizes[-1]))
+    return task.problem.one_record(2 * task.n, step_size=float(sizes[-1]), features=task.features)
 
 
 def _step_sizes(settings: dict[str, Any], shape: StreamShape) -> Array:
