@@ -111,9 +111,10 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     def _sorted(self, labels: ArrayLike | None) -> NDArray[Any]:
         """Return the labels as scikit-learn keeps them: the second has the higher scores."""
         given: Any = labels if self.classes is None else self.classes
-        of_text = {isinstance(label, str) for label in np.asarray(given, dtype=object).ravel()}
+        objects = np.asarray(given, dtype=object)
+        of_text = {isinstance(label, str) for label in objects.ravel()}
         try:
-            check_names_of_classes(np.asarray(given, dtype=object).ravel())
+            check_names_of_classes(objects.ravel())
             classes = np.unique(np.asarray(given))
         except TypeError:  # they cannot be sorted
             classes = np.empty(0)
