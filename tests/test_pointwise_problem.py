@@ -36,7 +36,7 @@ from pairdp.losses import (
 from pairdp.pairs import ACCURACY, PairDesign
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Sensitivity
-from pairdp.privacy.sensitivity import find_bound
+from pairdp.privacy.bounds.sensitivity import find_bound
 from pairdp.problem import Problem
 from pairdp.records import Records
 from tests.algorithms.attacks import attack, survives, tampered

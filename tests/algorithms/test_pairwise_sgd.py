@@ -23,7 +23,7 @@ from pairdp.losses import (
     PairwiseLoss,
     RankingLoss,
 )
-from pairdp.privacy.appearances import appearance_weights
+from pairdp.privacy.accounting.appearances import appearance_weights
 from pairdp.problem import Problem
 from tests.algorithms.attacks import (
     Neighbours,

@@ -20,7 +20,7 @@ from pairdp.algorithms import (
 )
 from pairdp.algorithms.threshold import THRESHOLD, _score_means
 from pairdp.privacy import Sensitivity
-from pairdp.privacy.sensitivity import find_bound
+from pairdp.privacy.bounds.sensitivity import find_bound
 from tests.algorithms.attacks import staged, transcript
 from tests.algorithms.cases import CONVEX, METRIC, RIDGE, SQUARES
 

@@ -47,13 +47,12 @@ from pairdp.losses import (
     PairwiseLoss,
     RankingLoss,
     SigmoidRanking,
-    check_pairwise_loss,
-    check_pointwise_loss,
 )
 from pairdp.online import OnlineDescent
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Sensitivity
 from pairdp.problem import Problem
+from pairdp.testing import check_pairwise_loss, check_pointwise_loss
 from tests.algorithms.attacks import Neighbours, attack, moved
 
 BUDGET = Budget(1.0, 1e-6)

@@ -57,7 +57,7 @@ from pairdp.losses import (
 from pairdp.online import OnlineDescent, OnlineMoments
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import NoiseSource, Sensitivity
-from pairdp.privacy.sensitivity import ROUNDING_SLACK
+from pairdp.privacy.bounds.sensitivity import ROUNDING_SLACK
 from pairdp.problem import Problem
 from pairdp.records import Records, clip_rows
 

@@ -52,7 +52,7 @@ from pairdp._sealed import seal, unseal
 from pairdp.algorithms import MinimizerRelease, MomentRelease, NoisyGradientDescent, Plan
 from pairdp.cli.main import main
 from pairdp.online import ONLINE, OnlineDescent, OnlineSession
-from pairdp.privacy.noise import SECURE, SEEDED, UNDRAWN
+from pairdp.privacy.mechanisms.noise_source import SECURE, SEEDED, UNDRAWN
 from pairdp.verification import verify_file, verify_model
 from tests.audit.cases import ALL, RANKING, SQUARES, plan, pure_ones
 from tests.model_file.models import X, Y, forge, opened

@@ -32,7 +32,7 @@ from pairdp.model_file import ModelFileError
 from pairdp.online import OnlineDescent, OnlineSession
 from pairdp.privacy import Budget, BudgetExceededError, BudgetLedger, LedgerError, PureEvent
 from pairdp.problem import Problem
-from tests.privacy.ledger_helpers import rewrite
+from tests.privacy.ledger.ledger_helpers import rewrite
 
 MOST = PureEvent(0.9)
 

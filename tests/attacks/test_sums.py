@@ -39,7 +39,7 @@ from pairdp.pairs import ACCURACY, RankingSums, risk
 from pairdp.pairs.products import weighted_rows
 from pairdp.pairs.quadratic import ClassPowers
 from pairdp.pairs.sparse_pieces import SparseMoments
-from pairdp.privacy.sensitivity import SUMMING
+from pairdp.privacy.bounds.sensitivity import SUMMING
 from pairdp.problem import Problem
 from pairdp.records import Records
 

@@ -37,11 +37,11 @@ from pairdp.privacy import (
     SequentialEvent,
     appearances,
 )
-from pairdp.privacy.appearances import appearance_weights, law_with_replacement
-from pairdp.privacy.dominating import GaussianPair
-from pairdp.privacy.filter import RenyiFilter
-from pairdp.privacy.inversion import inverted_delta
-from pairdp.privacy.loss_curve import PairComposition
+from pairdp.privacy.accounting.appearances import appearance_weights, law_with_replacement
+from pairdp.privacy.accounting.dominating_pairs import GaussianPair
+from pairdp.privacy.accounting.loss_grid import PairComposition
+from pairdp.privacy.accounting.moment_inversion import inverted_delta
+from pairdp.privacy.accounting.renyi_filter import RenyiFilter
 
 DELTAS = [1e-2, 1e-6, 1e-10, 1e-12, 1e-14, 1e-16, 1e-20, 1e-30, 1e-60, 1e-100, 1e-200, 1e-300]
 ROUNDING = 1e-11

@@ -33,13 +33,12 @@ from pairdp.losses import (
     LogisticPointwise,
     LogisticRanking,
     RankingLoss,
-    check_pairwise_loss,
-    check_pointwise_loss,
 )
 from pairdp.losses.trust import constants_from
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Bound, GaussianMechanism, Release, Sensitivity, register_bound
 from pairdp.problem import Problem
+from pairdp.testing import check_pairwise_loss, check_pointwise_loss
 from tests.audit.broken import QuietNoise
 
 BUDGET, UNIT = Budget(1.0, 1e-6), Domain(1.0, 1.0)

@@ -21,7 +21,7 @@ from pairdp.algorithms.requirements import Need
 from pairdp.audit import AuditReport, audit, audit_plan
 from pairdp.audit.neighbours import Neighbours
 from pairdp.privacy import Budget, GaussianMechanism, NoiseSource, NoMechanism, Release
-from pairdp.privacy.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import ratio
 from pairdp.records import Records
 from tests.audit.cases import RANKING, TIGHT, D, N
 

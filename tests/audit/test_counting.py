@@ -12,7 +12,7 @@ from scipy.stats import binom, norm
 
 from pairdp.audit import Counts
 from pairdp.audit.counting import at_least, at_most, best_normal_threshold, best_threshold
-from pairdp.privacy import gaussian
+from pairdp.privacy.accounting import gaussian
 
 ERRORS = st.sampled_from([0.05, 1e-3, 1e-8])
 

@@ -13,7 +13,7 @@ from pairdp import Budget
 from pairdp.algorithms import NoisyGradientDescent
 from pairdp.audit import Counts, audit_plan
 from pairdp.audit.curves import best_point, delta_of, points_of
-from pairdp.privacy import gaussian
+from pairdp.privacy.accounting import gaussian
 from tests.audit.broken import QuietNoise
 from tests.audit.cases import SURE, TIGHT
 

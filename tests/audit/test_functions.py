@@ -15,7 +15,7 @@ from pairdp.algorithms import ScatterMetric
 from pairdp.audit import AuditReport, Evidence, Neighbours, audit, audit_estimator, audit_plan
 from pairdp.audit.attacks import linear, projection, trained
 from pairdp.audit.densities import NoisyValue, _draw, log_likelihood_ratio
-from pairdp.audit.running import run_many, run_seed
+from pairdp.audit.repeated_runs import run_many, run_seed
 from pairdp.privacy import GaussianMechanism, KNormMechanism, LaplaceMechanism
 from tests.audit.cases import SURE, plan
 

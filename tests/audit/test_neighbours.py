@@ -7,8 +7,8 @@ import pytest
 
 from pairdp.algorithms import GradientDescent, NoisyGradientDescent
 from pairdp.audit import Neighbours, canaries, search, worst_cases, worst_neighbours
+from pairdp.audit.recording import distance
 from pairdp.audit.search import drawn, nearby
-from pairdp.audit.taps import distance
 from pairdp.constraints import L2Ball
 from pairdp.losses import LeastSquaresPointwise
 from pairdp.pointwise_problem import PointwiseProblem

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from pairdp import Budget
 from pairdp.audit import audit_one_run, one_run_epsilon
 from pairdp.audit.one_run import chance_of_guesses
-from pairdp.privacy.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import ratio
 
 M = 1000
 

@@ -19,7 +19,7 @@ from pairdp.audit import (
     worst_neighbours,
 )
 from pairdp.audit.counting import best_normal_threshold
-from pairdp.audit.taps import distance
+from pairdp.audit.recording import distance
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import LogisticMetric, LogisticRanking
 from pairdp.problem import Problem

@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from pairdp.losses import Domain, HingeMetric, Holder, LogisticMetric, MetricLoss, _supremum
 from pairdp.losses._supremum import upper_bound
-from pairdp.losses.checker import check_pairwise_loss
+from pairdp.testing.loss_checker import check_pairwise_loss
 
 sizes = st.floats(0.05, 20.0)
 EVERY_LOSS = [

@@ -20,7 +20,7 @@ from pairdp.losses import (
     LogisticPointwise,
     PointwiseLoss,
 )
-from pairdp.losses.checker import check_pointwise_loss
+from pairdp.testing.loss_checker import check_pointwise_loss
 
 sizes = st.floats(0.05, 20.0)
 EVERY_LOSS = [

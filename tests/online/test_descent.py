@@ -16,7 +16,7 @@ from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import HingeRanking, LogisticMetric, LogisticRanking
 from pairdp.online import OnlineDescent, OnlineSession
 from pairdp.privacy import Sensitivity
-from pairdp.privacy.sensitivity import find_bound
+from pairdp.privacy.bounds.sensitivity import find_bound
 from pairdp.problem import Problem
 from tests.algorithms.attacks import Neighbours, drawn, staged, transcript
 

@@ -14,8 +14,8 @@ from pairdp.constraints import L2Ball
 from pairdp.losses import HingeRanking, LogisticRanking
 from pairdp.online import ONPAIRC, ONPAIRSTRC, OnlineDescent
 from pairdp.online.descent import printed_scale
-from pairdp.privacy.iterate_bounds import stream_drift
-from pairdp.privacy.sensitivity import find_bound
+from pairdp.privacy.bounds.sensitivity import find_bound
+from pairdp.privacy.bounds.stream_models import stream_drift
 from pairdp.problem import Problem
 from tests.algorithms.attacks import drawn, staged
 from tests.online.test_descent import distance

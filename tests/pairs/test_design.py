@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairdp.pairs.design import PairDesign
-from pairdp.privacy.noise import NoiseSource
+from pairdp.privacy.mechanisms.noise_source import NoiseSource
 
 
 def all_of(design: PairDesign, size: int = 5) -> np.ndarray:

@@ -29,7 +29,7 @@ from pairdp.algorithms.signal import DROWNED, noise_to_signal
 from pairdp.algorithms.task import Calibration, Task
 from pairdp.losses import PairwiseLoss
 from pairdp.privacy import Budget, Certificate, NoiseSource, Release
-from pairdp.privacy.certificate import Scalar
+from pairdp.privacy.certificates.certificate import Scalar
 from pairdp.problem import Problem
 from pairdp.records import Records
 from pairdp.storage import Storable, UnknownObjectError, encode

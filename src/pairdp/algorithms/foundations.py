@@ -14,9 +14,9 @@ from pairdp.algorithms.requirements import require_convex
 from pairdp.losses import PairwiseLoss
 from pairdp.losses.trust import constants_from
 from pairdp.privacy import Release
-from pairdp.privacy.certificate import Scalar
-from pairdp.privacy.on_trust import CHECKED, LIBRARY, ON_TRUST, UNUSED
-from pairdp.privacy.sensitivity import find_bound
+from pairdp.privacy.bounds.sensitivity import find_bound
+from pairdp.privacy.certificates.certificate import Scalar
+from pairdp.privacy.certificates.on_trust import CHECKED, LIBRARY, ON_TRUST, UNUSED
 from pairdp.problem import Problem
 
 
@@ -38,7 +38,7 @@ def facts_of(
     """Return the facts of a certificate on where its foundations come from.
 
     ``convex`` is what the loss declares; ``loss_constants``, ``constraint_set`` and
-    ``algorithm_proof`` tell whose they are, see `pairdp.privacy.on_trust`.
+    ``algorithm_proof`` tell whose they are, see `pairdp.privacy.certificates.on_trust`.
     """
     used = bool(rested_on(releases))
     return {

@@ -17,7 +17,7 @@ from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need, require_bounded, require_step
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Sensitivity
-from pairdp.privacy.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import ratio
 from pairdp.records import Records
 
 Array = NDArray[np.float64]

@@ -24,7 +24,7 @@ from pairdp.privacy import (
     pack,
     unpack,
 )
-from pairdp.privacy.packing import packed_dimension
+from pairdp.privacy.mechanisms.packing import packed_dimension
 from pairdp.problem import Problem
 from pairdp.records import Records
 

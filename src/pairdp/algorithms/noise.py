@@ -19,7 +19,7 @@ from pairdp.privacy import (
     Release,
     Sensitivity,
 )
-from pairdp.privacy.gaussian import classical_multiplier, ratio
+from pairdp.privacy.accounting.gaussian import classical_multiplier, ratio
 
 Array = NDArray[np.float64]
 # So that shares that add up to one do so in floats, too.

@@ -29,8 +29,8 @@ from pairdp.privacy import (
     Release,
     Sensitivity,
 )
-from pairdp.privacy.certificate import Scalar
-from pairdp.privacy.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import ratio
+from pairdp.privacy.certificates.certificate import Scalar
 from pairdp.problem import Problem
 from pairdp.records import Records
 

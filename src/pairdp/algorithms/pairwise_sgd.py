@@ -29,8 +29,8 @@ from pairdp.privacy import (
     Sensitivity,
     noise_multiplier,
 )
-from pairdp.privacy.appearances import appearance_weights
-from pairdp.privacy.stochastic_bounds import beyond_appearances
+from pairdp.privacy.accounting.appearances import appearance_weights
+from pairdp.privacy.bounds.stochastic import beyond_appearances
 from pairdp.problem import Problem
 from pairdp.records import Records
 

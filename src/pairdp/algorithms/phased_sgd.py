@@ -19,7 +19,7 @@ from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need, require_bounded
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Part, Sensitivity
-from pairdp.privacy.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import ratio
 from pairdp.records import Records
 
 Array = NDArray[np.float64]

@@ -56,7 +56,7 @@ class ScatterMetric(Algorithm):
     times their mean squared distance from the centre: most are shrunk to norm R and tell their
     direction alone, which is nearly all that matters. Without noise it is 1.5 times. Centre
     and r are released by then, so the sensitivities are those of any records of norm R: 2R/n for
-    the mean, √2·R²/n for T and 4ρR²/n for U (see `pairdp.privacy.scatter_bounds`). Labels only
+    the mean, √2·R²/n for T and 4ρR²/n for U (see `pairdp.privacy.bounds.scatter`). Labels only
     name classes; their number is not released.
 
     With ``statistics="pairs"`` it is the inverse of the scatter within classes,

@@ -11,8 +11,8 @@ from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.task import Task
 from pairdp.losses.trust import as_stated
 from pairdp.privacy import Certificate
-from pairdp.privacy.certificate import Scalar
-from pairdp.privacy.noise import UNDRAWN
+from pairdp.privacy.certificates.certificate import Scalar
+from pairdp.privacy.mechanisms.noise_source import UNDRAWN
 from pairdp.problem import Problem
 from pairdp.storage import Trusted, decode
 

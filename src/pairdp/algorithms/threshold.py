@@ -29,7 +29,7 @@ from pairdp.privacy import (
     Release,
     Sensitivity,
 )
-from pairdp.privacy.gaussian import delta, epsilon, ratio
+from pairdp.privacy.accounting.gaussian import delta, epsilon, ratio
 from pairdp.records import Records
 
 Array = NDArray[np.float64]

@@ -8,7 +8,7 @@ from pairdp.audit.one_run import audit_one_run, one_run_epsilon
 from pairdp.audit.plans import audit_algorithm, audit_plan, worst_neighbours
 from pairdp.audit.report import AuditReport, Evidence
 from pairdp.audit.search import search
-from pairdp.audit.tight import TightLoss
+from pairdp.audit.tight_loss import TightLoss
 
 __all__ = [
     "AuditReport",

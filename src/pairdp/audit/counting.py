@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainccinv, betaincinv, ndtr, ndtri
 
 from pairdp._checks import probability, whole
-from pairdp.privacy import gaussian
+from pairdp.privacy.accounting import gaussian
 
 Array = NDArray[np.float64]
 

@@ -12,11 +12,11 @@ from pairdp._checks import flag, whole
 from pairdp.audit.attacks import Attack, columns, linear, projection, trained
 from pairdp.audit.counting import Counts, best_threshold
 from pairdp.audit.curves import Curve, best_point, delta_of, points_of
+from pairdp.audit.repeated_runs import run_many
 from pairdp.audit.report import AuditReport, Evidence, check_confidence
-from pairdp.audit.running import run_many
 from pairdp.privacy import Budget
-from pairdp.privacy.budget import check_budget
-from pairdp.privacy.gaussian import epsilon as gaussian_epsilon
+from pairdp.privacy.accounting.budget import check_budget
+from pairdp.privacy.accounting.gaussian import epsilon as gaussian_epsilon
 
 Array = NDArray[np.float64]
 AttackName = Literal["auto", "projection", "linear", "trained", "columns"]

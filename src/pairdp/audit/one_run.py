@@ -27,7 +27,7 @@ from scipy.stats import binom
 from pairdp._checks import probability, whole
 from pairdp.audit.report import AuditReport, Evidence, check_confidence
 from pairdp.privacy import Budget
-from pairdp.privacy.budget import check_budget
+from pairdp.privacy.accounting.budget import check_budget
 
 Array = NDArray[np.float64]
 _MOST = 100.0

@@ -12,11 +12,7 @@ from pairdp._checks import flag, whole
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.algorithms.task import Calibration
 from pairdp.audit.densities import NoisyValue, together
-from pairdp.audit.neighbours import Neighbours, worst_cases
-from pairdp.audit.report import AuditReport, check_confidence
-from pairdp.audit.search import search
-from pairdp.audit.taps import distance, listen, listen_to_both
-from pairdp.audit.ways import (
+from pairdp.audit.methods import (
     Facts,
     audit_noise,
     audit_release,
@@ -24,8 +20,12 @@ from pairdp.audit.ways import (
     is_secret,
     output_of,
 )
+from pairdp.audit.neighbours import Neighbours, worst_cases
+from pairdp.audit.recording import distance, listen, listen_to_both
+from pairdp.audit.report import AuditReport, check_confidence
+from pairdp.audit.search import search
 from pairdp.privacy import Budget, NoMechanism
-from pairdp.privacy.budget import check_budget
+from pairdp.privacy.accounting.budget import check_budget
 from pairdp.problem import Problem
 
 Array = NDArray[np.float64]

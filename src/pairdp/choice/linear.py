@@ -24,7 +24,7 @@ from pairdp.constraints import L2Ball
 from pairdp.losses import PointwiseLoss
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Budget
-from pairdp.privacy.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import ratio
 
 _BATCHES = 20
 _WHOLE_UP_TO = 20_000

@@ -36,7 +36,7 @@ from pairdp.choice.base import Candidate, Choice
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.losses import LogisticMetric, MetricLoss
 from pairdp.privacy import Budget
-from pairdp.privacy.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import ratio
 from pairdp.problem import Problem
 
 _MOST_RECORDS = 5000

@@ -36,8 +36,8 @@ from pairdp.choice.base import Candidate, Choice
 from pairdp.constraints import L2Ball
 from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
 from pairdp.privacy import Budget, GaussianMechanism, KNormMechanism, Release
-from pairdp.privacy.budget import check_budget
-from pairdp.privacy.gaussian import ratio
+from pairdp.privacy.accounting.budget import check_budget
+from pairdp.privacy.accounting.gaussian import ratio
 from pairdp.problem import Problem
 from pairdp.records import check_data_norm
 

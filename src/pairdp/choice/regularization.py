@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pairdp.privacy import Budget
-from pairdp.privacy.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import ratio
 from pairdp.problem import Problem
 
 _WITHOUT_NOISE = 1e-3

@@ -12,7 +12,7 @@ from pairdp._checks import real
 from pairdp._reading import Invalid, null_is_asked
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.constraints import L2Ball
-from pairdp.estimators.area import AreaScore
+from pairdp.estimators.auc_score import AreaScore
 from pairdp.estimators.online import OnlineEstimator
 from pairdp.estimators.ranker import RANKING_LOSSES
 from pairdp.estimators.two_classes import TwoClassEstimator

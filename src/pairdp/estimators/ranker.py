@@ -14,7 +14,7 @@ from pairdp.algorithms import Algorithm, Fit, MomentRelease, WithThreshold
 from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.choice import Choice, choose_ranker
 from pairdp.constraints import L2Ball
-from pairdp.estimators.area import AreaScore
+from pairdp.estimators.auc_score import AreaScore
 from pairdp.estimators.two_classes import TwoClassEstimator
 from pairdp.losses import (
     HingeRanking,

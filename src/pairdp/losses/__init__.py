@@ -1,13 +1,6 @@
 """Losses over pairs (and over single records), each with its certified constants."""
 
 from pairdp.losses.base import Constants, Holder, PairwiseLoss
-from pairdp.losses.checker import (
-    Check,
-    CheckReport,
-    LossCheckError,
-    check_pairwise_loss,
-    check_pointwise_loss,
-)
 from pairdp.losses.domain import Domain
 from pairdp.losses.hinge_metric import HingeMetric
 from pairdp.losses.hinge_pointwise import HingePointwise
@@ -26,8 +19,6 @@ from pairdp.losses.structure import Analytic, Quadratic, TruncatedPowers
 
 __all__ = [
     "Analytic",
-    "Check",
-    "CheckReport",
     "Constants",
     "Domain",
     "HingeMetric",
@@ -39,7 +30,6 @@ __all__ = [
     "LogisticMetric",
     "LogisticPointwise",
     "LogisticRanking",
-    "LossCheckError",
     "MetricLoss",
     "PairwiseLoss",
     "PointwiseLoss",
@@ -49,6 +39,4 @@ __all__ = [
     "SigmoidRanking",
     "SquaredHingeRanking",
     "TruncatedPowers",
-    "check_pairwise_loss",
-    "check_pointwise_loss",
 ]

@@ -2,7 +2,7 @@ r"""What a loss over pairs of records is.
 
 A loss declares its constants as functions of a `Domain`. They are what privacy and
 step sizes rest on, so each must hold for *every* pair of records and every
-parameter in the domain; `pairdp.losses.check_pairwise_loss` tries to break them.
+parameter in the domain; `pairdp.testing.check_pairwise_loss` tries to break them.
 """
 
 from __future__ import annotations

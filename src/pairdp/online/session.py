@@ -15,8 +15,8 @@ from pairdp._reading import Invalid, label_array, null_is_asked, read_labels, re
 from pairdp.algorithms.base import Plan
 from pairdp.online.learner import NO_SEED, Learner, OnlineAlgorithm
 from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource, NoMechanism
-from pairdp.privacy.gaussian import epsilon
-from pairdp.privacy.noise import SEEDED
+from pairdp.privacy.accounting.gaussian import epsilon
+from pairdp.privacy.mechanisms.noise_source import SEEDED
 from pairdp.records import Records
 from pairdp.storage import NotDurableFileError, Trusted
 

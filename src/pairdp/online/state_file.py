@@ -18,8 +18,8 @@ from pairdp.algorithms.comparison import differences
 from pairdp.algorithms.stored_plans import plan_again
 from pairdp.online.learner import NO_SEED, OnlineAlgorithm
 from pairdp.privacy import BudgetLedger, Certificate, LedgerError, NoiseSource
-from pairdp.privacy.ledger_file import random_name
-from pairdp.privacy.noise import SEEDED
+from pairdp.privacy.ledger.document import random_name
+from pairdp.privacy.mechanisms.noise_source import SEEDED
 from pairdp.storage import NOT_VALID, FileKind, ModelFileError, Trusted, decode, encode
 
 if TYPE_CHECKING:

@@ -4,23 +4,10 @@ Everything here is a function of public facts. It knows nothing of losses or
 algorithms, and never sees a record except as the value that a mechanism adds noise to.
 """
 
-from pairdp.privacy import (  # noqa: F401  (they register)
-    descent_bounds,
-    iterate_bounds,
-    moment_bounds,
-    online_bounds,
-    prefix_sums,
-    record_bounds,
-    scatter_bounds,
-    score_bounds,
-    stochastic_bounds,
-)
-from pairdp.privacy.budget import Budget, default_delta
-from pairdp.privacy.calibration import noise_multiplier
-from pairdp.privacy.certificate import Certificate, TradeOff
-from pairdp.privacy.composition import PrivacyCurve, gaussian_ratio
-from pairdp.privacy.errors import BudgetExceededError, CertificateError, LedgerError
-from pairdp.privacy.events import (
+from pairdp.privacy.accounting.budget import Budget, default_delta
+from pairdp.privacy.accounting.calibration import noise_multiplier
+from pairdp.privacy.accounting.composition import PrivacyCurve, gaussian_ratio
+from pairdp.privacy.accounting.events import (
     ApproximateEvent,
     Event,
     GaussianEvent,
@@ -30,20 +17,27 @@ from pairdp.privacy.events import (
     SampledEvent,
     SequentialEvent,
 )
-from pairdp.privacy.ledger import BudgetLedger, Remaining
-from pairdp.privacy.ledger_file import Spend
-from pairdp.privacy.mechanisms import (
+from pairdp.privacy.accounting.sampling import (
+    FixedSizeSampling,
+    PoissonSampling,
+    RepeatedDraws,
+    Sampling,
+)
+from pairdp.privacy.bounds.sensitivity import Bound, Sensitivity, register_bound
+from pairdp.privacy.certificates.certificate import Certificate, TradeOff
+from pairdp.privacy.certificates.release import Part, Release
+from pairdp.privacy.errors import BudgetExceededError, CertificateError, LedgerError
+from pairdp.privacy.ledger.budget_ledger import BudgetLedger, Remaining
+from pairdp.privacy.ledger.document import Spend
+from pairdp.privacy.mechanisms.additive_noise import (
     GaussianMechanism,
     KNormMechanism,
     LaplaceMechanism,
     Mechanism,
     NoMechanism,
 )
-from pairdp.privacy.noise import NoiseReuseError, NoiseSource
-from pairdp.privacy.packing import pack, packed_dimension, unpack
-from pairdp.privacy.release import Part, Release
-from pairdp.privacy.sampling import FixedSizeSampling, PoissonSampling, RepeatedDraws, Sampling
-from pairdp.privacy.sensitivity import Bound, Sensitivity, register_bound
+from pairdp.privacy.mechanisms.noise_source import NoiseReuseError, NoiseSource
+from pairdp.privacy.mechanisms.packing import pack, packed_dimension, unpack
 
 __all__ = [
     "ApproximateEvent",

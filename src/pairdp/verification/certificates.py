@@ -13,7 +13,7 @@ from pairdp._version import __version__
 from pairdp.algorithms.comparison import differences
 from pairdp.algorithms.stored_plans import NO_FACTS, plan_again
 from pairdp.privacy import Certificate, CertificateError
-from pairdp.privacy.recomputation import recompute
+from pairdp.privacy.certificates.recomputation import recompute
 from pairdp.storage import NOT_VALID, Trusted, UnknownObjectError, UntrustedClassError
 from pairdp.storage.codec import user_classes
 from pairdp.verification.report import Report

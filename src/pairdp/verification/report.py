@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from pairdp._version import __version__
 from pairdp.privacy import Certificate
-from pairdp.privacy.on_trust import trust_lines
-from pairdp.privacy.recomputation import Check
+from pairdp.privacy.certificates.on_trust import trust_lines
+from pairdp.privacy.certificates.recomputation import Check
 
 
 @dataclass(frozen=True)

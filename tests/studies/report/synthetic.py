@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from pairdp.privacy import Budget
-from pairdp.privacy.certificate import Certificate
-from pairdp.privacy.mechanisms import GaussianMechanism
-from pairdp.privacy.release import Release
-from pairdp.privacy.sensitivity import Sensitivity
+from pairdp.privacy.bounds.sensitivity import Sensitivity
+from pairdp.privacy.certificates.certificate import Certificate
+from pairdp.privacy.certificates.release import Release
+from pairdp.privacy.mechanisms.additive_noise import GaussianMechanism
 from pairdp.studies.results import Cell, Remark, Results
 
 LEVELS = {"OffPairStrC": 0.53, "DPGDSC": 0.62, "DPGDC2": 0.58, "DPEGD": 0.65, "auto": 0.74}

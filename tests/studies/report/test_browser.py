@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pairdp import verify
-from pairdp.privacy.certificate import Certificate
+from pairdp.privacy.certificates.certificate import Certificate
 from pairdp.studies.report import write_report
 from tests.drawing.browser import start_browser
 from tests.studies.report.synthetic import make_results

@@ -1,1 +1,0 @@
-"""How `pairdp.losses.checker` tries to break a loss."""

@@ -1,0 +1,1 @@
+"""Budgets, events, and what they compose to."""

@@ -1,0 +1,138 @@
+"""The least noise that a budget allows, for steps on sampled records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+from scipy.optimize import brentq
+
+from pairdp._checks import whole
+from pairdp.privacy.accounting import gaussian
+from pairdp.privacy.accounting.budget import Budget, check_budget
+from pairdp.privacy.accounting.loss_grid import PairComposition
+from pairdp.privacy.accounting.sampling import RepeatedDraws, Sampling
+
+# Below this the guarantee would rest on δ alone: on a record not being drawn at all.
+_SMALLEST = math.log(0.1)
+_TOLERANCE = 2e-4
+
+
+def require_delta(budget: Budget) -> None:
+    """Refuse a pure budget for Gaussian noise, and say what to do."""
+    check_budget(budget)
+    if budget.is_pure:
+        raise ValueError(
+            "Gaussian noise cannot give pure privacy: set delta > 0, or use KNormMechanism"
+        )
+
+
+def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None = None) -> float:
+    r"""Return the least σ/Δ that keeps ``steps`` Gaussian releases within a budget.
+
+    Parameters
+    ----------
+    budget : Budget
+        Its δ must be positive.
+    steps : int, default=1
+        Number of releases, each with the same ratio of noise to sensitivity.
+    sampling : FixedSizeSampling or PoissonSampling, optional
+        How the records of each step are drawn; all records by default.
+
+    Returns
+    -------
+    float
+        Standard deviation over the *replace-one* sensitivity Δ of one release. (Other
+        libraries divide by the norm of one contribution, which is Δ/2 for a sum.)
+
+    Notes
+    -----
+    Without sampling this is exact, :math:`\sqrt{T}/\mu(\varepsilon, \delta)`. With
+    sampling it is found to 0.02 % on a curve whose grid costs less than 0.1 %, and
+    on the private side: the returned value has itself been accounted and found
+    within the budget. It is at least 0.1, since with less noise than that the
+    guarantee would rest on the record not being drawn.
+    """
+    steps = whole("steps", steps)
+    require_delta(budget)
+    if not (sampling is None or isinstance(sampling, Sampling)):
+        raise TypeError(
+            f"sampling must be FixedSizeSampling, PoissonSampling or None, got {sampling!r}"
+        )
+    if sampling is None or sampling.rate == 1:
+        return math.sqrt(steps) / gaussian.ratio(budget.epsilon, budget.delta)
+    return _sampled_multiplier(budget, steps, sampling)
+
+
+@lru_cache(maxsize=4096)
+def _sampled_multiplier(budget: Budget, steps: int, sampling: Sampling) -> float:
+    log_target = math.log(budget.delta)
+    if isinstance(sampling, RepeatedDraws) and steps == 1:
+        return _repeated_multiplier(budget, sampling)
+
+    def curve(log_multiplier: float) -> PairComposition:
+        return PairComposition([(sampling.pair(math.exp(-log_multiplier)), steps)])
+
+    def rough(log_multiplier: float) -> float:
+        return curve(log_multiplier).rough_log_delta(budget.epsilon) - log_target
+
+    def excess(log_multiplier: float) -> float:
+        return curve(log_multiplier).log_delta(budget.epsilon) - log_target
+
+    # Without sampling the noise is larger: walk down from there, on the rough curve.
+    start = math.log(math.sqrt(steps) / gaussian.ratio(budget.epsilon, budget.delta))
+    while rough(start) > 0:
+        start += 0.5
+    while start > _SMALLEST and rough(start - 0.5) <= 0:
+        start -= 0.5
+    if start > _SMALLEST:
+        start = float(brentq(rough, start - 0.5, start, xtol=1e-3))
+    start = max(start, _SMALLEST)
+    fall = max(1.0, (rough(start - 0.01) - rough(start)) / 0.01)
+    return math.exp(_least(excess, start, fall))
+
+
+def _repeated_multiplier(budget: Budget, sampling: RepeatedDraws) -> float:
+    if sampling.law.slack >= budget.delta / 2:
+        raise ValueError(
+            f"delta = {budget.delta:g} is too small for the law of so many draws to be known: use "
+            "a larger delta, or fewer draws"
+        )
+
+    def excess(log_multiplier: float) -> float:
+        return sampling.profile(math.exp(-log_multiplier), budget.epsilon) / budget.delta - 1
+
+    low, high = _SMALLEST, 1.0
+    if excess(low) <= 0:
+        return math.exp(low)
+    while excess(high) > 0:
+        low, high = high, high + 1.0
+    root = float(brentq(excess, low, high, xtol=1e-9))
+    while excess(root) > 0:
+        root += 1e-9
+    return math.exp(root)
+
+
+def _least(excess: Callable[[float], float], start: float, fall: float) -> float:
+    """Return where a decreasing function becomes negative, from above and to `_TOLERANCE`.
+
+    The returned point has itself been evaluated, and is not below `_SMALLEST`. ``fall``
+    is about how steeply the function falls.
+    """
+    seen: dict[float, float] = {}
+
+    def look(at: float) -> float:
+        if at not in seen:
+            seen[at] = excess(at)
+        return seen[at]
+
+    low = high = start
+    stride = abs(look(start)) / fall + _TOLERANCE
+    while look(high) > 0:
+        low, high, stride = high, high + stride, 2 * stride
+    while low > _SMALLEST and look(low) <= 0:
+        high, low, stride = low, max(_SMALLEST, low - stride), 2 * stride
+    if look(low) > 0:
+        brentq(look, low, high, xtol=_TOLERANCE / 2)
+    return min(at for at, value in seen.items() if value <= 0)

@@ -1,0 +1,152 @@
+r"""Bounds for moments of the classes.
+
+Each is registered with two routes to its value, as in `pairdp.privacy.bounds.sensitivity`. All
+are for n records of norm at most R, and averages are over n. What is released are computed
+averages, so each bound adds the error of two of them.
+
+**Null records** add zero to each sum, and their number is not released. A record z that becomes
+null moves each average by no more than the term it had:
+
+- |yx| and |x| are at most R, and so at most 2R;
+- |(yx, βx, βRy)|² ≤ R²(1 + 2β²) ≤ 4R²(1 + β²);
+- the number of positives moves by at most 1;
+- |xxᵀ| ≤ R² ≤ √2·R²;
+- of the scatter between classes, q terms of at most 4R² vanish, q ≤ n-1 the size of the other
+  class; of the difference of class sums (`pairdp.privacy.bounds.sensitivity`), q differences of two
+  records, each at most 2R.
+
+With null records among the others the two classes have p + q ≤ n-1 others instead of n-1, and no
+bound uses more than that.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pairdp._checks import positive, whole
+from pairdp.privacy.bounds.sensitivity import SUMMING, Bound, register_bound
+
+_ANGLES = np.linspace(0.0, math.pi, 10_001)
+
+
+def _class_scatter(data_norm: float, n: int) -> float:
+    return 4 * positive("data_norm", data_norm) ** 2 * (1 / whole("n", n, at_least=2) + 2 * SUMMING)
+
+
+def _worst_class_scatter(data_norm: float, n: int) -> float:
+    # Convex in the numbers of other positives and negatives, so the ends are worst.
+    changes = []
+    for positives in (0, n - 1):
+        negatives = n - 1 - positives
+        changes.append(4 * data_norm**2 * max(positives, negatives))  # the label stays
+        changes.append(4 * data_norm**2 * math.hypot(positives, negatives))  # it flips
+    return max(changes) / (n * (n - 1)) + 2 * SUMMING * 4 * data_norm**2
+
+
+def _mean(data_norm: float, n: int) -> float:
+    return 2 * positive("data_norm", data_norm) * (1 / whole("n", n, at_least=2) + SUMMING)
+
+
+def _mean_by_angle(data_norm: float, n: int) -> float:
+    # Two records at the bound, at every angle; a signed one may turn the sum round.
+    apart = data_norm * np.sqrt(np.maximum(2 - 2 * np.cos(_ANGLES), 0.0))
+    together = data_norm * np.sqrt(np.maximum(2 + 2 * np.cos(_ANGLES), 0.0))
+    return float(max(apart.max(), together.max())) / n + 2 * SUMMING * data_norm
+
+
+def _class_means(data_norm: float, n: int, weight: float) -> float:
+    scale = 2 * positive("data_norm", data_norm) * math.hypot(1.0, _weight(weight))
+    return scale * (1 / whole("n", n, at_least=2) + 2 * SUMMING)
+
+
+def _weight(weight: float) -> float:
+    if positive("weight", weight) > 1:
+        raise ValueError(f"weight must be at most 1, got {weight!r}")
+    return weight
+
+
+def _class_means_by_angle(data_norm: float, n: int, weight: float) -> float:
+    # The norm is convex in both records, so both are at the bound, at some angle.
+    apart, together = 2 - 2 * np.cos(_ANGLES), 2 + 2 * np.cos(_ANGLES)
+    stays = (1 + weight**2) * apart
+    flips = together + weight**2 * (apart + 4)
+    moved = data_norm * math.sqrt(max(float(stays.max()), float(flips.max())))
+    return moved / n + 4 * SUMMING * data_norm * math.hypot(1.0, weight)
+
+
+def _share(n: int) -> float:
+    return 1 / whole("n", n, at_least=2)
+
+
+def _share_by_counting(n: int) -> float:
+    return max(abs((k + 1) - k) / n for k in (0, n - 1))
+
+
+def _class_squares(data_norm: float, n: int) -> float:
+    square = positive("data_norm", data_norm) ** 2
+    return math.sqrt(2) * square * (1 / whole("n", n, at_least=2) + 2 * SUMMING)
+
+
+def _class_squares_by_angle(data_norm: float, n: int) -> float:
+    stays = data_norm**2 * np.sqrt(np.maximum(2 - 2 * np.cos(_ANGLES) ** 2, 0.0))
+    flips = math.hypot(data_norm**2, data_norm**2)
+    return max(float(stays.max()), flips) / n + 2 * SUMMING * math.hypot(data_norm**2, data_norm**2)
+
+
+register_bound(
+    Bound(
+        "mean of signed records",
+        "Σyx/n, for labels y = ±1 and records of norm at most R, moves by at most 2R/n",
+        _mean,
+        _mean_by_angle,
+    )
+)
+register_bound(
+    Bound(
+        "mean of records",
+        "Σx/n, for records of norm at most R, moves by at most 2R/n",
+        _mean,
+        _mean_by_angle,
+    )
+)
+register_bound(
+    Bound(
+        "means of classes",
+        "Σ(yx, βx, βRy)/n side by side, for labels y = ±1, records of norm at most R and a weight "
+        "β of at most 1, moves by at most 2R√(1+β²)/n: by √(1+β²)|x - x'| when the label stays; "
+        "when it flips, by the root of |x + x'|² + β²|x - x'|² + 4β²R², where the first two are at "
+        "most 4R² together",
+        _class_means,
+        _class_means_by_angle,
+    )
+)
+register_bound(
+    Bound(
+        "share of positives",
+        "the number of positives over n moves by at most 1/n",
+        _share,
+        _share_by_counting,
+    )
+)
+register_bound(
+    Bound(
+        "second moments of classes",
+        "Σ₊xxᵀ/n and Σ₋xxᵀ/n side by side, for records of norm at most R, move by at most √2·R²/n: "
+        "|xxᵀ - x'x'ᵀ|² = |x|⁴ + |x'|⁴ - 2(xᵀx')² when the label stays, |x|⁴ + |x'|⁴ when it flips",
+        _class_squares,
+        _class_squares_by_angle,
+    )
+)
+register_bound(
+    Bound(
+        "scatter between classes",
+        "Σ₊₋(x-x')(x-x')ᵀ/(n(n-1)), for records of norm at most R, moves by at most 4R²/n: a "
+        "replaced record moves each of its terms by at most 4R² when the label stays; when it "
+        "flips, the sums it leaves and joins are positive semidefinite, so the norm of their "
+        "difference is at most the root of the sum of their squares",
+        _class_scatter,
+        _worst_class_scatter,
+    )
+)

@@ -1,0 +1,42 @@
+r"""The bound for class means of a released model's scores.
+
+A null record adds (0, 0, 0). One that becomes null moves the sums by |(ys, s, yS)| ≤ √3·S, which is
+less than 2√2·S.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pairdp._checks import positive, whole
+from pairdp.privacy.bounds.sensitivity import SUMMING, Bound, register_bound
+
+
+def _score_means(largest: float, n: int) -> float:
+    bound = positive("largest", largest)
+    return 2 * math.sqrt(2) * bound * (1 / whole("n", n, at_least=2) + SUMMING)
+
+
+def _score_means_by_corners(largest: float, n: int) -> float:
+    # The norm is convex in both scores, so a corner of the square is worst.
+    values = [
+        np.array([sign * score, score, sign * largest])
+        for sign in (-1, 1)
+        for score in (-largest, largest)
+    ]
+    moved = max(float(np.linalg.norm(a - b)) for a in values for b in values)
+    return moved / n + 2 * SUMMING * math.sqrt(2) * largest
+
+
+register_bound(
+    Bound(
+        "means of scores",
+        "Σ(ys, s, yS)/n, for labels y = ±1 and scores s of size at most S, moves by at most "
+        "2√2·S/n: by √2·|s - s'| when the label stays, and by the root of "
+        "(s + s')² + (s - s')² + 4S² when it flips",
+        _score_means,
+        _score_means_by_corners,
+    )
+)

@@ -1,0 +1,78 @@
+r"""The bound for a stream whose every gradient is released with noise.
+
+A replaced record moves the average of its own step by at most (D/2)·own_s, and that of each later
+step, while the buffer keeps it, by at most (D/2)·partner_s. What a record may do to later steps by
+way of earlier releases is not counted: noisy gradients are released one after the other, each given
+those before it. Registered with two routes to its value.
+
+A null record takes its place in the batch and in the buffer, and its pairs, with gradient zero, are
+among those that are averaged over. So shares are as without it, and a pair that becomes zero moves
+by at most D/2 (`pairdp.problem.Problem.moved_pair`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import polygamma
+
+from pairdp._checks import positive
+from pairdp.privacy.bounds.sensitivity import Bound, register_bound
+from pairdp.privacy.bounds.stream_schedule import StreamShape, shape_of
+
+
+def _gradients(
+    one_record: float, n: int, buffer: float = math.inf, batch: int = 1, reservoir: int = 0
+) -> float:
+    r"""Return (D/2)·√(max_k [own² + Σ partner²]), over the steps at which k is a partner."""
+    shape = shape_of(n, buffer, batch, reservoir)
+    squares = np.cumsum(shape.partner**2)
+    as_partner = squares[shape.last] - squares
+    worst = float(np.max(shape.own**2 + as_partner))
+    return positive("one_record", one_record) / 2 * math.sqrt(worst)
+
+
+def _gradients_in_closed_form(
+    one_record: float, n: int, buffer: float = math.inf, batch: int = 1, reservoir: int = 0
+) -> float:
+    # Shares fall as the stream grows, so a record of the first two steps that have pairs is worst.
+    shape = shape_of(n, buffer, batch, reservoir)
+    worst = max(_moved_by(shape, step) for step in range(min(2, shape.steps)))
+    return one_record / 2 * math.sqrt(worst)
+
+
+def _moved_by(shape: StreamShape, step: int) -> float:
+    """Return own² + Σ partner² for the records of a step, counted from 0."""
+    b, kept = shape.batch, shape.kept
+    size = min(b, shape.n - b * step)
+    met = min(b * step, kept)
+    pairs = b * met + b * (b - 1) / 2
+    total = ((met + size - 1) / pairs) ** 2 if pairs else 0.0
+    stays = shape.steps if shape.reservoir else 1 + (kept - 1) // b
+    stop = min(shape.steps, step + 1 + stays)  # the first step without them
+    full = min(stop, shape.n // b)
+    # Steps whose buffer is not yet full meet b·s records; the others always as many.
+    growing = max(step + 1, min(full, -(-kept // b)))
+    shift = (b - 1) / (2 * b)
+    total += float(polygamma(1, step + 1 + shift) - polygamma(1, growing + shift)) / b**2
+    total += max(0, full - growing) / (kept + (b - 1) / 2) ** 2
+    if stop > full > step:
+        met = min(b * full, kept)
+        total += ((shape.n - b * full) / (b * met + b * (b - 1) / 2)) ** 2
+    return total
+
+
+register_bound(
+    Bound(
+        "gradients on a stream of pairs",
+        "every gradient of a stream is released with noise of one scale, an average over the pairs "
+        "of the records that arrive with each other and with the buffer: a record moves it by at "
+        "most D/2 times its share of these pairs, at the step when it arrives and at each later "
+        "one while the buffer may keep it; all together are one Gaussian release of the root of "
+        "the sum of squares",
+        _gradients,
+        _gradients_in_closed_form,
+        ("loss",),
+    )
+)

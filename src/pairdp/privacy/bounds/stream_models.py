@@ -1,0 +1,227 @@
+r"""Bounds for a stream of which every model is released with noise, and the state has none.
+
+The noiseless state follows w_s = Π(w_{s-1} - η_s[average over pairs + α(w_{s-1} - w₀)]). A record
+of step k moves it by d_k = η_k·(D/2)·own_k, and later by
+
+.. math:: d_s = (1 - η_sα)·d_{s-1} + η_s·(D/2)·partner_s
+
+while the buffer may keep it, without the last term afterwards; never above the diameter
+(privacy-constants 5.1). All models are one Gaussian release: with noise σ·u_s on the model of step
+s, its ratio is :math:`μ = \max_k \sqrt{Σ_s (d_{s,k}/u_s)^2}/σ`. The units u_s are public: the
+largest d_{s,k} of a step, or 1/t for the papers' noise, which falls like that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import positive, whole
+from pairdp.privacy.bounds.descent import stream_steps
+from pairdp.privacy.bounds.sensitivity import Bound, register_bound
+from pairdp.privacy.bounds.stream_schedule import StreamShape, shape_of
+
+Array = NDArray[np.float64]
+_MOST_STEPS = 20_000
+_TOGETHER = 256
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How far records move the noiseless state of a stream.
+
+    Attributes
+    ----------
+    shape : StreamShape
+        Who meets whom.
+    step_sizes : array
+        η_s; 0 at steps that leave the state as it is.
+    slot : float
+        D/2.
+    strong_convexity, diameter : float
+        α and the largest distance of two states.
+    """
+
+    shape: StreamShape
+    step_sizes: Array
+    slot: float
+    strong_convexity: float
+    diameter: float
+
+    def moves(self) -> Array:
+        """Return the largest d_{s,k} of each step."""
+        return self._walk(None)[0]
+
+    def total(self, units: Array | None = None) -> float:
+        """Return the largest root of Σ_s (d_{s,k}/u_s)² over records k; u_s is the largest move."""
+        return math.sqrt(float(self._walk(units)[1].max()))
+
+    def _walk(self, units: Array | None) -> tuple[Array, Array]:
+        """Follow the records of all steps together; they are the last of their batch."""
+        steps, last = self.step_sizes.size, self.shape.last
+        own, partner = self.shape.own, self.shape.partner
+        drifts, totals, largest = np.zeros(steps), np.zeros(steps), np.zeros(steps)
+        gone = 0
+        for s, eta in enumerate(self.step_sizes.tolist()):
+            while last[gone] < s:
+                gone += 1
+            before = drifts[:s]
+            before *= 1 - eta * self.strong_convexity
+            before[gone:] += eta * self.slot * partner[s]
+            drifts[s] = eta * self.slot * own[s]
+            now = drifts[: s + 1]
+            np.minimum(now, self.diameter, out=now)
+            largest[s] = now.max()
+            unit = largest[s] if units is None else units[s]
+            if unit > 0:
+                totals[: s + 1] += (now / unit) ** 2
+        return largest, totals
+
+    def total_by_records(self, units: Array | None = None) -> float:
+        """Return the same as `total` by following some records at a time to the end."""
+        steps = self.step_sizes.size
+        if units is None:
+            units = np.zeros(steps)
+            for start in range(0, steps, _TOGETHER):
+                for s, drifts in self._follow(start):
+                    units[s] = max(units[s], float(drifts.max()))
+        worst = 0.0
+        for start in range(0, steps, _TOGETHER):
+            totals = np.zeros(min(_TOGETHER, steps - start))
+            for s, drifts in self._follow(start):
+                if units[s] > 0:
+                    totals += (drifts / units[s]) ** 2
+            worst = max(worst, float(totals.max()))
+        return math.sqrt(worst)
+
+    def _follow(self, start: int) -> Iterator[tuple[int, Array]]:
+        stop = min(start + _TOGETHER, self.step_sizes.size)
+        steps = np.arange(start, stop)
+        last, own = self.shape.last[start:stop], self.shape.own
+        partner = self.shape.partner
+        drifts = np.zeros(steps.size)
+        for s in range(start, self.step_sizes.size):
+            eta = float(self.step_sizes[s])
+            pull = np.where((steps < s) & (s <= last), partner[s], 0.0)
+            pull += np.where(steps == s, own[s], 0.0)
+            drifts = drifts - eta * self.strong_convexity * drifts + eta * self.slot * pull
+            drifts = np.minimum(drifts, self.diameter)
+            yield s, drifts
+
+
+def stream_drift(
+    one_record: float,
+    n: int,
+    strong_convexity: float,
+    smoothness: float,
+    buffer: float = math.inf,
+    batch: int = 1,
+    reservoir: int = 0,
+    largest_step: float = math.inf,
+    diameter: float = math.inf,
+) -> Drift:
+    """Return the drift of descent with steps min(2/(αt), 2/(L+α)), the first of them at t = 2."""
+    shape = shape_of(n, buffer, batch, reservoir)
+    if shape.steps > _MOST_STEPS:
+        raise ValueError(
+            f"noise on models is planned for at most {_MOST_STEPS} steps, and there would be "
+            f"{shape.steps}: add noise to gradients, or read more records a step"
+        )
+    # A lone first record meets nobody, and makes no step.
+    idle = int(shape.batch == 1)
+    sizes = stream_steps(shape.steps + 1 - idle, strong_convexity, smoothness, largest_step)
+    return Drift(
+        shape,
+        np.concatenate([np.zeros(idle), sizes]),
+        positive("one_record", one_record) / 2,
+        strong_convexity,
+        positive("diameter", diameter, finite=False),
+    )
+
+
+def printed_drift(
+    one_record: float,
+    n: int,
+    strong_convexity: float,
+    smoothness: float,
+    burn_in: int,
+    diameter: float = math.inf,
+) -> Drift:
+    r"""Return the drift of Huai 2020, Algorithm 1: η_t = (t-1)/(t-2)·2/(αt) after the burn-in.
+
+    Without a burn-in (0) its steps are not contractions and min(2/(αt), 2/(L+α)) takes their place.
+    """
+    if whole("burn_in", burn_in, at_least=0) == 0:
+        return stream_drift(one_record, n, strong_convexity, smoothness, diameter=diameter)
+    t = np.arange(1, n + 1, dtype=np.float64)
+    late = t > burn_in
+    sizes = np.zeros(n)
+    sizes[late] = printed_steps(t[late], positive("strong_convexity", strong_convexity))
+    if np.any(sizes > 2 / (smoothness + strong_convexity)):
+        raise ValueError(f"a burn-in of {burn_in} is too short for steps that contract")
+    return Drift(
+        StreamShape(n), sizes, positive("one_record", one_record) / 2, strong_convexity, diameter
+    )
+
+
+def printed_steps(t: Array, strong_convexity: float) -> Array:
+    """Return η_t = (t-1)/(t-2)·2/(αt), for t > 2."""
+    return np.asarray((t - 1) / (t - 2) * 2 / (strong_convexity * t))
+
+
+@wraps(stream_drift)
+def _in_own_units(**inputs: Any) -> float:
+    return stream_drift(**inputs).total()
+
+
+@wraps(stream_drift)
+def _in_own_units_by_records(**inputs: Any) -> float:
+    return stream_drift(**inputs).total_by_records()
+
+
+@wraps(printed_drift)
+def _as_printed(**inputs: Any) -> float:
+    drift = printed_drift(**inputs)
+    return drift.total(falling_units(drift.step_sizes.size))
+
+
+@wraps(printed_drift)
+def _as_printed_by_records(**inputs: Any) -> float:
+    drift = printed_drift(**inputs)
+    return drift.total_by_records(falling_units(drift.step_sizes.size))
+
+
+def falling_units(steps: int) -> Array:
+    """Return 1/t, from t = 1 on."""
+    return 1 / np.arange(1, steps + 1, dtype=np.float64)
+
+
+register_bound(
+    Bound(
+        "models of a stream in units of their moves",
+        "every model of a stream of pairs is released with noise and the state has none: how far "
+        "one record moves each of them follows a recursion; in units of the largest move of each "
+        "step, all together are one Gaussian release of the root of the sum of squares, for the "
+        "worst record",
+        _in_own_units,
+        _in_own_units_by_records,
+        ("loss", "convexity"),
+    )
+)
+register_bound(
+    Bound(
+        "models of a stream in units of 1/t",
+        "every model of a stream of pairs is released with noise that falls like 1/t and the "
+        "state has none: how far one record moves each of them follows a recursion; times t, all "
+        "together are one Gaussian release of the root of the sum of squares, for the worst record",
+        _as_printed,
+        _as_printed_by_records,
+        ("loss", "convexity"),
+    )
+)

@@ -1,0 +1,317 @@
+"""Certificates: the machine-checkable privacy statement of a release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._checks import text, whole
+from pairdp._files import destination, write_atomically
+from pairdp._sealed import fields_of, seal, unseal
+from pairdp._version import __version__
+from pairdp.privacy.accounting.budget import RELATION, Budget
+from pairdp.privacy.accounting.composition import PrivacyCurve
+from pairdp.privacy.accounting.events import Event, NonPrivateEvent, ParallelEvent, SequentialEvent
+from pairdp.privacy.certificates.release import Release
+from pairdp.privacy.errors import CertificateError
+from pairdp.privacy.mechanisms.noise_source import UNDRAWN, NoiseSource
+
+FORMAT = "pairdp certificate"
+FORMAT_VERSION = 2
+Scalar = float | int | str | bool | None
+
+
+class TradeOff(NamedTuple):
+    """Pairs of ε and δ that hold, as two arrays of one length."""
+
+    epsilon: NDArray[np.float64]
+    delta: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is claimed of a release, and everything needed to check the claim.
+
+    Parameters
+    ----------
+    algorithm : str
+        What made the release.
+    budget : Budget or None
+        The claim; None claims nothing.
+    n : int
+        The public number of records.
+    releases : sequence of Release
+        Everything that leaves. Releases on different parts compose in parallel, all
+        others in sequence.
+    problem : mapping of str to number, string or None
+        Public facts on the problem, such as the constants of its loss.
+    calibration : {"certified", "printed", "none"}
+        Where the noise scales come from.
+    noise_source : str
+        Where the randomness comes from: `NoiseSource.description`.
+    assumptions : sequence of str
+        What must be true of the data and its handling, in words.
+    plan : mapping, optional
+        What it was planned from and what was decided, as JSON values: the algorithm with its
+        parameters, the problem, the number of features, conditions and settings. With n, the
+        claim and the calibration these are all public facts, from which `pairdp.verify` plans
+        again. None for a certificate that was made by hand.
+    """
+
+    algorithm: str
+    budget: Budget | None
+    n: int
+    releases: tuple[Release, ...]
+    problem: Mapping[str, Scalar] = field(default_factory=dict)
+    calibration: Literal["certified", "printed", "none"] = "certified"
+    noise_source: str = UNDRAWN
+    assumptions: tuple[str, ...] = ()
+    library_version: str = __version__
+    plan: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("algorithm", "noise_source", "library_version"):
+            text(name, getattr(self, name))
+        if self.budget is not None and not isinstance(self.budget, Budget):
+            raise TypeError(f"budget must be a Budget or None, got {self.budget!r}")
+        object.__setattr__(self, "n", whole("n", self.n))
+        if isinstance(self.releases, Release) or isinstance(self.assumptions, str):
+            raise TypeError("releases and assumptions are sequences: put a single one into a tuple")
+        object.__setattr__(self, "releases", tuple(self.releases))
+        object.__setattr__(self, "assumptions", tuple(self.assumptions))
+        problem = {name: _plain(value) for name, value in self.problem.items()}
+        object.__setattr__(self, "problem", MappingProxyType(problem))
+        if self.plan is not None:
+            if not isinstance(self.plan, Mapping):
+                raise TypeError(f"plan must be a mapping or None, got {self.plan!r}")
+            object.__setattr__(self, "plan", _frozen(self.plan))
+        if self.calibration not in ("certified", "printed", "none"):
+            raise ValueError(
+                f'calibration must be "certified", "printed" or "none", got {self.calibration!r}'
+            )
+        if (self.calibration == "none") != (self.budget is None):
+            raise ValueError(
+                'a certificate claims no budget exactly when its calibration is "none"'
+            )
+        if not self.releases or not all(isinstance(r, Release) for r in self.releases):
+            raise ValueError("a certificate lists at least one Release")
+        for assumption in self.assumptions:
+            text("assumption", assumption)
+        for name, value in self.problem.items():
+            text("problem entry", name)
+            if not (value is None or isinstance(value, str | bool | int | float)):
+                raise TypeError(f"problem entry {name} must be a JSON scalar, got {value!r}")
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"problem entry {name} must be finite; use None for no bound")
+
+    def __hash__(self) -> int:
+        return hash((self.algorithm, self.budget, self.n, self.releases, self.noise_source))
+
+    def __getstate__(self) -> dict[str, str]:
+        return {"document": self.to_json()}
+
+    def __setstate__(self, state: dict[str, str]) -> None:
+        self.__dict__.update(vars(Certificate.from_json(state["document"])))
+
+    @cached_property
+    def event(self) -> Event:
+        """What the whole release costs."""
+        everywhere = [r.event for r in self.releases if r.part is None]
+        parts: dict[str, list[Event]] = {}
+        for release in self.releases:
+            if release.part is not None:
+                parts.setdefault(release.part.name, []).append(release.event)
+        if parts:
+            worst = ParallelEvent(tuple(SequentialEvent(tuple(e)) for e in parts.values()))
+            everywhere.append(worst)
+        if self.budget is None:
+            everywhere.append(NonPrivateEvent())
+        return everywhere[0] if len(everywhere) == 1 else SequentialEvent(tuple(everywhere))
+
+    @cached_property
+    def _privacy(self) -> PrivacyCurve:
+        return PrivacyCurve(self.event)
+
+    def epsilon(self, delta: float | None = None) -> float:
+        """Return the least ε that holds at δ, by default at the claimed one."""
+        if delta is None:
+            delta = 0.0 if self.budget is None else self.budget.delta
+        return self._privacy.epsilon(delta)
+
+    def delta(self, epsilon: float | None = None) -> float:
+        """Return the least δ that holds at ε, by default at the claimed one."""
+        if epsilon is None:
+            if self.budget is None:
+                return 1.0
+            epsilon = self.budget.epsilon
+        return self._privacy.delta(epsilon)
+
+    @cached_property
+    def holds(self) -> bool:
+        """Whether the noise truly gives what is claimed. Nothing claimed, nothing to hold."""
+        if self.budget is None:
+            return True
+        if self.budget.is_pure:
+            return self.epsilon(0.0) <= self.budget.epsilon * (1 + 1e-9)
+        return self._privacy.log_delta(self.budget.epsilon) <= math.log(self.budget.delta) + 1e-9
+
+    def curve(self, deltas: Sequence[float] | None = None) -> TradeOff:
+        """Return the trade-off of ε and δ, at 25 δ from 1e-12 to 0.1 by default."""
+        chosen = np.geomspace(1e-12, 0.1, 25) if deltas is None else np.asarray(deltas, float)
+        if chosen.ndim != 1:
+            raise ValueError(f"deltas must be a sequence of numbers, got shape {chosen.shape}")
+        order = np.argsort(chosen)
+        epsilons = np.array([self.epsilon(float(d)) for d in chosen[order]])
+        # What holds at a δ holds at every larger one.
+        found = np.empty_like(epsilons)
+        found[order] = np.minimum.accumulate(epsilons)
+        return TradeOff(found, chosen)
+
+    def with_noise_source(self, source: NoiseSource) -> Certificate:
+        """Return the certificate of a run that drew its noise from ``source``."""
+        own = type(source) is NoiseSource
+        foreign = f"{type(source).__name__}, which is not of this library"
+        return replace(self, noise_source=source.description if own else foreign)
+
+    def statement(self) -> str:
+        """Return the statement that a privacy officer reads."""
+        from pairdp.privacy.certificates.statement import write_statement
+
+        return write_statement(self)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the certificate as plain JSON values."""
+        budget = self.budget
+        return {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "library_version": self.library_version,
+            "algorithm": self.algorithm,
+            "claim": None if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta},
+            "relation": RELATION,
+            "n": self.n,
+            "calibration": self.calibration,
+            "releases": [release.to_dict() for release in self.releases],
+            "problem": dict(self.problem),
+            "noise_source": self.noise_source,
+            "assumptions": list(self.assumptions),
+            "plan": _thawed(self.plan),
+        }
+
+    def to_json(self) -> str:
+        """Return the certificate as JSON text, with a digest of its content."""
+        return seal(self.to_dict())
+
+    def save(self, path: str | Path) -> None:
+        """Write the certificate to a file, whole or not at all."""
+        if not destination(Path(path)).parent.is_dir():
+            raise FileNotFoundError(f"there is no directory {Path(path).parent} to save into")
+        write_atomically(Path(path), self.to_json().encode())
+
+    @classmethod
+    def from_json(cls, document: str | bytes) -> Certificate:
+        """Return the certificate of a JSON text; `pairdp.verify` says whether it holds.
+
+        Raises
+        ------
+        CertificateError
+            If the text is not a certificate, or was changed or damaged.
+        """
+        try:
+            return cls._from_dict(unseal(document))
+        except CertificateError:
+            raise
+        except (ValueError, TypeError, RecursionError) as error:
+            hint = "" if _looks_like_json(document) else "; a file is given as a pathlib.Path"
+            raise CertificateError(f"not a valid certificate: {error}{hint}") from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Certificate:
+        """Return the certificate of a file."""
+        try:
+            document = Path(path).read_bytes()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise CertificateError(f"the certificate {path} cannot be read: {reason}") from None
+        return cls.from_json(document)
+
+    @classmethod
+    def _from_dict(cls, values: dict[str, object]) -> Certificate:
+        if values.get("format") != FORMAT:
+            raise CertificateError(f"not a certificate: its format is {values.get('format')!r}")
+        if repr(values.get("format_version")) != repr(FORMAT_VERSION):
+            raise CertificateError(
+                f"certificate format {values.get('format_version')!r} is not known to this "
+                f"version, which reads format {FORMAT_VERSION}: use the pairdp that made it"
+            )
+        fields = fields_of(
+            "certificate",
+            values,
+            required={
+                "format", "format_version", "library_version", "algorithm", "claim", "relation",
+                "n", "calibration", "releases", "problem", "noise_source", "assumptions", "plan",
+            },
+        )  # fmt: skip
+        if fields["relation"] != RELATION:
+            raise CertificateError(f"unknown neighbouring relation {fields['relation']!r}")
+        claim = fields["claim"]
+        if claim is not None:
+            claim = fields_of("claim", claim, required={"epsilon", "delta"})
+        releases, assumptions = fields["releases"], fields["assumptions"]
+        if not isinstance(releases, list) or not isinstance(assumptions, list):
+            raise CertificateError("releases and assumptions must be lists")
+        if not isinstance(fields["problem"], dict):
+            raise CertificateError("the problem must be a JSON object")
+        return cls(
+            algorithm=fields["algorithm"],
+            budget=None if claim is None else Budget(claim["epsilon"], claim["delta"]),
+            n=fields["n"],
+            releases=tuple(Release.from_dict(r) for r in releases),
+            problem=fields["problem"],
+            calibration=fields["calibration"],
+            noise_source=fields["noise_source"],
+            assumptions=tuple(assumptions),
+            library_version=fields["library_version"],
+            plan=fields["plan"],
+        )
+
+
+def _plain(value: object) -> Any:
+    """Return a numpy scalar as the Python number it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _frozen(value: Any) -> Any:
+    """Return JSON values that cannot be changed."""
+    match value:
+        case None | bool() | str() | int():
+            return value
+        case float() if math.isfinite(value):
+            return value
+        case list() | tuple():
+            return tuple(_frozen(item) for item in value)
+        case Mapping() if all(isinstance(key, str) for key in value):
+            return MappingProxyType({key: _frozen(item) for key, item in value.items()})
+    raise TypeError(f"the plan of a certificate has JSON values only, got {value!r}")
+
+
+def _thawed(value: Any) -> Any:
+    """Return frozen JSON values as lists and dictionaries."""
+    match value:
+        case tuple():
+            return [_thawed(item) for item in value]
+        case Mapping():
+            return {key: _thawed(item) for key, item in value.items()}
+    return value
+
+
+def _looks_like_json(document: str | bytes) -> bool:
+    return document.lstrip()[:1] in ("{", b"{")

@@ -1,0 +1,203 @@
+"""One line of a certificate: what was released, with how much noise, and why that much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pairdp._checks import text, whole
+from pairdp._sealed import fields_of
+from pairdp.privacy.accounting.events import Event, sampling_from_dict, sampling_to_dict
+from pairdp.privacy.accounting.sampling import FixedSizeSampling, RepeatedDraws, Sampling
+from pairdp.privacy.bounds.sensitivity import Sensitivity
+from pairdp.privacy.mechanisms.additive_noise import (
+    GaussianMechanism,
+    KNormMechanism,
+    LaplaceMechanism,
+    Mechanism,
+    NoMechanism,
+)
+
+_NAMES: dict[type[object], str] = {
+    GaussianMechanism: "gaussian",
+    KNormMechanism: "k-norm",
+    LaplaceMechanism: "laplace",
+    NoMechanism: "none",
+}
+_NOISE = {
+    "gaussian": "Gaussian noise of standard deviation",
+    "k-norm": "K-norm noise (density falling like exp(-‖z‖₂/s)) of scale s =",
+    "laplace": "Laplace noise in each coordinate, of scale",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the records, fixed before the data is read and disjoint from the others."""
+
+    name: str
+    size: int
+
+    def __post_init__(self) -> None:
+        text("part name", self.name)
+        object.__setattr__(self, "size", whole("part size", self.size))
+
+
+@dataclass(frozen=True)
+class Release:
+    """A released vector or matrix, or several alike.
+
+    Parameters
+    ----------
+    name : str
+        What is released, in words.
+    mechanism : Mechanism
+        How noise was added.
+    sensitivity : Sensitivity or None
+        The bound behind the mechanism's sensitivity; None only without noise.
+    dimension : int
+        Number of coordinates; d(d+1)/2 for a symmetric matrix.
+    count : int, default=1
+        How often, each time with fresh noise.
+    sampling : Sampling, optional
+        How the records of each of the ``count`` steps were drawn.
+    part : Part, optional
+        The part of the records that was touched; all of them by default.
+    """
+
+    name: str
+    mechanism: Mechanism
+    sensitivity: Sensitivity | None
+    dimension: int
+    count: int = 1
+    sampling: Sampling | None = None
+    part: Part | None = None
+
+    def __post_init__(self) -> None:
+        text("name", self.name)
+        if type(self.mechanism) not in _NAMES:
+            raise TypeError(f"not a mechanism: {self.mechanism!r}")
+        object.__setattr__(self, "dimension", whole("dimension", self.dimension))
+        object.__setattr__(self, "count", whole("count", self.count))
+        if isinstance(self.mechanism, NoMechanism):
+            if self.sensitivity is not None:
+                raise ValueError("a release without noise has no sensitivity to state")
+        elif self.sensitivity is None:
+            raise ValueError("a release with noise needs the sensitivity it was made for")
+        elif self.sensitivity.value != self.mechanism.sensitivity:
+            raise ValueError(
+                f"the mechanism was made for a sensitivity of {self.mechanism.sensitivity!r}, "
+                f"but the bound gives {self.sensitivity.value!r}"
+            )
+        made_for = getattr(self.mechanism, "dimension", self.dimension)
+        if made_for != self.dimension:
+            raise ValueError(
+                f"the mechanism was made for dimension {made_for}, "
+                f"but the release has {self.dimension}"
+            )
+        if self.sampling is not None and not isinstance(self.mechanism, GaussianMechanism):
+            raise ValueError("sampling is accounted for Gaussian noise only")
+
+    @property
+    def event(self) -> Event:
+        """What the release costs the records it touches."""
+        if isinstance(self.mechanism, GaussianMechanism):
+            return self.mechanism.event(self.count, self.sampling)
+        return self.mechanism.event(self.count)
+
+    @property
+    def mechanism_name(self) -> str:
+        """The name under which certificates know the mechanism."""
+        return _NAMES[type(self.mechanism)]
+
+    def describe(self) -> str:
+        """Return the release in one sentence."""
+        times = "" if self.count == 1 else f", {self.count} times"
+        numbers = "1 number" if self.dimension == 1 else f"{self.dimension} numbers"
+        what = f"{self.name} ({numbers}{times})"
+        if isinstance(self.mechanism, NoMechanism):
+            return f"{what}: without noise."
+        noise = f"{_NOISE[self.mechanism_name]} {self.mechanism.scale:.6g}"
+        drawn = "" if self.sampling is None else f"; {self.sampling.describe()}"
+        part = "" if self.part is None else f"; on the {self.part.size} records of {self.part.name}"
+        return f"{what}: {noise}; sensitivity {self.mechanism.sensitivity:.6g}{drawn}{part}."
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the release as plain JSON values."""
+        values: dict[str, object] = {
+            "name": self.name,
+            "mechanism": self.mechanism_name,
+            "dimension": self.dimension,
+            "count": self.count,
+        }
+        if self.sensitivity is not None and not isinstance(self.mechanism, NoMechanism):
+            values["scale"] = self.mechanism.scale
+            values["sensitivity"] = {
+                "bound": self.sensitivity.bound,
+                "inputs": dict(self.sensitivity.inputs),
+                "value": self.sensitivity.value,
+            }
+        if self.sampling is not None:
+            values["sampling"] = sampling_to_dict(self.sampling)
+        if self.part is not None:
+            values["part"] = {"name": self.part.name, "size": self.part.size}
+        return values
+
+    @staticmethod
+    def from_dict(values: object) -> Release:
+        """Return the release that `to_dict` wrote, refusing anything else."""
+        fields = fields_of(
+            "release",
+            values,
+            required={"name", "mechanism", "dimension", "count"},
+            optional={"scale", "sensitivity", "sampling", "part"},
+        )
+        sensitivity = _sensitivity(fields.get("sensitivity"))
+        mechanism = _mechanism(fields, sensitivity)
+        sampling = fields.get("sampling")
+        part = fields.get("part")
+        if part is not None:
+            part = fields_of("part", part, required={"name", "size"})
+        return Release(
+            fields["name"],
+            mechanism,
+            sensitivity,
+            fields["dimension"],
+            fields["count"],
+            None if sampling is None else sampling_from_dict(sampling),
+            None if part is None else Part(part["name"], part["size"]),
+        )
+
+
+def _sensitivity(values: object) -> Sensitivity | None:
+    if values is None:
+        return None
+    fields = fields_of("sensitivity", values, required={"bound", "inputs", "value"})
+    inputs = fields["inputs"]
+    if not isinstance(inputs, dict):
+        raise ValueError("the inputs of a sensitivity must be a JSON object")
+    return Sensitivity(fields["bound"], inputs, fields["value"])
+
+
+def _mechanism(fields: Mapping[str, Any], sensitivity: Sensitivity | None) -> Mechanism:
+    name, scale = fields["mechanism"], fields.get("scale")
+    if name == "none":
+        return NoMechanism()
+    if sensitivity is None or scale is None:
+        raise ValueError("a release with noise needs its scale and its sensitivity")
+    match name:
+        case "gaussian":
+            return GaussianMechanism(sensitivity.value, scale)
+        case "k-norm":
+            return KNormMechanism(sensitivity.value, scale)
+        case "laplace":
+            return LaplaceMechanism(sensitivity.value, fields["dimension"], scale)
+    raise ValueError(f"unknown mechanism {name!r}; known: {', '.join(sorted(_NAMES.values()))}")
+
+
+def sampled_population(release: Release) -> int | None:
+    """Return the number of records that a release says it draws from."""
+    if isinstance(release.sampling, FixedSizeSampling | RepeatedDraws):
+        return release.sampling.population
+    return None

@@ -1,0 +1,119 @@
+"""The statement of a certificate, for people who decide whether data may be released."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from pairdp.privacy.accounting.budget import RELATION_IN_WORDS
+from pairdp.privacy.bounds.sensitivity import find_bound
+from pairdp.privacy.certificates.on_trust import trust_lines
+from pairdp.privacy.mechanisms.noise_source import UNDRAWN
+
+if TYPE_CHECKING:
+    from pairdp.privacy.certificates.certificate import Certificate
+
+_WIDTH = 88
+_ALWAYS = (
+    "The numbers above (n, bounds, steps, scales) were fixed before the records were read.",
+    (
+        "Preparation of the records before they reach the algorithm is not covered: a scaler, an "
+        "imputer, an encoder or a choice of features that was fitted to them has looked at them."
+    ),
+    "The guarantee is for exact arithmetic; noise is drawn in double precision.",
+    (
+        "It covers what is listed here and nothing else: other releases of the same records, "
+        "tuning on them, and timing or memory of the machine are not covered."
+    ),
+    "Privacy of one record is protected, not facts that many records show together.",
+    (
+        "A refusal to fit data that cannot be read tells of the data: only who holds them may "
+        'learn of it. A null record in its place (invalid="null") tells nothing.'
+    ),
+)
+
+
+def write_statement(certificate: Certificate) -> str:
+    """Return the claim, what was released, and the caveats, in plain words."""
+    lines = [_wrap(_claim(certificate)), ""]
+    for line in trust_lines(certificate):
+        lines += [_wrap(line), ""]
+    lines += ["What is released:"]
+    lines += [_item(release.describe()) for release in certificate.releases]
+    bounds = {r.sensitivity.bound for r in certificate.releases if r.sensitivity is not None}
+    lines += ["", "Why this much noise:"] if bounds else []
+    lines += [_item(f"{name}: {_words(name)}.") for name in sorted(bounds)]
+    caveats = _caveats(certificate)
+    lines += ["", "What this rests on:"] if caveats else []
+    lines += [_item(sentence) for sentence in caveats]
+    made_by = f"Certificate by pairdp {certificate.library_version}"
+    source = f"Noise: {certificate.noise_source}. {made_by}; check it with pairdp.verify."
+    lines += ["", _wrap(source)]
+    return "\n".join(lines)
+
+
+def _claim(certificate: Certificate) -> str:
+    done = "planned for" if certificate.noise_source == UNDRAWN else "fitted on"
+    who = f"{certificate.algorithm}, {done} n = {certificate.n} records,"
+    budget = certificate.budget
+    if budget is None:
+        return f"NOT PRIVATE. {who} gives no privacy guarantee: it is a baseline without noise."
+    claim = f"ε = {budget.epsilon:g}" + (f" and δ = {budget.delta:g}" if budget.delta else "")
+    if not certificate.holds:
+        true = certificate.epsilon()
+        return (
+            f"FALSE CLAIM. {who} is printed as differentially private with {claim}, but its noise "
+            f"gives ε = {true:.4g} at that δ. Do not release it as private."
+        )
+    meaning = (
+        f"Whatever is inferred from it would have been inferred almost as likely (within a "
+        f"factor of e^{budget.epsilon:g} = {_factor(budget.epsilon)}"
+        + (f", up to a chance of {budget.delta:g}" if budget.delta else "")
+        + ") had any single record been another, or not been there."
+    )
+    study = (
+        " Its noise follows a published formula, kept for study."
+        if certificate.calibration == "printed"
+        else ""
+    )
+    return (
+        f"{who} is differentially private with {claim}, where {RELATION_IN_WORDS}. {meaning}{study}"
+    )
+
+
+def _factor(epsilon: float) -> str:
+    return f"{2.718281828459045**epsilon:.3g}" if epsilon < 300 else "more than 1e130"
+
+
+def _words(bound: str) -> str:
+    try:
+        return find_bound(bound).words
+    except KeyError:
+        return "a bound that this installation does not know"
+
+
+def _caveats(certificate: Certificate) -> list[str]:
+    caveats = list(certificate.assumptions)
+    bounds = [r.sensitivity.bound for r in certificate.releases if r.sensitivity is not None]
+    if "stated" in bounds:
+        caveats.append("The stated sensitivity is taken on trust.")
+    if any(r.sampling is not None for r in certificate.releases):
+        caveats.append("Which records each step drew is random and secret, whatever the data.")
+    if any(r.part is not None for r in certificate.releases):
+        caveats.append("The parts are disjoint and were fixed before the data was read.")
+    budget = certificate.budget
+    if budget is not None and budget.delta >= 1 / certificate.n:
+        caveats.append(
+            f"δ = {budget.delta:g} is not below 1/n: so large a δ would allow the release of a "
+            "whole record now and then. Prefer a δ far below 1/n."
+        )
+    return caveats + (list(_ALWAYS) if budget is not None else [])
+
+
+def _wrap(sentence: str) -> str:
+    return textwrap.fill(" ".join(sentence.split()), _WIDTH)
+
+
+def _item(sentence: str) -> str:
+    plain = " ".join(sentence.split())
+    return textwrap.fill(plain, _WIDTH, initial_indent="  - ", subsequent_indent="    ")

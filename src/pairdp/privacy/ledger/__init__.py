@@ -1,0 +1,1 @@
+"""One budget for all releases of a data set."""

@@ -1,0 +1,1 @@
+"""How `pairdp.testing.loss_checker` tries to break a loss."""

@@ -1,0 +1,219 @@
+"""What losses that are functions of one number must satisfy on the line.
+
+A ranking loss is a function φ of a score difference, a metric loss two functions of a
+squared distance. One number can be searched on a grid, so these checks are close to
+exhaustive, and what they find does not depend on luck.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.losses.convexity import declared_convex
+from pairdp.losses.metric import MetricLoss
+from pairdp.losses.ranking import RankingLoss
+from pairdp.testing._loss_checks.report import Check
+from pairdp.testing._loss_checks.search_space import Ground, Subject
+from pairdp.testing._loss_checks.structures import structure_problem
+
+Array = NDArray[np.float64]
+_FAR = 200.0
+_EPS = 64 * float(np.finfo(float).eps)
+_TUPLES = 200
+_AGREE = 1e-9
+_LONG, _SHORT = 1e-4, 1e-5
+
+
+@dataclass(frozen=True)
+class Line:
+    """A function of one number with its derivative, and where to look at it."""
+
+    value: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+    low: float
+    high: float
+
+    def grid(self) -> Array:
+        """Return points of the interval: even, and denser around zero."""
+        low, high = max(self.low, -_FAR), min(self.high, _FAR)
+        even = np.linspace(low, high, 2001)
+        dense = np.concatenate([even / 10, even / 100])
+        return np.unique(np.concatenate([even, np.clip(dense, low, high)]))
+
+    def steepest(self) -> float:
+        """Return the largest |slope| found."""
+        return float(np.abs(self.slope(self.grid())).max())
+
+    def curvature(self) -> float:
+        """Return the largest difference quotient of the slope, closing in on where it is."""
+        points, largest = self.grid(), 0.0
+        for _ in range(4):
+            if len(points) < 2:
+                break
+            slopes = self.slope(points)
+            noise = _EPS * (np.abs(slopes[1:]) + np.abs(slopes[:-1]))
+            quotients = (np.abs(np.diff(slopes)) - noise) / np.diff(points)
+            worst = int(quotients.argmax())
+            largest = max(largest, float(quotients[worst]))
+            around = points[max(worst - 1, 0)], points[min(worst + 2, len(points) - 1)]
+            points = np.unique(np.linspace(*around, 200))
+        return largest
+
+    def problem(self, convex: bool) -> str:
+        """Say where the slope is not that of the value."""
+        return self._subgradient_problem() if convex else self._difference_problem()
+
+    def bend_problem(self) -> str:
+        """Say where the value lies above a chord, as that of no convex function does."""
+        points = self.grid()
+        if len(points) < 3:
+            return ""
+        values = self.value(points)
+        share = (points[1:-1] - points[:-2]) / (points[2:] - points[:-2])
+        above = values[1:-1] - share * values[2:] - (1 - share) * values[:-2]
+        wrong = above > 1e-12 * np.abs(values).max()
+        return f"around {points[1 + int(wrong.argmax())]:.6g}" if wrong.any() else ""
+
+    def _difference_problem(self) -> str:
+        """Say where the slope is not what differences of the value tell, away from corners."""
+        points = self.grid()
+        values, slopes = self.value(points), self.slope(points)
+        far, near = (
+            (self.value(points + h) - self.value(points - h)) / (2 * h) for h in (_LONG, _SHORT)
+        )
+        size = np.abs(near) + np.abs(slopes)
+        smooth = np.abs(far - near) <= 1e-6 * size
+        rounding = 1e-14 / _SHORT * np.abs(values)
+        wrong = smooth & (np.abs(near - slopes) > 1e-4 * size + rounding)
+        return f"at {points[int(wrong.argmax())]:.6g}" if wrong.any() else ""
+
+    def _subgradient_problem(self) -> str:
+        """Say where the slope is not a subgradient of the value, which is then not convex."""
+        points = self.grid()
+        values, slopes, steps = self.value(points), self.slope(points), np.diff(points)
+        slack = 1e-12 * (np.abs(values).max() + np.abs(slopes).max())
+        forward = values[1:] - values[:-1] - slopes[:-1] * steps
+        backward = values[:-1] - values[1:] + slopes[1:] * steps
+        wrong = (forward < -slack) | (backward < -slack) | (np.diff(slopes) < -slack)
+        if not wrong.any():
+            return ""
+        at = int(wrong.argmax())
+        return f"between {points[at]:.6g} and {points[at + 1]:.6g}"
+
+
+def line_checks(
+    subject: Subject, ground: Ground, rng: np.random.Generator, tolerance: float
+) -> Iterator[Check]:
+    """Yield the checks of a ranking or a metric loss; none for others."""
+    loss = subject.loss
+    if isinstance(loss, RankingLoss):
+        yield from _ranking(loss, ground, rng, tolerance)
+    elif isinstance(loss, MetricLoss):
+        yield from _metric(loss, ground, rng, tolerance)
+
+
+def _ranking(
+    loss: RankingLoss, ground: Ground, rng: np.random.Generator, tolerance: float
+) -> Iterator[Check]:
+    reach = loss.reach(ground.domain)
+    within = Line(loss.phi, loss.slope, -reach, reach)
+    wide = Line(loss.phi, loss.slope, -max(reach, 50.0), max(reach, 50.0))
+    yield _check("phi and slope", ground, _ranking_problem(loss, ground, rng))
+    convex = declared_convex(loss)
+    yield _check("slope of phi", ground, wide.problem(convex))
+    if convex:
+        yield _check("convex phi", ground, wide.bend_problem())
+    yield _bound("steepest", ground, loss.steepest(reach), within.steepest(), tolerance)
+    yield _bound("curvature", ground, loss.curvature(reach), within.curvature(), tolerance)
+    if loss.falling:
+        slopes = loss.slope(wide.grid())
+        rises = f"the slope at {wide.grid()[slopes.argmax()]:.6g} is {slopes.max():.6g}"
+        yield _check("falling", ground, rises if slopes.max() > 0 else "")
+    structure = loss.structure()
+    if structure is not None:
+        yield _check("structure", ground, structure_problem(loss.phi, loss.slope, structure))
+
+
+def _ranking_problem(loss: RankingLoss, ground: Ground, rng: np.random.Generator) -> str:
+    w = ground.moderate.some_parameters(rng)
+    x, y = ground.some_records(rng, _TUPLES, 2)
+    apart, turn = x[:, 0] - x[:, 1], np.sign(y[:, 0] - y[:, 1])
+    counted = np.ones(len(y), dtype=bool) if loss.form == "two-sided" else turn > 0
+    u = loss.scale * turn * (apart @ w)
+    values = np.where(counted, loss.phi(u), 0.0)
+    slopes = np.where(counted, loss.scale * turn * loss.slope(u), 0.0)
+    arguments = (w, x[:, 0], y[:, 0], x[:, 1], y[:, 1])
+    return _disagreement(
+        loss.value(*arguments), values, loss.gradient(*arguments), slopes[:, None] * apart
+    )
+
+
+def _metric(
+    loss: MetricLoss, ground: Ground, rng: np.random.Generator, tolerance: float
+) -> Iterator[Check]:
+    nearest, farthest = loss.distances(ground.domain)
+    yield _check("distance and slope", ground, _metric_problem(loss, ground, rng))
+    declared, convex = loss.steepest(nearest, farthest), declared_convex(loss)
+    for alike, steepest in zip((True, False), declared, strict=True):
+        line = _distance_line(loss, alike, nearest, farthest)
+        kind = "alike" if alike else "unlike"
+        yield _check(f"slope of {kind}", ground, line.problem(convex))
+        if convex:
+            yield _check(f"convex for {kind}", ground, line.bend_problem())
+        slopes = line.slope(line.grid()) * (1 if alike else -1)
+        wrong_way = f"a slope of {kind} pairs is {'below' if alike else 'above'} zero"
+        yield _check(f"sign of {kind}", ground, wrong_way if slopes.min() < 0 else "")
+        yield _bound(f"steepest of {kind}", ground, steepest, line.steepest(), tolerance)
+        curvature = loss.curvature(nearest, farthest)
+        yield _bound("curvature", ground, curvature, line.curvature(), tolerance)
+
+
+def _distance_line(loss: MetricLoss, alike: bool, low: float, high: float) -> Line:
+    def mask(squared: Array) -> NDArray[np.bool_]:
+        return np.full(squared.shape, alike)
+
+    return Line(
+        lambda squared: loss.of_distance(squared, mask(squared)),
+        lambda squared: loss.slope(squared, mask(squared)),
+        low,
+        high,
+    )
+
+
+def _metric_problem(loss: MetricLoss, ground: Ground, rng: np.random.Generator) -> str:
+    w = ground.moderate.some_parameters(rng)
+    x, y = ground.some_records(rng, _TUPLES, 2)
+    apart, alike = x[:, 0] - x[:, 1], y[:, 0] == y[:, 1]
+    squared = ((apart @ w) * apart).sum(axis=1)
+    squares = apart[:, :, None] * apart[:, None, :]
+    arguments = (w, x[:, 0], y[:, 0], x[:, 1], y[:, 1])
+    return _disagreement(
+        loss.value(*arguments),
+        loss.of_distance(squared, alike),
+        loss.gradient(*arguments),
+        loss.slope(squared, alike)[:, None, None] * squares,
+    )
+
+
+def _disagreement(values: Array, expected: Array, gradients: Array, built: Array) -> str:
+    if not np.allclose(values, expected, rtol=_AGREE, atol=_AGREE * np.abs(expected).max()):
+        return "the value of a pair is not the function of its one number"
+    # A sharp corner may be met from either side, so single pairs are allowed to differ.
+    close = np.isclose(gradients, built, rtol=_AGREE, atol=_AGREE * np.abs(built).max())
+    if (~close.reshape(len(values), -1).all(axis=1)).mean() > 0.02:
+        return "the gradient of a pair is not its slope times what the number is linear in"
+    return ""
+
+
+def _check(name: str, ground: Ground, problem: str) -> Check:
+    return Check(name, not problem, str(ground), example=problem)
+
+
+def _bound(name: str, ground: Ground, declared: float, found: float, tolerance: float) -> Check:
+    passed = not math.isnan(declared) and found <= declared * (1 + tolerance)
+    return Check(name, passed, str(ground), declared, found)

@@ -1,0 +1,193 @@
+r"""Try to break a loss, before privacy rests on it.
+
+Noise is calibrated to the constants that a loss declares. One that is too small voids
+the guarantee, and nothing at run time would show it. `check_pairwise_loss` and
+`check_pointwise_loss` look for counterexamples, in the spirit of scikit-learn's
+``check_estimator``: values, gradients, declared convexity, symmetry and structure, and an
+adversarial search for records and parameters beyond each declared constant. A loss that
+passes is not proved right: the proof belongs in its docstring. Certificates that are planned later
+in the same process, on a domain that was looked at, say that it passed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from pairdp._checks import non_negative, whole
+from pairdp.losses.base import PairwiseLoss
+from pairdp.losses.convexity import declared_convex
+from pairdp.losses.domain import Domain
+from pairdp.losses.pointwise import PointwiseLoss
+from pairdp.losses.trust import Loss, remember_passed
+from pairdp.testing._loss_checks.constants import constant_checks
+from pairdp.testing._loss_checks.identities import along_segments, order_and_equals, well_formed
+from pairdp.testing._loss_checks.report import Check, CheckReport, LossCheckError
+from pairdp.testing._loss_checks.scalar_functions import line_checks
+from pairdp.testing._loss_checks.search_space import Ground, Subject
+
+__all__ = [
+    "Check",
+    "CheckReport",
+    "LossCheckError",
+    "check_pairwise_loss",
+    "check_pointwise_loss",
+]
+
+_TOLERANCE = 1e-6
+_VECTOR_DOMAINS = (
+    Domain(1.0, 1.0),
+    Domain(0.5, 6.0),
+    Domain(2.0, 0.3),
+    Domain(1.0, math.inf),
+    Domain(3.0, 0.0),
+)
+_MATRIX_DOMAINS = (
+    Domain(1.0, 1.0, positive_semidefinite=True),
+    Domain(2.0, 0.3),
+    Domain(0.5, 8.0, positive_semidefinite=True),
+    Domain(1.0, math.inf, positive_semidefinite=True),
+    Domain(1.0, math.inf),
+    Domain(3.0, 0.0),
+)
+
+
+def check_pairwise_loss(
+    loss: PairwiseLoss,
+    *,
+    domains: Sequence[Domain] | None = None,
+    features: Sequence[int] = (2, 1, 3),
+    random_state: int = 0,
+    tolerance: float = _TOLERANCE,
+    raise_on_failure: bool = True,
+) -> CheckReport:
+    """Look for counterexamples to everything that a loss over pairs declares.
+
+    Parameters
+    ----------
+    loss : PairwiseLoss
+        The loss.
+    domains : sequence of Domain, optional
+        Where its constants are attacked; by default small, large and unbounded sets, and for
+        matrices with and without positive semidefiniteness.
+    features : sequence of int
+        Numbers of features. The first is used on every domain, the others on the first.
+    random_state : int
+        Decides where the search looks; the same seed gives the same report.
+    tolerance : float
+        By how much, relatively, what is found may exceed what is declared.
+    raise_on_failure : bool
+        Whether a failure raises `LossCheckError` instead of being reported.
+
+    Returns
+    -------
+    CheckReport
+        Every check; ``print`` it.
+
+    Raises
+    ------
+    LossCheckError
+        If any check fails.
+
+    Examples
+    --------
+    >>> from pairdp.losses import Domain, HingeRanking
+    >>> report = check_pairwise_loss(HingeRanking(), domains=[Domain(1.0, 1.0)], features=[2])
+    >>> report.passed
+    True
+    >>> round(report.worst("one_slot").ratio, 3)
+    1.0
+    """
+    if not isinstance(loss, PairwiseLoss):
+        raise TypeError(f"a PairwiseLoss is needed, got {type(loss).__name__}")
+    declared_convex(loss)
+    default = _MATRIX_DOMAINS if loss.matrix else _VECTOR_DOMAINS
+    labels = (-1.0, 1.0) if loss.binary else (0.0, 1.0, 2.0)
+    grounds = _grounds(domains or default, features, loss.matrix, labels)
+    report = _report(Subject(loss, 2), grounds, random_state, tolerance, raise_on_failure)
+    _remember(loss, report, grounds, tolerance)
+    return report
+
+
+def check_pointwise_loss(
+    loss: PointwiseLoss,
+    *,
+    labels: Sequence[float] | None = None,
+    domains: Sequence[Domain] | None = None,
+    features: Sequence[int] = (2, 1, 3),
+    random_state: int = 0,
+    tolerance: float = _TOLERANCE,
+    raise_on_failure: bool = True,
+) -> CheckReport:
+    """Look for counterexamples to everything that a loss over single records declares.
+
+    Parameters
+    ----------
+    loss : PointwiseLoss
+        The loss.
+    labels : sequence of float, optional
+        The labels to try: ± the ``label_bound`` of a loss that has one, else ±1.
+    domains, features, random_state, tolerance, raise_on_failure
+        See `check_pairwise_loss`.
+
+    Returns
+    -------
+    CheckReport
+        Every check; ``print`` it.
+
+    Raises
+    ------
+    LossCheckError
+        If any check fails.
+    """
+    if not isinstance(loss, PointwiseLoss):
+        raise TypeError(f"a PointwiseLoss is needed, got {type(loss).__name__}")
+    declared_convex(loss)
+    bound = float(getattr(loss, "label_bound", 1.0))
+    tried = tuple(float(label) for label in labels) if labels else (-bound, bound)
+    grounds = _grounds(domains or _VECTOR_DOMAINS, features, False, tried)
+    report = _report(Subject(loss, 1), grounds, random_state, tolerance, raise_on_failure)
+    if {-bound, bound} <= set(tried):
+        _remember(loss, report, grounds, tolerance)
+    return report
+
+
+def _remember(loss: Loss, report: CheckReport, grounds: list[Ground], tolerance: float) -> None:
+    """Record a passed check for certificates, unless it was made easier than the default."""
+    if report.passed and tolerance <= _TOLERANCE:
+        remember_passed(loss, [ground.domain for ground in grounds if ground.features > 1])
+
+
+def _grounds(
+    domains: Sequence[Domain], features: Sequence[int], matrix: bool, labels: tuple[float, ...]
+) -> list[Ground]:
+    counts = [whole("features", count) for count in features]
+    if not counts:
+        raise ValueError("features must name at least one number of features")
+    places = [(domains[0], count) for count in counts]
+    places += [(domain, counts[0]) for domain in domains[1:]]
+    return [Ground(domain, count, matrix, labels) for domain, count in places]
+
+
+def _report(
+    subject: Subject, grounds: list[Ground], seed: int, tolerance: float, raise_on_failure: bool
+) -> CheckReport:
+    rng = np.random.default_rng(seed)
+    tolerance = non_negative("tolerance", tolerance)
+    checks: list[Check] = []
+    for ground in grounds:
+        checks += well_formed(subject, ground, rng)
+    # Wrong shapes and numbers that are not finite would only break what follows.
+    if all(check.passed for check in checks if check.name in ("shapes", "finite")):
+        for ground in grounds:
+            checks += along_segments(subject, ground, rng)
+            checks += order_and_equals(subject, ground, rng)
+            checks += line_checks(subject, ground, rng, tolerance)
+        for ground in grounds:
+            checks += constant_checks(subject, ground, rng, tolerance)
+    report = CheckReport(repr(subject.loss), tuple(checks))
+    if raise_on_failure and not report.passed:
+        raise LossCheckError(report)
+    return report
