@@ -35,8 +35,8 @@ from pairdp.privacy import (
     RepeatedDraws,
     SampledEvent,
     SequentialEvent,
-    appearances,
 )
+from pairdp.privacy.accounting import appearances
 from pairdp.privacy.accounting.appearances import appearance_weights, law_with_replacement
 from pairdp.privacy.accounting.dominating_pairs import GaussianPair
 from pairdp.privacy.accounting.loss_grid import PairComposition

@@ -19,9 +19,9 @@ from pairdp.privacy import (
     RepeatedDraws,
     SampledEvent,
     Sensitivity,
-    gaussian,
     noise_multiplier,
 )
+from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.appearance_series import series_delta
 from pairdp.privacy.accounting.appearances import appearance_weights
 from pairdp.privacy.accounting.events import event_from_dict, event_to_dict

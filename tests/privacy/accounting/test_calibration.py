@@ -15,9 +15,9 @@ from pairdp.privacy import (
     PrivacyCurve,
     SampledEvent,
     Sampling,
-    gaussian,
     noise_multiplier,
 )
+from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.calibration import _sampled_multiplier
 from pairdp.privacy.accounting.moment_inversion import inverted_delta
 

@@ -26,9 +26,9 @@ from pairdp.privacy import (
     PureEvent,
     SampledEvent,
     SequentialEvent,
-    gaussian,
     gaussian_ratio,
 )
+from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.moment_inversion import inverted_delta
 from pairdp.privacy.accounting.reference_curves import accountant_delta, enumerated_delta
 

@@ -24,8 +24,8 @@ from pairdp.privacy import (
     PrivacyCurve,
     PureEvent,
     SampledEvent,
-    gaussian,
 )
+from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.renyi_filter import RenyiFilter
 
 BUDGET = Budget(2.0, 0.05)

@@ -29,10 +29,10 @@ from pairdp.privacy import (
     Release,
     Sampling,
     Sensitivity,
-    recomputation,
     register_bound,
     sensitivity,
 )
+from pairdp.privacy.certificates import recomputation
 from pairdp.verification import Report, verify
 
 BUDGET = Budget(1.0, 1e-6)

@@ -35,11 +35,11 @@ from pairdp.privacy import (
     PrivacyCurve,
     PureEvent,
     SampledEvent,
-    gaussian,
     noise_multiplier,
     pack,
     packed_dimension,
 )
+from pairdp.privacy.accounting import gaussian
 
 Array = NDArray[np.float64]
 

@@ -18,8 +18,8 @@ induction from the last step. The order is fixed by the budget alone, as is B fr
 
 Of an average over repeated draws the law of the draws is known but for a small mass
 (`SumLaw.slack` in `pairdp.privacy.accounting.appearances`), and the moment of what lies in that
-mass may be anything. It is counted as δ, from a share r of δ that is kept for it; the allowance B is that of
-(1 - r)δ.
+mass may be anything. It is counted as δ, from a share r of δ that is kept for it; the
+allowance B is that of (1 - r)δ.
 
 *Claim.* If along every path the costs ρᵢ add up to at most B and the unknown masses sᵢ to at most
 rδ, the whole is (ε, δ)-DP.
