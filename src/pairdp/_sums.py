@@ -23,7 +23,8 @@ Together, with n up to `LARGEST_N`, the error of a sum of vectors t_i is at most
 
 also in the Euclidean norm, as the bound holds entry by entry. `SUMMING` of
 `pairdp.privacy.bounds.sensitivity` and `pairdp.pairs.ACCURACY` are 10⁻¹²: twice that, which
-leaves room for the few roundings of scaling, packing and combining sums. Rounding inside one record's term is no error of summing: the
+leaves room for the few roundings of scaling, packing and combining sums. Rounding inside one
+record's term is no error of summing: the
 rounded term is a function of that record alone, and its size is within the slack for clipped rows.
 """
 

@@ -41,7 +41,8 @@ class OnlineMoments(OnlineAlgorithm):
     moves by 2R√(1+β²), and, if wanted, Σ₊xxᵀ and Σ₋xxᵀ, which it moves by √2·R². All their running
     sums leave with the noise of a matrix mechanism (`pairdp.privacy.bounds.prefix_sums`): that of
     the last sum is about 1 + ln(steps)/π times the noise of one release, where n gradients with
-    independent noise would bring √n times. Every model is a function of the sums, and costs nothing more.
+    independent noise would bring √n times. Every model is a function of the sums, and costs
+    nothing more.
 
     Parameters
     ----------

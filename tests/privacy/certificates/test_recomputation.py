@@ -30,8 +30,8 @@ from pairdp.privacy import (
     Sampling,
     Sensitivity,
     register_bound,
-    sensitivity,
 )
+from pairdp.privacy.bounds import sensitivity
 from pairdp.privacy.certificates import recomputation
 from pairdp.verification import Report, verify
 
