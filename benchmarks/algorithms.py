@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.timing import best_seconds, random_records
-from pairdp.algorithms import MinimizerRelease, MomentRelease, published
+from pairdp.algorithms import MinimizerRelease, MomentRelease, find_algorithm
 from pairdp.algorithms.base import Plan
 from pairdp.constraints import L2Ball
 from pairdp.losses import LeastSquaresRanking, LogisticRanking
@@ -37,7 +37,7 @@ def epochs() -> None:
     print("Epoch gradient descent, n passes over the records in all, d = 8")
     for n in (128, 256, 512, 1024, 4096, 16384):
         x, y = random_records(n, 8)
-        plan = published("DPEGD").plan(problem, n, 8, BUDGET)
+        plan = find_algorithm("DPEGD").plan(problem, n, 8, BUDGET)
         records = problem.records(x, y)
         (times[n],) = best_seconds([lambda plan=plan, r=records: plan.run(r)], 1 if n > 2000 else 3)
         stated = f"   (public code, one stage: {PUBLIC_CODE[n]:g} s)" if n in PUBLIC_CODE else ""
@@ -65,7 +65,7 @@ def fits() -> None:
     strongly = Problem(LogisticRanking(), L2Ball(1.0), regularization=0.1)
     squares = Problem(LeastSquaresRanking(), L2Ball(1.0))
     plans: dict[str, tuple[Plan, Problem]] = {
-        "DPGDSC": (published("DPGDSC").plan(strongly, n, d, BUDGET), strongly),
+        "DPGDSC": (find_algorithm("DPGDSC").plan(strongly, n, d, BUDGET), strongly),
         "minimiser release": (MinimizerRelease().plan(strongly, n, d, BUDGET), strongly),
         "moment release": (MomentRelease().plan(squares, n, d, BUDGET), squares),
     }

@@ -13,7 +13,6 @@ import matplotlib.pyplot as plt
 
 from pairdp import Budget
 from pairdp.algorithms import (
-    PUBLISHED,
     Algorithm,
     EpochGradientDescent,
     GradientDescent,
@@ -24,7 +23,7 @@ from pairdp.algorithms import (
     ScatterMetric,
     WithThreshold,
 )
-from pairdp.algorithms.published import POINTWISE
+from pairdp.algorithms.registry import algorithms
 from pairdp.audit import AuditReport, TightLoss, audit_algorithm, audit_plan
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import LeastSquaresRanking, LogisticMetric, LogisticPointwise, LogisticRanking
@@ -53,8 +52,14 @@ def short(algorithm: Any) -> Any:
 
 
 CASES: dict[str, tuple[Algorithm, Problem]] = {
-    **{name: (short(algorithm), TIGHT) for name, algorithm in PUBLISHED.items()},
-    **{name: (short(algorithm), POINTS) for name, algorithm in POINTWISE.items()},
+    **{
+        name: (short(algorithm), TIGHT)
+        for name, algorithm in algorithms("pairs", published=True).items()
+    },
+    **{
+        name: (short(algorithm), POINTS)
+        for name, algorithm in algorithms("records", published=True).items()
+    },
     "mini-batches of 3": (NoisyGradientDescent(**FEW, batch_size=3), TIGHT),  # type: ignore[arg-type]
     "pairwise SGD in passes": (PairwiseSGD(), TIGHT),
     "online, noise in gradients": (OnlineDescent(), TIGHT),
@@ -63,10 +68,10 @@ CASES: dict[str, tuple[Algorithm, Problem]] = {
     "minimiser": (MinimizerRelease(), TIGHT),
     "descent with threshold": (WithThreshold(GradientDescent(steps=2)), TIGHT),
     "logistic ranking, DPGDSC": (
-        short(PUBLISHED["DPGDSC"]),
+        short(algorithms("pairs", published=True)["DPGDSC"]),
         Problem(LogisticRanking(), L2Ball(1.0), 0.5),
     ),
-    "logistic metric, DPGDC": (short(PUBLISHED["DPGDC"]), METRIC),
+    "logistic metric, DPGDC": (short(algorithms("pairs", published=True)["DPGDC"]), METRIC),
     "moments of classes": (MomentRelease(), SQUARES),
     "moments of pairs": (MomentRelease("pair"), SQUARES),
     "metric from scatter": (ScatterMetric(), METRIC),

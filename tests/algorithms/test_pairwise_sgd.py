@@ -12,7 +12,7 @@ import pytest
 from scipy.special import ndtr
 
 from pairdp import Budget, NoiseSource, verify
-from pairdp.algorithms import Algorithm, PairwiseSGD, PhasedSGD, Plan, published
+from pairdp.algorithms import Algorithm, PairwiseSGD, PhasedSGD, Plan, find_algorithm
 from pairdp.algorithms.pairwise_sgd import runs_part_by
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, PSDNuclearBall, Unconstrained
 from pairdp.losses import (
@@ -245,7 +245,7 @@ def test_without_noise_the_risk_comes_near_its_minimum(name: str, algorithm: Alg
     found = algorithm.plan(task, n, 3).run(records, NoiseSource(0)).parameters
     loss = HingeRanking(width=0.02) if name == "hinge" else LogisticRanking()
     smooth = Problem(loss, L2Ball(1.0))
-    best = published("DPGDC2").plan(smooth, n, 3).run(records, NoiseSource(0)).parameters
+    best = find_algorithm("DPGDC2").plan(smooth, n, 3).run(records, NoiseSource(0)).parameters
     start = task.value(np.zeros(3), records)
     gap = task.value(found, records) - task.value(best, records)
     assert gap < 0.12 * (start - task.value(best, records))
@@ -291,7 +291,7 @@ def test_refusals(algorithm: Algorithm, n: int, match: str) -> None:
 
 def test_smooth_algorithms_point_here() -> None:
     with pytest.raises(ValueError, match="PairwiseSGD"):
-        published("DPGDC").plan(problem("hinge"), 50, 2, BUDGET)
+        find_algorithm("DPGDC").plan(problem("hinge"), 50, 2, BUDGET)
 
 
 def test_drawn_neighbours_too() -> None:

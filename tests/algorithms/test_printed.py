@@ -11,13 +11,13 @@ import pytest
 
 from pairdp import Budget, CertificateError, verify
 from pairdp.algorithms import (
-    PUBLISHED,
     EpochGradientDescent,
     GradientDescent,
     NoisyGradientDescent,
     StreamGradientDescent,
-    published,
+    find_algorithm,
 )
+from pairdp.algorithms.registry import algorithms
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import (
     LogisticMetric,
@@ -160,19 +160,19 @@ def test_kang_fails_for_metrics_by_its_own_constant() -> None:
 def test_these_printed_claims_hold(name: str, loss: PairwiseLoss) -> None:
     problem = Problem(loss, L2Ball(1.0), 0.1 if name in ("DPGDSC", "OffPairStrC") else 0.0)
     for budget in (Budget(0.1, 1e-8), Budget(1.0, 1e-5), Budget(5.0, 1e-3), PURE):
-        made = printed(published(name), problem, 1000, budget)
+        made = printed(find_algorithm(name), problem, 1000, budget)
         assert made.claim_is_proved
         assert made.true_epsilon <= budget.epsilon * (1 + 1e-9)
         assert verify(made.certificate)
 
 
 def test_the_left_out_burn_in_is_told() -> None:
-    made = printed(published("OffPairStrC"), RIDGE, N, BUDGET)
+    made = printed(find_algorithm("OffPairStrC"), RIDGE, N, BUDGET)
     assert any("burn-in, left out" in reason for reason in made.reasons)
 
 
 def test_printed_noise_is_never_the_default() -> None:
-    for name, algorithm in PUBLISHED.items():
+    for name, algorithm in algorithms("pairs", published=True).items():
         made = algorithm.plan(RIDGE, N, D, BUDGET)
         assert made.certificate.calibration == "certified"
         assert made.claim_is_proved

@@ -11,13 +11,13 @@ import pytest
 
 from pairdp import Budget, NoiseSource, verify
 from pairdp.algorithms import (
-    PUBLISHED,
     Algorithm,
     GradientDescent,
     MomentRelease,
     NoisyGradientDescent,
-    published,
+    find_algorithm,
 )
+from pairdp.algorithms.registry import algorithms
 from pairdp.constraints import L2Ball, Unconstrained
 from pairdp.losses import (
     LogisticRanking,
@@ -205,28 +205,28 @@ def test_progress_is_shown_when_asked_for(name: str, capsys: pytest.CaptureFixtu
 
 
 def test_published_names() -> None:
-    assert list(PUBLISHED) == [
-        "DPGDSC",
+    assert sorted(algorithms("pairs", published=True)) == [
+        "DPEGD",
         "DPGDC",
         "DPGDC2",
-        "DPEGD",
-        "OffPairStrC",
-        "OffPairC",
+        "DPGDSC",
         "Kang2021",
+        "OffPairC",
+        "OffPairStrC",
         "Wang2024Pairwise",
         "Yang2021",
         "Yang2021Simple",
     ]
-    for name in PUBLISHED:
-        assert published(name) is PUBLISHED[name]
-        made = published(name).plan(RIDGE, N, D, BUDGET)
+    for name in algorithms("pairs", published=True):
+        assert find_algorithm(name) is algorithms("pairs", published=True)[name]
+        made = find_algorithm(name).plan(RIDGE, N, D, BUDGET)
         fit = made.run(records(made.problem), NoiseSource(0))
         assert fit.parameters.shape == (D,)
 
 
 def test_metrics_have_their_own_dimension() -> None:
     for name in ("DPGDSC", "DPEGD", "DPGDC2", "OffPairC", "Kang2021"):
-        made = published(name).plan(METRIC, N, D, BUDGET)
+        made = find_algorithm(name).plan(METRIC, N, D, BUDGET)
         assert {release.dimension for release in made.certificate.releases} == {D * (D + 1) // 2}
         fit = made.run(records(made.problem), NoiseSource(0))
         np.testing.assert_array_equal(fit.parameters, fit.parameters.T)

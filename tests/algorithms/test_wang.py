@@ -12,7 +12,7 @@ import pytest
 from scipy.special import ndtr
 
 from pairdp import Budget, NoiseSource, verify
-from pairdp.algorithms import NoisyGradientDescent, Plan, published
+from pairdp.algorithms import NoisyGradientDescent, Plan, find_algorithm
 from pairdp.algorithms.wang_noise import wang_noise
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, Unconstrained
 from pairdp.losses import (
@@ -134,7 +134,7 @@ def test_printed_plans_carry_the_truth() -> None:
 def test_printed_plans_are_refused_without_a_beta() -> None:
     for eps in (0.5, 1.0):
         with pytest.raises(ValueError, match="Wang 2024 print no noise for n = 1000, T = 1000"):
-            published("Wang2024Pairwise").plan(
+            find_algorithm("Wang2024Pairwise").plan(
                 AUC, 1000, 5, Budget(eps, 1e-6), calibration="printed"
             )
 
@@ -154,7 +154,7 @@ def test_wang_prints_for_single_draws_alone() -> None:
 def test_pointwise_preset() -> None:
     problem = PointwiseProblem(LogisticPointwise(), L2Ball(1.0))
     n, budget = 1000, Budget(1.0, 1e-6)
-    algorithm = published("Wang2024Pointwise")
+    algorithm = find_algorithm("Wang2024Pointwise")
     plan = algorithm.plan(problem, n, 4, budget)
     release = plan.certificate.releases[0]
     assert release.sampling == FixedSizeSampling(1, n)
@@ -171,7 +171,7 @@ def test_pointwise_preset() -> None:
     with pytest.raises(ValueError, match="at least 2 for a loss of pairs"):
         algorithm.plan(AUC, n, 4, budget)
     with pytest.raises(ValueError, match="a loss of one record has no pairs"):
-        published("Wang2024Pairwise").plan(problem, n, 4, budget)
+        find_algorithm("Wang2024Pairwise").plan(problem, n, 4, budget)
 
 
 def test_disjoint_pairs_cost_the_noise_of_all_pairs() -> None:

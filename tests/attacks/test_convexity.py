@@ -25,7 +25,6 @@ from scipy.special import expit, log_ndtr
 
 from pairdp import Budget, CertificateError, NoiseSource, PrivateRanker, verify
 from pairdp.algorithms import (
-    PUBLISHED,
     EpochGradientDescent,
     GradientDescent,
     MinimizerRelease,
@@ -33,10 +32,11 @@ from pairdp.algorithms import (
     PairwiseSGD,
     PhasedSGD,
     StreamGradientDescent,
-    published,
+    find_algorithm,
 )
 from pairdp.algorithms.base import Algorithm, Draft
 from pairdp.algorithms.noise import output_release
+from pairdp.algorithms.registry import algorithms
 from pairdp.algorithms.requirements import Need
 from pairdp.choice import choose_linear, choose_ranker
 from pairdp.constraints import L2Ball
@@ -69,9 +69,9 @@ NEEDY = [
     StreamGradientDescent(),
     OnlineDescent(noise="models"),
     *(
-        published(name)
-        for name in PUBLISHED
-        if not isinstance(PUBLISHED[name], NoisyGradientDescent)
+        find_algorithm(name)
+        for name in algorithms("pairs", published=True)
+        if not isinstance(algorithms("pairs", published=True)[name], NoisyGradientDescent)
     ),
 ]
 FREE = [
@@ -80,9 +80,9 @@ FREE = [
     NoisyGradientDescent(batch_size=20),
     NoisyGradientDescent("last", steps=5, step_size=0.1, projected=False),
     OnlineDescent(),
-    published("Kang2021"),
-    published("DPGDC2"),
-    published("Wang2024Pairwise"),
+    find_algorithm("Kang2021"),
+    find_algorithm("DPGDC2"),
+    find_algorithm("Wang2024Pairwise"),
 ]
 
 
@@ -235,8 +235,8 @@ def test_a_regulariser_proves_nothing_without_convexity() -> None:
     assert not regular.is_strongly_convex
     assert regular.constants(100).strong_convexity == 0
     # A step on it may part two points, whatever the contraction of convex problems would be.
-    made = published("Kang2021").plan(problem(Concave(), 0.5), 1000, 3, BUDGET)
-    convex = published("Kang2021").plan(problem(LogisticRanking(), 0.5), 1000, 3, BUDGET)
+    made = find_algorithm("Kang2021").plan(problem(Concave(), 0.5), 1000, 3, BUDGET)
+    convex = find_algorithm("Kang2021").plan(problem(LogisticRanking(), 0.5), 1000, 3, BUDGET)
     assert "last iterate" in convex.certificate.releases[0].name
     assert made.certificate.releases[0].count == made.settings["steps"]
 
@@ -244,7 +244,7 @@ def test_a_regulariser_proves_nothing_without_convexity() -> None:
 @pytest.mark.parametrize("regularization", [0.0, 0.2])
 def test_printed_noise_of_kang_tells_what_composition_gives(regularization: float) -> None:
     n, budget = 1000, Budget(1.0, 1e-6)
-    made = published("Kang2021").plan(
+    made = find_algorithm("Kang2021").plan(
         problem(Concave(), regularization), n, 3, budget, calibration="printed"
     )
     (release,) = made.certificate.releases

@@ -50,8 +50,9 @@ from pairdp import (
 )
 from pairdp._sealed import seal, unseal
 from pairdp.algorithms import MinimizerRelease, MomentRelease, NoisyGradientDescent, Plan
+from pairdp.algorithms.registry import algorithms
 from pairdp.cli.main import main
-from pairdp.online import ONLINE, OnlineDescent, OnlineSession
+from pairdp.online import OnlineDescent, OnlineSession
 from pairdp.privacy.mechanisms.noise_source import SECURE, SEEDED, UNDRAWN
 from pairdp.verification import verify_file, verify_model
 from tests.audit.cases import ALL, RANKING, SQUARES, plan, pure_ones
@@ -526,7 +527,11 @@ def test_no_number_of_a_plan_is_in_a_file_twice(tmp_path: Path, fitted: dict[str
     assert step["certificate"]["releases"][0]["scale"] == release.mechanism.scale
 
 
-@pytest.mark.parametrize("algorithm", [*ONLINE.values(), OnlineDescent(5, batch_size=4)], ids=str)
+@pytest.mark.parametrize(
+    "algorithm",
+    [*algorithms("stream", published=True).values(), OnlineDescent(5, batch_size=4)],
+    ids=str,
+)
 def test_streams_go_through_the_same_check(tmp_path: Path, algorithm: Any) -> None:
     session = OnlineSession(algorithm.plan(RANKING, 30, 2, BUDGET))
     session.learn(np.ones((14, 2)) / 2, [1, -1] * 7)

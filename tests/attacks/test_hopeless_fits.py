@@ -40,7 +40,7 @@ from pairdp.algorithms import (
     PairwiseSGD,
     ScatterMetric,
 )
-from pairdp.algorithms.published import PUBLISHED
+from pairdp.algorithms.registry import algorithms
 from pairdp.online import OnlineDescent, OnlineMoments
 
 KINDS: tuple[type, ...] = (
@@ -144,7 +144,7 @@ def test_a_model_file_keeps_what_was_not_given(tmp_path: Any) -> None:
 # Noise that drowns everything
 
 ALGORITHMS: dict[str, Any] = {
-    **PUBLISHED,
+    **algorithms("pairs", published=True),
     "auto": "auto",
     "moments": MomentRelease(),
     "pair moments": MomentRelease("pair"),

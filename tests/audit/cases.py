@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from pairdp import Budget
 from pairdp.algorithms import (
-    PUBLISHED,
     Algorithm,
     GradientDescent,
     MinimizerRelease,
@@ -17,11 +16,11 @@ from pairdp.algorithms import (
     ScatterMetric,
     WithThreshold,
 )
-from pairdp.algorithms.published import POINTWISE
+from pairdp.algorithms.registry import algorithms
 from pairdp.audit import TightLoss
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import LeastSquaresRanking, LogisticMetric, LogisticPointwise, LogisticRanking
-from pairdp.online import ONLINE, OnlineDescent, OnlineMoments
+from pairdp.online import OnlineDescent, OnlineMoments
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.problem import Problem
 
@@ -49,13 +48,16 @@ _SHORT = {
 ALL: dict[str, tuple[Algorithm, Problem]] = {
     **{
         name: (replace(algorithm, **_SHORT.get(name, {})), TIGHT)  # type: ignore[type-var]
-        for name, algorithm in PUBLISHED.items()
+        for name, algorithm in algorithms("pairs", published=True).items()
     },
     **{
         name: (replace(algorithm, **_SHORT.get(name, {})), POINTS)  # type: ignore[type-var]
-        for name, algorithm in POINTWISE.items()
+        for name, algorithm in algorithms("records", published=True).items()
     },
-    **{name: (algorithm, RANKING) for name, algorithm in ONLINE.items()},
+    **{
+        name: (algorithm, RANKING)
+        for name, algorithm in algorithms("stream", published=True).items()
+    },
     "mini-batches": (NoisyGradientDescent(steps=2, step_size=0.2, batch_size=3), TIGHT),
     "permutations": (PairwiseSGD(), TIGHT),
     "moments": (MomentRelease(), SQUARES),

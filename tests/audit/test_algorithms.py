@@ -9,10 +9,9 @@ from __future__ import annotations
 import pytest
 
 from pairdp import Budget
-from pairdp.algorithms import PUBLISHED, GradientDescent, MinimizerRelease
-from pairdp.algorithms.published import POINTWISE
+from pairdp.algorithms import GradientDescent, MinimizerRelease
+from pairdp.algorithms.registry import algorithms
 from pairdp.audit import AuditReport, audit_plan, worst_neighbours
-from pairdp.online import ONLINE
 from tests.audit.broken import QuietNoise
 from tests.audit.cases import ALL, BUDGET, PURE, SURE, TIGHT, D, N, plan, pure_ones
 
@@ -25,7 +24,11 @@ RUNS |= dict.fromkeys(
 
 
 def test_all_are_there() -> None:
-    assert {*PUBLISHED, *POINTWISE, *ONLINE} <= set(ALL)
+    assert {
+        *algorithms("pairs", published=True),
+        *algorithms("records", published=True),
+        *algorithms("stream", published=True),
+    } <= set(ALL)
 
 
 def with_and_without_noise(

@@ -14,7 +14,7 @@ from pairdp.algorithms import (
     MinimizerRelease,
     MomentRelease,
     WithThreshold,
-    published,
+    find_algorithm,
 )
 from pairdp.losses import HingeRanking, LogisticMetric, LogisticRanking
 from tests.estimators.data import two_classes
@@ -113,7 +113,7 @@ def test_wrong_parameters_are_refused_at_fit(
 def test_published_names(name: str) -> None:
     x, y = two_classes(100)
     ranker = PrivateRanker(8.0, algorithm=name, random_state=0, data_norm=1.0).fit(x, y)
-    assert ranker.certificate_.algorithm == published(name).name
+    assert ranker.certificate_.algorithm == find_algorithm(name).name
 
 
 @pytest.mark.parametrize("loss", ["logistic", "least_squares", "squared_hinge"])

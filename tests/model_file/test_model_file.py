@@ -31,7 +31,8 @@ from pairdp import (
     load,
     save,
 )
-from pairdp.algorithms import PUBLISHED, MinimizerRelease, MomentRelease, WithThreshold
+from pairdp.algorithms import MinimizerRelease, MomentRelease, WithThreshold
+from pairdp.algorithms.registry import algorithms
 from pairdp.losses import (
     HingeMetric,
     HingeRanking,
@@ -65,7 +66,11 @@ def round_trip(model: BaseEstimator, tmp_path: Path) -> Any:
 # Round trips
 
 
-@pytest.mark.parametrize("algorithm", [*PUBLISHED, MomentRelease(), MinimizerRelease()], ids=str)
+@pytest.mark.parametrize(
+    "algorithm",
+    [*algorithms("pairs", published=True), MomentRelease(), MinimizerRelease()],
+    ids=str,
+)
 def test_rankers_of_every_algorithm_come_back(tmp_path: Path, algorithm: Any) -> None:
     model = ranker(algorithm=algorithm).fit(X, Y)
     loaded = round_trip(model, tmp_path)
@@ -91,7 +96,10 @@ def test_rankers_of_every_algorithm_come_back(tmp_path: Path, algorithm: Any) ->
         {"threshold": 0.125},
         {"threshold": np.float64(-1)},
         {"threshold": 0},
-        {"algorithm": WithThreshold(PUBLISHED["DPGDC"], share=0.3), "threshold": 0.0},
+        {
+            "algorithm": WithThreshold(algorithms("pairs", published=True)["DPGDC"], share=0.3),
+            "threshold": 0.0,
+        },
         {"classes": [1, 0]},
         {"classes": (0, 1)},
         {"classes": np.array([1, 0])},

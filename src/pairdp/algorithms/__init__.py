@@ -8,14 +8,13 @@ from pairdp.algorithms.moments import MomentRelease
 from pairdp.algorithms.noisy_descent import NoisyGradientDescent
 from pairdp.algorithms.pairwise_sgd import PairwiseSGD
 from pairdp.algorithms.phased_sgd import PhasedSGD
-from pairdp.algorithms.published import PUBLISHED, published
+from pairdp.algorithms.registry import algorithms, find_algorithm, register_algorithm
 from pairdp.algorithms.scatter import ScatterMetric
 from pairdp.algorithms.stream_descent import StreamGradientDescent
 from pairdp.algorithms.task import Task
 from pairdp.algorithms.threshold import WithThreshold
 
 __all__ = [
-    "PUBLISHED",
     "Algorithm",
     "EpochGradientDescent",
     "Fit",
@@ -30,5 +29,7 @@ __all__ = [
     "StreamGradientDescent",
     "Task",
     "WithThreshold",
-    "published",
+    "algorithms",
+    "find_algorithm",
+    "register_algorithm",
 ]

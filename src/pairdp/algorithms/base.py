@@ -286,6 +286,9 @@ class Algorithm(Storable, ABC):
     name: str
     needs_delta: ClassVar[bool] = False
     instead: ClassVar[str] = "use PairwiseSGD, which needs no smoothness"
+    is_printed: ClassVar[bool] = False
+    """Whether a paper prints a formula for its noise, which ``calibration="printed"`` takes."""
+
     only_pairs: ClassVar[bool] = False
     """Whether it is made for losses of pairs and cannot serve losses of one record."""
     without_signal: ClassVar[str] = ""
@@ -341,6 +344,10 @@ class Algorithm(Storable, ABC):
             raise ValueError(
                 f"{self.name} adds Gaussian noise at every step and cannot be pure: set "
                 "delta > 0, or use an output-perturbed algorithm such as GradientDescent"
+            )
+        if task.is_printed and not self.is_printed:
+            raise ValueError(
+                f'no paper prints the noise of {self.name}: use calibration="certified"'
             )
         if self.only_pairs and not isinstance(problem.loss, PairwiseLoss):
             raise ValueError(

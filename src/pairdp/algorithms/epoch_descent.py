@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.descent import contraction, descend
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import require_bounded, require_step
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Part, Sensitivity
@@ -52,6 +54,8 @@ class EpochGradientDescent(Algorithm):
 
     step_size: float | None = None
     name: str = "Epoch gradient descent"
+
+    is_printed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.step_size is not None:
@@ -131,3 +135,9 @@ class EpochGradientDescent(Algorithm):
             noisy = add_noise(release.mechanism, average, noise.stream("epoch noise", i))
             point = problem.constraint.project(noisy)
         return point
+
+
+DPEGD = register_algorithm(
+    "DPEGD", EpochGradientDescent(name="DPEGD (Xue 2021, Algorithm 3)"), is_published=True
+)
+"""Epoch gradient descent on disjoint parts."""

@@ -14,6 +14,7 @@ from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.descent import contraction, descend, known_radius, steps_to_shrink
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded, require_step
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Sensitivity
@@ -67,6 +68,7 @@ class GradientDescent(Algorithm):
         if self.step_size is not None:
             keep(self, "step_size", between("step_size", self.step_size, *STEPS))
 
+    is_printed: ClassVar[bool] = True
     instead: ClassVar[str] = 'use GradientDescent(output="average") or PairwiseSGD'
 
     @property
@@ -204,3 +206,18 @@ def _ratio(task: Task) -> float:
     if budget is None:
         return math.inf
     return ratio(budget.epsilon, budget.delta) if not budget.is_pure else budget.epsilon / 3
+
+
+DPGDSC = register_algorithm(
+    "DPGDSC",
+    GradientDescent(output="last", name="DPGDSC (Xue 2021, Algorithm 1)"),
+    is_published=True,
+)
+"""Last iterate of gradient descent with output noise, strongly convex."""
+
+DPGDC = register_algorithm(
+    "DPGDC",
+    GradientDescent(output="average", name="DPGDC (Xue 2021, Algorithm 4)"),
+    is_published=True,
+)
+"""Average iterate of gradient descent with output noise, convex."""

@@ -14,6 +14,7 @@ from pairdp.algorithms.base import Algorithm, Draft, Outcome, Plan
 from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.signal import noise_to_signal
 from pairdp.algorithms.task import Task
@@ -102,8 +103,6 @@ class MomentRelease(Algorithm):
                 f"{self.name} solves least squares, and the problem's loss is "
                 f"{type(problem.loss).__name__}: use LeastSquaresRanking()"
             )
-        if task.is_printed:
-            raise ValueError(f"{self.name} is in none of the papers: use certified")
         classes = self.statistics == "class"
         first, second = _class_moments(task, self.weight) if classes else _pair_moments(task)
         share = self.share if self.second_moments else 0.0
@@ -319,3 +318,6 @@ def minimise_in_ball(quadratic: Array, linear: Array, ridge: float, radius: floa
         middle = (low + high) / 2
         low, high = (middle, high) if np.linalg.norm(solution(middle)) > radius else (low, middle)
     return np.asarray(vectors @ solution(high))
+
+
+register_algorithm("moments", MomentRelease())

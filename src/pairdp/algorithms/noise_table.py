@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp.algorithms.base import Algorithm, Plan
-from pairdp.algorithms.published import PUBLISHED
+from pairdp.algorithms.registry import algorithms
 from pairdp.constraints import Constraint, L2Ball, PSDFrobeniusBall
 from pairdp.losses import Domain, LogisticMetric, LogisticRanking, PairwiseLoss
 from pairdp.privacy import Budget
@@ -109,11 +109,11 @@ def _scale(plan: Plan) -> float:
 
 
 def _cases() -> Iterator[tuple[str, Algorithm, PairwiseLoss, Constraint]]:
-    for name, algorithm in PUBLISHED.items():
+    for name, algorithm in algorithms("pairs", published=True).items():
         if name.startswith(("Wang", "Yang")):  # they have a table of their own
             continue
         yield name, _fixed(name, algorithm), LogisticRanking(), L2Ball(1.0)
-    kang = _fixed("Kang2021", PUBLISHED["Kang2021"])
+    kang = _fixed("Kang2021", algorithms("pairs", published=True)["Kang2021"])
     for words, loss, constraint, stated in (
         ("Kang2021, ranking, its G = 2", LogisticRanking(), L2Ball(1.0), 2.0),
         ("Kang2021, metric, its G = 1", LogisticMetric(), PSDFrobeniusBall(1.0), 1.0),

@@ -16,6 +16,7 @@ from pairdp.algorithms.kernels import WHAT, Steps, take_steps
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.regimes import Regime, regime_schedule
+from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded, require_smooth
 from pairdp.algorithms.signal import noise_to_signal
 from pairdp.algorithms.task import Task
@@ -109,6 +110,7 @@ class NoisyGradientDescent(Algorithm):
     pairing: Literal["all", "disjoint"] = "all"
     regime: Regime | None = None
 
+    is_printed: ClassVar[bool] = True
     needs_delta: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -378,3 +380,48 @@ def _free(problem: Problem) -> Problem:
 
     free = SymmetricMatrices() if problem.loss.matrix else Unconstrained()
     return replace(problem, constraint=free)
+
+
+DPGDC2 = register_algorithm(
+    "DPGDC2",
+    NoisyGradientDescent(output="average", name="DPGDC2 (Xue 2021, Algorithm 2)"),
+    is_published=True,
+)
+"""Gradient descent with gradient noise, average released."""
+
+KANG = register_algorithm(
+    "Kang2021",
+    NoisyGradientDescent(
+        output="last", printed_rule="kang", name="Gradient perturbation (Kang 2021, Algorithm 1)"
+    ),
+    is_published=True,
+)
+"""Gradient descent with gradient noise, last iterate released."""
+
+WANG_PAIRWISE = register_algorithm(
+    "Wang2024Pairwise",
+    NoisyGradientDescent(
+        output="average",
+        batch_size=2,
+        pairing="disjoint",
+        regime="general",
+        printed_rule="wang",
+        name="DP-SGD-pairwise (Wang 2024, Algorithm 2)",
+    ),
+    is_published=True,
+)
+"""Steps on one pair with gradient noise, average released."""
+
+WANG_POINTWISE = register_algorithm(
+    "Wang2024Pointwise",
+    NoisyGradientDescent(
+        output="average",
+        batch_size=1,
+        regime="general",
+        printed_rule="wang",
+        name="DP-SGD (Wang 2024, Algorithm 1)",
+    ),
+    "records",
+    is_published=True,
+)
+"""Steps on one record with gradient noise, average released; for losses of one record."""

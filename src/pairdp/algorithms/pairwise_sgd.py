@@ -15,6 +15,7 @@ from pairdp.algorithms.descent import known_radius
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.one_against import one_against
 from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
 from pairdp.algorithms.task import Task
 from pairdp.losses import MetricLoss, RankingLoss
@@ -101,6 +102,7 @@ class PairwiseSGD(Algorithm):
     order: Literal["replacement", "permutation"] = "permutation"
     name: str = "Pairwise SGD, averaged"
 
+    is_printed: ClassVar[bool] = True
     only_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -291,3 +293,11 @@ def runs_part_by(problem: Problem, step_size: float) -> Moves:
         both = lipschitz * loss.orders / 2 * (1 if loss.falling else 2)
         return Moves(both, both)
     return Moves(2 * lipschitz, 2 * lipschitz if meets_itself else lipschitz)
+
+
+YANG = register_algorithm(
+    "Yang2021",
+    PairwiseSGD(order="replacement", name="Pairwise SGD (Yang 2021, Algorithm 2)"),
+    is_published=True,
+)
+"""The current draw against all earlier ones, average released; needs no smoothness."""

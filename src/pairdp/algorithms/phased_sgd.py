@@ -16,6 +16,7 @@ from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.one_against import one_against
 from pairdp.algorithms.pairwise_sgd import runs_part_by, step_of_least_error
 from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Part, Sensitivity
@@ -69,8 +70,6 @@ class PhasedSGD(Algorithm):
         """Decide the step size and the noise of each phase."""
         if task.n < 4:
             raise ValueError(f"{self.name} needs at least 4 records, got n = {task.n}")
-        if task.is_printed:
-            raise ValueError(f"{self.name} has no printed noise here: use certified")
         step_size, reasons = self._step_size(task)
         if step_size * task.problem.regularization > 1:
             raise ValueError(
@@ -148,3 +147,11 @@ def _parts(n: int) -> tuple[int, ...]:
     """Return the sizes of the parts; the last two are one, as a part needs two records."""
     sizes = part_sizes(n)
     return sizes if sizes[-1] >= 2 else (*sizes[:-2], sizes[-2] + sizes[-1])
+
+
+YANG_SIMPLE = register_algorithm(
+    "Yang2021Simple",
+    PhasedSGD(name="Phased SGD on consecutive pairs (Yang 2021, NeurIPS)"),
+    is_published=True,
+)
+"""Each record against the one before it, in phases on disjoint parts; linear time."""

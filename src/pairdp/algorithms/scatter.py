@@ -13,6 +13,7 @@ from pairdp._checks import RECORDS, between, keep
 from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.scaled_records import ScaledRecords
 from pairdp.algorithms.task import Task
@@ -120,8 +121,6 @@ class ScatterMetric(Algorithm):
                 f"{self.name} learns a metric, and the problem's loss is "
                 f"{type(task.problem.loss).__name__}: use a metric loss such as LogisticMetric()"
             )
-        if task.is_printed:
-            raise ValueError(f"{self.name} is in none of the papers: use certified")
         releases = tuple(
             shared_release(wanted.name, task, wanted.sensitivity, wanted.dimension, wanted.share)
             for wanted in self._wanted(task)
@@ -264,3 +263,6 @@ def _around(records: Records, center: Array, squared_radius: float) -> ScaledRec
     center = center * min(1.0, bound / max(float(np.linalg.norm(center)), 1e-300))
     radius = min(max(math.sqrt(squared_radius), _LEAST_RADIUS * bound), 2 * bound)
     return ScaledRecords(records, center, radius / bound)
+
+
+register_algorithm("scatter", ScatterMetric(), "metric")

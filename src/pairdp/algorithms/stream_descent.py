@@ -14,6 +14,7 @@ from pairdp.algorithms.base import Algorithm, Draft, Plan
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.one_against import one_against
 from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.strong_convexity import burn_in, printed_lipschitz, regularised
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Sensitivity
@@ -52,6 +53,7 @@ class StreamGradientDescent(Algorithm):
     strong_convexity: float | None = None
     name: str = "Descent on a stream of pairs, averaged"
 
+    is_printed: ClassVar[bool] = True
     only_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -114,3 +116,16 @@ class StreamGradientDescent(Algorithm):
         (release,) = plan.certificate.releases
         noisy = add_noise(release.mechanism, total / etas.size, noise.stream("output noise"))
         return problem.constraint.project(noisy)
+
+
+OFFPAIRSTRC = register_algorithm(
+    "OffPairStrC",
+    StreamGradientDescent(name="OffPairStrC (Huai 2020, Algorithm 3)"),
+    is_published=True,
+)
+"""Offline pairwise GIGA, strongly convex."""
+
+OFFPAIRC = register_algorithm(
+    "OffPairC", StreamGradientDescent(name="OffPairC (Huai 2020, Algorithm 4)"), is_published=True
+)
+"""Offline pairwise GIGA, regularised to strong convexity."""

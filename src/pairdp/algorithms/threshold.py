@@ -81,6 +81,11 @@ class WithThreshold(Algorithm):
         return self.algorithm.needs_delta
 
     @property
+    def is_printed(self) -> bool:  # type: ignore[override]
+        """Whether a paper prints the algorithm's noise."""
+        return self.algorithm.is_printed
+
+    @property
     def instead(self) -> str:  # type: ignore[override]
         """What to use where the algorithm does not serve."""
         return self.algorithm.instead

@@ -96,11 +96,15 @@ def command(target: str, as_json: bool, **options: Any) -> None:
 
 
 def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
-    from pairdp.algorithms import PUBLISHED
-    from pairdp.algorithms.published import POINTWISE
-    from pairdp.online import ONLINE
+    import pairdp.online  # noqa: F401  (its algorithms register)
+    from pairdp.algorithms import algorithms
 
-    known = {**PUBLISHED, **POINTWISE, **ONLINE, "auto": "auto"}
+    known = {
+        **algorithms("pairs", published=True),
+        **algorithms("records", published=True),
+        **algorithms("stream", published=True),
+        "auto": "auto",
+    }
     if target in known:
         return [_plan(target, known[target], options)]
     path = Path(target)
@@ -171,7 +175,7 @@ def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:
 
 def _estimator(name: str, algorithm: Any, options: dict[str, Any]) -> Any:
     """Return the unfitted estimator that options describe."""
-    from pairdp.algorithms.published import POINTWISE
+    from pairdp.algorithms import algorithms
     from pairdp.estimators import PrivateLinearClassifier, PrivateMetric, PrivateRanker
 
     kinds = {
@@ -179,7 +183,11 @@ def _estimator(name: str, algorithm: Any, options: dict[str, Any]) -> Any:
         "metric": PrivateMetric,
         "classification": PrivateLinearClassifier,
     }
-    kind: Any = PrivateLinearClassifier if name in POINTWISE else kinds[options["task"]]
+    kind: Any = (
+        PrivateLinearClassifier
+        if name in algorithms("records", published=True)
+        else kinds[options["task"]]
+    )
     # The algorithm by itself: a threshold for its scores would be one more release.
     more = {"threshold": 0.0} if kind is PrivateRanker and name != "auto" else {}
     shared = ("loss", "radius", "regularization", "data_norm", "calibration")

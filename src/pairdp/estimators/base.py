@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import positive
 from pairdp._reading import Invalid, null_is_asked, read_table
-from pairdp.algorithms import Algorithm, Fit, Plan, published
+from pairdp.algorithms import Algorithm, Fit, Plan, find_algorithm
 from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.requirements import Need
@@ -322,7 +322,7 @@ def algorithm_of(algorithm: str | Algorithm) -> Algorithm | None:
         return None
     if isinstance(algorithm, str):
         try:
-            return published(algorithm)
+            return find_algorithm(algorithm)
         except ValueError as error:
             raise ValueError(f'algorithm must be "auto" or a published name: {error}') from None
     raise TypeError(f'algorithm must be "auto", a name or an Algorithm, got {algorithm!r}')

@@ -17,7 +17,14 @@ from pairdp.algorithms import Fit, Plan
 from pairdp.choice import Choice
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.caution import warn_before
-from pairdp.online import ONLINE, OnlineAlgorithm, OnlineDescent, OnlineMoments, OnlineSession
+from pairdp.online import (
+    ONPAIRC,
+    ONPAIRSTRC,
+    OnlineAlgorithm,
+    OnlineDescent,
+    OnlineMoments,
+    OnlineSession,
+)
 from pairdp.privacy import Budget, BudgetLedger
 from pairdp.storage import Trusted
 
@@ -82,7 +89,8 @@ class OnlineEstimator(PrivateEstimator):
                 )
             return asked
         name = self._default_algorithm() if asked == "auto" else asked
-        known = {**self._shortcuts, **ONLINE}
+        presets = {"OnPairStrC": ONPAIRSTRC, "OnPairC": ONPAIRC}
+        known = {**self._shortcuts, **presets}
         if not isinstance(name, str) or name not in known:
             raise ValueError(
                 f'algorithm must be "auto", {", ".join(map(repr, known))} or an online '
@@ -92,13 +100,13 @@ class OnlineEstimator(PrivateEstimator):
             if self.buffer is not None:
                 raise ValueError("moments keep no records: leave buffer out")
             return OnlineMoments(1 if self.batch_size is None else self.batch_size)
-        preset = ONLINE.get(name, OnlineDescent())
+        preset = presets.get(name, OnlineDescent())
         size, buffer = self.batch_size, self.buffer
-        if buffer is None and name not in ONLINE:
+        if buffer is None and name not in presets:
             buffer = _BUFFER  # which needs no more noise, and time that does not grow
         if size is None:
             # Noise in a step falls like 1/b and their number like 1/b: √n of both.
-            size = 1 if name in ONLINE else max(1, round(n**0.5))
+            size = 1 if name in presets else max(1, round(n**0.5))
         return replace(preset, buffer=buffer, batch_size=size)
 
     def _default_algorithm(self) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, flag, keep, whole
 from pairdp.algorithms.base import Draft, Plan
+from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import (
     Need,
     require_bounded,
@@ -89,6 +90,7 @@ class OnlineDescent(OnlineAlgorithm):
     burn_in: bool = True
     name: str = "Online descent on pairs"
 
+    is_printed: ClassVar[bool] = True
     needs_delta: ClassVar[bool] = True
     instead: ClassVar[str] = 'use noise="gradients", which needs no smoothness'
     only_pairs: ClassVar[bool] = True
@@ -314,5 +316,5 @@ ONPAIRSTRC = OnlineDescent(name="OnPairStrC (Huai 2020, Algorithm 1)")
 ONPAIRC = OnlineDescent(name="OnPairC (Huai 2020, Algorithm 2)")
 """Online pairwise GIGA, for convex problems."""
 
-ONLINE: dict[str, OnlineDescent] = {"OnPairStrC": ONPAIRSTRC, "OnPairC": ONPAIRC}
-"""Those that are published, by name."""
+for _name, _algorithm in (("OnPairStrC", ONPAIRSTRC), ("OnPairC", ONPAIRC)):
+    register_algorithm(_name, _algorithm, "stream", is_published=True)

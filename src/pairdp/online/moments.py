@@ -88,8 +88,6 @@ class OnlineMoments(OnlineAlgorithm):
                 f"{self.name} solves least squares, and the problem's loss is "
                 f"{type(problem.loss).__name__}: use LeastSquaresRanking()"
             )
-        if task.is_printed:
-            raise ValueError(f"{self.name} is in none of the papers: use certified")
         size = min(self.batch_size, task.n)
         steps = batch_count(task.n, size)
         share = self.share if self.second_moments else 0.0

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from pairdp.online import ONLINE
+from pairdp.algorithms.registry import algorithms
 from pairdp.studies.huai2020_remarks import remarks
 from pairdp.studies.learning import (
     AUTO,
@@ -90,7 +90,7 @@ def _series(spot: Spot, bare: Learning, spent: Learning) -> Iterator[Place]:
     method = bare.method
     printed = replace(spent, calibration="printed")
     yield spot.place(method, "printed", printed)
-    if method in ONLINE:
+    if method in algorithms("stream", published=True):
         without = method + WITHOUT_BURN_IN
         yield spot.place(without, "printed", replace(printed, method=without))
     yield spot.place(method, "certified", spent)

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from pairdp.algorithms import published
+from pairdp.algorithms import find_algorithm
 from pairdp.constraints import L2Ball
 from pairdp.losses import LogisticRanking
 from pairdp.privacy import Budget
@@ -43,7 +43,7 @@ def _burn_in(exhibit: str, n: int, alpha: float) -> Remark:
 
 def _offline_noise(n: int) -> Remark:
     problem = Problem(LogisticRanking(), L2Ball(1.0), 1e-3)
-    algorithm = published("OffPairStrC")
+    algorithm = find_algorithm("OffPairStrC")
     lines = []
     for epsilon in (0.5, 1.5, 2.5):
         budget = Budget(epsilon, 1 / n)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from pairdp.algorithms import published
-from pairdp.algorithms.published import KANG
+from pairdp.algorithms import find_algorithm
+from pairdp.algorithms.noisy_descent import KANG
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.losses import LogisticMetric
 from pairdp.privacy import Budget
@@ -56,7 +56,7 @@ def _places(scale: Scale) -> Iterator[Place]:
             spot = Spot(_EXHIBIT, f"synthetic, λ = {added:g}", "excess risk", "", "n", n)
             gradient = replace(KANG, steps=steps(n))
             stated = replace(gradient, printed_lipschitz=STATED_G["ranking"])
-            output = published("DPGDSC")
+            output = find_algorithm("DPGDSC")
             for series, algorithm in (("Kang2021", gradient), ("DPGDSC", output)):
                 bare = ExcessRisk(algorithm, "logistic", added, n, runs=scale.runs)
                 spent = replace(bare, epsilon=_EPSILON, delta=1 / n**2)

@@ -13,12 +13,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from pairdp.algorithms import Algorithm, Plan, published
+from pairdp.algorithms import Algorithm, Plan, find_algorithm
+from pairdp.algorithms.registry import algorithms
 from pairdp.algorithms.task import Calibration
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.estimators import PrivateMetric, PrivateRanker
 from pairdp.losses import HingeRanking, LogisticMetric, LogisticRanking
-from pairdp.online import ONLINE, OnlineDescent
+from pairdp.online import OnlineDescent
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
 from pairdp.studies.jobs import Job, Outcome, summed_up
@@ -133,9 +134,9 @@ class Learning(Job):
 def algorithm(name: str) -> Algorithm:
     """Return a published algorithm, offline or online, by name."""
     plain = name.removesuffix(WITHOUT_BURN_IN)
-    if plain not in ONLINE:
-        return published(plain)
-    online = ONLINE[plain]
+    if plain not in algorithms("stream", published=True):
+        return find_algorithm(plain)
+    online = algorithms("stream", published=True)[plain]
     if name == plain or not isinstance(online, OnlineDescent):
         return online
     return replace(online, burn_in=False)

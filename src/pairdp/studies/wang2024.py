@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from pairdp.algorithms.published import WANG_POINTWISE
+from pairdp.algorithms.noisy_descent import WANG_POINTWISE
 from pairdp.algorithms.task import Calibration
 from pairdp.constraints import L2Ball, Unconstrained
 from pairdp.losses import LeastSquaresPointwise, LogisticPointwise

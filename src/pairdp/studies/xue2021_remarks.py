@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from pairdp.algorithms import published
+from pairdp.algorithms import find_algorithm
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import LogisticMetric, LogisticRanking
 from pairdp.privacy import Budget
@@ -47,7 +47,7 @@ def _output_noise(exhibit: str, name: str, goal: str, n: int, cells: Iterable[Ce
     added, features = (1e-3 if ranking else 1e-2), 8
     problem = Problem(loss, ball, added)
     budget = Budget(1.0, 1 / n)
-    algorithm = published(name)
+    algorithm = find_algorithm(name)
     plan = algorithm.plan(problem, n, features, budget, calibration="printed")
     certified = algorithm.plan(problem, n, features, budget)
     scale = plan.certificate.releases[0].mechanism.scale  # type: ignore[union-attr]

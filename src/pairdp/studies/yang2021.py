@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp.algorithms import PairwiseSGD, Plan
-from pairdp.algorithms.published import YANG, YANG_SIMPLE
+from pairdp.algorithms.pairwise_sgd import YANG
+from pairdp.algorithms.phased_sgd import YANG_SIMPLE
 from pairdp.constraints import PSDFrobeniusBall, PSDNuclearBall
 from pairdp.estimators import PrivateMetric
 from pairdp.losses import HingeMetric

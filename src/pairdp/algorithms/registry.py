@@ -1,0 +1,84 @@
+"""Every algorithm that has a name, by that name: those of the papers, and this library's own.
+
+An algorithm registers itself in the module that defines it, so that one file adds one algorithm.
+Those for streams are known once `pairdp.online` is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, TypeVar
+
+from pairdp._checks import text
+from pairdp.algorithms.base import Algorithm
+
+Kind = Literal["pairs", "metric", "records", "stream"]
+Named = TypeVar("Named", bound=Algorithm)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An algorithm and what it is for.
+
+    Attributes
+    ----------
+    algorithm : Algorithm
+        With its hyper-parameters.
+    kind : {"pairs", "metric", "records", "stream"}
+        Losses over pairs, metrics alone, losses of one record, or streams of pairs.
+    is_published : bool
+        Whether the name is that of a paper.
+    """
+
+    algorithm: Algorithm
+    kind: Kind
+    is_published: bool
+
+
+_ENTRIES: dict[str, Entry] = {}
+
+
+def register_algorithm(
+    name: str, algorithm: Named, kind: Kind = "pairs", *, is_published: bool = False
+) -> Named:
+    """Make an algorithm known by a name, in this process, and return it.
+
+    Raises
+    ------
+    ValueError
+        If another algorithm has the name.
+    """
+    entry = Entry(algorithm, kind, is_published)
+    if name == "auto" or _ENTRIES.get(name, entry) != entry:
+        raise ValueError(f"an algorithm named {name!r} is already registered")
+    _ENTRIES[text("name", name)] = entry
+    return algorithm
+
+
+def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algorithm]:
+    """Return the registered algorithms by name.
+
+    Parameters
+    ----------
+    *kinds : {"pairs", "metric", "records", "stream"}
+        Of these kinds only; by default of all.
+    published : bool, optional
+        Only those of papers, or only those that are not.
+    """
+    return MappingProxyType(
+        {
+            name: entry.algorithm
+            for name, entry in _ENTRIES.items()
+            if (not kinds or entry.kind in kinds) and published in (None, entry.is_published)
+        }
+    )
+
+
+def find_algorithm(name: str) -> Algorithm:
+    """Return the algorithm that is registered under a name."""
+    try:
+        return _ENTRIES[name].algorithm
+    except KeyError:
+        raise ValueError(f"no algorithm is named {name!r}; known: {', '.join(_ENTRIES)}") from None
