@@ -18,9 +18,11 @@ if TYPE_CHECKING:
         PrivateLinearRegressor,
         PrivateMetric,
         PrivateRanker,
+        load,
         read_bounds,
+        save,
     )
-    from pairdp.model_file import ModelFileError, load, save
+    from pairdp.model_file import ModelFileError
     from pairdp.privacy import (
         Budget,
         BudgetExceededError,
@@ -54,9 +56,9 @@ _HOMES = {
     "PrivateMetric": "estimators",
     "PrivateRanker": "estimators",
     "default_delta": "privacy",
-    "load": "model_file",
+    "load": "estimators",
     "read_bounds": "estimators",
-    "save": "model_file",
+    "save": "estimators",
     "verify": "verification",
 }
 

@@ -114,7 +114,7 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
     _refuse_a_problem(target)
     from sklearn.pipeline import Pipeline
 
-    from pairdp.model_file import load
+    from pairdp.estimators import load
 
     model = load(path, trusted=options["trusted"])
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]

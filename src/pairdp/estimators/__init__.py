@@ -8,6 +8,7 @@ from pairdp.estimators.online_metric import OnlinePrivateMetric
 from pairdp.estimators.online_ranker import OnlinePrivateRanker
 from pairdp.estimators.ranker import PrivateRanker
 from pairdp.estimators.scaler import BoundsScaler
+from pairdp.model_file import load, save
 
 __all__ = [
     "Bounds",
@@ -20,5 +21,7 @@ __all__ = [
     "PrivateLinearRegressor",
     "PrivateMetric",
     "PrivateRanker",
+    "load",
     "read_bounds",
+    "save",
 ]

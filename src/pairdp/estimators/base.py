@@ -26,6 +26,7 @@ from pairdp.choice import Choice, balanced_regularization
 from pairdp.constraints import Constraint
 from pairdp.estimators.caution import NO_DATA_NORM, warn_before
 from pairdp.losses import PairwiseLoss, PointwiseLoss
+from pairdp.model_file import save
 from pairdp.privacy import Budget, BudgetLedger, NoiseSource, default_delta
 from pairdp.problem import Problem
 from pairdp.records import Records, check_data_norm
@@ -173,8 +174,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file, whole or not at all; `pairdp.load` reads it."""
-        from pairdp.model_file import save
-
         save(self, path)
 
     def _budget(self, n: int) -> Budget | None:

@@ -25,6 +25,7 @@ from pairdp.losses import (
     LogisticPointwise,
     PointwiseLoss,
 )
+from pairdp.model_file.registry import stored_in_model_files
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Budget, BudgetLedger
 from pairdp.records import check_target_bound, clip_rows
@@ -85,6 +86,7 @@ class LinearModel(PrivateEstimator):
         return found[:-1].copy(), float(found[-1]) * self._clipped_to()
 
 
+@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)}, has_classes=True)
 class PrivateLinearClassifier(LinearModel, TwoClassEstimator):
     """A linear classifier of two classes that protects every record it was fitted to.
 
@@ -216,6 +218,7 @@ default="logistic"
         self.intercept_ = np.array([intercept])
 
 
+@stored_in_model_files({"coef_": ("d",), "intercept_": ()})
 class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     """Linear least squares that protects every single record it was fitted to.
 

@@ -25,6 +25,7 @@ from pairdp.estimators.validation import (
     validated,
 )
 from pairdp.losses import HingeMetric, LogisticMetric, MetricLoss
+from pairdp.model_file.registry import stored_in_model_files
 from pairdp.privacy import Budget, BudgetLedger
 
 Array = NDArray[np.float64]
@@ -35,6 +36,7 @@ METRIC_LOSSES: dict[str, MetricLoss] = {"logistic": LogisticMetric(), "hinge": H
 """Losses that can be asked for by name."""
 
 
+@stored_in_model_files({"components_": ("d", "d")})
 class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]
     """A supervised Mahalanobis metric that protects every single record it was fitted to.
 

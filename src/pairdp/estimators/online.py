@@ -17,6 +17,7 @@ from pairdp.algorithms import Fit, Plan
 from pairdp.choice import Choice
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.caution import warn_before
+from pairdp.model_file.states import state_of, with_state
 from pairdp.online import (
     ONPAIRC,
     ONPAIRSTRC,
@@ -25,6 +26,7 @@ from pairdp.online import (
     OnlineMoments,
     OnlineSession,
 )
+from pairdp.online.state_file import take
 from pairdp.privacy import Budget, BudgetLedger
 from pairdp.storage import Trusted
 
@@ -214,8 +216,6 @@ class OnlineEstimator(PrivateEstimator):
             See `pairdp.online.OnlineSession.save`: with them the file holds raw records. The file
             says whether it does.
         """
-        from pairdp.model_file.states import state_of
-
         session: OnlineSession | None = getattr(self, "_session", None)
         if session is None:
             check_is_fitted(self, "certificate_")
@@ -253,9 +253,6 @@ class OnlineEstimator(PrivateEstimator):
         trusted : iterable of class or str, default=()
             Classes outside pairdp that the stream may use; see `pairdp.load`.
         """
-        from pairdp.model_file.states import with_state
-        from pairdp.online.state_file import take
-
         known = Trusted(trusted)
         with take(Path(path)) as file:
             session = file.session(OnlineSession, None, ledger, known)

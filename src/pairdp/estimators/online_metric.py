@@ -12,12 +12,14 @@ from pairdp.estimators.metric import PrivateMetric, components_of
 from pairdp.estimators.online import OnlineEstimator
 from pairdp.estimators.validation import check_labels, known_labels, validated
 from pairdp.losses import MetricLoss
+from pairdp.model_file.registry import stored_in_model_files
 from pairdp.online import OnlineAlgorithm
 from pairdp.privacy import BudgetLedger
 
 Array = NDArray[np.float64]
 
 
+@stored_in_model_files({"components_": ("d", "d")})
 class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
     """A supervised metric of a stream; all metrics together protect every single record.
 

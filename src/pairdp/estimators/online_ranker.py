@@ -18,12 +18,14 @@ from pairdp.estimators.ranker import RANKING_LOSSES
 from pairdp.estimators.two_classes import TwoClassEstimator
 from pairdp.estimators.validation import check_labels, known_labels, validated
 from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
+from pairdp.model_file.registry import stored_in_model_files
 from pairdp.online import OnlineAlgorithm, OnlineMoments
 from pairdp.privacy import BudgetLedger
 
 Array = NDArray[np.float64]
 
 
+@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)}, has_classes=True)
 class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
     """A linear ranker of a stream; all models together protect every single record.
 

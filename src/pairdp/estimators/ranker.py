@@ -24,6 +24,7 @@ from pairdp.losses import (
     SigmoidRanking,
     SquaredHingeRanking,
 )
+from pairdp.model_file.registry import stored_in_model_files
 from pairdp.privacy import Budget, BudgetLedger
 
 Array = NDArray[np.float64]
@@ -38,6 +39,7 @@ RANKING_LOSSES: dict[str, RankingLoss] = {
 """Losses that can be asked for by name."""
 
 
+@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)}, has_classes=True)
 class PrivateRanker(AreaScore, TwoClassEstimator):
     """A linear ranker that protects every single record of the data it was fitted to.
 

@@ -14,10 +14,19 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp._reading import Invalid
 from pairdp.estimators.bounds import read_bounds
 from pairdp.estimators.validation import checked_array, finite, validated
+from pairdp.model_file.registry import stored_in_model_files
 
 Array = NDArray[np.float64]
 
 
+def _check_widths(scaler: Any) -> None:
+    if not np.all(scaler.half_width_ > 0):
+        raise ValueError("half_width_ is not positive")
+
+
+@stored_in_model_files(
+    {"center_": ("d",), "half_width_": ("d",)}, has_certificate=False, check=_check_widths
+)
 class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""Map features to the unit ball from public bounds, never from the data.
 

@@ -11,41 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp._sealed import fields_of
 from pairdp.algorithms.stored_plans import stored_plan
-from pairdp.estimators import (
-    BoundsScaler,
-    OnlinePrivateMetric,
-    OnlinePrivateRanker,
-    PrivateLinearClassifier,
-    PrivateLinearRegressor,
-    PrivateMetric,
-    PrivateRanker,
-)
+from pairdp.model_file.registry import stored_estimators
 from pairdp.privacy import Certificate
 from pairdp.storage import Arrays, ModelFileError, Trusted, decode, encode
 
-_ESTIMATORS: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        PrivateRanker,
-        PrivateMetric,
-        PrivateLinearClassifier,
-        PrivateLinearRegressor,
-        OnlinePrivateRanker,
-        OnlinePrivateMetric,
-        BoundsScaler,
-    )
-}
-# Shapes by name, in units of the number of features d, or plain numbers.
-_ARRAYS: dict[str, dict[str, tuple[str | int, ...]]] = {
-    "PrivateRanker": {"coef_": (1, "d"), "intercept_": (1,)},
-    "PrivateMetric": {"components_": ("d", "d")},
-    "PrivateLinearClassifier": {"coef_": (1, "d"), "intercept_": (1,)},
-    "PrivateLinearRegressor": {"coef_": ("d",), "intercept_": ()},
-    "OnlinePrivateRanker": {"coef_": (1, "d"), "intercept_": (1,)},
-    "OnlinePrivateMetric": {"components_": ("d", "d")},
-    "BoundsScaler": {"center_": ("d",), "half_width_": ("d",)},
-}
-_WITH_CLASSES = ("PrivateRanker", "PrivateLinearClassifier", "OnlinePrivateRanker")
 _NOT_STORED = ("random_state", "ledger")
 _LABELS = {"i": "int", "u": "uint", "f": "float", "b": "bool", "U": "str"}
 _KINDS: dict[str, type] = {
@@ -57,12 +26,14 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
     """Return a fitted estimator's state, adding its arrays under a prefix."""
     kind = type(model)
     name = kind.__name__
-    if _ESTIMATORS.get(name) != kind:
+    known = stored_estimators()
+    if name not in known or known[name].kind is not kind:
         raise ModelFileError(
-            f"a model file cannot hold a {name}: it holds {', '.join(_ESTIMATORS)}, and pipelines "
-            "of these; pickle the model instead"
+            f"a model file cannot hold a {name}: it holds {', '.join(known)}, and pipelines of "
+            "these; pickle the model instead"
         )
-    check_is_fitted(model, list(_ARRAYS[name]))
+    stored = known[name].arrays
+    check_is_fitted(model, list(stored))
     params = model.get_params(deep=False)
     for param in _NOT_STORED:
         if param in params:
@@ -88,7 +59,7 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
         state["names"] = [str(item) for item in model.feature_names_in_]
     if hasattr(model, "classes_"):
         state["classes"] = _encode_labels(model.classes_)
-    for array in _ARRAYS[name]:
+    for array in stored:
         arrays[prefix + array] = np.array(getattr(model, array), np.float64, order="C")
     return state
 
@@ -96,16 +67,16 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
 def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trusted) -> Any:
     """Return the estimator of a state, taking its arrays out of ``arrays``."""
     name = state.get("class")
-    if not isinstance(name, str) or name not in _ESTIMATORS:
+    if not isinstance(name, str) or name not in stored_estimators():
         raise ValueError(f"unknown model {name!r}")
-    private = name != "BoundsScaler"
+    stored = stored_estimators()[name]
     required = {"class", "params", "features", "names"}
-    if private:
+    if stored.has_certificate:
         required |= {"certificate", "reasons"}
-    if name in _WITH_CLASSES:
+    if stored.has_classes:
         required |= {"classes"}
     fields = fields_of(name, state, required=required)
-    model = _ESTIMATORS[name]()
+    model = stored.kind()
     params = fields_of("params", fields["params"], required=set(model.get_params(deep=False)))
     model.set_params(**{key: decode(value, trusted) for key, value in params.items()})
     d = fields["features"]
@@ -114,7 +85,7 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     model.n_features_in_ = d
     if fields["names"] is not None:
         model.feature_names_in_ = _names(fields["names"], d)
-    for array, shape in _ARRAYS[name].items():
+    for array, shape in stored.arrays.items():
         if prefix + array not in arrays:
             raise ValueError(f"it lacks the array {prefix + array!r}")
         found = arrays.pop(prefix + array)
@@ -123,9 +94,9 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         if not np.all(np.isfinite(found)):
             raise ValueError(f"{array} is not finite")
         setattr(model, array, found if found.shape else float(found))
-    if name == "BoundsScaler" and not np.all(model.half_width_ > 0):
-        raise ValueError("half_width_ is not positive")
-    if private:
+    if stored.check is not None:
+        stored.check(model)
+    if stored.has_certificate:
         model.certificate_ = Certificate.from_json(json.dumps(fields["certificate"]))
         model.plan_ = stored_plan(model.certificate_, _reasons(fields["reasons"]), trusted)
         columns = d + (getattr(model, "fit_intercept", False) is True)  # an intercept is one more

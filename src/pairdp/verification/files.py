@@ -57,7 +57,8 @@ def verify_file(path: str | Path, *, trusted: Iterable[type | str] = ()) -> tupl
 
 
 def _of_model(path: Path, trusted: Trusted) -> tuple[Report, ...]:
-    from pairdp.model_file import header_of, load  # and scikit-learn, which not all files need
+    from pairdp.estimators import load  # and scikit-learn, which not all files need
+    from pairdp.model_file import header_of
 
     steps = header_of(path)["steps"]
     if why := _untrusted(steps, trusted):
@@ -78,6 +79,7 @@ def _of_stream(path: Path, trusted: Trusted) -> tuple[Report, ...]:
         certificate = file.certificate
         if not file.has_face:
             return (verify(certificate, trusted=trusted),)
+        import pairdp.estimators  # noqa: F401  (they register)
         from pairdp.model_file.states import with_state
 
         face, arrays = file.face()
