@@ -131,7 +131,7 @@ def budget(seed: int, n: int) -> Budget:
 
 
 def gain(data: Data, candidate: Candidate, spend: Budget | None, seed: int) -> float:
-    """Return how much more a candidate's metric tells than Euclid's."""
+    """Return how much more a candidate's metric tells than the Euclidean one's."""
     n, d = data.x.shape
     plan = candidate.algorithm.plan(candidate.problem, n, d, spend)
     fit = plan.run(candidate.problem.records(data.x, data.y), NoiseSource(seed), progress=False)
@@ -139,9 +139,11 @@ def gain(data: Data, candidate: Candidate, spend: Budget | None, seed: int) -> f
 
 
 def main() -> None:
-    """Print gains over Euclid's metric, and regrets against the best candidate, by family."""
+    """Print gains over the Euclidean metric, and regrets against the best candidate, by family."""
     start = time.perf_counter()
-    print(f"3-NN accuracy of the chosen metric less that of Euclid's, {SEEDS} data sets a family")
+    print(
+        f"3-NN accuracy of the chosen metric less the Euclidean one's, {SEEDS} data sets a family"
+    )
     print(
         f"  {'':15s} {'gain':>8s} {'no noise':>9s} {'regret':>8s} {'least':>8s}   "
         "share below -0.01 and -0.02"

@@ -103,7 +103,7 @@ def against_naive() -> None:
     for name, loss in losses.items():
         fast = _gradient(loss, records, weights)
         slow, ours = best_seconds([lambda loss=loss: _naive(loss, records, weights), fast], 2)
-        gap = np.linalg.norm(fast() - _naive(loss, records, weights)) / loss.steepest(4.0)
+        gap = np.linalg.norm(fast() - _naive(loss, records, weights)) / loss.derivative_bound(4.0)
         print(
             f"  {name:26s}  {slow * 1e3:9.1f} ms against {ours * 1e3:7.2f} ms: "
             f"{slow / ours:7.0f} times faster, gradients {gap:.0e} apart"

@@ -103,11 +103,11 @@ def test_constants_are_those_of_the_loss(name: str) -> None:
         assert constants.smoothness == constants.pair_smoothness == added
         assert constants.strong_convexity == problem.regularization
         assert constants.holder == problem.loss.holder(domain)
-        assert constants.one_slot == problem.loss.one_record(domain)
+        assert constants.pair_diameter == problem.loss.record_diameter(domain)
         rounding = 2 * n * ACCURACY * constants.lipschitz
-        least = problem.loss.one_record(domain) + rounding
-        assert least <= constants.one_record <= least * (1 + 1e-12) + n * 1e-13
-        assert constants.sensitivity == pytest.approx(constants.one_record / n, rel=1e-15)
+        least = problem.loss.record_diameter(domain) + rounding
+        assert least <= constants.record_diameter <= least * (1 + 1e-12) + n * 1e-13
+        assert constants.sensitivity == pytest.approx(constants.record_diameter / n, rel=1e-15)
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -202,8 +202,8 @@ def test_plans_are_certified_and_run(algorithm: str, problem: str) -> None:
 
 def test_batches_of_one_record_move_by_one_record() -> None:
     problem = PROBLEMS["least squares"]
-    bound = Sensitivity.of(problem.average, diameter=problem.one_record(1), n=1)
-    assert bound.value == pytest.approx(problem.loss.one_record(problem.domain()), rel=1e-8)
+    bound = Sensitivity.of(problem.average, diameter=problem.record_diameter(1), n=1)
+    assert bound.value == pytest.approx(problem.loss.record_diameter(problem.domain()), rel=1e-8)
     w, records = draw(problem, 9, np.random.default_rng(0))
     one = problem.risk(records.rows(np.array([4])))
     expected = problem.loss.gradient(w, records.x[4:5], records.y[4:5])[0]

@@ -117,7 +117,7 @@ def test_the_regulariser_adds_to_convexity_and_smoothness_only() -> None:
     assert (bare.strong_convexity, added.strong_convexity) == (0.0, 0.7)
     assert added.smoothness == pytest.approx(bare.smoothness + 0.7)
     assert added.pair_smoothness == pytest.approx(bare.pair_smoothness + 0.7)
-    for name in ("lipschitz", "holder", "one_slot", "one_record", "sensitivity"):
+    for name in ("lipschitz", "holder", "pair_diameter", "record_diameter", "sensitivity"):
         assert getattr(added, name) == getattr(bare, name)
 
 
@@ -143,7 +143,7 @@ def test_a_known_radius_gives_smaller_constants() -> None:
 
 def test_rounding_is_part_of_the_sensitivity() -> None:
     problem = Problem(LogisticRanking(), L2Ball(1.0))
-    exact = problem.loss.one_record(Domain(1.0, 1.0))
+    exact = problem.loss.record_diameter(Domain(1.0, 1.0))
     for n in (10, 10**8):
         rounding = 2 * ACCURACY * problem.loss.lipschitz(Domain(1.0, 1.0))
         assert problem.sensitivity(n) == pytest.approx(exact / n + rounding, rel=1e-14)
@@ -257,9 +257,9 @@ def test_a_design_is_as_smooth_as_one_pair() -> None:
     records = problem.records(x, y)
     step = 1e-5
     ends = [problem.gradient(np.array([w]), records, design)[0] for w in (-step, step)]
-    bend = (ends[1] - ends[0]) / (2 * step)
-    assert bend == pytest.approx(problem.constants(n, design=design).smoothness, rel=1e-6)
-    assert bend > 1.5 * problem.constants(n).smoothness
+    curvature = (ends[1] - ends[0]) / (2 * step)
+    assert curvature == pytest.approx(problem.constants(n, design=design).smoothness, rel=1e-6)
+    assert curvature > 1.5 * problem.constants(n).smoothness
 
 
 def test_millions_of_equal_rows_lose_no_digits() -> None:

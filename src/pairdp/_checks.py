@@ -64,16 +64,14 @@ def between(name: str, value: object, low: float, high: float, instead: str = "r
     return number
 
 
-LARGEST_WHOLE = 2**53
+LARGEST_INTEGER = 2**53
 """Whole numbers beyond this are not exact as floats, and are refused."""
 
 
-def whole(name: str, value: object, *, at_least: int = 1, at_most: int = LARGEST_WHOLE) -> int:
+def integer(name: str, value: object, *, at_least: int = 1, at_most: int = LARGEST_INTEGER) -> int:
     """Return ``value`` as an int between ``at_least`` and ``at_most``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(
-            f"{name} must be a whole number, got {value!r} of type {type(value).__name__}"
-        )
+        raise TypeError(f"{name} must be an integer, got {value!r} of type {type(value).__name__}")
     number = int(value)
     if number < at_least:
         raise ValueError(f"{name} must be at least {at_least}, got {number}")

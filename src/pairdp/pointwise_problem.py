@@ -120,8 +120,8 @@ class PointwiseProblem(Problem):
             smoothness=smoothness,
             strong_convexity=self.strong_convexity,
             holder=self.loss.holder(domain),
-            one_slot=self.moved_pair(domain),
-            one_record=self.one_record(n, radius),
+            pair_diameter=self.moved_pair(domain),
+            record_diameter=self.record_diameter(n, radius),
             sensitivity=self.sensitivity(n, radius),
         )
 

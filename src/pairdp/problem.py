@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._checks import PARAMETERS, STEPS, between, non_negative, whole
+from pairdp._checks import PARAMETERS, STEPS, between, integer, non_negative
 from pairdp._reading import Invalid
 from pairdp.constraints import Constraint
 from pairdp.losses import Domain, Holder, PairwiseLoss
@@ -49,10 +49,10 @@ class ProblemConstants:
         λ for a convex loss; 0 for any other, of which λ says nothing.
     holder : Holder
         Hölder continuity of one pair's gradient, without the regulariser.
-    one_slot : float
+    pair_diameter : float
         D_o: how far one ordered pair's gradient moves when one of its records is replaced, by
         another or by a null record; at least G.
-    one_record : float
+    record_diameter : float
         D_h: the same for both orders together.
     sensitivity : float
         How far the computed gradient of the risk moves when one record is replaced.
@@ -63,8 +63,8 @@ class ProblemConstants:
     smoothness: float
     strong_convexity: float
     holder: Holder
-    one_slot: float
-    one_record: float
+    pair_diameter: float
+    record_diameter: float
     sensitivity: float
 
 
@@ -198,7 +198,7 @@ class Problem(Storable):
             return domain
         return domain.within(radius)
 
-    def one_record(
+    def record_diameter(
         self,
         n: int,
         radius: float | None = None,
@@ -210,20 +210,23 @@ class Problem(Storable):
         This is D_h plus 2·n·`ACCURACY`·G, which covers the error of two computed sums: what is
         released is the computed gradient, not the exact one. It is the diameter that the bound
         "average over pairs" takes. D_h is the loss's own, or how far the pair of a record is from
-        zero if that is more (`PairwiseLoss.one_null`): the record may be replaced by a null one,
-        all of whose pairs have the gradient zero. Steps of a given size add the rounding of
+        zero if that is more (`PairwiseLoss.null_diameter`): the record may be replaced by a null
+        one, all of whose pairs have the gradient zero. Steps of a given size add the rounding of
         parameters, as a gradient that would cause it; see `rounding_of_steps`.
         """
         domain = self.domain(radius)
-        rounding = 2 * whole("n", n, at_least=self._fewest) * ACCURACY * self.loss.lipschitz(domain)
+        rounding = (
+            2 * integer("n", n, at_least=self._fewest) * ACCURACY * self.loss.lipschitz(domain)
+        )
         return self.moved_pair(domain) + rounding + n * self._rounding(domain, step_size, features)
 
     def moved_pair(self, domain: Domain) -> float:
         """Return D_h, how far both orders of a pair move when a record is replaced.
 
-        By another record or by a null one: the larger of the loss's `one_record` and `one_null`.
+        By another record or by a null one: the larger of the loss's `record_diameter` and
+        `null_diameter`.
         """
-        return max(self.loss.one_record(domain), self.loss.one_null(domain))
+        return max(self.loss.record_diameter(domain), self.loss.null_diameter(domain))
 
     def gradient_rounding(
         self, step_size: float, features: int = 1, radius: float | None = None
@@ -257,8 +260,8 @@ class Problem(Storable):
         """Return the error of a gradient that moves parameters as far as rounding near w₀ does."""
         if self.regularization == 0 or np.ndim(self.center) == 0:
             return 0.0
-        bend = self.loss.smoothness(domain)
-        steepness = 4 * (self.regularization + (bend if math.isfinite(bend) else 0.0))
+        curvature = self.loss.smoothness(domain)
+        steepness = 4 * (self.regularization + (curvature if math.isfinite(curvature) else 0.0))
         if step_size is not None:
             steepness = max(steepness, 1 / step_size)
         return _ROUNDING * float(np.linalg.norm(self.center)) * steepness
@@ -272,7 +275,7 @@ class Problem(Storable):
 
     def sensitivity(self, n: int, radius: float | None = None) -> float:
         """Return how far one record moves the computed gradient: about D_h/n."""
-        return self.one_record(n, radius) / n
+        return self.record_diameter(n, radius) / n
 
     def _check_corner(self) -> None:
         """Refuse a corner so sharp that rounding of the scores would decide its slope."""
@@ -318,8 +321,8 @@ class Problem(Storable):
             + added,
             strong_convexity=self.strong_convexity,
             holder=loss.holder(domain),
-            one_slot=max(loss.one_slot(domain), loss.lipschitz(domain)),
-            one_record=self.one_record(n, radius),
+            pair_diameter=max(loss.pair_diameter(domain), loss.lipschitz(domain)),
+            record_diameter=self.record_diameter(n, radius),
             sensitivity=self.sensitivity(n, radius),
         )
 

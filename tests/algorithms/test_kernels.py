@@ -301,7 +301,7 @@ def test_one_record_moves_a_step_by_what_is_certified(name: str, terms: int) -> 
     assert release.sensitivity is not None
     assert release.sampling == FixedSizeSampling(batch, 50)
     certified = release.sensitivity.value
-    assert certified == pytest.approx(problem.one_record(batch) / batch)
+    assert certified == pytest.approx(problem.record_diameter(batch) / batch)
     labels = [-1.0, 1.0] if not isinstance(loss, LeastSquaresPointwise) else [-2.0, 2.0]
     rng, worst = np.random.default_rng(2), 0.0
     e = np.array([norm, 0.0])
@@ -339,7 +339,7 @@ def test_pointwise_bounds_are_reached(loss: Any) -> None:
             rows = [1.5 * np.array([[math.cos(t), math.sin(t)]]) for t in (a, b)]
             found = [gradient(loss, w, row, np.array([label])) for row in rows]
             worst = max(worst, float(np.linalg.norm(found[0] - found[1])))
-    assert 0.99 <= worst / problem.one_record(1) <= 1
+    assert 0.99 <= worst / problem.record_diameter(1) <= 1
 
 
 # When it is compiled

@@ -162,7 +162,7 @@ class LinearRanking(RankingLoss):
     def slope(self, u: np.ndarray) -> np.ndarray:
         return -np.ones_like(u)
 
-    def steepest(self, reach: float) -> float:
+    def derivative_bound(self, reach: float) -> float:
         return 1.0
 
     def curvature(self, reach: float) -> float:
@@ -309,7 +309,7 @@ class AbsoluteRanking(RankingLoss):
 
     convex = True
 
-    falling: ClassVar[bool] = False
+    decreasing: ClassVar[bool] = False
 
     def phi(self, u: np.ndarray) -> np.ndarray:
         return np.abs(1 - u)
@@ -317,7 +317,7 @@ class AbsoluteRanking(RankingLoss):
     def slope(self, u: np.ndarray) -> np.ndarray:
         return np.sign(u - 1)
 
-    def steepest(self, reach: float) -> float:
+    def derivative_bound(self, reach: float) -> float:
         return 1.0
 
 

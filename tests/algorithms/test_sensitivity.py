@@ -174,7 +174,7 @@ def test_iterates_drift_and_contract_as_the_last_iterate_bound_says(problem: str
     (release,) = plan.certificate.releases
     assert release.sensitivity.bound == "last iterate of noisy gradient descent"
     inputs = release.sensitivity.inputs
-    drift, c = inputs["step_size"] * inputs["one_record"] / inputs["n"], inputs["contraction"]
+    drift, c = inputs["step_size"] * inputs["record_diameter"] / inputs["n"], inputs["contraction"]
     rng = np.random.default_rng(0)
     pairs = [*staged(8, 1.0, 3), *(drawn(8, 1.0, i % 8, rng) for i in range(6))]
     for pair in pairs:

@@ -114,7 +114,7 @@ def test_printed_plans_carry_the_truth() -> None:
     multiplier = wang_noise(n, n, budget, 2).multiplier
     assert release.mechanism.scale == pytest.approx(lipschitz * multiplier)
     assert release.sampling == FixedSizeSampling(2, n)
-    assert release.sensitivity.value == pytest.approx(AUC.one_record(2) / 2)
+    assert release.sensitivity.value == pytest.approx(AUC.record_diameter(2) / 2)
     assert plan.claim_is_proved
     # The table's last column takes Δ = 2G; one record moves a pair's gradient by G.
     loose = GaussianMechanism(2 * lipschitz, release.mechanism.scale)
@@ -159,7 +159,7 @@ def test_pointwise_preset() -> None:
     release = plan.certificate.releases[0]
     assert release.sampling == FixedSizeSampling(1, n)
     assert release.sensitivity.bound == "average over records"
-    assert release.sensitivity.value == pytest.approx(problem.one_record(1))
+    assert release.sensitivity.value == pytest.approx(problem.record_diameter(1))
     rng = np.random.default_rng(0)
     records = problem.records(rng.normal(size=(n, 4)), rng.choice([-1, 1], n))
     assert plan.run(records, NoiseSource(0)).parameters.shape == (4,)

@@ -34,7 +34,7 @@ from pairdp.algorithms import (
     StreamGradientDescent,
     find_algorithm,
 )
-from pairdp.algorithms.base import Algorithm, Draft
+from pairdp.algorithms.base import Algorithm, PlanDraft
 from pairdp.algorithms.noise import output_release
 from pairdp.algorithms.registry import algorithms
 from pairdp.algorithms.requirements import Need
@@ -95,7 +95,7 @@ class Formulas:
     def slope(self, u):
         return -expit(u)
 
-    def steepest(self, reach):
+    def derivative_bound(self, reach):
         return float(expit(reach))
 
     def curvature(self, reach):
@@ -141,7 +141,7 @@ class Bumpy(LogisticPointwise):
     def smoothness(self, domain):
         return domain.data_norm**2 / 8
 
-    def one_record(self, domain):
+    def record_diameter(self, domain):
         return domain.data_norm / 2
 
 
@@ -249,7 +249,7 @@ def test_printed_noise_of_kang_tells_what_composition_gives(regularization: floa
     )
     (release,) = made.certificate.releases
     steps = int(made.settings["steps"])
-    lipschitz = 4 * Concave().steepest(4.0) + regularization
+    lipschitz = 4 * Concave().derivative_bound(4.0) + regularization
     scale = 8 * lipschitz * math.sqrt(steps * math.log(1e6)) / (n * budget.epsilon)
     assert release.mechanism.scale == pytest.approx(scale)
     assert release.count == steps
@@ -303,9 +303,9 @@ class Careless(Algorithm):
     def draft(self, task):
         bound = Sensitivity.of(
             "last iterate of gradient descent",
-            one_record=4.0, n=task.n, step_size=0.1, contraction=0.9, steps=10,
+            record_diameter=4.0, n=task.n, step_size=0.1, contraction=0.9, steps=10,
         )  # fmt: skip
-        return Draft((output_release("iterate", task, bound, 0.0),), {})
+        return PlanDraft((output_release("iterate", task, bound, 0.0),), {})
 
     def execute(self, plan, records, noise, progress):
         return np.zeros(records.features)

@@ -292,7 +292,7 @@ def divided(document: Document) -> None:
     for release in document["releases"]:
         release["scale"] /= 1000
         release["sensitivity"]["value"] /= 1000
-        for name in ("one_record", "diameter"):
+        for name in ("record_diameter", "diameter"):
             if name in release["sensitivity"]["inputs"]:
                 release["sensitivity"]["inputs"][name] /= 1000
 

@@ -198,7 +198,7 @@ class Steady(PairwiseLoss):
     def smoothness(self, domain: Domain) -> float:
         return 0.0
 
-    def one_slot(self, domain: Domain) -> float:
+    def pair_diameter(self, domain: Domain) -> float:
         return 0.02 * domain.data_norm
 
 
@@ -221,7 +221,7 @@ class SteadyRecord(PointwiseLoss):
     def smoothness(self, domain: Domain) -> float:
         return 0.0
 
-    def one_record(self, domain: Domain) -> float:
+    def record_diameter(self, domain: Domain) -> float:
         return 0.02 * domain.data_norm
 
 
@@ -252,15 +252,17 @@ def test_a_declared_constant_that_forgets_null_records_does_not_count(
 ) -> None:
     assert 0.05 < worst(plan()) <= 1
     # Had the loss's own constant been taken, the attack would have succeeded.
-    monkeypatch.setattr(Problem, "moved_pair", lambda self, domain: self.loss.one_record(domain))
+    monkeypatch.setattr(
+        Problem, "moved_pair", lambda self, domain: self.loss.record_diameter(domain)
+    )
     assert worst(plan()) > 5
 
 
 def test_one_slot_covers_them_too() -> None:
     problem = Problem(Steady(), L2Ball(1.0))
     constants = problem.constants(10)
-    assert constants.one_slot >= constants.lipschitz
-    assert constants.one_record >= 2 * constants.lipschitz
+    assert constants.pair_diameter >= constants.lipschitz
+    assert constants.record_diameter >= 2 * constants.lipschitz
     assert runs_part_by(problem, 0.1).replaced >= constants.lipschitz
 
 

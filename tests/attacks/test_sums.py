@@ -274,9 +274,9 @@ def test_many_small_steps_are_as_near_as_their_rounding_is_paid_for(average: boo
     ]
     parted = float(abs(ends[0][0] - ends[1][0]))
     travel = eta * steps / (2 if average else 1)
-    steepest = problem.loss.lipschitz(problem.domain())
+    derivative_bound = problem.loss.lipschitz(problem.domain())
     exact = travel * (slopes[1] - slopes[0])
-    assert parted > exact + travel * 2 * ACCURACY * steepest  # what was paid for before
+    assert parted > exact + travel * 2 * ACCURACY * derivative_bound  # what was paid for before
     assert parted <= exact + travel * problem.rounding_of_steps(problem.domain(), eta, 1)
 
 
@@ -286,7 +286,7 @@ def test_plans_of_many_small_steps_pay_for_their_rounding() -> None:
     plan = GradientDescent("average", steps, eta).plan(problem, n, 2, Budget(1.0, 1e-12))
     sensitivity = plan.certificate.releases[0].sensitivity
     assert sensitivity is not None
-    moved = problem.loss.one_record(problem.domain(eta * steps * 4))
+    moved = problem.loss.record_diameter(problem.domain(eta * steps * 4))
     error = steps * 2.0**-53 * eta * steps  # of every step, with all of them rounded one way
     assert sensitivity.value >= eta * (steps + 1) / 2 * moved / n + error
 

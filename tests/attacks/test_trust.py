@@ -49,8 +49,8 @@ N, D = 200, 3
 class Halved(LogisticRanking):
     """The logistic loss with half its derivative bound."""
 
-    def steepest(self, reach: float) -> float:
-        return super().steepest(reach) / 2
+    def derivative_bound(self, reach: float) -> float:
+        return super().derivative_bound(reach) / 2
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Honest(RankingLoss):
     def slope(self, u):
         return -self.power * np.exp(-self.power * u)
 
-    def steepest(self, reach):
+    def derivative_bound(self, reach):
         return float(self.power * np.exp(self.power * reach))
 
     def curvature(self, reach):
@@ -189,9 +189,9 @@ def test_constants_of_a_users_loss_are_those_of_the_domain_that_can_be_checked()
     asked = []
 
     class Curious(Honest):
-        def steepest(self, reach):
+        def derivative_bound(self, reach):
             asked.append(reach)
-            return super().steepest(reach)
+            return super().derivative_bound(reach)
 
     of = problem(Curious(), regularization=5.0)
     for algorithm in (GradientDescent(steps=2), MinimizerRelease(), NoisyGradientDescent(steps=3)):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pairdp._checks import positive
 from pairdp.algorithms import Algorithm, GradientDescent, NoisyGradientDescent, Plan, Task
-from pairdp.algorithms.base import Draft, Outcome
+from pairdp.algorithms.base import PlanDraft, RunResult
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
@@ -53,13 +53,13 @@ class QuietNoise(Algorithm):
         """What the algorithm needs."""
         return self.algorithm.needs
 
-    def draft(self, task: Task) -> Draft:
+    def draft(self, task: Task) -> PlanDraft:
         """Decide as the algorithm does."""
         return self.algorithm.draft(task)
 
     def execute(
         self, plan: Plan, records: Any, noise: NoiseSource, progress: Progress
-    ) -> Array | Outcome:
+    ) -> Array | RunResult:
         """Run the algorithm with a source of quiet noise."""
         quiet: Any = _QuietSource(noise, self.factor)
         return self.algorithm.execute(plan, records, quiet, progress)

@@ -40,11 +40,11 @@ def test_the_table_at_one() -> None:
     assert loss.lipschitz(Domain(1.0, 1.0)) == pytest.approx(3.973, abs=5e-4)
     assert loss.smoothness(cone()) == 4.0
     assert loss.smoothness(Domain(1.0, 1.0)) == 4.0
-    assert 5.0130 <= loss.one_slot(cone()) <= 5.0231
-    assert 5.481 <= loss.one_slot(Domain(1.0, 1.0)) <= 2 * loss.lipschitz(Domain(1.0, 1.0))
-    assert loss.one_record(cone()) == 2 * loss.one_slot(cone())
+    assert 5.0130 <= loss.pair_diameter(cone()) <= 5.0231
+    assert 5.481 <= loss.pair_diameter(Domain(1.0, 1.0)) <= 2 * loss.lipschitz(Domain(1.0, 1.0))
+    assert loss.record_diameter(cone()) == 2 * loss.pair_diameter(cone())
     hinge = HingeMetric().constants(cone())
-    assert (hinge.lipschitz, hinge.one_slot, hinge.one_record) == (4.0, 8.0, 16.0)
+    assert (hinge.lipschitz, hinge.pair_diameter, hinge.record_diameter) == (4.0, 8.0, 16.0)
     assert hinge.holder == Holder(0.0, 4.0)
     assert hinge.smoothness == math.inf
 
@@ -66,20 +66,20 @@ def test_the_table_in_general(norm: float, radius: float) -> None:
 
 def test_without_a_norm_bound() -> None:
     loss = LogisticMetric()
-    assert loss.one_slot(cone(2.0, math.inf)) == pytest.approx(16 * (1 + s(1.0)))
-    assert loss.one_slot(cone(1.0, math.inf)) == pytest.approx(6.92, abs=5e-3)
-    assert loss.one_slot(Domain(2.0)) == 32.0
+    assert loss.pair_diameter(cone(2.0, math.inf)) == pytest.approx(16 * (1 + s(1.0)))
+    assert loss.pair_diameter(cone(1.0, math.inf)) == pytest.approx(6.92, abs=5e-3)
+    assert loss.pair_diameter(Domain(2.0)) == 32.0
     assert loss.lipschitz(Domain(2.0)) == 16.0
     assert loss.smoothness(cone(1.0, math.inf)) == 4.0
-    assert HingeMetric().one_slot(Domain(1.0)) == 8.0
+    assert HingeMetric().pair_diameter(Domain(1.0)) == 8.0
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
 def test_at_zero_a_flipped_label_is_the_worst(temperature: float) -> None:
     # s(M-1) + s(1-M) = 1: the gradient moves by exactly aaᵀ/τ.
     loss = LogisticMetric(temperature)
-    assert loss.one_slot(Domain(1.5, 0.0)) == pytest.approx(9.0 / temperature)
-    assert loss.one_slot(cone(1.5, 1e-9)) == pytest.approx(9.0 / temperature)
+    assert loss.pair_diameter(Domain(1.5, 0.0)) == pytest.approx(9.0 / temperature)
+    assert loss.pair_diameter(cone(1.5, 1e-9)) == pytest.approx(9.0 / temperature)
 
 
 CERTIFIED = [
@@ -95,7 +95,7 @@ CERTIFIED = [
 
 @pytest.mark.parametrize(("radius", "certified"), CERTIFIED)
 def test_certified_values_of_the_table(radius: float, certified: float) -> None:
-    assert 0.995 * certified <= LogisticMetric().one_slot(cone(1.0, radius)) <= certified
+    assert 0.995 * certified <= LogisticMetric().pair_diameter(cone(1.0, radius)) <= certified
 
 
 def sum_of_two(farthest: float, temperature: float, semidefinite: bool) -> float:
@@ -137,17 +137,17 @@ def test_a_second_route_to_the_certified_bound(
     farthest: float, temperature: float, semidefinite: bool
 ) -> None:
     domain = Domain(0.5, farthest, semidefinite)
-    declared = LogisticMetric(temperature).one_slot(domain)
+    declared = LogisticMetric(temperature).pair_diameter(domain)
     assert declared == pytest.approx(sum_of_two(farthest, temperature, semidefinite), rel=1.5e-3)
 
 
 @pytest.mark.parametrize("domain", [cone(), cone(0.5, 20.0), Domain(1.5, 0.4)], ids=repr)
 def test_the_certified_bound_lies_between_search_and_closed_form(domain: Domain) -> None:
     loss = LogisticMetric()
-    found = check_pairwise_loss(loss, domains=[domain], features=[2]).worst("one_slot").found
-    declared = loss.one_slot(domain)
+    found = check_pairwise_loss(loss, domains=[domain], features=[2]).worst("pair_diameter").found
+    declared = loss.pair_diameter(domain)
     assert found <= declared <= found * 1.002
-    assert declared <= MetricLoss.one_slot(loss, domain)
+    assert declared <= MetricLoss.pair_diameter(loss, domain)
 
 
 @pytest.mark.parametrize("semidefinite", [True, False])
@@ -157,8 +157,8 @@ def test_scaling_of_the_data(semidefinite: bool, temperature: float) -> None:
     loss = LogisticMetric(temperature)
     for norm, radius in ((2.0, 0.25), (0.5, 3.0), (0.7, 1.0)):
         unit = Domain(1.0, norm**2 * radius, semidefinite)
-        assert loss.one_slot(Domain(norm, radius, semidefinite)) == pytest.approx(
-            norm**2 * loss.one_slot(unit), rel=1e-6
+        assert loss.pair_diameter(Domain(norm, radius, semidefinite)) == pytest.approx(
+            norm**2 * loss.pair_diameter(unit), rel=1e-6
         )
 
 
@@ -171,13 +171,13 @@ def test_constants_grow_with_the_radius(
     small, large = (Domain(norm, size, semidefinite) for size in (factor * radius, radius))
     assert loss.lipschitz(small) <= loss.lipschitz(large)
     assert loss.smoothness(small) <= loss.smoothness(large)
-    assert MetricLoss.one_slot(loss, small) <= MetricLoss.one_slot(loss, large)
+    assert MetricLoss.pair_diameter(loss, small) <= MetricLoss.pair_diameter(loss, large)
 
 
 @pytest.mark.parametrize("semidefinite", [True, False])
 def test_the_certified_bound_grows_with_the_radius(semidefinite: bool) -> None:
     radii = [0.0, 1e-7, 0.01, 0.1, 0.3, 1.0, 3.0, 30.0, 1e3, 1e7, math.inf]
-    bounds = [LogisticMetric().one_slot(Domain(1.0, radius, semidefinite)) for radius in radii]
+    bounds = [LogisticMetric().pair_diameter(Domain(1.0, radius, semidefinite)) for radius in radii]
     for small, large in pairwise(bounds):
         assert small <= large * 1.001
 
@@ -186,7 +186,7 @@ def test_the_certified_bound_grows_with_the_radius(semidefinite: bool) -> None:
 def test_semidefinite_sets_are_smaller(loss: MetricLoss) -> None:
     inside, outside = loss.constants(cone(1.0, 2.0)), loss.constants(Domain(1.0, 2.0))
     assert inside.lipschitz <= outside.lipschitz
-    assert inside.one_slot <= outside.one_slot * 1.001
+    assert inside.pair_diameter <= outside.pair_diameter * 1.001
 
 
 def test_risk_smoothness() -> None:

@@ -43,11 +43,15 @@ def test_closed_forms(norm: float, radius: float, setting: float) -> None:
     assert squares.smoothness(domain) == pytest.approx(2 * norm**2)
     assert squares.holder(domain) == Holder(1.0, squares.smoothness(domain))
     rounded = HingePointwise(setting)
-    steepest = min(1.0, (1 + norm * radius) / setting)
-    assert rounded.lipschitz(domain) == pytest.approx(norm * steepest)
+    derivative_bound = min(1.0, (1 + norm * radius) / setting)
+    assert rounded.lipschitz(domain) == pytest.approx(norm * derivative_bound)
     assert rounded.smoothness(domain) == pytest.approx(norm**2 / setting)
     sharp = HingePointwise().constants(domain)
-    assert (sharp.lipschitz, sharp.one_slot, sharp.one_record) == (norm, 2 * norm, 2 * norm)
+    assert (sharp.lipschitz, sharp.pair_diameter, sharp.record_diameter) == (
+        norm,
+        2 * norm,
+        2 * norm,
+    )
     assert sharp.holder == Holder(0.0, norm)
 
 
@@ -60,26 +64,26 @@ def test_constants_grow_with_the_radius(
     small, large = (loss.constants(Domain(norm, size)) for size in (factor * radius, radius))
     assert small.lipschitz <= large.lipschitz
     assert small.smoothness <= large.smoothness
-    assert small.one_record <= large.one_record * 1.001
-    assert large.one_record <= 2 * large.lipschitz
-    assert large.one_slot == large.one_record
+    assert small.record_diameter <= large.record_diameter * 1.001
+    assert large.record_diameter <= 2 * large.lipschitz
+    assert large.pair_diameter == large.record_diameter
 
 
 def test_unbounded_weights_and_only_the_start() -> None:
-    assert LogisticPointwise().one_record(Domain(2.0)) == 4.0
-    assert LogisticPointwise(2.0).one_record(Domain(2.0, 0.0)) == 1.0
+    assert LogisticPointwise().record_diameter(Domain(2.0)) == 4.0
+    assert LogisticPointwise(2.0).record_diameter(Domain(2.0, 0.0)) == 1.0
     assert HingePointwise(3.0).lipschitz(Domain(2.0)) == 2.0
     assert HingePointwise(4.0).lipschitz(Domain(2.0, 0.0)) == 0.5
     assert LeastSquaresPointwise().lipschitz(Domain(2.0)) == math.inf
-    assert LeastSquaresPointwise(3.0).one_record(Domain(2.0, 0.0)) == pytest.approx(24.0)
+    assert LeastSquaresPointwise(3.0).record_diameter(Domain(2.0, 0.0)) == pytest.approx(24.0)
 
 
-def farthest_apart(reach: float) -> float:
+def farthest_apart(margin_bound: float) -> float:
     """Return how far two logistic gradients are apart, over a grid of angles, times τ/R."""
     cosines = np.cos(np.linspace(0.0, math.pi, 241))
     lengths = np.linspace(0.0, 1.0, 101)[:, None]
     largest = 0.0
-    for b in np.linspace(0.0, reach, 21):
+    for b in np.linspace(0.0, margin_bound, 21):
         along = (lengths * expit(lengths * b * cosines)).max(axis=0)
         sums = np.minimum(np.add.outer(np.arange(241), np.arange(241)), 240)
         squares = np.add.outer(along**2, along**2) - 2 * np.outer(along, along) * cosines[sums]
@@ -88,17 +92,19 @@ def farthest_apart(reach: float) -> float:
 
 
 @pytest.mark.parametrize("reach", [0.05, 0.5, 1.0, 3.0, 10.0, 50.0])
-def test_a_second_route_to_the_certified_bound(reach: float) -> None:
-    declared = LogisticPointwise(2.0).one_record(Domain(0.5, 4 * reach)) * 2.0 / 0.5
-    expected = farthest_apart(reach)
+def test_a_second_route_to_the_certified_bound(margin_bound: float) -> None:
+    declared = LogisticPointwise(2.0).record_diameter(Domain(0.5, 4 * margin_bound)) * 2.0 / 0.5
+    expected = farthest_apart(margin_bound)
     assert expected <= declared <= expected * 1.003
 
 
 @pytest.mark.parametrize("domain", [Domain(1.0, 1.0), Domain(0.5, 12.0)], ids=repr)
 def test_the_certified_bound_lies_between_search_and_twice_the_gradient(domain: Domain) -> None:
     loss = LogisticPointwise()
-    found = check_pointwise_loss(loss, domains=[domain], features=[2]).worst("one_record").found
-    declared = loss.one_record(domain)
+    found = (
+        check_pointwise_loss(loss, domains=[domain], features=[2]).worst("record_diameter").found
+    )
+    declared = loss.record_diameter(domain)
     assert found <= declared <= found * 1.002
     assert declared <= 2 * loss.lipschitz(domain)
 
@@ -119,8 +125,8 @@ def test_least_squares_bound_against_its_worst_case(
     moved = float(np.linalg.norm(first - second))
     expected = 4 * norm * math.sqrt(1 - at**2) * (norm * radius * at + bound)
     assert moved == pytest.approx(expected)
-    assert attained <= loss.one_record(domain) * (1 + 1e-6)
-    assert loss.one_record(domain) <= (2 * norm**2 * radius + 4 * norm * bound) * (1 + 1e-12)
+    assert attained <= loss.record_diameter(domain) * (1 + 1e-6)
+    assert loss.record_diameter(domain) <= (2 * norm**2 * radius + 4 * norm * bound) * (1 + 1e-12)
 
 
 def draw(seed: int, count: int = 50) -> tuple[Any, ...]:
@@ -164,7 +170,7 @@ def test_defaults_of_a_loss_of_ones_own() -> None:
 
     report = check_pointwise_loss(Linear(), domains=[Domain(0.5, 2.0)])
     assert report.passed
-    assert report.worst("one_record").ratio == pytest.approx(1.0)
+    assert report.worst("record_diameter").ratio == pytest.approx(1.0)
     assert Linear().holder(Domain()) == Holder(0.0, 2.0)
 
 

@@ -75,8 +75,8 @@ def test_the_table_at_one(
     declared = loss.constants(UNIT)
     assert declared.lipschitz == pytest.approx(lipschitz, rel=1e-6)
     assert declared.smoothness == pytest.approx(smoothness, rel=1e-6)
-    assert declared.one_slot == pytest.approx(slot, rel=1e-6)
-    assert declared.one_record == pytest.approx(record, rel=1e-6)
+    assert declared.pair_diameter == pytest.approx(slot, rel=1e-6)
+    assert declared.record_diameter == pytest.approx(record, rel=1e-6)
     assert loss.sensitivity(UNIT, 50) == pytest.approx(record / 50, rel=1e-6)
 
 
@@ -117,8 +117,10 @@ def test_the_table_in_general(
 @settings(max_examples=15, deadline=None, derandomize=True)
 def test_one_record_by_form(loss: RankingLoss, norm: float, radius: float) -> None:
     domain = Domain(norm, radius)
-    assert loss.one_slot(domain) == loss.lipschitz(domain)
-    assert loss.one_record(domain) == (2 if loss.form == TWO else 1) * loss.one_slot(domain)
+    assert loss.pair_diameter(domain) == loss.lipschitz(domain)
+    assert loss.record_diameter(domain) == (2 if loss.form == TWO else 1) * loss.pair_diameter(
+        domain
+    )
 
 
 @pytest.mark.parametrize("loss", every_loss, ids=repr)
@@ -129,8 +131,8 @@ def test_constants_grow_with_the_radius(
 ) -> None:
     small, large = (loss.constants(Domain(norm, size)) for size in (factor * radius, radius))
     assert small.lipschitz <= large.lipschitz
-    assert small.one_slot <= large.one_slot
-    assert small.one_record <= large.one_record
+    assert small.pair_diameter <= large.pair_diameter
+    assert small.record_diameter <= large.record_diameter
     assert small.smoothness <= large.smoothness
     assert small.holder.constant <= large.holder.constant
 
@@ -152,7 +154,7 @@ def test_temperature_scales_the_data(
 def test_unbounded_weights() -> None:
     free = Domain(0.5)
     assert LogisticRanking(TWO).lipschitz(free) == 2.0
-    assert LogisticRanking(ONE).one_record(free) == 1.0
+    assert LogisticRanking(ONE).record_diameter(free) == 1.0
     assert HingeRanking(ONE, width=2.0).lipschitz(free) == 1.0
     assert SquaredHingeRanking().lipschitz(free) == math.inf
     assert SquaredHingeRanking().smoothness(free) == 8.0
@@ -161,7 +163,7 @@ def test_unbounded_weights() -> None:
 
 def test_only_the_start() -> None:
     start = Domain(1.0, 0.0)
-    assert LogisticRanking(TWO).one_slot(start) == 2.0
+    assert LogisticRanking(TWO).pair_diameter(start) == 2.0
     assert LeastSquaresRanking(ONE).lipschitz(start) == 4.0
     assert HingeRanking(ONE, width=4.0).lipschitz(start) == 0.5
 
@@ -185,7 +187,7 @@ def test_holder_constants() -> None:
 
 def test_a_rising_loss_pays_double_unless_it_knows_better() -> None:
     class Absolute(RankingLoss):
-        falling = False
+        decreasing = False
 
         def phi(self, u: Any) -> Any:
             return np.abs(1 - u)
@@ -193,11 +195,11 @@ def test_a_rising_loss_pays_double_unless_it_knows_better() -> None:
         def slope(self, u: Any) -> Any:
             return np.sign(u - 1)
 
-        def steepest(self, reach: float) -> float:
+        def derivative_bound(self, margin_bound: float) -> float:
             return 1.0
 
     loss = Absolute()
-    assert loss.one_slot(UNIT) == 8.0
+    assert loss.pair_diameter(UNIT) == 8.0
     assert loss.holder(UNIT) == Holder(0.0, 8.0)
     assert loss.structure() is None
 
@@ -297,7 +299,7 @@ def test_large_scores_do_not_overflow() -> None:
         (lambda: PowerHingeRanking(power=2.5), "power must be above 1 and at most 2"),
         (lambda: LogisticRanking().risk_smoothness(UNIT, 1), "n must be at least 2"),
         (lambda: LogisticRanking().sensitivity(UNIT, 1), "n must be at least 2"),
-        (lambda: LogisticRanking().sensitivity(UNIT, 2.0), "n must be a whole number"),
+        (lambda: LogisticRanking().sensitivity(UNIT, 2.0), "n must be an integer"),
         (lambda: Domain(0.0, 1.0), "data_norm must be positive"),
         (lambda: Domain(1.0, -1.0), "radius must be at least 0"),
         (lambda: Domain(1.0, math.nan), "radius must be a number"),
@@ -317,9 +319,9 @@ def test_the_sigmoid_is_not_convex_and_bends_most_at_ln_2_plus_root_3() -> None:
     assert bend.min() < -0.096 < 0.096 < bend.max()
     assert middle[bend.argmax()] == pytest.approx(math.log(2 + math.sqrt(3)), abs=1e-3)
     assert loss.curvature(math.inf) == pytest.approx(math.sqrt(3) / 18)
-    for reach in (1e-12, 1e-3, 0.5, 1.0, 2.0):
-        within = np.abs(bend[np.abs(middle) <= reach]).max(initial=0.0)
-        assert within <= loss.curvature(reach) * (1 + 1e-6)
+    for margin_bound in (1e-12, 1e-3, 0.5, 1.0, 2.0):
+        within = np.abs(bend[np.abs(middle) <= margin_bound]).max(initial=0.0)
+        assert within <= loss.curvature(margin_bound) * (1 + 1e-6)
     assert loss.curvature(1e-12) == pytest.approx(1e-12 / 8)
 
 

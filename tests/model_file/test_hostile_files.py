@@ -344,7 +344,7 @@ FORGED: dict[str, tuple[Change, str]] = {
     "scalar": (array("0.intercept_", 1.0), "shape"),
     "no entries": (array("0.coef_", np.zeros((1, 0))), "shape"),
     "float32": (array("0.coef_", np.zeros((1, D), np.float32)), "wrong type"),
-    "whole numbers": (array("0.coef_", np.zeros((1, D), np.int64)), "wrong type"),
+    "integers": (array("0.coef_", np.zeros((1, D), np.int64)), "wrong type"),
     "bytes": (array("0.coef_", np.zeros((1, D), np.uint8)), "wrong type"),
     "truth values": (array("0.coef_", np.zeros((1, D), np.bool_)), "wrong type"),
 }

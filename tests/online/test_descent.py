@@ -32,7 +32,7 @@ BOUND = "gradients on a stream of pairs"
 
 @st.composite
 def streams(draw: st.DrawFn, longest: int = 300) -> dict[str, float]:
-    inputs: dict[str, float] = {"one_record": draw(st.floats(0.1, 10))}
+    inputs: dict[str, float] = {"record_diameter": draw(st.floats(0.1, 10))}
     inputs["n"] = draw(st.integers(2, longest))
     if draw(st.booleans()):
         inputs["buffer"] = draw(st.integers(1, longest + 100))
@@ -64,13 +64,13 @@ def test_the_bound_counts_every_pair_of_every_record(inputs: dict[str, float]) -
         if pairs:
             moved[arriving] += ((met + len(arriving) - 1) / pairs) ** 2
             moved[pool] += (len(arriving) / pairs) ** 2
-    expected = inputs["one_record"] / 2 * np.sqrt(moved.max())
+    expected = inputs["record_diameter"] / 2 * np.sqrt(moved.max())
     assert find_bound(BOUND).formula(**inputs) == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_whole_stream_costs_little_more_than_one_query() -> None:
     for n, buffer, ratio in ((10**6, None, 1.2826), (10**6, 1, 2**0.5), (3, None, 1.25**0.5)):
-        inputs = {"one_record": 2.0, "n": n, **({} if buffer is None else {"buffer": buffer})}
+        inputs = {"record_diameter": 2.0, "n": n, **({} if buffer is None else {"buffer": buffer})}
         assert Sensitivity.of(BOUND, **inputs).value == pytest.approx(ratio, rel=1e-4)
 
 

@@ -105,7 +105,7 @@ def test_what_is_refused_says_what_to_do() -> None:
 @st.composite
 def drifts(draw: st.DrawFn) -> dict[str, float]:
     inputs: dict[str, float] = {
-        "one_record": draw(st.floats(0.1, 10)),
+        "record_diameter": draw(st.floats(0.1, 10)),
         "n": draw(st.integers(2, 40)),
         "strong_convexity": draw(st.sampled_from([1e-3, 0.1, 1.0])),
         "batch": draw(st.sampled_from([1, 1, 3])),
@@ -141,7 +141,7 @@ def test_both_routes_to_the_moves_of_models_agree_with_one_record_at_a_time(
                 share = shape.own[s]
             elif k < start and (shape.reservoir or k >= start - shape.kept):
                 share = shape.partner[s]
-            d = min(cap, d * (1 - eta * alpha) + eta * inputs["one_record"] / 2 * share)
+            d = min(cap, d * (1 - eta * alpha) + eta * inputs["record_diameter"] / 2 * share)
             row.append(d)
         rows.append(row)
     matrix = np.array(rows)

@@ -227,7 +227,7 @@ def test_one_record_moves_a_design_by_no_more_than_all_pairs(
 ) -> None:
     rng = np.random.default_rng(0)
     n, d, R = 8, 2, domain.data_norm
-    bound = loss.one_record(domain) / n
+    bound = loss.record_diameter(domain) / n
     assert bound == loss.sensitivity(domain, n)
     for attempt in range(250):
         design = PairDesign.draw(n, 1 + attempt % (n - 1), rng)
@@ -272,7 +272,7 @@ def test_the_sensitivity_is_attained_for_every_m(
     w = np.full((1, 1) if loss.matrix else (1,), weight)
     before, after = (design_gradient(loss, w, X, labels, design) for labels in (y, flipped))
     moved = float(np.linalg.norm(after - before))
-    assert moved == pytest.approx(loss.one_record(domain) / n, rel=1e-12)
+    assert moved == pytest.approx(loss.record_diameter(domain) / n, rel=1e-12)
 
 
 def test_a_design_that_favours_a_record_would_break_the_bound() -> None:
@@ -290,7 +290,7 @@ def test_a_design_that_favours_a_record_would_break_the_bound() -> None:
     star = Star(np.arange(n), (1,))
     moved = design_gradient(loss, np.zeros(1), X, y, star)
     moved = moved - design_gradient(loss, np.zeros(1), X, -np.ones(n), star)
-    assert np.linalg.norm(moved) > 1.1 * loss.one_record(domain) / n
+    assert np.linalg.norm(moved) > 1.1 * loss.record_diameter(domain) / n
 
 
 def peak_of(work: Callable[[], object]) -> int:

@@ -137,7 +137,7 @@ def test_refusals() -> None:
         PairDesign.draw(1, 1, generator)
     with pytest.raises(ValueError, match="m must be at least 1"):
         PairDesign.draw(6, 0, generator)
-    with pytest.raises(TypeError, match="m must be a whole number"):
+    with pytest.raises(TypeError, match="m must be an integer"):
         PairDesign.draw(6, 2.0, generator)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="n must be at least 2"):
         PairDesign.complete(1)

@@ -33,7 +33,7 @@ class IndexedMetric(MetricLoss):
         slopes[~alike] -= 1
         return slopes
 
-    def steepest(self, nearest: float, farthest: float) -> tuple[float, float]:
+    def derivative_bound(self, nearest: float, farthest: float) -> tuple[float, float]:
         return 2.0, 2.0
 
 
@@ -266,7 +266,7 @@ def test_refusals() -> None:
                 function(loss, W, bad_X, bad_y)
         with pytest.raises(ValueError, match="block must be at least 1"):
             function(loss, W, X, y, block=0)
-        with pytest.raises(TypeError, match="block must be a whole number"):
+        with pytest.raises(TypeError, match="block must be an integer"):
             function(loss, W, X, y, block=2.5)  # type: ignore[arg-type]
 
 

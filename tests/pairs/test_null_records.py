@@ -186,7 +186,7 @@ def test_other_pairs_keep_their_slopes_at_the_corner_of_a_hinge() -> None:
             # Scale so that the pair of the first two is at the corner.
             point = point / apart**2 if loss.matrix else point * (1 / apart)
             before = risk(loss, full).gradient(point)
-            bound = loss.one_record(Domain(0.5, float(np.linalg.norm(point)))) / n
+            bound = loss.record_diameter(Domain(0.5, float(np.linalg.norm(point)))) / n
             for place in range(2, n):
                 other = x.copy()
                 other[place] = np.nan

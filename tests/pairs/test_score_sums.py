@@ -46,7 +46,7 @@ LOSSES: list[RankingLoss] = [
 def check(sums, loss: RankingLoss, u: np.ndarray, positive: np.ndarray) -> None:
     reach = float(np.ptp(u)) if u.size else 0.0
     partners = np.where(positive == 1, (positive == 0).sum(), (positive == 1).sum())
-    allowed = ACCURACY * np.maximum(partners, 1) * loss.steepest(reach)
+    allowed = ACCURACY * np.maximum(partners, 1) * loss.derivative_bound(reach)
     moments = sums.moments(u, positive)
     wanted = oracle.slopes(loss, u, positive)
     for found in (sums.slopes(u, positive, moments), all_slopes(sums, u, positive)):
@@ -174,7 +174,9 @@ def test_moments_of_parts_add_up(loss: RankingLoss, spread: float) -> None:
     moments = parts[3] + (parts[0] + parts[1]) + parts[2]
     found = np.concatenate([sums.slopes(u[cut], positive[cut], moments) for cut in cuts])
     wanted = oracle.slopes(loss, u, positive)
-    assert np.all(np.abs(found - wanted) <= ACCURACY * 700 * loss.steepest(float(np.ptp(u))))
+    assert np.all(
+        np.abs(found - wanted) <= ACCURACY * 700 * loss.derivative_bound(float(np.ptp(u)))
+    )
     pairs = positive.sum() * (1 - positive).sum()
     largest = float(loss.phi(np.array([-np.ptp(u)]))[0])
     assert abs(sums.total(moments) - oracle.total(loss, u, positive)) <= ACCURACY * pairs * largest
@@ -221,7 +223,7 @@ def test_large_sums_agree_between_the_two_orders_of_work() -> None:
         sums = TruncatedSums(loss.structure())
         by_search = sums.slopes(u, positive, sums.moments(u, positive))
         gap = np.abs(sums.all_slopes(u, positive) - by_search).max()
-        assert gap <= ACCURACY * u.size * loss.steepest(float(np.ptp(u)))
+        assert gap <= ACCURACY * u.size * loss.derivative_bound(float(np.ptp(u)))
 
 
 def test_slopes_at_a_knot_depend_on_the_pair_alone() -> None:

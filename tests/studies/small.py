@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from pairdp.studies.jobs import Job, Outcome
+from pairdp.studies.jobs import Job, RunResult
 
 
 @dataclass(frozen=True)
@@ -18,14 +18,14 @@ class Count(Job):
     directory: str
     fails: str = ""
 
-    def run(self, data: Path | None) -> Outcome:
+    def run(self, data: Path | None) -> RunResult:
         if self.fails == "interrupt":
             raise KeyboardInterrupt
         if self.fails:
             raise ValueError(self.fails)
         times = len(list(Path(self.directory).glob(f"{self.number}-*")))
         (Path(self.directory) / f"{self.number}-{times}-{os.getpid()}").touch()
-        return Outcome({"value": tuple(float(self.number + i) for i in range(self.runs))})
+        return RunResult({"value": tuple(float(self.number + i) for i in range(self.runs))})
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Sleep(Job):
     number: int
     directory: str
 
-    def run(self, data: Path | None) -> Outcome:
+    def run(self, data: Path | None) -> RunResult:
         (Path(self.directory) / f"worker-{os.getpid()}").touch()
         time.sleep(120)
-        return Outcome({"value": (0.0, 0.0)})
+        return RunResult({"value": (0.0, 0.0)})
 
 
 def jobs(directory: Path, count: int = 6) -> list[Count]:
@@ -54,5 +54,5 @@ def times_run(directory: Path, number: int) -> int:
 class Die(Job):
     """End its process, as a system without memory does."""
 
-    def run(self, data: Path | None) -> Outcome:
+    def run(self, data: Path | None) -> RunResult:
         os._exit(9)

@@ -15,7 +15,7 @@ import pytest
 
 from pairdp.studies import journal as journal_module
 from pairdp.studies.engine import default_workers, run_jobs
-from pairdp.studies.jobs import Outcome
+from pairdp.studies.jobs import RunResult
 from pairdp.studies.journal import Journal, JournalError
 from tests.studies.small import Count, Die, jobs, times_run
 
@@ -214,8 +214,8 @@ def test_only_one_study_writes_a_journal(tmp_path: Path) -> None:
 
 
 def test_outcomes_come_back_from_json() -> None:
-    outcome = Outcome({"AUC": (0.1, 1 / 3)}, {"statement": "s"}, "")
-    assert Outcome.from_dict(json.loads(json.dumps(outcome.to_dict()))) == outcome
+    outcome = RunResult({"AUC": (0.1, 1 / 3)}, {"statement": "s"}, "")
+    assert RunResult.from_dict(json.loads(json.dumps(outcome.to_dict()))) == outcome
 
 
 def test_keys_tell_jobs_apart_and_noise_does_not_depend_on_how_many_runs(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from pairdp.studies import wang2024
 from pairdp.studies.assembly import assemble
 from pairdp.studies.huai2020_remarks import remarks as huai_remarks
-from pairdp.studies.jobs import Job, Outcome
+from pairdp.studies.jobs import Job, RunResult
 from pairdp.studies.kang2021 import steps
 from pairdp.studies.kang2021 import study as kang2021
 from pairdp.studies.learning import AUTO, EUCLID, Learning
@@ -163,8 +163,8 @@ def test_outcomes_become_cells_certificates_and_remarks() -> None:
     first, second = Count(1, "d", runs=3), Count(2, "d", runs=3)
     certificate = {"statement": "s", "json": {"n": 1}}
     outcomes = {
-        first.key: Outcome({"value": (1.0, 2.0, 3.0)}, certificate),
-        second.key: Outcome({}, refused="burn-in of 8 is longer than 3"),
+        first.key: RunResult({"value": (1.0, 2.0, 3.0)}, certificate),
+        second.key: RunResult({}, refused="burn-in of 8 is longer than 3"),
     }
     study = _study(
         _place(first), _place(first, x=2.0), _place(second, kind="printed"),
@@ -184,7 +184,7 @@ def test_outcomes_become_cells_certificates_and_remarks() -> None:
 
 def test_of_many_reasons_the_first_and_the_last_are_told() -> None:
     pieces = [Count(i, "d", runs=2) for i in range(5)]
-    outcomes = {job.key: Outcome({}, refused=f"burn-in {job.number}") for job in pieces}
+    outcomes = {job.key: RunResult({}, refused=f"burn-in {job.number}") for job in pieces}
     study = _study(*(_place(job, x=float(job.number)) for job in pieces))
     remark = assemble("t", [study], outcomes, {}).remarks[-1]
     assert remark.title.endswith("cannot be run in 5 cells")

@@ -131,6 +131,8 @@ def test_an_accuracy_that_is_euclids_is_told(mean: float, half: float, same: int
         )
     )
     (sentence,) = found.headline
-    assert ("in 1 of the 1 its accuracy is exactly that of Euclid's" in sentence) == bool(same)
+    assert ("in 1 of the 1 its accuracy is exactly the Euclidean metric's" in sentence) == bool(
+        same
+    )
     (row,) = found.rows
-    assert row["auto, public ranges only"].endswith("as Euclid") == bool(same)
+    assert row["auto, public ranges only"].endswith("as Euclidean") == bool(same)

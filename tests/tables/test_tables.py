@@ -330,7 +330,7 @@ def test_parquet_labels(tmp_path: Path, values: Any, labels: tuple[Any, ...]) ->
 STAMP = pa.array([5317, 1], pa.timestamp("ms"))
 BAD_PARQUET: dict[str, tuple[dict[str, Any], str]] = {
     "null": ({"x": [1.0, None]}, "missing values in column 'x'"),
-    "null whole number": ({"x": pa.array([5317, None])}, "missing values in column 'x'"),
+    "null integer": ({"x": pa.array([5317, None])}, "missing values in column 'x'"),
     "NaN": ({"x": [5317.0, float("nan")]}, "NaN or infinity"),
     "infinity": ({"x": [5317.0, float("inf")]}, "NaN or infinity"),
     "text": ({"x": ["5317 kg", "2"]}, "no numbers in column 'x'"),

@@ -123,10 +123,17 @@ def tampered(loss: Any, *names: str, factor: float = 0.99) -> Any:
     return fake
 
 
-ONE_PARAMETER = ("lipschitz", "one_slot", "one_record", "sensitivity")
-SMOOTH = (*ONE_PARAMETER, "smoothness", "holder", "risk_smoothness", "steepest", "curvature")
-SHARP = (*ONE_PARAMETER, "holder", "steepest")
-ALONE = ("lipschitz", "smoothness", "holder", "one_record")
+ONE_PARAMETER = ("lipschitz", "pair_diameter", "record_diameter", "sensitivity")
+SMOOTH = (
+    *ONE_PARAMETER,
+    "smoothness",
+    "holder",
+    "risk_smoothness",
+    "derivative_bound",
+    "curvature",
+)
+SHARP = (*ONE_PARAMETER, "holder", "derivative_bound")
+ALONE = ("lipschitz", "smoothness", "holder", "record_diameter")
 TAMPERED = [
     (LogisticRanking(), SMOOTH),
     (LogisticRanking("one-sided", 0.5), SMOOTH),
@@ -142,7 +149,7 @@ TAMPERED = [
     (HingeMetric(), SHARP),
     (HingeMetric(width=0.2), SMOOTH),
     (LogisticPointwise(), ALONE),
-    (HingePointwise(), ("lipschitz", "holder", "one_record")),
+    (HingePointwise(), ("lipschitz", "holder", "record_diameter")),
     (HingePointwise(0.2), ALONE),
     (LeastSquaresPointwise(), ("lipschitz", "smoothness", "holder")),
 ]
@@ -157,7 +164,7 @@ def test_a_constant_one_per_cent_too_small_is_named(loss: Any, names: tuple[str,
         assert all(check.ratio < 1.02 for check in caught)
 
 
-@pytest.mark.parametrize("name", ["one_slot", "curvature", "sensitivity"])
+@pytest.mark.parametrize("name", ["pair_diameter", "curvature", "sensitivity"])
 def test_nothing_else_is_named(name: str) -> None:
     failures = examine(tampered(LogisticRanking(), name)).failures
     assert failures
@@ -180,8 +187,8 @@ def test_small_and_unbounded_sets_are_searched_too(loss: Any, domain: Domain) ->
 
 
 def test_the_least_squares_bound_is_attained_where_only_the_start_is_looked_at() -> None:
-    report = examine(tampered(LeastSquaresPointwise(2.0), "one_record"), [Domain(0.5, 0.0)])
-    assert report.failures == ("one_record",)
+    report = examine(tampered(LeastSquaresPointwise(2.0), "record_diameter"), [Domain(0.5, 0.0)])
+    assert report.failures == ("record_diameter",)
 
 
 def test_infinite_pairs_do_not_hide_finite_averages() -> None:
@@ -189,7 +196,7 @@ def test_infinite_pairs_do_not_hide_finite_averages() -> None:
         def risk_smoothness(self, domain: Domain, n: int) -> float:
             return 1e3
 
-        def one_record(self, domain: Domain) -> float:
+        def record_diameter(self, domain: Domain) -> float:
             return math.inf
 
         def sensitivity(self, domain: Domain, n: int) -> float:
@@ -198,7 +205,7 @@ def test_infinite_pairs_do_not_hide_finite_averages() -> None:
     failures = examine(Hopeful()).failures
     assert "risk_smoothness(n=4)" in failures
     assert "sensitivity(n=4)" in failures
-    assert "one_record" not in failures
+    assert "record_diameter" not in failures
 
 
 @dataclass(frozen=True)
@@ -220,7 +227,7 @@ class Product(PairwiseLoss):
 def test_a_loss_of_ones_own_passes_with_defaults_that_are_attained() -> None:
     report = check_pairwise_loss(Product())
     assert report.passed
-    for name in ("lipschitz", "one_slot", "one_record", "sensitivity(n=5)"):
+    for name in ("lipschitz", "pair_diameter", "record_diameter", "sensitivity(n=5)"):
         assert report.worst(name).ratio == pytest.approx(1.0)
 
 
@@ -236,18 +243,18 @@ class Exponential(RankingLoss):
     def slope(self, u: Any) -> Any:
         return -np.exp(-u)
 
-    def steepest(self, reach: float) -> float:
-        return math.exp(reach) if reach < 700 else math.inf
+    def derivative_bound(self, margin_bound: float) -> float:
+        return math.exp(margin_bound) if margin_bound < 700 else math.inf
 
-    def curvature(self, reach: float) -> float:
-        return self.steepest(reach)
+    def curvature(self, margin_bound: float) -> float:
+        return self.derivative_bound(margin_bound)
 
 
 @pytest.mark.parametrize("form", ["two-sided", "one-sided"])
 def test_a_ranking_loss_of_ones_own_passes(form: str) -> None:
     report = examine(Exponential(form), [Domain(1.0, 2.0), Domain(0.5, math.inf)])
     assert report.passed
-    assert report.worst("one_record").ratio == pytest.approx(1.0)
+    assert report.worst("record_diameter").ratio == pytest.approx(1.0)
 
 
 class WrongSign(LogisticRanking):
@@ -288,7 +295,7 @@ class OneOrder(LogisticRanking):
 
 
 class Rising(LeastSquaresRanking):
-    falling: ClassVar[bool] = True
+    decreasing: ClassVar[bool] = True
 
 
 class Repelling(LogisticMetric):
@@ -365,16 +372,16 @@ class Restless(LogisticRanking):
 
 
 class Shrinking(LogisticRanking):
-    def one_slot(self, domain: Domain) -> float:
+    def pair_diameter(self, domain: Domain) -> float:
         return math.nan
 
 
 BROKEN = [
     (WrongSign(), {"subgradient", "derivative", "phi and slope"}),
     (WrongScale(), {"derivative", "phi and slope"}),
-    (Wavy(), {"convex", "convex phi", "subgradient", "slope of phi", "falling", "curvature"}),
+    (Wavy(), {"convex", "convex phi", "subgradient", "slope of phi", "decreasing", "curvature"}),
     (OneOrder(), {"declared symmetric"}),
-    (Rising(), {"falling"}),
+    (Rising(), {"decreasing"}),
     (Repelling(), {"sign of alike", "sign of unlike"}),
     (Scribbling(), {"inputs unchanged"}),
     (Forgetful(), {"deterministic"}),
@@ -384,7 +391,7 @@ BROKEN = [
     (Undefined(), {"finite"}),
     (Singular(), {"finite"}),
     (Restless(), {"equal records", "equal labels"}),
-    (Shrinking(), {"declared constants", "one_slot"}),
+    (Shrinking(), {"declared constants", "pair_diameter"}),
 ]
 
 
@@ -423,7 +430,7 @@ def test_a_cautious_strip_passes() -> None:
 
 
 def test_failures_raise_and_show_an_example() -> None:
-    loss = tampered(HingeRanking(), "lipschitz", "one_slot", factor=0.9)
+    loss = tampered(HingeRanking(), "lipschitz", "pair_diameter", factor=0.9)
     with pytest.raises(
         LossCheckError, match=r"FAILED  lipschitz +declared 3\.6 +found 4 "
     ) as caught:
@@ -433,7 +440,7 @@ def test_failures_raise_and_show_an_example() -> None:
     assert "ratio 1.111111 at R=1, B=1, d=2" in text
     assert "parameters [" in text
     assert "record [" in text
-    assert set(caught.value.report.failures) >= {"lipschitz", "one_slot"}
+    assert set(caught.value.report.failures) >= {"lipschitz", "pair_diameter"}
 
 
 def test_a_report_prints_one_line_a_check() -> None:

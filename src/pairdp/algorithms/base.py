@@ -37,7 +37,7 @@ from pairdp.storage import Storable, UnknownObjectError, encode
 Array = NDArray[np.float64]
 
 
-class Outcome(NamedTuple):
+class RunResult(NamedTuple):
     """What an algorithm returns when it releases more than its parameters.
 
     Attributes
@@ -236,7 +236,7 @@ class Plan:
             raise TypeError(f"{self.algorithm.name} needs the records, not their sums")
         source = NoiseSource() if noise is None else noise
         found = self.algorithm.execute(self, records, source, Progress(progress))
-        outcome = found if isinstance(found, Outcome) else Outcome(found, {})
+        outcome = found if isinstance(found, RunResult) else RunResult(found, {})
         certificate = self.certificate.with_noise_source(source)
         return Fit(np.array(outcome.parameters), certificate, outcome.statistics)
 
@@ -260,7 +260,7 @@ def _shown(value: Scalar) -> str:
 
 
 @dataclass(frozen=True)
-class Draft:
+class PlanDraft:
     """What an algorithm decides for a task, from which its plan is made.
 
     Attributes
@@ -400,13 +400,13 @@ class Algorithm(Storable, ABC):
         )
 
     @abstractmethod
-    def draft(self, task: Task) -> Draft:
+    def draft(self, task: Task) -> PlanDraft:
         """Decide releases and settings for a task."""
 
     @abstractmethod
     def execute(
         self, plan: Plan, records: Any, noise: NoiseSource, progress: Progress
-    ) -> Array | Outcome:
+    ) -> Array | RunResult:
         """Return the parameters that a plan releases, and statistics if there are more.
 
         ``records`` are Records; their ClassMoments too if the algorithm is ``one_pass``.

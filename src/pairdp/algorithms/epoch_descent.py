@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, keep
-from pairdp.algorithms.base import Algorithm, Draft, Plan
+from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
 from pairdp.algorithms.descent import contraction, descend
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.progress import Progress
@@ -61,7 +61,7 @@ class EpochGradientDescent(Algorithm):
         if self.step_size is not None:
             keep(self, "step_size", between("step_size", self.step_size, *STEPS))
 
-    def draft(self, task: Task) -> Draft:
+    def draft(self, task: Task) -> PlanDraft:
         """Decide the step size and the noise of each part."""
         problem = task.problem
         if task.n < 4:
@@ -83,7 +83,9 @@ class EpochGradientDescent(Algorithm):
             eta = step_size / 4**i
             constants = problem.constants(size)
             inputs = {
-                "one_record": problem.one_record(size, step_size=eta, features=task.features),
+                "record_diameter": problem.record_diameter(
+                    size, step_size=eta, features=task.features
+                ),
                 "n": size,
                 "step_size": eta,
                 "contraction": contraction(eta, constants.smoothness, constants.strong_convexity),
@@ -102,7 +104,7 @@ class EpochGradientDescent(Algorithm):
                 )
             )
         settings = {"epochs": len(sizes), "step_size": step_size, "steps": sum(sizes)}
-        return Draft(tuple(releases), settings, reasons)
+        return PlanDraft(tuple(releases), settings, reasons)
 
     def _step_size(self, task: Task, largest: float) -> tuple[float, tuple[str, ...]]:
         if self.step_size is not None:

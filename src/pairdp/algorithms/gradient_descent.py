@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, keep, whole
-from pairdp.algorithms.base import Algorithm, Draft, Plan
+from pairdp._checks import STEPS, between, integer, keep
+from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
 from pairdp.algorithms.descent import contraction, descend, known_radius, steps_to_shrink
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.progress import Progress
@@ -64,7 +64,7 @@ class GradientDescent(Algorithm):
         if self.output not in ("last", "average"):
             raise ValueError(f'output must be "last" or "average", got {self.output!r}')
         if self.steps is not None:
-            keep(self, "steps", whole("steps", self.steps))
+            keep(self, "steps", integer("steps", self.steps))
         if self.step_size is not None:
             keep(self, "step_size", between("step_size", self.step_size, *STEPS))
 
@@ -77,7 +77,7 @@ class GradientDescent(Algorithm):
         strongly = (Need.STRONGLY_CONVEX,) if self.output == "last" else ()
         return (Need.CONVEX, Need.SMOOTH, Need.LIPSCHITZ, *strongly)
 
-    def draft(self, task: Task) -> Draft:
+    def draft(self, task: Task) -> PlanDraft:
         """Decide steps, step size and noise."""
         problem = task.problem
         constants = problem.constants(task.n)
@@ -87,7 +87,7 @@ class GradientDescent(Algorithm):
         step_size, steps, reasons = self._schedule(task)
         radius = known_radius(problem, step_size, steps)
         inputs = {
-            "one_record": problem.one_record(task.n, radius, step_size, task.features),
+            "record_diameter": problem.record_diameter(task.n, radius, step_size, task.features),
             "n": task.n,
             "step_size": step_size,
             "contraction": contraction(step_size, constants.smoothness, constants.strong_convexity),
@@ -100,7 +100,7 @@ class GradientDescent(Algorithm):
         release = output_release(
             f"{self.output} iterate", task, sensitivity, self._printed(task, step_size, steps)
         )
-        return Draft((release,), settings, reasons)
+        return PlanDraft((release,), settings, reasons)
 
     def _printed(self, task: Task, step_size: float, steps: int) -> float:
         if not task.is_printed:
@@ -152,7 +152,7 @@ class GradientDescent(Algorithm):
         if task.budget is None:
             steps = steps_to_shrink(q, 1 / _NEAR, _MOST_STEPS)
             return steps, f"steps shrink the distance to the minimiser to {q**steps:.1e} of it"
-        moved = step_size * constants.one_record / task.n
+        moved = step_size * constants.record_diameter / task.n
         noisy = math.sqrt(task.dimension) / _ratio(task)
 
         def error(steps: int) -> float:
@@ -175,7 +175,7 @@ class GradientDescent(Algorithm):
         if task.budget is None:
             return 200 * 2 / constants.smoothness
         mu = _ratio(task)
-        per_travel = constants.one_record / (2 * task.n * mu)
+        per_travel = constants.record_diameter / (2 * task.n * mu)
         # The cube root first, as squares of extreme budgets leave the range of floats.
         scale = (radius / math.sqrt(2 * constants.smoothness * task.dimension)) ** (2 / 3)
         return float(min(max(scale / max(per_travel, 1e-300) ** (2 / 3), 1e-100), 1e100))

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from pairdp._checks import RECORDS, between, keep
 from pairdp.algorithms.accelerated import LIMIT, Rounds, descend_in_rounds, rounds_to_reach
-from pairdp.algorithms.base import Algorithm, Draft, Plan
+from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
 from pairdp.algorithms.descent import known_radius
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.progress import Progress
@@ -80,17 +80,17 @@ class MinimizerRelease(Algorithm):
         """A convex and smooth loss, bounded gradients and a regulariser."""
         return (Need.CONVEX, Need.SMOOTH, Need.LIPSCHITZ, Need.STRONGLY_CONVEX)
 
-    def draft(self, task: Task) -> Draft:
+    def draft(self, task: Task) -> PlanDraft:
         """Decide the tolerance, the steps that reach it, and the noise."""
         problem = task.problem
-        one_record, goal = self._one_record(task), self._goal(task)
+        record_diameter, goal = self._record_diameter(task), self._goal(task)
         if goal.rounds.total > _MOST_STEPS:
             raise ValueError(
                 f"{self.name} could need {goal.rounds.total:.2g} steps for its tolerance, and "
                 f"takes at most {_MOST_STEPS}: use a larger regularization, or a larger tolerance"
             )
         inputs = {
-            "one_record": one_record,
+            "record_diameter": record_diameter,
             "n": task.n,
             "strong_convexity": problem.strong_convexity,
             "tolerance": goal.tolerance,
@@ -99,12 +99,12 @@ class MinimizerRelease(Algorithm):
             inputs["diameter"] = task.diameter
         sensitivity = Sensitivity.of("regularised minimiser", **inputs)
         release = output_release("minimiser", task, sensitivity, sensitivity.value)
-        return Draft((release,), {"tolerance": goal.tolerance, "most_steps": goal.rounds.total})
+        return PlanDraft((release,), {"tolerance": goal.tolerance, "most_steps": goal.rounds.total})
 
-    def _one_record(self, task: Task) -> float:
+    def _record_diameter(self, task: Task) -> float:
         # The minimiser is within G/λ of the centre, whatever the data.
         radius = known_radius(task.problem, 1 / task.problem.regularization, 2)
-        return task.problem.one_record(task.n, radius)
+        return task.problem.record_diameter(task.n, radius)
 
     def _goal(self, task: Task) -> Goal:
         """Return how near to the minimiser the point must be, from public facts alone."""
@@ -116,7 +116,7 @@ class MinimizerRelease(Algorithm):
         reach = min(problem.constraint.radius, 3 * far)
         size = constants.lipschitz + smoothness * (reach + center)
         error = ACCURACY * constants.lipschitz + _ROUNDING * size
-        left = self.tolerance * self._one_record(task) / task.n + LIMIT * error
+        left = self.tolerance * self._record_diameter(task) / task.n + LIMIT * error
         rounds = rounds_to_reach(left / convexity, min(far, task.diameter), smoothness, convexity)
         return Goal(left + LIMIT * error, error, reach, smoothness, convexity, rounds)
 

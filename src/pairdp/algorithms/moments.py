@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import flag, keep, non_negative, real
-from pairdp.algorithms.base import Algorithm, Draft, Outcome, Plan
+from pairdp.algorithms.base import Algorithm, Plan, PlanDraft, RunResult
 from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.progress import Progress
@@ -95,7 +95,7 @@ class MomentRelease(Algorithm):
         """Sums over the records are all that it needs."""
         return True
 
-    def draft(self, task: Task) -> Draft:
+    def draft(self, task: Task) -> PlanDraft:
         """Decide the noise of each moment and the ridge."""
         problem = task.problem
         if not isinstance(problem.loss, LeastSquaresRanking):
@@ -123,7 +123,7 @@ class MomentRelease(Algorithm):
                 ridge = deviation(releases[-1]) * math.sqrt(2 * task.features)
                 reasons.append("ridge is the size of the noise on S, σ√(2d)")
             settings |= {"share": share, "ridge": ridge}
-        return Draft(tuple(releases), settings, tuple(reasons))
+        return PlanDraft(tuple(releases), settings, tuple(reasons))
 
     def noise_to_signal(self, plan: Plan) -> float:
         """Return the noise of the first moments, without which there is no direction."""
@@ -131,7 +131,7 @@ class MomentRelease(Algorithm):
 
     def execute(
         self, plan: Plan, records: Records | ClassMoments, noise: NoiseSource, progress: Progress
-    ) -> Outcome:
+    ) -> RunResult:
         """Return the minimiser of the noisy risk over the constraint set, and the moments."""
         problem = plan.problem
         sums = records if isinstance(records, ClassMoments) else ClassMoments.of(records)
@@ -158,7 +158,7 @@ class MomentRelease(Algorithm):
         else:
             v, s = noisy[0], None if second is None else unpack(second)
         ridge = 0.0 if s is None else float(plan.settings["ridge"])  # type: ignore[arg-type]
-        return Outcome(least_squares_model(problem, v, s, ridge), released)
+        return RunResult(least_squares_model(problem, v, s, ridge), released)
 
 
 def check_moment_parameters(algorithm: Any) -> None:

@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, flag, keep, whole
-from pairdp.algorithms.base import Algorithm, Draft, Plan
+from pairdp._checks import STEPS, between, flag, integer, keep
+from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
 from pairdp.algorithms.descent import contraction
 from pairdp.algorithms.kernels import WHAT, Steps, take_steps
 from pairdp.algorithms.noise import add_noise
@@ -124,9 +124,9 @@ class NoisyGradientDescent(Algorithm):
                 words = " or ".join(f'"{word}"' if word else "None" for word in known)
                 raise ValueError(f"{name} must be {words}, got {getattr(self, name)!r}")
         if self.steps is not None:
-            keep(self, "steps", whole("steps", self.steps))
+            keep(self, "steps", integer("steps", self.steps))
         if self.batch_size is not None:
-            keep(self, "batch_size", whole("batch_size", self.batch_size))
+            keep(self, "batch_size", integer("batch_size", self.batch_size))
         for name in ("step_size", "printed_lipschitz"):
             if getattr(self, name) is not None:
                 keep(self, name, between(name, getattr(self, name), *STEPS))
@@ -137,7 +137,7 @@ class NoisyGradientDescent(Algorithm):
         """Bounded gradients, and nothing else."""
         return (Need.LIPSCHITZ,)
 
-    def draft(self, task: Task) -> Draft:
+    def draft(self, task: Task) -> PlanDraft:
         """Decide steps, step size and noise."""
         problem = self._problem(task)
         self._check_batch(task)
@@ -160,7 +160,7 @@ class NoisyGradientDescent(Algorithm):
         }
         if self.pairing == "disjoint":
             settings["pairing"] = self.pairing
-        return Draft((release,), settings, (*reasons, *more), problem)
+        return PlanDraft((release,), settings, (*reasons, *more), problem)
 
     def noise_to_signal(self, plan: Plan) -> float:
         """Return the noise of all gradients against their largest sum."""
@@ -204,7 +204,7 @@ class NoisyGradientDescent(Algorithm):
         if task.budget is None:
             return Release(f"{self.output} iterate", NoMechanism(), None, task.dimension), []
         step = Sensitivity.of(
-            task.problem.average, diameter=task.problem.one_record(batch), n=batch
+            task.problem.average, diameter=task.problem.record_diameter(batch), n=batch
         )
         if task.is_printed:
             scale = self._printed_scale(task, steps)
@@ -241,7 +241,9 @@ class NoisyGradientDescent(Algorithm):
         if c > 1:
             return None
         inputs = {
-            "one_record": problem.one_record(task.n, step_size=step_size, features=task.features),
+            "record_diameter": problem.record_diameter(
+                task.n, step_size=step_size, features=task.features
+            ),
             "n": task.n,
             "step_size": step_size,
             "contraction": c,
@@ -335,7 +337,7 @@ class NoisyGradientDescent(Algorithm):
         batch = self.batch_size or task.n
         mu = ratio(task.budget.epsilon, task.budget.delta)
         if batch < task.n:
-            return 2 * task.problem.one_record(batch) * math.sqrt(steps) / (task.n * mu)
+            return 2 * task.problem.record_diameter(batch) * math.sqrt(steps) / (task.n * mu)
         last = self._last_iterate(task, step_size, steps, None)
         composed = math.sqrt(steps) * task.problem.sensitivity(task.n)
         return min(composed, math.inf if last is None else last.value) / mu

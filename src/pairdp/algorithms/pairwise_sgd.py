@@ -9,8 +9,8 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, keep, whole
-from pairdp.algorithms.base import Algorithm, Draft, Plan
+from pairdp._checks import STEPS, between, integer, keep
+from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
 from pairdp.algorithms.descent import known_radius
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.one_against import one_against
@@ -109,7 +109,7 @@ class PairwiseSGD(Algorithm):
         if self.order not in ("replacement", "permutation"):
             raise ValueError(f'order must be "replacement" or "permutation", got {self.order!r}')
         if self.steps is not None:
-            keep(self, "steps", whole("steps", self.steps, at_least=2))
+            keep(self, "steps", integer("steps", self.steps, at_least=2))
         if self.step_size is not None:
             keep(self, "step_size", between("step_size", self.step_size, *STEPS))
 
@@ -118,7 +118,7 @@ class PairwiseSGD(Algorithm):
         """A convex loss and bounded gradients."""
         return (Need.CONVEX, Need.LIPSCHITZ)
 
-    def draft(self, task: Task) -> Draft:
+    def draft(self, task: Task) -> PlanDraft:
         """Decide steps, step size and noise."""
         steps = task.n if self.steps is None else self.steps
         if self.order == "permutation" and steps % task.n:
@@ -142,7 +142,7 @@ class PairwiseSGD(Algorithm):
             reasons = (*reasons, "steps are one pass over the records")
         if runs_part_by(task.problem, step_size).common == 0:
             reasons = (*reasons, "the loss is smooth enough that steps bring no runs further apart")
-        return Draft((self._release(task, step_size, steps),), settings, reasons)
+        return PlanDraft((self._release(task, step_size, steps),), settings, reasons)
 
     def _draws(
         self, task: Task, step_size: float, steps: int
@@ -290,7 +290,7 @@ def runs_part_by(problem: Problem, step_size: float) -> Moves:
         return Moves(problem.moved_pair(domain) / (1 if meets_itself else 2), 0.0)
     if isinstance(loss, RankingLoss):
         # Slopes of one sign lie on one side of zero, so two of them are at most G apart.
-        both = lipschitz * loss.orders / 2 * (1 if loss.falling else 2)
+        both = lipschitz * loss.orders / 2 * (1 if loss.decreasing else 2)
         return Moves(both, both)
     return Moves(2 * lipschitz, 2 * lipschitz if meets_itself else lipschitz)
 

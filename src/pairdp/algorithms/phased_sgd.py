@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, keep
-from pairdp.algorithms.base import Algorithm, Draft, Plan
+from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
 from pairdp.algorithms.epoch_descent import part_sizes
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.one_against import one_against
@@ -66,7 +66,7 @@ class PhasedSGD(Algorithm):
         """A convex loss and bounded gradients."""
         return (Need.CONVEX, Need.LIPSCHITZ)
 
-    def draft(self, task: Task) -> Draft:
+    def draft(self, task: Task) -> PlanDraft:
         """Decide the step size and the noise of each phase."""
         if task.n < 4:
             raise ValueError(f"{self.name} needs at least 4 records, got n = {task.n}")
@@ -87,7 +87,7 @@ class PhasedSGD(Algorithm):
             for i, size in enumerate(_parts(task.n), start=1)
         ]
         settings = {"phases": len(releases), "step_size": step_size, "steps": task.n}
-        return Draft(tuple(releases), settings, reasons)
+        return PlanDraft(tuple(releases), settings, reasons)
 
     def _sensitivity(self, task: Task, step_size: float, size: int) -> Sensitivity:
         moves = runs_part_by(task.problem, step_size)

@@ -68,7 +68,7 @@ def require_smooth(name: str, problem: Problem, instead: str) -> None:
     if isinstance(loss, HingeRanking | HingeMetric | HingePointwise):
         hint = (
             f"round its corner with {type(loss).__name__}(width=h), where a step η needs "
-            f"h ≥ η·{_steepest_square(problem) / 2:g}; or {instead}"
+            f"h ≥ η·{_largest_square(problem) / 2:g}; or {instead}"
         )
     else:
         smooth = "LogisticRanking or LogisticMetric"
@@ -78,7 +78,7 @@ def require_smooth(name: str, problem: Problem, instead: str) -> None:
     raise ValueError(f"{name} needs a smooth loss, and {type(loss).__name__} is not smooth: {hint}")
 
 
-def _steepest_square(problem: Problem) -> float:
+def _largest_square(problem: Problem) -> float:
     """Return L·h of a rounded hinge: (2kR)² for ranking, 16R⁴/τ² for metrics, R² for one record."""
     loss, domain = problem.loss, problem.domain()
     if isinstance(loss, HingePointwise):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import RECORDS, between, keep
-from pairdp.algorithms.base import Algorithm, Draft, Plan
+from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
@@ -37,7 +37,7 @@ _RIDGE = 0.05
 
 @dataclass(frozen=True)
 class ScatterMetric(Algorithm):
-    r"""Euclid's metric with the directions that tell classes apart made longer.
+    r"""the Euclidean metric with the directions that tell classes apart made longer.
 
     .. math::
         M ∝ ξI + c·W^{-1}ÛW^{-1}, \quad W = T - Û + (ρ_T + 0.05c)I, \quad c = \mathrm{tr}(T-Û)/d,
@@ -46,7 +46,7 @@ class ScatterMetric(Algorithm):
     means. Û has the eigenvectors of the noisy U and the eigenvalues √(u² - ρ_U²), or none where u
     is below the size of the noise ρ_U = σ_U(√(2d) + 1): the best shrinkage of a matrix of low
     rank in such noise. ρ_T = σ_T√(2d) is the size of the noise on T; both are known in advance. So
-    directions lost in noise fall back to Euclid, and M = I if all are. W⁻¹UW⁻¹ is what
+    directions lost in noise fall back to the Euclidean metric, and M = I if all are. W⁻¹UW⁻¹ is what
     linear discriminant analysis stretches; without class means that differ nothing is
     stretched, for a large scatter within classes alone does not tell noise from structure.
 
@@ -71,7 +71,7 @@ class ScatterMetric(Algorithm):
     mean_norm : float
         ρ, the share of R that class means are shrunk to; at most 1/2.
     euclidean : float
-        ξ, the weight of Euclid's metric. Less stretches more.
+        ξ, the weight of the Euclidean metric. Less stretches more.
     name : str
         What certificates call it.
 
@@ -114,7 +114,7 @@ class ScatterMetric(Algorithm):
         """Nothing but a metric, which `draft` asks for."""
         return ()
 
-    def draft(self, task: Task) -> Draft:
+    def draft(self, task: Task) -> PlanDraft:
         """Decide the noise of each statistic."""
         if not isinstance(task.problem.loss, MetricLoss):
             raise ValueError(
@@ -139,7 +139,7 @@ class ScatterMetric(Algorithm):
                 f"a direction is learned where the {releases[-1].name} along it stands out by "
                 f"more than {needed:.2g} of the largest possible value; others stay Euclidean"
             )
-        return Draft(releases, settings, tuple(reasons))
+        return PlanDraft(releases, settings, tuple(reasons))
 
     def noise_to_signal(self, plan: Plan) -> float:
         """Return what an eigenvalue must exceed to be told from noise, over the largest one."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, keep
-from pairdp.algorithms.base import Algorithm, Draft, Plan
+from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.one_against import one_against
 from pairdp.algorithms.progress import Progress
@@ -62,7 +62,7 @@ class StreamGradientDescent(Algorithm):
                 self, "strong_convexity", between("strong_convexity", self.strong_convexity, *STEPS)
             )
 
-    def draft(self, task: Task) -> Draft:
+    def draft(self, task: Task) -> PlanDraft:
         """Decide the regulariser and the noise."""
         problem, reasons = regularised(self.name, task, self.strong_convexity)
         alpha = problem.regularization
@@ -71,7 +71,7 @@ class StreamGradientDescent(Algorithm):
         smoothness = problem.loss.smoothness(problem.domain()) + alpha
         inputs = {
             # The last step is the smallest.
-            "one_record": problem.one_record(
+            "record_diameter": problem.record_diameter(
                 task.n,
                 step_size=min(2 / (alpha * task.n), 2 / (smoothness + alpha)),
                 features=task.features,
@@ -94,7 +94,7 @@ class StreamGradientDescent(Algorithm):
                 f"the paper's random burn-in, left out, would take {burnt:.4g} of {task.n} steps",
                 "steps are min(2/(αt), 2/(L+α)), not the paper's 2(t-1)/((t-2)αt)",
             )
-        return Draft((release,), settings, reasons, problem)
+        return PlanDraft((release,), settings, reasons, problem)
 
     def execute(
         self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress

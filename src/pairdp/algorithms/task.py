@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from pairdp._checks import between, whole
+from pairdp._checks import between, integer
 from pairdp._sums import LARGEST_N
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
@@ -43,13 +43,13 @@ class Task:
     calibration: Calibration = "certified"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n", whole("n", self.n, at_least=2))
+        object.__setattr__(self, "n", integer("n", self.n, at_least=2))
         if self.n > LARGEST_N:
             raise ValueError(
                 f"n must be at most {LARGEST_N:.0e}, got {self.n}: the rounding of sums over more "
                 "records is not accounted for"
             )
-        object.__setattr__(self, "features", whole("features", self.features))
+        object.__setattr__(self, "features", integer("features", self.features))
         if not isinstance(self.problem, Problem):
             raise TypeError(f"problem must be a Problem, got a {type(self.problem).__name__}")
         self.problem.check_features(self.features)

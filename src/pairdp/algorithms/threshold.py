@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import keep, real
-from pairdp.algorithms.base import Algorithm, Draft, Outcome, Plan
+from pairdp.algorithms.base import Algorithm, Plan, PlanDraft, RunResult
 from pairdp.algorithms.moments import MomentRelease
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
@@ -100,7 +100,7 @@ class WithThreshold(Algorithm):
         """Whether the algorithm releases the means of the classes anyway."""
         return isinstance(self.algorithm, MomentRelease) and self.algorithm.statistics == "class"
 
-    def draft(self, task: Task) -> Draft:
+    def draft(self, task: Task) -> PlanDraft:
         """Decide the model's releases and the threshold's."""
         if task.problem.loss.matrix or not isinstance(task.problem.loss, PairwiseLoss):
             what = "a metric" if task.problem.loss.matrix else "one record"
@@ -127,7 +127,7 @@ class WithThreshold(Algorithm):
                 return draft
             left = _budget_of(_LESS * ratio(left.epsilon, left.delta), task.budget)
 
-    def _with(self, draft: Draft, mechanism: Mechanism, moved: Sensitivity | None) -> Draft:
+    def _with(self, draft: PlanDraft, mechanism: Mechanism, moved: Sensitivity | None) -> PlanDraft:
         reason = "the threshold is midway between the classes' mean scores, and paid for"
         release = Release(THRESHOLD, mechanism, moved, dimension=3)
         return replace(
@@ -147,20 +147,22 @@ class WithThreshold(Algorithm):
         certificate = replace(plan.certificate, releases=releases)
         return replace(plan, algorithm=self.algorithm, certificate=certificate)
 
-    def execute(self, plan: Plan, records: Any, noise: NoiseSource, progress: Progress) -> Outcome:
+    def execute(
+        self, plan: Plan, records: Any, noise: NoiseSource, progress: Progress
+    ) -> RunResult:
         """Return the model and its threshold."""
         if self.is_free:
             parameters, statistics = self.algorithm.execute(plan, records, noise, progress)
-            return Outcome(parameters, {**statistics, THRESHOLD: _midway(parameters, statistics)})
+            return RunResult(parameters, {**statistics, THRESHOLD: _midway(parameters, statistics)})
         release = plan.certificate.releases[-1]
         found = self.algorithm.execute(self._of_model(plan), records, noise, progress)
-        parameters, statistics = found if isinstance(found, Outcome) else (found, {})
+        parameters, statistics = found if isinstance(found, RunResult) else (found, {})
         direction, size = _direction(parameters)
         scores = _scores(records, direction)
         means = _score_means(scores, records.y, plan.problem.data_norm)
         noisy = release.mechanism.release(means, noise.stream("threshold noise"))
         threshold = size * _midpoint(noisy, plan.problem.data_norm, records.n)
-        return Outcome(parameters, {**statistics, THRESHOLD: np.array([threshold])})
+        return RunResult(parameters, {**statistics, THRESHOLD: np.array([threshold])})
 
 
 def _budget_of(mu: float, whole: Budget) -> Budget:

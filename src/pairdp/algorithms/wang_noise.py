@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import positive, whole
+from pairdp._checks import integer, positive
 from pairdp.privacy import Budget
 
 Array = NDArray[np.float64]
@@ -71,8 +71,8 @@ def wang_noise(n: int, steps: int, budget: Budget, drawn: int) -> WangNoise:
     >>> round(found.multiplier, 2), round(found.beta, 4)
     (4.12, 0.0132)
     """
-    n, steps = whole("n", n, at_least=2), whole("steps", steps)
-    drawn = whole("drawn", drawn, at_most=2)
+    n, steps = integer("n", n, at_least=2), integer("steps", steps)
+    drawn = integer("drawn", drawn, at_most=2)
     positive("delta", budget.delta)
     logits = np.linspace(_LEAST, _MOST, _POINTS)
     best: WangNoise | None = None

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainccinv, betaincinv, ndtr, ndtri
 
-from pairdp._checks import probability, whole
+from pairdp._checks import integer, probability
 from pairdp.privacy.accounting import gaussian
 
 Array = NDArray[np.float64]
@@ -66,8 +66,8 @@ class Counts:
 
     def __post_init__(self) -> None:
         for hits, runs in (("hits", "runs"), ("false_hits", "false_runs")):
-            most = whole(runs, getattr(self, runs))
-            whole(hits, getattr(self, hits), at_least=0, at_most=most)
+            most = integer(runs, getattr(self, runs))
+            integer(hits, getattr(self, hits), at_least=0, at_most=most)
 
     def __add__(self, more: Counts) -> Counts:
         return Counts(

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import flag, whole
+from pairdp._checks import flag, integer
 from pairdp.audit.attacks import Attack, columns, linear, projection, trained
 from pairdp.audit.counting import Counts, best_threshold
 from pairdp.audit.curves import Curve, best_point, delta_of, points_of
@@ -90,7 +90,7 @@ def audit(
     check_budget(budget)
     check_confidence(confidence)
     flag("gaussian", gaussian)
-    whole("runs", runs, at_least=FEWEST)
+    integer("runs", runs, at_least=FEWEST)
     here, there = run_many(mechanism, one, other, runs, seed=seed, jobs=jobs, progress=progress)
     if not (np.all(np.isfinite(here)) and np.all(np.isfinite(there))):
         raise ValueError("the mechanism returned infinity: let it return a large number instead")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import whole
+from pairdp._checks import integer
 from pairdp.algorithms import Plan
 from pairdp.audit.attacks import columns
 from pairdp.audit.counting import Counts, best_normal_threshold, best_threshold
@@ -52,7 +52,7 @@ class Facts:
     def full_runs(self) -> int:
         """How many runs of everything, on each data set."""
         if self.runs is not None:
-            return whole("runs", self.runs, at_least=FEWEST)
+            return integer("runs", self.runs, at_least=FEWEST)
         steps = max(
             sum(release.count for release in self.plan.certificate.releases),
             int(self.plan.settings.get("steps", 1)),  # type: ignore[arg-type]
@@ -90,7 +90,7 @@ def is_secret(plan: Plan) -> bool:
 
 def audit_noise(facts: Facts, values: list[NoisyValue], in_all: int) -> AuditReport:
     """Audit values that are fixed by drawing their noise alone, in blocks."""
-    samples = whole("runs", _SAMPLES if facts.runs is None else facts.runs, at_least=100)
+    samples = integer("runs", _SAMPLES if facts.runs is None else facts.runs, at_least=100)
     rng = np.random.default_rng((facts.seed, 2))
 
     def draw(count: int) -> tuple[Array, Array]:

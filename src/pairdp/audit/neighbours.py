@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._checks import positive, whole
+from pairdp._checks import integer, positive
 from pairdp.problem import Problem
 
 Array = NDArray[np.float64]
@@ -51,7 +51,7 @@ class Neighbours:
                 f"x must be a table with a label for every row, got shapes {self.x.shape} and "
                 f"{self.y.shape}"
             )
-        whole("place", self.place, at_least=0, at_most=len(self.y) - 1)
+        integer("place", self.place, at_least=0, at_most=len(self.y) - 1)
         if self.other_x.shape != self.x.shape[1:]:
             raise ValueError(
                 f"the other record must have {self.x.shape[1]} features, got shape "
@@ -100,9 +100,9 @@ def worst_cases(problem: Problem, n: int, features: int, place: int = 0) -> Iter
     place : int
         Which record is replaced.
     """
-    whole("n", n, at_least=2)
-    whole("features", features)
-    whole("place", place, at_least=0, at_most=n - 1)
+    integer("n", n, at_least=2)
+    integer("features", features)
+    integer("place", place, at_least=0, at_most=n - 1)
     size = float(getattr(problem.loss, "label_bound", 1.0))
     norm = problem.data_norm
     e, f = np.zeros(features), np.zeros(features)
@@ -148,7 +148,7 @@ def canaries(x: ArrayLike, y: ArrayLike, data_norm: float, place: int = 0) -> It
     if rows.ndim != 2 or len(rows) < 2 or labels.shape != (len(rows),):
         raise ValueError("x must be a table of at least two rows, with a label for each")
     positive("data_norm", data_norm)
-    whole("place", place, at_least=0, at_most=len(rows) - 1)
+    integer("place", place, at_least=0, at_most=len(rows) - 1)
     others = np.delete(rows, place, axis=0).mean(axis=0)
     axis = np.eye(rows.shape[1])[0]
     own = labels[place]

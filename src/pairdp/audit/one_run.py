@@ -24,7 +24,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import binom
 
-from pairdp._checks import probability, whole
+from pairdp._checks import integer, probability
 from pairdp.audit.report import AuditReport, Evidence, check_confidence
 from pairdp.privacy import Budget
 from pairdp.privacy.accounting.budget import check_budget
@@ -46,9 +46,9 @@ def chance_of_guesses(
     epsilon, delta : float
         The claim.
     """
-    canaries = whole("canaries", canaries)
-    guesses = whole("guesses", guesses, at_most=canaries)
-    right = whole("right", right, at_least=0, at_most=guesses)
+    canaries = integer("canaries", canaries)
+    guesses = integer("guesses", guesses, at_most=canaries)
+    right = integer("right", right, at_least=0, at_most=guesses)
     share = float(expit(epsilon))
     tail = float(binom.sf(right - 1, guesses, share))
     if delta == 0 or right == 0:
@@ -113,8 +113,8 @@ def audit_one_run(
     """
     check_budget(budget)
     check_confidence(confidence)
-    canaries = whole("canaries", canaries)
-    whole("seed", seed, at_least=0)
+    canaries = integer("canaries", canaries)
+    integer("seed", seed, at_least=0)
     coins = np.random.default_rng((seed, 1)).random(canaries) < 0.5
     scores = np.asarray(score(mechanism(coins, seed)), dtype=np.float64)
     if scores.shape != (canaries,) or not np.all(np.isfinite(scores)):

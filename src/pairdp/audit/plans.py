@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import flag, whole
+from pairdp._checks import flag, integer
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.algorithms.task import Calibration
 from pairdp.audit.densities import NoisyValue, together
@@ -106,7 +106,7 @@ def audit_plan(
     check_budget(claim)
     check_confidence(confidence)
     flag("full", full)
-    whole("seed", seed, at_least=0)
+    integer("seed", seed, at_least=0)
     if pair is None:
         pair = worst_neighbours(plan, climbs=climbs, seed=seed)
     elif not isinstance(pair, Neighbours):

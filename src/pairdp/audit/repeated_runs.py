@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import whole
+from pairdp._checks import integer
 
 Array = NDArray[np.float64]
 Mechanism = Callable[[Any, int], Any]
@@ -45,8 +45,8 @@ def run_many(
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal.
     """
-    runs, jobs = whole("runs", runs), whole("jobs", jobs)
-    whole("seed", seed, at_least=0)
+    runs, jobs = integer("runs", runs), integer("jobs", jobs)
+    integer("seed", seed, at_least=0)
     pieces = [
         (data, side, start, min(start + _CHUNK, runs))
         for side, data in enumerate((one, other))

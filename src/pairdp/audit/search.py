@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import whole
+from pairdp._checks import integer
 from pairdp.audit.neighbours import Neighbours
 
 Array = NDArray[np.float64]
@@ -71,7 +71,7 @@ def search(
     seed : int
         For the random ones.
     """
-    whole("climbs", climbs, at_least=0)
+    integer("climbs", climbs, at_least=0)
     rng = np.random.default_rng(seed)
     known = list(starts)
     if not known:
@@ -79,7 +79,7 @@ def search(
     n, features = known[0].x.shape
     known += [
         drawn(n, features, known[int(rng.integers(len(known)))].place, norm, rng)
-        for _ in range(whole("restarts", restarts, at_least=0))
+        for _ in range(integer("restarts", restarts, at_least=0))
     ]
     best = Found(-math.inf, known[0])
     for pair in known:

@@ -7,9 +7,9 @@ numbers:
 
 - N, its noise against the typical signal: of the gain that is there, 1/(1+N) is kept;
 - how much of the gain it finds without noise, measured on synthetic data;
-- its noise against Euclid's metric, which it falls back to: a part of what it turns is lost.
+- its noise against the Euclidean metric, which it falls back to: a part of what it turns is lost.
 
-The error is 0 for the best metric and 1 for Euclid's; above 1 it is worse than that.
+The error is 0 for the best metric and 1 for the Euclidean one; above 1 it is worse than that.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pairdp._checks import non_negative, positive, whole
+from pairdp._checks import integer, non_negative, positive
 from pairdp.algorithms import (
     Algorithm,
     EpochGradientDescent,
@@ -42,7 +42,7 @@ from pairdp.problem import Problem
 _MOST_RECORDS = 5000
 _SPREAD = 0.1  # of the records, as a share of R²
 _BETWEEN = 0.05  # scatter of class means, as a share of the spread
-_TURN = 0.2  # how far noise may turn Euclid's metric, as a share of it
+_TURN = 0.2  # how far noise may turn the Euclidean metric, as a share of it
 _TURN_COST = 0.15  # what that loses, as a share of the gain that is there
 _FOUND = {"means": 1.0, "pairs": 0.5, "loss": 0.1}  # gain without noise, against the best
 _FEW_STEPS, _MANY_STEPS = 20, 200
@@ -76,8 +76,8 @@ def choose_metric(
         A loss that must be minimised, which leaves `ScatterMetric` out. By default any method
         will do, and those with a loss take `LogisticMetric`.
     regularization : float, optional
-        λ, the pull towards a multiple of the identity, which is Euclid's metric. By default so
-        large that noise turns that metric by at most a fifth: much noise falls back to Euclid.
+        λ, the pull towards a multiple of the identity, which is the Euclidean metric. By default so
+        large that noise turns that metric by at most a fifth: much noise falls back to that.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def choose_metric(
     >>> type(choice.best.algorithm).__name__
     'ScatterMetric'
     """
-    n, features = whole("n", n, at_least=2), whole("features", features)
+    n, features = integer("n", n, at_least=2), integer("features", features)
     if budget is not None and not isinstance(budget, Budget):
         raise TypeError(f"budget must be a Budget or None, got {budget!r}")
     if loss is not None and not isinstance(loss, MetricLoss):
@@ -139,7 +139,7 @@ class _Facts:
 
     @property
     def euclidean(self) -> float:
-        """The eigenvalue of Euclid's metric, of half the norm that a metric may have."""
+        """The eigenvalue of the Euclidean metric, of half the norm that a metric may have."""
         return self.radius / (2 * math.sqrt(self.features))
 
     @property
@@ -152,14 +152,14 @@ class _Facts:
         return 1 / ratio(self.budget.epsilon, self.budget.delta)
 
     def slope(self, loss: MetricLoss) -> float:
-        """Return the typical eigenvalue of the gradient at Euclid's metric that parts classes."""
+        """Return the typical eigenvalue, parting classes, of the gradient at the Euclidean metric."""
         spread = 2 * _SPREAD * self.data_norm**2
         squared = np.array([spread * self.euclidean])
         both = [abs(float(loss.slope(squared, np.array([alike]))[0])) for alike in (True, False)]
         return sum(both) / 2 * _BETWEEN * spread
 
     def problem(self, loss: MetricLoss, regularization: float | None) -> Problem:
-        """Return the problem, pulled to Euclid's metric as hard as the noise asks for."""
+        """Return the problem, pulled to the Euclidean metric as hard as the noise asks for."""
         constraint, center = PSDFrobeniusBall(self.radius), self.euclidean * np.eye(self.features)
         problem = Problem(loss, constraint, 0.0, center, self.data_norm)
         if regularization is None:
@@ -196,8 +196,8 @@ def _from_scatter(facts: _Facts, problem: Problem) -> Iterator[Candidate]:
 def _tried(facts: _Facts, problem: Problem, make: _Maker, free: bool) -> list[Candidate]:
     """Return a candidate for an algorithm, if it suits; with more of a pull if that is free.
 
-    Its noise falls about as the pull grows, so a few rounds bring it to where it turns Euclid's
-    metric by no more than it may.
+    Its noise falls about as the pull grows, so a few rounds bring it to where it turns the
+    Euclidean metric by no more than it may.
     """
     for _ in range(_ROUNDS):
         try:
@@ -213,7 +213,7 @@ def _tried(facts: _Facts, problem: Problem, make: _Maker, free: bool) -> list[Ca
 
 
 def _steps(facts: _Facts, problem: Problem) -> tuple[int, float]:
-    """Return how many steps, and of what size, bring the start within 5 % of Euclid's metric."""
+    """Return how many steps, and of what size, come within 5 % of the Euclidean metric."""
     bend = problem.constants(facts.n).smoothness
     if not math.isfinite(bend):  # a corner: steps that travel the radius
         bend = max(problem.regularization, problem.constants(facts.n).lipschitz / facts.radius)
@@ -224,7 +224,7 @@ def _steps(facts: _Facts, problem: Problem) -> tuple[int, float]:
 
 
 def _of_plan(facts: _Facts, plan: Plan) -> tuple[Candidate, float]:
-    """Return a candidate, and how far its plan's noise turns Euclid's metric."""
+    """Return a candidate, and how far its plan's noise turns the Euclidean metric."""
     noise, reach = _outcome(plan)
     turned = noise * facts.edge
     settled = 1 - math.exp(-plan.problem.regularization * reach) if reach < math.inf else 1.0

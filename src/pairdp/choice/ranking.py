@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr
 
-from pairdp._checks import whole
+from pairdp._checks import integer
 from pairdp.algorithms import (
     Algorithm,
     EpochGradientDescent,
@@ -105,7 +105,9 @@ def choose_ranker(
     if budget is not None:
         check_budget(budget)
     data_norm, ball = check_data_norm(data_norm), L2Ball(radius)
-    typical = _Typical(whole("n", n, at_least=2), whole("features", features), budget, data_norm)
+    typical = _Typical(
+        integer("n", n, at_least=2), integer("features", features), budget, data_norm
+    )
     steep = data_norm * ball.radius / _STEEPNESS
     # A given λ regularises the more, the flatter the loss is: that may then be chosen.
     flatter = (1, 4, 16, 64, 256) if regularization else (1,)
@@ -224,11 +226,11 @@ class _Bowl:
     def __init__(self, typical: _Typical, problem: Problem) -> None:
         loss: RankingLoss = problem.loss  # type: ignore[assignment]
         steep = abs(float(loss.slope(np.zeros(1))[0]))
-        bend = loss.curvature(loss.reach(problem.domain()))
+        curvature = loss.curvature(loss.margin_bound(problem.domain()))
         # A corner is spread over the margins of the data.
-        bend = bend if 0 < bend < math.inf else 1.0
+        curvature = curvature if 0 < curvature < math.inf else 1.0
         self.slope = loss.orders * loss.scale * steep * typical.difference
-        self.curvature = loss.orders * loss.scale**2 * bend * typical.eigenvalue
+        self.curvature = loss.orders * loss.scale**2 * curvature * typical.eigenvalue
         self.radius = problem.constraint.radius
 
     def judge(self, pull: float, noise: float) -> tuple[float, float]:
@@ -250,8 +252,8 @@ def _minimisers(
     pulls = [smoothness * share for share in _RELATIVE]
     for pull in pulls if regularization is None else [regularization]:
         regular = replace(problem, regularization=pull)
-        one_record = problem.one_record(n, known_radius(regular, 1 / pull, 2))
-        moved = min(one_record / (pull * n), 2 * bowl.radius)
+        record_diameter = problem.record_diameter(n, known_radius(regular, 1 / pull, 2))
+        moved = min(record_diameter / (pull * n), 2 * bowl.radius)
         judged = bowl.judge(pull, typical.noise(moved))
         yield typical.candidate(regular, MinimizerRelease(), *judged)
         yield typical.candidate(regular, GradientDescent("last"), *judged)
@@ -274,7 +276,7 @@ def _descents(typical: _Typical, problem: Problem) -> Iterator[Candidate]:
         if typical.budget is None or not typical.budget.is_pure:
             # T gradients of √T-fold noise add up to the travel times one of them; the noise of
             # the average is 1/√3 of that.
-            noise = typical.noise(travel * problem.one_record(n) / n)
+            noise = typical.noise(travel * problem.record_diameter(n) / n)
             algorithm = NoisyGradientDescent("last", steps, size)
             yield typical.candidate(problem, algorithm, *bowl.judge(last, noise))
             algorithm = NoisyGradientDescent("average", steps, size)
@@ -285,8 +287,8 @@ def _descents(typical: _Typical, problem: Problem) -> Iterator[Candidate]:
                 judged = judged[0] * _COST_OF_BATCHES, judged[1]
                 yield typical.candidate(problem, algorithm, *judged)
         if smooth and problem.is_convex:
-            one_record = problem.one_record(n, known_radius(problem, size, steps))
-            noise = typical.noise(min(travel * one_record / (2 * n), 2 * bowl.radius))
+            record_diameter = problem.record_diameter(n, known_radius(problem, size, steps))
+            noise = typical.noise(min(travel * record_diameter / (2 * n), 2 * bowl.radius))
             output = GradientDescent("average", steps, size)
             yield typical.candidate(problem, output, *bowl.judge(average, noise))
     if smooth and problem.is_convex and 4 <= n <= _QUADRATIC_UP_TO:

@@ -27,5 +27,5 @@ def balanced_regularization(
         sigma = dimension**0.5 / budget.epsilon
     else:
         sigma = 1 / ratio(budget.epsilon, budget.delta)
-    moved = constants.one_record * sigma / (n * problem.constraint.radius)
+    moved = constants.record_diameter * sigma / (n * problem.constraint.radius)
     return float((bend * dimension * moved**2) ** (1 / 3))

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import PARAMETERS, between, whole
+from pairdp._checks import PARAMETERS, between, integer
 from pairdp.constraints.vectors import shrink_to
 from pairdp.storage import Storable
 
@@ -62,19 +62,19 @@ class _Symmetric(Storable):
 
     def dimension(self, features: int) -> int:
         """Return d(d+1)/2."""
-        features = whole("features", features)
+        features = integer("features", features)
         return features * (features + 1) // 2
 
     def initial(self, features: int) -> Array:
         """Return zero."""
-        features = whole("features", features)
+        features = integer("features", features)
         return np.zeros((features, features))
 
 
 def _cone_diameter(radius: float, features: int) -> float:
     # <A, B> >= 0 for two positive semidefinite matrices, so |A - B|² <= |A|² + |B|²;
     # two orthogonal directions attain it, and with one feature there is only one.
-    return radius if whole("features", features) == 1 else math.sqrt(2) * radius
+    return radius if integer("features", features) == 1 else math.sqrt(2) * radius
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class FrobeniusBall(_Symmetric):
 
     def diameter(self, features: int) -> float:
         """Return 2 B."""
-        whole("features", features)
+        integer("features", features)
         return 2 * self.radius
 
 
@@ -161,7 +161,7 @@ class PSDCone(_Symmetric):
 
     def diameter(self, features: int) -> float:
         """Return infinity."""
-        whole("features", features)
+        integer("features", features)
         return math.inf
 
 
@@ -180,5 +180,5 @@ class SymmetricMatrices(_Symmetric):
 
     def diameter(self, features: int) -> float:
         """Return infinity."""
-        whole("features", features)
+        integer("features", features)
         return math.inf

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import PARAMETERS, between, whole
+from pairdp._checks import PARAMETERS, between, integer
 from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
@@ -40,11 +40,11 @@ class _Vectors(Storable):
 
     def dimension(self, features: int) -> int:
         """Return d."""
-        return whole("features", features)
+        return integer("features", features)
 
     def initial(self, features: int) -> Array:
         """Return zero."""
-        return np.zeros(whole("features", features))
+        return np.zeros(integer("features", features))
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class L2Ball(_Vectors):
 
     def diameter(self, features: int) -> float:
         """Return 2 B."""
-        whole("features", features)
+        integer("features", features)
         return 2 * self.radius
 
 
@@ -81,5 +81,5 @@ class Unconstrained(_Vectors):
 
     def diameter(self, features: int) -> float:
         """Return infinity."""
-        whole("features", features)
+        integer("features", features)
         return math.inf

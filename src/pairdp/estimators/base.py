@@ -286,7 +286,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         if self.random_state is not None:
             raise ValueError(
                 "a ledger pays for independent noise, and a seed repeats it: leave out "
-                "random_state when a budget is spent in earnest"
+                "random_state when a budget is spent"
             )
         return self.ledger
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pairdp._checks import flag, whole
+from pairdp._checks import flag, integer
 from pairdp.algorithms import Fit, Plan
 from pairdp.choice import Choice
 from pairdp.estimators.base import PrivateEstimator
@@ -69,7 +69,7 @@ class OnlineEstimator(PrivateEstimator):
         n, n_features : int
             The horizon, and the number of features.
         """
-        algorithm = self._online_algorithm(whole("horizon", n, at_least=2))
+        algorithm = self._online_algorithm(integer("horizon", n, at_least=2))
         plan = algorithm.plan(
             self._problem(algorithm, n, n_features),
             n,

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import whole
+from pairdp._checks import integer
 from pairdp.losses.domain import Domain
 from pairdp.storage import Storable
 
@@ -41,8 +41,8 @@ class Constants:
     lipschitz: float
     smoothness: float
     holder: Holder
-    one_slot: float
-    one_record: float
+    pair_diameter: float
+    record_diameter: float
 
 
 class PairwiseLoss(Storable, ABC):
@@ -101,22 +101,22 @@ class PairwiseLoss(Storable, ABC):
             return Holder(1.0, smoothness)
         return Holder(0.0, 2 * self.lipschitz(domain))
 
-    def one_slot(self, domain: Domain) -> float:
+    def pair_diameter(self, domain: Domain) -> float:
         r"""Return D_o, how far the gradient of one ordered pair moves when one record is replaced.
 
         :math:`\sup |∇ℓ(w;z,p)-∇ℓ(w;z',p)|`, in either slot; never more than 2G.
         """
         return 2 * self.lipschitz(domain)
 
-    def one_record(self, domain: Domain) -> float:
+    def record_diameter(self, domain: Domain) -> float:
         r"""Return D_h, the same for both orders of the pair together.
 
         :math:`\sup |h(w;z,p)-h(w;z',p)|` with h(w;z,p) = ∇ℓ(w;z,p) + ∇ℓ(w;p,z); never
         more than 2 D_o, and equal to it for a symmetric loss.
         """
-        return 2 * self.one_slot(domain)
+        return 2 * self.pair_diameter(domain)
 
-    def one_null(self, domain: Domain) -> float:
+    def null_diameter(self, domain: Domain) -> float:
         """Return how far both orders of a pair are from zero: |h(w;z,p)| ≤ 2G.
 
         A null record contributes zero, so this is how far the pair moves when one of its records
@@ -126,7 +126,7 @@ class PairwiseLoss(Storable, ABC):
 
     def risk_smoothness(self, domain: Domain, n: int) -> float:
         """Return the smoothness of the average over all pairs of n records; at most L."""
-        whole("n", n, at_least=2)
+        integer("n", n, at_least=2)
         return self.smoothness(domain)
 
     def sensitivity(self, domain: Domain, n: int) -> float:
@@ -136,7 +136,7 @@ class PairwiseLoss(Storable, ABC):
         records equal the worst partner. The same holds over a design of pairs that has
         each record equally often.
         """
-        return self.one_record(domain) / whole("n", n, at_least=2)
+        return self.record_diameter(domain) / integer("n", n, at_least=2)
 
     def constants(self, domain: Domain) -> Constants:
         """Return all constants that do not depend on n."""
@@ -144,6 +144,6 @@ class PairwiseLoss(Storable, ABC):
             self.lipschitz(domain),
             self.smoothness(domain),
             self.holder(domain),
-            self.one_slot(domain),
-            self.one_record(domain),
+            self.pair_diameter(domain),
+            self.record_diameter(domain),
         )

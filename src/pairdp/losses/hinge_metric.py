@@ -51,7 +51,7 @@ class HingeMetric(MetricLoss):
         turn, room = self._room(squared, alike)
         return np.asarray(turn * huber_hinge_slope(room, self.width))
 
-    def steepest(self, nearest: float, farthest: float) -> tuple[float, float]:
+    def derivative_bound(self, nearest: float, farthest: float) -> tuple[float, float]:
         """Return 1/τ, or less where a wide rounding is not left."""
         if self.width == 0:
             return 1 / self.temperature, 1 / self.temperature

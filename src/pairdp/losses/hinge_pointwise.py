@@ -46,8 +46,8 @@ class HingePointwise(PointwiseLoss):
         """Return R, or less where a wide rounding is not left."""
         if self.width == 0:
             return domain.data_norm
-        reach = domain.data_norm * domain.radius if domain.radius else 0.0
-        return domain.data_norm * min(1.0, (1 + reach) / self.width)
+        margin_bound = domain.data_norm * domain.radius if domain.radius else 0.0
+        return domain.data_norm * min(1.0, (1 + margin_bound) / self.width)
 
     def smoothness(self, domain: Domain) -> float:
         """Return R²/h."""

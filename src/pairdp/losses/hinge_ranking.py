@@ -62,11 +62,11 @@ class HingeRanking(RankingLoss):
         """Return minus the hinge's derivative."""
         return -huber_hinge_slope(1 - u, self.width)
 
-    def steepest(self, reach: float) -> float:
+    def derivative_bound(self, margin_bound: float) -> float:
         """Return 1, or less where a wide rounding is not left within the reach."""
-        return 1.0 if self.width == 0 else min(1.0, (1 + reach) / self.width)
+        return 1.0 if self.width == 0 else min(1.0, (1 + margin_bound) / self.width)
 
-    def curvature(self, reach: float) -> float:
+    def curvature(self, margin_bound: float) -> float:
         """Return 1/h."""
         return float("inf") if self.width == 0 else 1 / self.width
 

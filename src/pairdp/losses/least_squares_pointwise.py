@@ -56,11 +56,11 @@ class LeastSquaresPointwise(PointwiseLoss):
         """Return 2R²."""
         return 2 * domain.data_norm**2
 
-    def one_record(self, domain: Domain) -> float:
+    def record_diameter(self, domain: Domain) -> float:
         """Return 4R·max_σ cos σ·(RB·sin σ + Y), at sin σ = (√(1+8ρ²) - 1)/(4ρ), ρ = RB/Y."""
         norm, bound = domain.data_norm, self.label_bound
-        reach = norm * domain.radius
-        if math.isinf(reach):
+        margin_bound = norm * domain.radius
+        if math.isinf(margin_bound):
             return math.inf
-        sine = 2 * reach / (bound * (math.sqrt(1 + 8 * (reach / bound) ** 2) + 1))
-        return 4 * norm * math.sqrt(1 - sine**2) * (reach * sine + bound)
+        sine = 2 * margin_bound / (bound * (math.sqrt(1 + 8 * (margin_bound / bound) ** 2) + 1))
+        return 4 * norm * math.sqrt(1 - sine**2) * (margin_bound * sine + bound)

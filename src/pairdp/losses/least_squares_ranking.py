@@ -26,7 +26,7 @@ class LeastSquaresRanking(RankingLoss):
     """
 
     convex: ClassVar[bool] = True
-    falling: ClassVar[bool] = False
+    decreasing: ClassVar[bool] = False
 
     def phi(self, u: Array) -> Array:
         """Return (1 - u)²."""
@@ -36,11 +36,11 @@ class LeastSquaresRanking(RankingLoss):
         """Return -2(1 - u)."""
         return np.asarray(2 * (u - 1))
 
-    def steepest(self, reach: float) -> float:
+    def derivative_bound(self, margin_bound: float) -> float:
         """Return 2(1 + U)."""
-        return 2 * (1 + reach)
+        return 2 * (1 + margin_bound)
 
-    def curvature(self, reach: float) -> float:
+    def curvature(self, margin_bound: float) -> float:
         """Return 2."""
         return 2.0
 
@@ -48,7 +48,7 @@ class LeastSquaresRanking(RankingLoss):
         """Return smoothness."""
         return Holder(1.0, self.smoothness(domain))
 
-    def one_slot(self, domain: Domain) -> float:
+    def pair_diameter(self, domain: Domain) -> float:
         """Return G, by the eigenvalues of aaᵀ - a'a'ᵀ."""
         return self.lipschitz(domain)
 

@@ -26,7 +26,7 @@ class LogisticMetric(MetricLoss):
 
     This is φ(yy'(1 - M)) of Xue 2021, Huai 2020 and Kang 2021, with k = 1/τ. For W positive
     semidefinite, G = 4kR²·max(s(k(4R²B-1)), s(k)) and L = 16k²R⁴·s'(k·max(0, 1-4R²B)). D_o is
-    certified by branch and bound; see `_certified_one_slot`.
+    certified by branch and bound; see `_certified_pair_diameter`.
     """
 
     convex: ClassVar[bool] = True
@@ -44,7 +44,7 @@ class LogisticMetric(MetricLoss):
         turn, margin = self._margin(squared, alike)
         return np.asarray(turn * expit(-margin))
 
-    def steepest(self, nearest: float, farthest: float) -> tuple[float, float]:
+    def derivative_bound(self, nearest: float, farthest: float) -> tuple[float, float]:
         """Return s((M-1)/τ)/τ at the farthest, s((1-M)/τ)/τ at the nearest."""
         k = 1 / self.temperature
         return float(k * expit(k * (farthest - 1))), float(k * expit(k * (1 - nearest)))
@@ -55,20 +55,22 @@ class LogisticMetric(MetricLoss):
         slope = float(expit(k * max(0.0, 1 - farthest)))
         return k * k * slope * (1 - slope)
 
-    def one_slot(self, domain: Domain) -> float:
+    def pair_diameter(self, domain: Domain) -> float:
         """Return a certified bound, within 0.1 % of what is attained."""
-        closed_form = super().one_slot(domain)
+        closed_form = super().pair_diameter(domain)
         if math.isinf(domain.radius) or domain.radius == 0:
             return closed_form
         farthest = self.distances(domain)[1]
         if not 1e-6 < farthest < 1e6 or not 1e-3 < self.temperature < 1e3:
             return closed_form
-        certified = _certified_one_slot(farthest, self.temperature, domain.positive_semidefinite)
+        certified = _certified_pair_diameter(
+            farthest, self.temperature, domain.positive_semidefinite
+        )
         return min(closed_form, domain.widest**2 * certified)
 
 
 @lru_cache(maxsize=256)
-def _certified_one_slot(farthest: float, temperature: float, semidefinite: bool) -> float:
+def _certified_pair_diameter(farthest: float, temperature: float, semidefinite: bool) -> float:
     r"""Return a bound on D_o / (4R²) for 4R²B = ``farthest``, by branch and bound.
 
     A record that changes kind moves the gradient by \|c·aaᵀ + e·bbᵀ\|, where

@@ -44,24 +44,24 @@ class LogisticPointwise(PointwiseLoss):
         slopes = expit(-y * (x @ parameters) / self.temperature)
         return np.asarray((-y * slopes / self.temperature)[:, None] * x)
 
-    def _reach(self, domain: Domain) -> float:
+    def _margin_bound(self, domain: Domain) -> float:
         return domain.data_norm * domain.radius / self.temperature if domain.radius else 0.0
 
     def lipschitz(self, domain: Domain) -> float:
         """Return (R/τ)·s(RB/τ)."""
-        return domain.data_norm / self.temperature * float(expit(self._reach(domain)))
+        return domain.data_norm / self.temperature * float(expit(self._margin_bound(domain)))
 
     def smoothness(self, domain: Domain) -> float:
         """Return R²/(4τ²)."""
         return (domain.data_norm / self.temperature) ** 2 / 4
 
-    def one_record(self, domain: Domain) -> float:
+    def record_diameter(self, domain: Domain) -> float:
         """Return a certified bound, within 0.1 % of what is attained."""
-        reach = self._reach(domain)
-        if not 1e-6 < reach < 1e6:
-            return super().one_record(domain)
-        certified = domain.data_norm / self.temperature * _certified_one_record(reach)
-        return min(super().one_record(domain), certified)
+        margin_bound = self._margin_bound(domain)
+        if not 1e-6 < margin_bound < 1e6:
+            return super().record_diameter(domain)
+        certified = domain.data_norm / self.temperature * _certified_record_diameter(margin_bound)
+        return min(super().record_diameter(domain), certified)
 
 
 _PEAK = 1.2784645427610738
@@ -69,7 +69,7 @@ _PEAK = 1.2784645427610738
 
 
 @lru_cache(maxsize=256)
-def _certified_one_record(reach: float) -> float:
+def _certified_record_diameter(margin_bound: float) -> float:
     r"""Return a bound on D·τ/R for RB/τ = ``reach``, by branch and bound.
 
     With v = yx, the gradient is -s(-wᵀv/τ)·v/τ. Let v and v' make the angles α and β with -w, and
@@ -86,12 +86,12 @@ def _certified_one_record(reach: float) -> float:
         # For an acute angle the difference may be longest where one length is zero.
         return np.asarray(np.maximum(both, np.maximum(first, second)))
 
-    return upper_bound(above, [(0.0, math.pi), (0.0, math.pi), (0.0, reach)])
+    return upper_bound(above, [(0.0, math.pi), (0.0, math.pi), (0.0, margin_bound)])
 
 
 def _longest(cosine: Array, least: Array, most: Array) -> Array:
     """Return the largest ρ·s(ρb·cosine) for ρ <= 1 and b between ``least`` and ``most``."""
     against = np.maximum(-cosine * least, 1e-300)
     peak = np.minimum(against, _PEAK)
-    falling = np.where(against > _PEAK, peak / against, 1.0) * expit(-peak)
-    return np.asarray(np.where(cosine >= 0, expit(most * cosine), falling))
+    decreasing = np.where(against > _PEAK, peak / against, 1.0) * expit(-peak)
+    return np.asarray(np.where(cosine >= 0, expit(most * cosine), decreasing))

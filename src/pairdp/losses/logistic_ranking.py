@@ -40,11 +40,11 @@ class LogisticRanking(RankingLoss):
         """Return -s(-u)."""
         return np.asarray(-expit(-u))
 
-    def steepest(self, reach: float) -> float:
+    def derivative_bound(self, margin_bound: float) -> float:
         """Return s(U)."""
-        return float(expit(reach))
+        return float(expit(margin_bound))
 
-    def curvature(self, reach: float) -> float:
+    def curvature(self, margin_bound: float) -> float:
         """Return 1/4, the curvature at zero."""
         return 0.25
 

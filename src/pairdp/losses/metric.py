@@ -28,7 +28,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import whole
+from pairdp._checks import integer
 from pairdp.losses._ranges import check_temperature
 from pairdp.losses.base import Holder, PairwiseLoss
 from pairdp.losses.domain import Domain
@@ -41,8 +41,8 @@ Mask = NDArray[np.bool_]
 class MetricLoss(PairwiseLoss):
     """A function of the squared distance, rising for alike pairs and falling for others.
 
-    A loss of one's own defines `of_distance`, `slope` and `steepest`, and declares whether these
-    functions are ``convex`` (the squared distance is linear in W, so the loss is as convex as
+    A loss of one's own defines `of_distance`, `slope` and `derivative_bound`, and declares
+    whether these functions are ``convex`` (the squared distance is linear in W, so the loss is as convex as
     they are); with `curvature` it is smooth.
 
     Parameters
@@ -68,7 +68,7 @@ class MetricLoss(PairwiseLoss):
         """Return the derivative in the squared distance: >= 0 for alike pairs, <= 0 for others."""
 
     @abstractmethod
-    def steepest(self, nearest: float, farthest: float) -> tuple[float, float]:
+    def derivative_bound(self, nearest: float, farthest: float) -> tuple[float, float]:
         """Return the largest |slope| of alike and of unlike pairs for M between these."""
 
     def curvature(self, nearest: float, farthest: float) -> float:
@@ -99,7 +99,7 @@ class MetricLoss(PairwiseLoss):
 
     def lipschitz(self, domain: Domain) -> float:
         """Return 4R² · max(S₊, S₋)."""
-        return domain.widest**2 * max(self.steepest(*self.distances(domain)))
+        return domain.widest**2 * max(self.derivative_bound(*self.distances(domain)))
 
     def smoothness(self, domain: Domain) -> float:
         """Return 16R⁴ · sup |second derivative|."""
@@ -110,11 +110,11 @@ class MetricLoss(PairwiseLoss):
         declared = super().holder(domain)
         return declared if declared.exponent == 1 else Holder(0.0, self.lipschitz(domain))
 
-    def one_slot(self, domain: Domain) -> float:
+    def pair_diameter(self, domain: Domain) -> float:
         """Return 4R²(S₊ + S₋)."""
-        return domain.widest**2 * sum(self.steepest(*self.distances(domain)))
+        return domain.widest**2 * sum(self.derivative_bound(*self.distances(domain)))
 
     def risk_smoothness(self, domain: Domain, n: int) -> float:
         """Return L · n / (2(n-1))."""
-        n = whole("n", n, at_least=2)
+        n = integer("n", n, at_least=2)
         return self.smoothness(domain) * (n / (2 * (n - 1)))

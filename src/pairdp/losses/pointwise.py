@@ -61,17 +61,17 @@ class PointwiseLoss(Storable, ABC):
             return Holder(1.0, smoothness)
         return Holder(0.0, 2 * self.lipschitz(domain))
 
-    def one_record(self, domain: Domain) -> float:
+    def record_diameter(self, domain: Domain) -> float:
         """Return D, how far the gradient moves when the record is replaced; at most 2G."""
         return 2 * self.lipschitz(domain)
 
-    def one_null(self, domain: Domain) -> float:
+    def null_diameter(self, domain: Domain) -> float:
         """Return how far the gradient is from zero, which is that of a null record: G."""
         return self.lipschitz(domain)
 
     def constants(self, domain: Domain) -> Constants:
         """Return all constants; one record has one slot."""
-        moved = self.one_record(domain)
+        moved = self.record_diameter(domain)
         return Constants(
             self.lipschitz(domain), self.smoothness(domain), self.holder(domain), moved, moved
         )

@@ -52,11 +52,11 @@ class PowerHingeRanking(RankingLoss):
         """Return -q max(1 - u, 0)^{q-1}."""
         return np.asarray(-self.power * np.maximum(1 - u, 0.0) ** (self.power - 1))
 
-    def steepest(self, reach: float) -> float:
+    def derivative_bound(self, margin_bound: float) -> float:
         """Return q (1 + U)^{q-1}."""
-        return float(self.power * (1 + reach) ** (self.power - 1))
+        return float(self.power * (1 + margin_bound) ** (self.power - 1))
 
-    def curvature(self, reach: float) -> float:
+    def curvature(self, margin_bound: float) -> float:
         """Return 2 for q = 2; a smaller power has no curvature at its corner."""
         return 2.0 if self.power == 2 else float("inf")
 

@@ -30,7 +30,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import whole
+from pairdp._checks import integer
 from pairdp.losses._ranges import check_temperature
 from pairdp.losses.base import Holder, PairwiseLoss
 from pairdp.losses.domain import Domain
@@ -44,10 +44,10 @@ FORMS = ("two-sided", "one-sided")
 class RankingLoss(PairwiseLoss):
     """A function φ of the scaled score difference.
 
-    A loss of one's own defines `phi`, `slope` and `steepest`, and declares whether φ is ``convex``
-    (the score difference is linear in w, so the loss is as convex as φ); with `curvature` it is
+    A loss of one's own defines `phi`, `slope` and `derivative_bound`, and declares whether φ is
+    ``convex`` (the score difference is linear in w, so the loss is as convex as φ); with `curvature` it is
     smooth, with `structure` its sums over pairs are fast. If φ rises anywhere, it sets
-    ``falling = False``.
+    ``decreasing = False``.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class RankingLoss(PairwiseLoss):
     form: str = "two-sided"
     temperature: float = 1.0
 
-    falling: ClassVar[bool] = True
+    decreasing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
@@ -76,10 +76,10 @@ class RankingLoss(PairwiseLoss):
         """Return φ'(u), or a subgradient."""
 
     @abstractmethod
-    def steepest(self, reach: float) -> float:
+    def derivative_bound(self, margin_bound: float) -> float:
         """Return the largest |φ'(u)| for |u| <= reach, which may be infinite."""
 
-    def curvature(self, reach: float) -> float:
+    def curvature(self, margin_bound: float) -> float:
         """Return the largest |φ''(u)| for |u| <= reach, of either sign where φ is not convex."""
         return float("inf")
 
@@ -102,7 +102,7 @@ class RankingLoss(PairwiseLoss):
         """The factor k from a score difference to u."""
         return self.orders / self.temperature
 
-    def reach(self, domain: Domain) -> float:
+    def margin_bound(self, domain: Domain) -> float:
         """Return U = 2kRB, the largest |u|."""
         # 0 · inf would be NaN; a zero radius with any k means u = 0.
         return self.scale * domain.widest * domain.radius if domain.radius else 0.0
@@ -127,29 +127,29 @@ class RankingLoss(PairwiseLoss):
 
     def lipschitz(self, domain: Domain) -> float:
         """Return 2kR · sup|φ'|."""
-        return self.scale * domain.widest * self.steepest(self.reach(domain))
+        return self.scale * domain.widest * self.derivative_bound(self.margin_bound(domain))
 
     def smoothness(self, domain: Domain) -> float:
         """Return 4k²R² · sup|φ''|."""
-        return (self.scale * domain.widest) ** 2 * self.curvature(self.reach(domain))
+        return (self.scale * domain.widest) ** 2 * self.curvature(self.margin_bound(domain))
 
     def holder(self, domain: Domain) -> Holder:
         """Return smoothness, or how far the gradient can jump."""
         declared = super().holder(domain)
-        if declared.exponent == 1 or not self.falling:
+        if declared.exponent == 1 or not self.decreasing:
             return declared
         return Holder(0.0, self.lipschitz(domain))
 
-    def one_slot(self, domain: Domain) -> float:
+    def pair_diameter(self, domain: Domain) -> float:
         """Return G when φ never rises, else 2G."""
         lipschitz = self.lipschitz(domain)
-        return lipschitz if self.falling else 2 * lipschitz
+        return lipschitz if self.decreasing else 2 * lipschitz
 
-    def one_record(self, domain: Domain) -> float:
+    def record_diameter(self, domain: Domain) -> float:
         """Return D_o for each order that counts."""
-        return self.orders * self.one_slot(domain)
+        return self.orders * self.pair_diameter(domain)
 
-    def one_null(self, domain: Domain) -> float:
+    def null_diameter(self, domain: Domain) -> float:
         """Return G for each order that counts."""
         # A subclass with a gradient of its own may have one in both orders.
         orders = self.orders if type(self).gradient is RankingLoss.gradient else 2
@@ -157,6 +157,6 @@ class RankingLoss(PairwiseLoss):
 
     def risk_smoothness(self, domain: Domain, n: int) -> float:
         """Return L times the largest share of ordered pairs that count."""
-        n = whole("n", n, at_least=2)
+        n = integer("n", n, at_least=2)
         counted = self.orders * (n // 2) * (n - n // 2)
         return self.smoothness(domain) * (counted / (n * (n - 1)))

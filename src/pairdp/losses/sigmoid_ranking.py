@@ -49,13 +49,13 @@ class SigmoidRanking(RankingLoss):
         """Return -s(1-s)."""
         return np.asarray(-expit(u) * expit(-u))
 
-    def steepest(self, reach: float) -> float:
+    def derivative_bound(self, margin_bound: float) -> float:
         """Return 1/4, the slope at zero."""
         return 0.25
 
-    def curvature(self, reach: float) -> float:
+    def curvature(self, margin_bound: float) -> float:
         """Return φ'' at the reach, or √3/18 where that is within it."""
-        u = min(reach, _MOST_CURVED)
+        u = min(margin_bound, _MOST_CURVED)
         # 2s - 1 = tanh(u/2), which keeps its digits where u is small.
         return float(expit(u) * expit(-u)) * math.tanh(u / 2)
 

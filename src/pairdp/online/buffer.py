@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import LARGEST_WHOLE
+from pairdp._checks import LARGEST_INTEGER
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
@@ -39,7 +39,7 @@ class PartnerBuffer:
         batch: int,
         features: int,
         reservoir: np.random.Generator | None = None,
-        horizon: int = LARGEST_WHOLE,
+        horizon: int = LARGEST_INTEGER,
     ) -> None:
         self.size, self.batch, self._reservoir = size, batch, reservoir
         # The latest lie side by side, and move to the front once in a while.

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, flag, keep, whole
-from pairdp.algorithms.base import Draft, Plan
+from pairdp._checks import STEPS, between, flag, integer, keep
+from pairdp.algorithms.base import Plan, PlanDraft
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import (
     Need,
@@ -106,8 +106,8 @@ class OnlineDescent(OnlineAlgorithm):
         if self.replacement == "reservoir" and self.buffer is None:
             raise ValueError("a reservoir is a sample of limited size: give buffer")
         if self.buffer is not None:
-            keep(self, "buffer", whole("buffer", self.buffer))
-        keep(self, "batch_size", whole("batch_size", self.batch_size))
+            keep(self, "buffer", integer("buffer", self.buffer))
+        keep(self, "batch_size", integer("batch_size", self.batch_size))
         for name in ("strong_convexity", "step_size"):
             if getattr(self, name) is not None:
                 keep(self, name, between(name, getattr(self, name), *STEPS))
@@ -121,7 +121,7 @@ class OnlineDescent(OnlineAlgorithm):
         more = (Need.CONVEX, Need.SMOOTH) if self.noise == "models" else ()
         return (*more, Need.LIPSCHITZ)
 
-    def draft(self, task: Task) -> Draft:
+    def draft(self, task: Task) -> PlanDraft:
         """Decide the noise and the steps."""
         if task.is_printed:
             return self._printed(task)
@@ -151,7 +151,7 @@ class OnlineDescent(OnlineAlgorithm):
             "batch_size": min(self.batch_size, task.n),
         }
 
-    def _in_gradients(self, task: Task) -> Draft:
+    def _in_gradients(self, task: Task) -> PlanDraft:
         reasons: tuple[str, ...] = ()
         problem = task.problem
         if self.strong_convexity is not None:
@@ -160,7 +160,7 @@ class OnlineDescent(OnlineAlgorithm):
         shape = self._shape(task)
         steps = _steps(shape)
         # Rounding of two computed averages of at most n pairs.
-        inputs = {"one_record": problem.one_record(2 * task.n), **shape}
+        inputs = {"record_diameter": problem.record_diameter(2 * task.n), **shape}
         release = _release(
             "noisy gradients of the stream", task, Sensitivity.of(GRADIENTS, **inputs), steps
         )
@@ -182,22 +182,22 @@ class OnlineDescent(OnlineAlgorithm):
             size = math.sqrt(lipschitz**2 + task.dimension * scale**2)
             settings["step_size"] = problem.constraint.radius / (size * math.sqrt(steps))
             reasons += ("step_size is that of least regret, B/√(T(G² + pσ²))",)
-        return Draft((release,), settings, reasons, problem)
+        return PlanDraft((release,), settings, reasons, problem)
 
-    def _on_models(self, task: Task) -> Draft:
+    def _on_models(self, task: Task) -> PlanDraft:
         problem, reasons = regularised(self.name, task, self.strong_convexity)
         task = replace(task, problem=problem)
         shape, curvature = self._shape(task), _curvature(task)
         largest = {} if self.step_size is None else {"largest_step": self.step_size}
         inputs = {**shape, **curvature, **largest, **_diameter(task)}
-        inputs["one_record"] = _one_record(task, self.step_size)
+        inputs["record_diameter"] = _record_diameter(task, self.step_size)
         moved = Sensitivity.of(MODELS, **inputs)
         release = _release("models in units of their moves", task, moved, _steps(shape))
         settings = {**self._settings(task, "models"), **curvature, **largest}
         reasons += ("steps are min(2/(αt), 2/(L+α)), which need no burn-in",)
-        return Draft((release,), settings, reasons, problem)
+        return PlanDraft((release,), settings, reasons, problem)
 
-    def _printed(self, task: Task) -> Draft:
+    def _printed(self, task: Task) -> PlanDraft:
         require_convex(self.name, task.problem)
         require_smooth(self.name, task.problem, "use certified noise in gradients")
         if self.buffer is not None or self.batch_size > 1:
@@ -221,7 +221,7 @@ class OnlineDescent(OnlineAlgorithm):
                 "study the printed noise without it"
             )
         inputs = {"n": task.n, "burn_in": random, **curvature, **_diameter(task)}
-        inputs["one_record"] = _one_record(task)
+        inputs["record_diameter"] = _record_diameter(task)
         moved = Sensitivity.of(PRINTED, **inputs)
         scale = printed_scale(lipschitz, alpha, task.n - random, task.budget)  # type: ignore[arg-type]
         release = Release(
@@ -236,7 +236,7 @@ class OnlineDescent(OnlineAlgorithm):
             "printed noise is on models, and the state has none",
             f"the paper's random burn-in{left_out} takes {burnt:.4g} of {task.n} steps",
         )
-        return Draft((release,), settings, reasons, problem)
+        return PlanDraft((release,), settings, reasons, problem)
 
     def learner(self, plan: Plan, generator: np.random.Generator) -> DescentLearner:
         """Return what learns by a plan."""
@@ -289,11 +289,13 @@ def _diameter(task: Task) -> dict[str, float]:
     return {"diameter": task.diameter} if math.isfinite(task.diameter) else {}
 
 
-def _one_record(task: Task, largest: float | None = None) -> float:
+def _record_diameter(task: Task, largest: float | None = None) -> float:
     """Return D with the rounding of a stream, whose last step is its smallest."""
     settings = {**_curvature(task), "largest_step": largest or math.inf}
     sizes = _step_sizes(settings, StreamShape(task.n))
-    return task.problem.one_record(2 * task.n, step_size=float(sizes[-1]), features=task.features)
+    return task.problem.record_diameter(
+        2 * task.n, step_size=float(sizes[-1]), features=task.features
+    )
 
 
 def _step_sizes(settings: dict[str, Any], shape: StreamShape) -> Array:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.algorithms.base import Algorithm, Outcome, Plan
+from pairdp.algorithms.base import Algorithm, Plan, RunResult
 from pairdp.algorithms.progress import Progress
 from pairdp.privacy import NoiseSource, Release, Sensitivity
 from pairdp.records import Records
@@ -73,7 +73,7 @@ class OnlineAlgorithm(Algorithm):
 
     def execute(
         self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
-    ) -> Outcome:
+    ) -> RunResult:
         """Return the last model of the stream, and all of them."""
         size = int(plan.settings["batch_size"])  # type: ignore[arg-type]
         learner = self.learner(plan, noise.stream("stream noise", 0))
@@ -82,7 +82,7 @@ class OnlineAlgorithm(Algorithm):
         for step in progress.steps(steps, self.name):
             learner.learn(records.part(slice(step * size, (step + 1) * size)))
             models[step] = learner.parameters
-        return Outcome(learner.parameters, {"models": models})
+        return RunResult(learner.parameters, {"models": models})
 
     def moved_by(self, release: Release, used: int) -> float:
         """Return how far a record can move what was released of the first few records."""

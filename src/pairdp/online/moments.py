@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import keep, whole
-from pairdp.algorithms.base import Draft, Plan
+from pairdp._checks import integer, keep
+from pairdp.algorithms.base import Plan, PlanDraft
 from pairdp.algorithms.moments import (
     check_moment_parameters,
     from_classes,
@@ -72,7 +72,7 @@ class OnlineMoments(OnlineAlgorithm):
     only_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        keep(self, "batch_size", whole("batch_size", self.batch_size))
+        keep(self, "batch_size", integer("batch_size", self.batch_size))
         check_moment_parameters(self)
 
     @property
@@ -80,7 +80,7 @@ class OnlineMoments(OnlineAlgorithm):
         """Nothing but least squares, which `draft` asks for."""
         return ()
 
-    def draft(self, task: Task) -> Draft:
+    def draft(self, task: Task) -> PlanDraft:
         """Decide the noise of each moment."""
         problem = task.problem
         if not isinstance(problem.loss, LeastSquaresRanking):
@@ -106,7 +106,7 @@ class OnlineMoments(OnlineAlgorithm):
                 reasons.append("ridge is the size of the noise on S at each step, σ√(2d)")
             else:
                 settings["ridge"] = self.ridge
-        return Draft(tuple(releases), settings, tuple(reasons))
+        return PlanDraft(tuple(releases), settings, tuple(reasons))
 
     def _means(self, task: Task, size: int, steps: int, share: float) -> Release:
         moved = Sensitivity.of(

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import whole
+from pairdp._checks import integer
 from pairdp._sums import add_up, gram
 from pairdp.losses.base import PairwiseLoss
 from pairdp.losses.metric import MetricLoss
@@ -134,7 +134,7 @@ def design_gradient(
 
 def _size(block: int | None, parameters: Array) -> int:
     if block is not None:
-        return whole("block", block)
+        return integer("block", block)
     return max(_FEWEST, _NUMBERS // max(1, np.size(parameters)))
 
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import whole
+from pairdp._checks import integer
 
 Indices = NDArray[np.int64]
 
@@ -50,7 +50,7 @@ class PairDesign:
     permutation : array of int
         Each of 0..n-1 once.
     offsets : tuple of int
-        Different whole numbers from 1 to n/2.
+        Different integers from 1 to n/2.
 
     Examples
     --------
@@ -64,11 +64,11 @@ class PairDesign:
 
     def __post_init__(self) -> None:
         permutation = np.array(self.permutation, dtype=np.int64)
-        n = whole("n", permutation.size, at_least=2)
+        n = integer("n", permutation.size, at_least=2)
         if permutation.ndim != 1 or not np.array_equal(np.sort(permutation), np.arange(n)):
             raise ValueError("permutation must be one-dimensional, with each of 0..n-1 once")
         permutation.flags.writeable = False
-        offsets = tuple(whole("offset", offset, at_most=n // 2) for offset in self.offsets)
+        offsets = tuple(integer("offset", offset, at_most=n // 2) for offset in self.offsets)
         if not offsets or len(set(offsets)) < len(offsets):
             raise ValueError(f"offsets must be at least one, and different; got {len(offsets)}")
         object.__setattr__(self, "permutation", permutation)
@@ -100,7 +100,7 @@ class PairDesign:
     @classmethod
     def complete(cls, n: int) -> PairDesign:
         """Return the design of all pairs, m = n - 1, in their given order."""
-        n = whole("n", n, at_least=2)
+        n = integer("n", n, at_least=2)
         return cls(np.arange(n), tuple(range(1, n // 2 + 1)))
 
     @property
@@ -124,7 +124,7 @@ class PairDesign:
         With ``shuffled = X[design.permutation]``, the pairs of a run are those of the rows
         ``shuffled[left]`` and ``shuffled[right]``: views, so no rows are gathered.
         """
-        size, n = whole("size", size), self.n
+        size, n = integer("size", size), self.n
         for offset in self.offsets:
             # From ``wrap`` on, the second record of a pair is past the end of the circle.
             last, wrap = (offset if 2 * offset == n else n), n - offset
@@ -140,7 +140,7 @@ class PairDesign:
 
 
 def _feasible(n: int, m: int) -> tuple[int, int]:
-    n, m = whole("n", n, at_least=2), whole("m", m)
+    n, m = integer("n", n, at_least=2), integer("m", m)
     if m > n - 1:
         raise ValueError(f"m must be at most n - 1 = {n - 1}, the number of other records, got {m}")
     if n % 2 and m % 2:

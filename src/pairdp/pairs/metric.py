@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import whole
+from pairdp._checks import integer
 from pairdp._sums import Total, compensated, gram
 from pairdp.losses.metric import MetricLoss
 
@@ -162,7 +162,7 @@ class _Pairs:
     """The table of all pairs, as strips that share one buffer."""
 
     def __init__(self, matrix: Array, x: Array, y: Array, null: Mask | None, block: int) -> None:
-        self._block, self._null = whole("block", block), null
+        self._block, self._null = integer("block", block), null
         records, self._labels = _checked_records(x, y)
         self._n = len(records)
         weighted = records @ _symmetric(matrix, records.shape[1])

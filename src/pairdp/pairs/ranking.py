@@ -27,7 +27,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import whole
+from pairdp._checks import integer
 from pairdp._sums import LARGEST_N
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.structure import Analytic, Quadratic, TruncatedPowers
@@ -163,7 +163,7 @@ class RankingSums:
     data_norm: float
 
     def __post_init__(self) -> None:
-        whole("n", self.n, at_least=2, at_most=LARGEST_N)
+        integer("n", self.n, at_least=2, at_most=LARGEST_N)
         check_data_norm(self.data_norm)
         weights = np.array(self.weights, dtype=np.float64)
         if weights.ndim != 1 or not np.all(np.isfinite(weights)):
@@ -176,10 +176,10 @@ class RankingSums:
         return self.loss, self.weights.tobytes(), self.n, self.data_norm
 
     def _sums(self) -> ScoreSums:
-        reach = self.loss.scale * self.data_norm * float(np.linalg.norm(self.weights))
+        margin_bound = self.loss.scale * self.data_norm * float(np.linalg.norm(self.weights))
         # A clipped row may exceed the bound by a rounding.
-        reach *= 1 + 1e-9
-        return score_sums(self.loss, -reach, reach, self.n)
+        margin_bound *= 1 + 1e-9
+        return score_sums(self.loss, -margin_bound, margin_bound, self.n)
 
     def _scaled(self, part: Records) -> Array:
         if part.data_norm > self.data_norm or not part.binary:

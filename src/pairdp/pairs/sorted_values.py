@@ -40,7 +40,7 @@ class SortedValues:
     def excess_above(self, thresholds: Array, drop: float, unit: float) -> tuple[Array, Array]:
         """Return Σ (value - threshold - drop) over the values above, as a large and a small part.
 
-        The large part is a whole number of ``unit``, so that two of them may be subtracted
+        The large part is an integer of ``unit``, so that two of them may be subtracted
         without loss. ``unit`` must come from `exact_unit`.
         """
         ranks = self._ranks(thresholds + drop)

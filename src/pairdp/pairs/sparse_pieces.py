@@ -28,7 +28,7 @@ class SparseMoments:
     Attributes
     ----------
     pieces : array of shape (m,)
-        Numbers of the pieces, ascending; whole numbers as floats.
+        Numbers of the pieces, ascending; integers as floats.
     sums : Total
         Of shape (p + 1, 2, m), negatives first.
     """
@@ -172,7 +172,7 @@ class SparseSums:
             for offset, matrix in matrices.items():
                 order, wanted = len(matrix), here - offset
                 there = np.minimum(np.searchsorted(pieces, wanted), pieces.size - 1)
-                # Beyond 2^53 whole numbers run together: the offset must hold both ways.
+                # Beyond 2^53 integers run together: the offset must hold both ways.
                 met = (pieces[there] == wanted) & (wanted + offset == here)
                 target[met, :order] += sources[there[met], :order] @ matrix.T
         return np.ascontiguousarray(expansions.T)

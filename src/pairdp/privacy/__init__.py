@@ -6,7 +6,7 @@ algorithms, and never sees a record except as the value that a mechanism adds no
 
 from pairdp.privacy.accounting.budget import Budget, default_delta
 from pairdp.privacy.accounting.calibration import noise_multiplier
-from pairdp.privacy.accounting.composition import PrivacyCurve, gaussian_ratio
+from pairdp.privacy.accounting.composition import PrivacyCurve, composed_mu
 from pairdp.privacy.accounting.events import (
     ApproximateEvent,
     Event,
@@ -73,8 +73,8 @@ __all__ = [
     "SequentialEvent",
     "Spend",
     "TradeOff",
+    "composed_mu",
     "default_delta",
-    "gaussian_ratio",
     "noise_multiplier",
     "pack",
     "packed_dimension",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pairdp.studies.jobs import Outcome, certificate_key
+from pairdp.studies.jobs import RunResult, certificate_key
 from pairdp.studies.plan import Place, Study
 from pairdp.studies.results import Cell, Remark, Results
 from pairdp.studies.statistics import interval
@@ -17,7 +17,7 @@ _REASONS = 3  # that are all told
 def assemble(
     title: str,
     studies: Iterable[Study],
-    outcomes: Mapping[str, Outcome],
+    outcomes: Mapping[str, RunResult],
     facts: Mapping[str, str],
 ) -> Results:
     """Return the results of studies whose jobs have all been run."""

@@ -15,11 +15,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pairdp._checks import whole
-from pairdp.studies.jobs import Job, Outcome
+from pairdp._checks import integer
+from pairdp.studies.jobs import Job, RunResult
 from pairdp.studies.journal import Journal
 
-Finished = tuple[str, Outcome, float]
+Finished = tuple[str, RunResult, float]
 _AHEAD = 2  # jobs that wait for each worker
 
 
@@ -35,7 +35,7 @@ def run_jobs(
     data: Path | None = None,
     workers: int = 1,
     progress: bool | None = None,
-) -> dict[str, Outcome]:
+) -> dict[str, RunResult]:
     """Run what the journal does not have yet, and return the outcome of every job.
 
     Parameters
@@ -51,7 +51,7 @@ def run_jobs(
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal.
     """
-    whole("jobs", workers)
+    integer("jobs", workers)
     wanted = {job.key: job for job in jobs}
     missing = [job for key, job in wanted.items() if key not in journal.done]
     alone = workers == 1 or len(missing) < 2

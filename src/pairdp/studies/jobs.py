@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from pairdp._checks import whole
+from pairdp._checks import integer
 from pairdp.privacy import Certificate, NoiseSource
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunResult:
     """What a job found.
 
     Attributes
@@ -41,7 +41,7 @@ class Outcome:
         }
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Outcome:
+    def from_dict(cls, values: Mapping[str, Any]) -> RunResult:
         """Return the outcome that `to_dict` wrote."""
         runs = {name: tuple(map(float, found)) for name, found in values["values"].items()}
         return cls(runs, values["certificate"], str(values["refused"]))
@@ -60,7 +60,7 @@ class Job(ABC):
     runs: int = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        whole("runs", self.runs, at_least=2)
+        integer("runs", self.runs, at_least=2)
 
     @property
     def key(self) -> str:
@@ -80,7 +80,7 @@ class Job(ABC):
         return NoiseSource(run).child("study", digest)
 
     @abstractmethod
-    def run(self, data: Path | None) -> Outcome:
+    def run(self, data: Path | None) -> RunResult:
         """Do it, with data sets from a directory (None: as `studies.data.load` finds them)."""
 
 

@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 from pairdp._files import destination
 from pairdp._version import __version__
 from pairdp.studies.data import CATALOG
-from pairdp.studies.jobs import Outcome
+from pairdp.studies.jobs import RunResult
 
 _FORMAT = 1
 
@@ -55,7 +55,7 @@ class Journal:
         self._head = json.dumps(configuration(), sort_keys=True)
         digest = hashlib.sha256(self._head.encode()).hexdigest()[:12]
         self.path = directory / f"journal-{digest}.jsonl"
-        self.done: dict[str, Outcome] = {}
+        self.done: dict[str, RunResult] = {}
         self.seconds: dict[str, float] = {}
         self._lock = FileLock(directory / f".{self.path.name}.lock", timeout=0)
 
@@ -83,7 +83,7 @@ class Journal:
         self._file.close()
         self._lock.release()
 
-    def add(self, key: str, outcome: Outcome, seconds: float) -> None:
+    def add(self, key: str, outcome: RunResult, seconds: float) -> None:
         """Note a finished job: in one write, so that it is there whole or cut off at the end."""
         entry = {"key": key, "seconds": seconds, "outcome": outcome.to_dict()}
         line = json.dumps(entry, ensure_ascii=False, allow_nan=False)
@@ -107,7 +107,7 @@ class Journal:
         for number, line in enumerate(lines[1:], start=2):
             try:
                 entry = json.loads(line)
-                self.done[entry["key"]] = Outcome.from_dict(entry["outcome"])
+                self.done[entry["key"]] = RunResult.from_dict(entry["outcome"])
                 self.seconds[entry["key"]] = float(entry["seconds"])
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise JournalError(

@@ -22,7 +22,7 @@ from pairdp.losses import HingeRanking, LogisticMetric, LogisticRanking
 from pairdp.online import OnlineDescent
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
-from pairdp.studies.jobs import Job, Outcome, summed_up
+from pairdp.studies.jobs import Job, RunResult, summed_up
 from pairdp.studies.protocols import Protocol, Split, prepared, split
 
 Array = NDArray[np.float64]
@@ -100,25 +100,25 @@ class Learning(Job):
         ranker = PrivateRanker(self.epsilon, self.delta, loss=loss, threshold=0.0, data_norm=1.0)  # type: ignore[arg-type]
         return ranker.plan(self.n, features)
 
-    def run(self, data: Path | None) -> Outcome:
+    def run(self, data: Path | None) -> RunResult:
         """Fit and judge, once for each permutation."""
         records = prepared(self.dataset, self.protocol, data)
         if self.method in _BASELINES:
             baseline = _BASELINES[self.method]
-            return Outcome(
+            return RunResult(
                 _collect([baseline(split(records, self.n, i)) for i in range(self.runs)])
             )
         try:
             plan = self.plan(records.x.shape[1])
         except ValueError as error:
-            return Outcome({}, refused=str(error))
+            return RunResult({}, refused=str(error))
         found, certificate = [], plan.certificate
         for i in range(self.runs):
             part = split(records, self.n, i)
             fit = plan.run(plan.problem.records(part.x, part.y), self.noise(i), progress=False)
             certificate = fit.certificate
             found.append(self._judge(fit.parameters, part))
-        return Outcome(_collect(found), summed_up(certificate))
+        return RunResult(_collect(found), summed_up(certificate))
 
     def _judge(self, parameters: Array, part: Split) -> dict[str, float]:
         if self.goal == "metric":

@@ -21,7 +21,7 @@ from pairdp.estimators import PrivateRanker
 from pairdp.losses import HingeRanking, LogisticRanking
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
-from pairdp.studies.jobs import Job, Outcome, summed_up
+from pairdp.studies.jobs import Job, RunResult, summed_up
 
 Array = NDArray[np.float64]
 Loss = Literal["hinge", "logistic"]
@@ -90,7 +90,7 @@ class ExcessRisk(Job):
     delta: float = 0.0
     calibration: Calibration = "certified"
 
-    def run(self, data: Path | None) -> Outcome:
+    def run(self, data: Path | None) -> RunResult:
         """Draw, fit and judge."""
         problem = problem_of(self.loss, self.regularization)
         budget = None if self.epsilon is None else Budget(self.epsilon, self.delta)
@@ -102,7 +102,7 @@ class ExcessRisk(Job):
                     problem, self.n, FEATURES, budget, calibration=self.calibration
                 )
         except ValueError as error:
-            return Outcome({}, refused=str(error))
+            return RunResult({}, refused=str(error))
         everyone = problem.records(*draw(POPULATION, _SEED))
         floor = least(self.loss, self.regularization)
         found, certificate = [], plan.certificate
@@ -110,7 +110,7 @@ class ExcessRisk(Job):
             fit = plan.run(problem.records(*draw(self.n, i)), self.noise(i), progress=False)
             certificate = fit.certificate
             found.append(problem.value(fit.parameters, everyone) - floor)
-        return Outcome({"excess risk": tuple(found)}, summed_up(certificate))
+        return RunResult({"excess risk": tuple(found)}, summed_up(certificate))
 
     def _auto(self, problem: Problem) -> Plan:
         """Return what is chosen from public facts, for the loss that is judged."""

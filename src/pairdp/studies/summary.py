@@ -35,7 +35,7 @@ class Comparison:
     printed : Cell or None
         The best of the paper's algorithms, rerun with the paper's noise.
     euclid: Cell or None
-        Nearest neighbours in Euclid's metric, for metrics.
+        Nearest neighbours in the Euclidean metric, for metrics.
     """
 
     best: Cell
@@ -151,7 +151,7 @@ def _sentence(those: list[Comparison], reading: str, area: bool) -> list[str]:
     same = sum(c.is_euclid for c in those)
     if same:
         text += (
-            f"; in {same} of the {len(those)} its accuracy is exactly that of Euclid's metric, "
+            f"; in {same} of the {len(those)} its accuracy is exactly the Euclidean metric's, "
             "which needs no data"
         )
     return [text + "."]
@@ -189,6 +189,6 @@ def _rows(comparisons: Iterable[Comparison]) -> Iterable[Mapping[str, str]]:
         row[f"auto, {_PROTOCOL[auto.protocol]}"] = (
             f"{auto.mean:.4f} ({auto.low:.4f} to {auto.high:.4f}), {c.gain:+.4f}"
             + (", on target" if c.on_target else "")
-            + (", as Euclid" if c.is_euclid else "")
+            + (", as Euclidean" if c.is_euclid else "")
         )
     return rows.values()

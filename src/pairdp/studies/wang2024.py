@@ -25,7 +25,7 @@ from pairdp.constraints import L2Ball, Unconstrained
 from pairdp.losses import LeastSquaresPointwise, LogisticPointwise
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Budget
-from pairdp.studies.jobs import Job, Outcome, summed_up
+from pairdp.studies.jobs import Job, RunResult, summed_up
 from pairdp.studies.learning import LOGISTIC
 from pairdp.studies.plan import Place, Scale, Spot, Study
 from pairdp.studies.wang2024_remarks import remarks
@@ -105,21 +105,21 @@ class LowNoise(Job):
     epsilon: float | None = None
     calibration: Calibration = "certified"
 
-    def run(self, data: Path | None) -> Outcome:
+    def run(self, data: Path | None) -> RunResult:
         """Run it several times on the same records, and judge on fresh ones."""
         figure = FIGURES[self.setting]
         budget = None if self.epsilon is None else Budget(self.epsilon, DELTA)
         try:
             plan = SGD.plan(figure.problem, N, D, budget, calibration=self.calibration)
         except ValueError as error:
-            return Outcome({}, refused=str(error))
+            return RunResult({}, refused=str(error))
         x, y = records(self.setting, 0)
         fresh, noisy = records(self.setting, 1)
         learnt = figure.problem.records(x, y[self.kappa])
         fits = [plan.run(learnt, self.noise(i), progress=False) for i in range(self.runs)]
         scores = np.array([fit.parameters for fit in fits]) @ fresh.T
         values = _judged(self.setting, scores, fresh, noisy[self.kappa])
-        return Outcome(values, summed_up(fits[-1].certificate))
+        return RunResult(values, summed_up(fits[-1].certificate))
 
 
 @dataclass(frozen=True)
@@ -128,14 +128,14 @@ class Logistic(Job):
 
     kappa: float
 
-    def run(self, data: Path | None) -> Outcome:
+    def run(self, data: Path | None) -> RunResult:
         """Fit once: there are no draws, and every run is the same."""
         x, y = records("logistic", 0)
         fresh, noisy = records("logistic", 1)
         model = LogisticRegression(class_weight="balanced", max_iter=10_000)
         scores = model.fit(x, y[self.kappa]).decision_function(fresh)
         repeated = np.tile(scores, (self.runs, 1))
-        return Outcome(_judged("logistic", repeated, fresh, noisy[self.kappa]))
+        return RunResult(_judged("logistic", repeated, fresh, noisy[self.kappa]))
 
 
 def _judged(setting: Setting, scores: Array, fresh: Array, noisy: Array) -> dict[str, Errors]:

@@ -162,7 +162,7 @@ def _euclid(cells: list[Cell]) -> Iterator[Remark]:
     yield Remark(
         NAME,
         "Tables 2 and 3",
-        "Euclid's metric costs no privacy at all, and the paper leaves it out",
-        "3 nearest neighbours in Euclid's metric, of the same prepared records:\n"
+        "the Euclidean metric costs no privacy at all, and the paper leaves it out",
+        "3 nearest neighbours in the Euclidean metric, of the same prepared records:\n"
         + "\n".join(lines),
     )

@@ -22,7 +22,7 @@ from pairdp.estimators import PrivateMetric
 from pairdp.losses import HingeMetric
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
-from pairdp.studies.jobs import Job, Outcome, summed_up
+from pairdp.studies.jobs import Job, RunResult, summed_up
 from pairdp.studies.learning import AUTO, EUCLID, LOGISTIC, MEANS, Learning, accuracy
 from pairdp.studies.plan import Place, Scale, Spot, Study
 from pairdp.studies.population import ExcessRisk
@@ -51,22 +51,22 @@ _READING = (
 class NuclearNorm(Job):
     """A metric of bounded norm on records of which three directions out of d matter."""
 
-    norm: Norm | None  # None is Euclid's metric, or with a budget what `PrivateMetric` chooses
+    norm: Norm | None  # None is the Euclidean metric, or with a budget what `PrivateMetric` chooses
     d: int
     epsilon: float | None = None
 
-    def run(self, data: Path | None) -> Outcome:
+    def run(self, data: Path | None) -> RunResult:
         """Draw, fit and judge."""
         parts = [_records(self.d, i) for i in range(self.runs)]
         if self.norm is None and self.epsilon is None:
-            return Outcome({"accuracy": tuple(accuracy(np.eye(self.d), part) for part in parts)})
+            return RunResult({"accuracy": tuple(accuracy(np.eye(self.d), part) for part in parts)})
         plan = self._plan()
         fits = [
             plan.run(plan.problem.records(part.x, part.y), self.noise(i), progress=False)
             for i, part in enumerate(parts)
         ]
         found = [accuracy(fit.parameters, part) for fit, part in zip(fits, parts, strict=True)]
-        return Outcome({"accuracy": tuple(found)}, summed_up(fits[-1].certificate))
+        return RunResult({"accuracy": tuple(found)}, summed_up(fits[-1].certificate))
 
     def _plan(self) -> Plan:
         if self.norm is None:

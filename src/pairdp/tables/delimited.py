@@ -225,7 +225,7 @@ def _readable(lines: list[Row | None], places: list[int], at: int | None) -> Bat
 
 
 def _sorted(labels: set[str]) -> tuple[Any, ...]:
-    """Return labels in order: as whole numbers when all are written as such, else as text."""
+    """Return labels in order: as integers when all are written as such, else as text."""
     try:
         values = {text: float(text) for text in labels}
     except ValueError:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pairdp._checks import non_negative, whole
+from pairdp._checks import integer, non_negative
 from pairdp.losses.base import PairwiseLoss
 from pairdp.losses.convexity import declared_convex
 from pairdp.losses.domain import Domain
@@ -97,7 +97,7 @@ def check_pairwise_loss(
     >>> report = check_pairwise_loss(HingeRanking(), domains=[Domain(1.0, 1.0)], features=[2])
     >>> report.passed
     True
-    >>> round(report.worst("one_slot").ratio, 3)
+    >>> round(report.worst("pair_diameter").ratio, 3)
     1.0
     """
     if not isinstance(loss, PairwiseLoss):
@@ -163,7 +163,7 @@ def _remember(loss: Loss, report: CheckReport, grounds: list[Ground], tolerance:
 def _grounds(
     domains: Sequence[Domain], features: Sequence[int], matrix: bool, labels: tuple[float, ...]
 ) -> list[Ground]:
-    counts = [whole("features", count) for count in features]
+    counts = [integer("features", count) for count in features]
     if not counts:
         raise ValueError("features must name at least one number of features")
     places = [(domains[0], count) for count in counts]

@@ -26,7 +26,7 @@ from pairdp.privacy import (
     PureEvent,
     SampledEvent,
     SequentialEvent,
-    gaussian_ratio,
+    composed_mu,
 )
 from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.moment_inversion import inverted_delta
@@ -44,14 +44,14 @@ def sampled(multiplier: float, size: int, n: int, steps: int) -> SampledEvent:
 def test_gaussian_ratio_is_the_root_sum_of_squares(pairs: list[tuple[float, float]]) -> None:
     deltas, sigmas = zip(*pairs, strict=True)
     expected = math.sqrt(sum((d / s) ** 2 for d, s in pairs))
-    assert gaussian_ratio(deltas, sigmas) == pytest.approx(expected, rel=1e-12)
+    assert composed_mu(deltas, sigmas) == pytest.approx(expected, rel=1e-12)
 
 
 def test_gaussian_ratio_takes_the_worst_record_of_a_stream() -> None:
     rng = np.random.default_rng(0)
     table, scales = np.triu(rng.random((6, 6))).T, rng.uniform(0.5, 2, 6)
     worst = max(math.sqrt(sum((table[t, k] / scales[t]) ** 2 for t in range(6))) for k in range(6))
-    assert gaussian_ratio(table, scales) == pytest.approx(worst, rel=1e-12)
+    assert composed_mu(table, scales) == pytest.approx(worst, rel=1e-12)
 
 
 def test_a_stream_with_noisy_gradients_costs_about_one_query() -> None:
@@ -61,7 +61,7 @@ def test_a_stream_with_noisy_gradients_costs_about_one_query() -> None:
         table[k, k] = 1.0
         table[k + 1 :, k] = 1 / np.arange(k + 1, n)
     expected = math.sqrt(1 + sum(1 / j**2 for j in range(2, n)))
-    assert gaussian_ratio(table, 1.0) == pytest.approx(expected, rel=1e-9)
+    assert composed_mu(table, 1.0) == pytest.approx(expected, rel=1e-9)
     assert expected <= 1.2826
 
 
@@ -79,7 +79,7 @@ def test_a_stream_with_noisy_gradients_costs_about_one_query() -> None:
 )
 def test_gaussian_ratio_refuses(sensitivities: object, scales: object, word: str) -> None:
     with pytest.raises(ValueError, match=word):
-        gaussian_ratio(sensitivities, scales)  # type: ignore[arg-type]
+        composed_mu(sensitivities, scales)  # type: ignore[arg-type]
 
 
 @given(mus=st.lists(st.floats(0.01, 2), min_size=1, max_size=6), epsilon=st.floats(0, 8))

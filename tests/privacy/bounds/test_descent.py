@@ -37,7 +37,7 @@ def assert_routes_agree(name: str, rel: float = 1e-10, **inputs: float) -> None:
 
 
 @given(
-    one_record=sizes,
+    record_diameter=sizes,
     n=st.integers(2, 10**6),
     step_size=sizes,
     contraction=st.one_of(st.floats(1e-3, 1.0), st.sampled_from([1.0, 1 - 1e-12, 0.5])),
@@ -50,7 +50,7 @@ def test_noisy_last_iterate_by_its_coupling(diameter: dict[str, float], **inputs
 
 
 @given(
-    one_record=sizes,
+    record_diameter=sizes,
     n=st.integers(2, 300),
     strong_convexity=st.floats(1e-4, 10.0),
     more=st.floats(0.0, 100.0),
@@ -65,12 +65,12 @@ def test_stream_by_following_every_record(
 
 
 def test_a_long_stream_by_its_worst_record() -> None:
-    inputs = {"one_record": 8.0, "n": 5000, "strong_convexity": 0.1, "smoothness": 4.1}
+    inputs = {"record_diameter": 8.0, "n": 5000, "strong_convexity": 0.1, "smoothness": 4.1}
     assert_routes_agree(STREAM, **inputs)
 
 
 @given(
-    one_record=sizes,
+    record_diameter=sizes,
     n=st.integers(2, 10**9),
     strong_convexity=sizes,
     tolerance=st.floats(0.0, 1.0),
@@ -139,7 +139,7 @@ def test_share_of_positives(n: int) -> None:
 
 
 def noisy(**changed: float) -> float:
-    inputs = {"one_record": 8.0, "n": 100, "step_size": 0.4, "contraction": 0.9, "steps": 50}
+    inputs = {"record_diameter": 8.0, "n": 100, "step_size": 0.4, "contraction": 0.9, "steps": 50}
     return value(NOISY, **{**inputs, **changed})
 
 
@@ -208,7 +208,7 @@ def test_stream_against_the_audit(n: int, convexity: float, audited: float) -> N
     # privacy-constants 5.2. Its table divides by n, we by the n - 1 iterates; it has three digits.
     ours = value(
         STREAM,
-        one_record=8.0,
+        record_diameter=8.0,
         n=n,
         strong_convexity=convexity,
         smoothness=4.0 + convexity,
@@ -218,13 +218,13 @@ def test_stream_against_the_audit(n: int, convexity: float, audited: float) -> N
 
 
 def stream(**changed: float) -> float:
-    inputs = {"one_record": 8.0, "n": 200, "strong_convexity": 0.5, "smoothness": 4.5}
+    inputs = {"record_diameter": 8.0, "n": 200, "strong_convexity": 0.5, "smoothness": 4.5}
     return value(STREAM, **{**inputs, **changed})
 
 
 def test_stream_in_its_limits() -> None:
     assert stream(n=2) == pytest.approx(0.4 * 4)  # one step of 2/(L+α), moved by D_h/2
-    assert stream(one_record=16.0) == pytest.approx(2 * stream())
+    assert stream(record_diameter=16.0) == pytest.approx(2 * stream())
     assert stream(diameter=1e-3) == pytest.approx(1e-3)
     assert stream(diameter=0.2) <= min(0.2, stream())
     assert stream(n=400) < stream() < stream(strong_convexity=0.25)
@@ -243,13 +243,13 @@ def test_steps_of_a_stream_contract() -> None:
 
 
 def test_minimiser_in_its_limits() -> None:
-    inputs = {"one_record": 8.0, "n": 100, "strong_convexity": 0.1}
+    inputs = {"record_diameter": 8.0, "n": 100, "strong_convexity": 0.1}
     assert value(MINIMISER, **inputs, tolerance=0.0) == pytest.approx(0.8)
     assert value(MINIMISER, **inputs, tolerance=0.01) == pytest.approx(0.8 + 0.2)
     assert value(MINIMISER, **inputs, tolerance=0.01, diameter=0.5) == 0.5
     # Where gradient descent ends, if it never ends.
     descent = find_bound("last iterate of gradient descent").formula
-    limit = descent(one_record=8.0, n=100, step_size=0.4, contraction=0.96, steps=2000)
+    limit = descent(record_diameter=8.0, n=100, step_size=0.4, contraction=0.96, steps=2000)
     assert value(MINIMISER, **inputs, tolerance=0.0) == pytest.approx(limit)
 
 
@@ -318,10 +318,10 @@ def test_second_moments_attain_their_bounds(n: int) -> None:
         (NOISY, {"steps": 10**8}, "steps"),
         (NOISY, {"n": 1}, "n must be at least 2"),
         (NOISY, {"step_size": 0.0}, "step_size must be positive"),
-        (NOISY, {"one_record": -1.0}, "one_record must be positive"),
+        (NOISY, {"record_diameter": -1.0}, "record_diameter must be positive"),
         (NOISY, {"diameter": 0.0}, "diameter must be positive"),
         (STREAM, {"n": 1}, "n must be at least 2"),
-        (STREAM, {"one_record": 0.0}, "one_record must be positive"),
+        (STREAM, {"record_diameter": 0.0}, "record_diameter must be positive"),
         (MINIMISER, {"strong_convexity": 0.0}, "strong_convexity must be positive"),
         (MINIMISER, {"tolerance": -1.0}, "tolerance"),
         (MINIMISER, {"n": 1}, "n must be at least 2"),
@@ -332,9 +332,9 @@ def test_second_moments_attain_their_bounds(n: int) -> None:
 )
 def test_refusals(name: str, changed: dict[str, float], words: str) -> None:
     inputs: dict[str, dict[str, float]] = {
-        NOISY: {"one_record": 8.0, "n": 10, "step_size": 0.1, "contraction": 0.9, "steps": 5},
-        STREAM: {"one_record": 8.0, "n": 10, "strong_convexity": 0.1, "smoothness": 4.0},
-        MINIMISER: {"one_record": 8.0, "n": 10, "strong_convexity": 0.1, "tolerance": 0.0},
+        NOISY: {"record_diameter": 8.0, "n": 10, "step_size": 0.1, "contraction": 0.9, "steps": 5},
+        STREAM: {"record_diameter": 8.0, "n": 10, "strong_convexity": 0.1, "smoothness": 4.0},
+        MINIMISER: {"record_diameter": 8.0, "n": 10, "strong_convexity": 0.1, "tolerance": 0.0},
         SCATTER: {"data_norm": 1.0, "n": 10},
     }
     with pytest.raises(ValueError, match=words):

@@ -30,7 +30,7 @@ def test_average_over_pairs(diameter: float, n: int) -> None:
 
 
 @given(
-    one_record=positive,
+    record_diameter=positive,
     n=st.integers(2, 1000),
     step_size=positive,
     contraction=st.one_of(st.floats(0, 1.05), st.sampled_from([0.0, 1.0, 1 - 1e-12])),
@@ -43,7 +43,7 @@ def test_average_over_pairs(diameter: float, n: int) -> None:
 )
 def test_gradient_descent_unrolled(
     name: str,
-    one_record: float,
+    record_diameter: float,
     n: int,
     step_size: float,
     contraction: float,
@@ -51,7 +51,7 @@ def test_gradient_descent_unrolled(
     diameter: float | None,
 ) -> None:
     inputs: dict[str, float] = {
-        "one_record": one_record,
+        "record_diameter": record_diameter,
         "n": n,
         "step_size": step_size,
         "contraction": contraction,
@@ -109,7 +109,7 @@ def test_the_last_iterate_bound_is_attained_by_a_quadratic() -> None:
         ends.append(w)
     bound = Sensitivity.of(
         "last iterate of gradient descent",
-        one_record=10 * s,
+        record_diameter=10 * s,
         n=10,
         step_size=eta,
         contraction=1 - eta * alpha,
@@ -189,7 +189,7 @@ def test_the_average_iterate_bound_is_attained_by_a_quadratic() -> None:
         averages.append(total / steps)
     bound = Sensitivity.of(
         "average iterate of gradient descent",
-        one_record=10 * s,
+        record_diameter=10 * s,
         n=10,
         step_size=eta,
         contraction=1 - eta * alpha,

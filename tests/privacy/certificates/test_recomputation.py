@@ -43,15 +43,15 @@ HALF = Sensitivity.of("average over pairs", diameter=4.0, n=50)
 CLASSES = Sensitivity.of("difference of class sums", data_norm=1.5, n=100)
 LAST = Sensitivity.of(
     "last iterate of gradient descent",
-    one_record=10.0, n=100, step_size=0.2, contraction=0.9, steps=30, diameter=5.0,
+    record_diameter=10.0, n=100, step_size=0.2, contraction=0.9, steps=30, diameter=5.0,
 )  # fmt: skip
 AVERAGED = Sensitivity.of(
     "average iterate of gradient descent",
-    one_record=10.0, n=100, step_size=0.2, contraction=1.0, steps=30,
+    record_diameter=10.0, n=100, step_size=0.2, contraction=1.0, steps=30,
 )  # fmt: skip
 DIAMETER = Sensitivity.of(
     "last iterate of gradient descent",
-    one_record=10.0, n=100, step_size=0.2, contraction=1.0, steps=30, diameter=0.5,
+    record_diameter=10.0, n=100, step_size=0.2, contraction=1.0, steps=30, diameter=0.5,
 )  # fmt: skip
 STATED = Sensitivity.stated(2.0)
 WITHOUT_REPLACEMENT = FixedSizeSampling(10, 100)

@@ -249,7 +249,7 @@ def test_event_of_less_than_one_step_is_refused(mechanism: Mechanism, steps: int
 @each_mechanism
 @pytest.mark.parametrize("steps", [1.0, "1", None, True])
 def test_event_of_steps_that_are_not_whole_is_refused(mechanism: Mechanism, steps: Any) -> None:
-    with pytest.raises(TypeError, match="must be a whole number"):
+    with pytest.raises(TypeError, match="must be an integer"):
         mechanism.event(steps)
 
 
@@ -339,7 +339,7 @@ def test_calibrating_for_less_than_one_step_is_refused(calibrated: Any, steps: i
 @pytest.mark.parametrize("calibrated", WITH_STEPS)
 @pytest.mark.parametrize("steps", [2.5, 3.0, "3", None])
 def test_calibrating_for_steps_that_are_not_whole_is_refused(calibrated: Any, steps: Any) -> None:
-    with pytest.raises(TypeError, match="steps must be a whole number"):
+    with pytest.raises(TypeError, match="steps must be an integer"):
         calibrated(steps=steps)
 
 
@@ -347,7 +347,7 @@ def test_calibrating_for_steps_that_are_not_whole_is_refused(calibrated: Any, st
 @pytest.mark.parametrize("steps", [1.0, True])
 def test_what_only_equals_a_whole_number_is_refused_as_well(calibrated: Any, steps: Any) -> None:
     calibrated(steps=1)
-    with pytest.raises(TypeError, match="steps must be a whole number"):
+    with pytest.raises(TypeError, match="steps must be an integer"):
         calibrated(steps=steps)
 
 
@@ -372,9 +372,9 @@ def test_laplace_dimension_below_one_is_refused(dimension: int) -> None:
 
 @pytest.mark.parametrize("dimension", [2.0, "2", None, True])
 def test_laplace_dimension_that_is_not_whole_is_refused(dimension: Any) -> None:
-    with pytest.raises(TypeError, match="dimension must be a whole number"):
+    with pytest.raises(TypeError, match="dimension must be an integer"):
         laplace_calibrated(dimension=dimension)
-    with pytest.raises(TypeError, match="dimension must be a whole number"):
+    with pytest.raises(TypeError, match="dimension must be an integer"):
         LaplaceMechanism(1.0, dimension, 1.0)
 
 

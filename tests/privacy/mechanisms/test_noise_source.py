@@ -431,7 +431,7 @@ def test_description_tells_a_seeded_source_from_a_secure_one() -> None:
 
 @pytest.mark.parametrize("seed", ["x", 1.5, 1.0, True, False, b"1", [1], np.float64(1)])
 def test_a_seed_that_is_not_whole_is_refused(seed: Any) -> None:
-    with pytest.raises(TypeError, match="seed must be a whole number or None"):
+    with pytest.raises(TypeError, match="seed must be an integer or None"):
         NoiseSource(seed)
 
 
@@ -443,9 +443,9 @@ def test_a_negative_seed_is_refused() -> None:
 @pytest.mark.parametrize("part", [1.5, None, True, b"x", ("a",), np.float64(1)])
 def test_a_path_of_other_things_than_strings_and_whole_numbers_is_refused(part: Any) -> None:
     source = NoiseSource(1)
-    with pytest.raises(TypeError, match="named by strings and whole numbers"):
+    with pytest.raises(TypeError, match="named by strings and integers"):
         source.stream("noise", part)
-    with pytest.raises(TypeError, match="named by strings and whole numbers"):
+    with pytest.raises(TypeError, match="named by strings and integers"):
         source.child("noise", part)
 
 

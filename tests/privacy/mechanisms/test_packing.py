@@ -93,7 +93,7 @@ def test_order_below_one_is_refused(order: int) -> None:
 
 @pytest.mark.parametrize("order", [2.0, "2", None, True])
 def test_order_that_is_not_whole_is_refused(order: Any) -> None:
-    with pytest.raises(TypeError, match="order must be a whole number"):
+    with pytest.raises(TypeError, match="order must be an integer"):
         packed_dimension(order)
 
 

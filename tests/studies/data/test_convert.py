@@ -36,7 +36,7 @@ def test_decimals_are_fixed_where_archives_spell_differently() -> None:
 
 @needs_data
 def test_the_archives_spelling_of_diabetes_gives_the_right_bytes() -> None:
-    """The archive's ARFF file has whole numbers without decimals and classes in words."""
+    """The archive's ARFF file has integers without decimals and classes in words."""
     source = CATALOG["diabetes"]
     assert source.convert is not None
     form = (DATA / source.file).read_text()

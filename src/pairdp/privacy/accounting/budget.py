@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pairdp._checks import positive, probability, whole
+from pairdp._checks import integer, positive, probability
 
 RELATION = "replace-one-or-null"
 RELATION_IN_WORDS = (
@@ -36,7 +36,7 @@ def default_delta(n: int) -> float:
     >>> default_delta(1_000_000)
     1e-08
     """
-    return min(_LARGEST_DELTA, 1 / (_ONCE_IN * whole("n", n)))
+    return min(_LARGEST_DELTA, 1 / (_ONCE_IN * integer("n", n)))
 
 
 def check_budget(budget: object) -> None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from scipy.optimize import brentq
 
-from pairdp._checks import whole
+from pairdp._checks import integer
 from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.budget import Budget, check_budget
 from pairdp.privacy.accounting.loss_grid import PairComposition
@@ -54,7 +54,7 @@ def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None =
     within the budget. It is at least 0.1, since with less noise than that the
     guarantee would rest on the record not being drawn.
     """
-    steps = whole("steps", steps)
+    steps = integer("steps", steps)
     require_delta(budget)
     if not (sampling is None or isinstance(sampling, Sampling)):
         raise TypeError(

@@ -36,7 +36,7 @@ _LARGEST_GRID_EPSILON = 500.0
 _LARGEST_GRID_MU = 100.0
 
 
-def gaussian_ratio(sensitivities: ArrayLike, scales: ArrayLike) -> float:
+def composed_mu(sensitivities: ArrayLike, scales: ArrayLike) -> float:
     r"""Return the ratio μ of a sequence of Gaussian releases, for its worst record.
 
     .. math:: \mu^2 = \max_k \sum_t (\Delta_{t,k}/\sigma_t)^2

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pairdp._checks import non_negative, probability, whole
+from pairdp._checks import integer, non_negative, probability
 from pairdp.privacy.accounting.sampling import (
     FixedSizeSampling,
     PoissonSampling,
@@ -40,7 +40,7 @@ class PureEvent:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", non_negative("epsilon", self.epsilon))
-        object.__setattr__(self, "count", whole("count", self.count))
+        object.__setattr__(self, "count", integer("count", self.count))
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class SampledEvent:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mu", non_negative("mu", self.mu))
-        object.__setattr__(self, "steps", whole("steps", self.steps))
+        object.__setattr__(self, "steps", integer("steps", self.steps))
         if not isinstance(self.sampling, Sampling):
             raise TypeError(
                 "sampling must be FixedSizeSampling, PoissonSampling or RepeatedDraws, "

@@ -97,12 +97,12 @@ class _Probe:
                 break
         return theta
 
-    def gentlest(self, epsilon: float, steepest: float, ceiling: float) -> float:
+    def gentlest(self, epsilon: float, derivative_bound: float, ceiling: float) -> float:
         """Return the smallest tilt whose Chernoff bound is below ``ceiling``, up to a steepest.
 
         Less tilt makes a narrower law where single large losses are what matters.
         """
-        low, high = 0.0, steepest
+        low, high = 0.0, derivative_bound
         for _ in range(14):
             middle = (low + high) / 2
             if self.cumulants(middle)[0] - middle * epsilon <= ceiling:

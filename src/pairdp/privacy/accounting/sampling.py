@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from pairdp._checks import non_negative, positive, whole
+from pairdp._checks import integer, non_negative, positive
 from pairdp.privacy.accounting.appearances import (
     SumLaw,
     law_of_permutations,
@@ -42,8 +42,8 @@ class FixedSizeSampling:
     population: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole("size", self.size))
-        object.__setattr__(self, "population", whole("population", self.population))
+        object.__setattr__(self, "size", integer("size", self.size))
+        object.__setattr__(self, "population", integer("population", self.population))
         if self.size > self.population:
             raise ValueError(
                 f"size must be at most population, got {self.size} of {self.population}"
@@ -117,7 +117,7 @@ class RepeatedDraws:
 
     def __post_init__(self) -> None:
         for name, least in (("population", 2), ("draws", 1)):
-            object.__setattr__(self, name, whole(name, getattr(self, name), at_least=least))
+            object.__setattr__(self, name, integer(name, getattr(self, name), at_least=least))
         if self.order not in ("replacement", "permutation"):
             raise ValueError(f'order must be "replacement" or "permutation", got {self.order!r}')
         if self.order == "permutation" and self.draws % self.population:

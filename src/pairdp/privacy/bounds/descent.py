@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import non_negative, positive, whole
+from pairdp._checks import integer, non_negative, positive
 from pairdp.privacy.bounds.sensitivity import Bound, register_bound
 
 Array = NDArray[np.float64]
@@ -20,7 +20,7 @@ _LONGEST = 2 * 10**6
 
 
 def _noisy_last_iterate(
-    one_record: float,
+    record_diameter: float,
     n: int,
     step_size: float,
     contraction: float,
@@ -29,17 +29,17 @@ def _noisy_last_iterate(
 ) -> float:
     r"""Return :math:`\min_{1≤τ≤T} (c^τ·D·[τ<T] + s·S_τ)/(η\sqrt{Q_τ})`, times η.
 
-    With s = η·one_record/n the drift of one step, S_τ and Q_τ the sums of c^i and c^{2i} for
+    With s = η·record_diameter/n the drift of one step, S_τ and Q_τ the sums of c^i and c^{2i} for
     i < τ. Noise of standard deviation σ on the gradient is ησ on the iterate, so this
     over σ is the ratio μ (Bok, Su and Altschuler 2024; privacy-constants 3.5).
     """
     eta = positive("step_size", step_size)
-    drift = eta * positive("one_record", one_record) / whole("n", n, at_least=2)
+    drift = eta * positive("record_diameter", record_diameter) / integer("n", n, at_least=2)
     c = non_negative("contraction", contraction)
     if c > 1:
         raise ValueError(f"contraction must be at most 1, got {c!r}: take smaller steps")
     start = positive("diameter", diameter, finite=False)
-    tau = np.arange(1, whole("steps", steps, at_most=_MOST_STEPS) + 1, dtype=np.float64)
+    tau = np.arange(1, integer("steps", steps, at_most=_MOST_STEPS) + 1, dtype=np.float64)
     sums, squares = _geometric(c, tau), _geometric(c * c, tau)
     if math.isinf(start) and c > 0:  # however little is remembered of it
         remembered = np.where(tau < steps, math.inf, 0.0)
@@ -59,7 +59,7 @@ def _geometric(ratio: float, terms: Array) -> Array:
 
 
 def _noisy_unrolled(
-    one_record: float,
+    record_diameter: float,
     n: int,
     step_size: float,
     contraction: float,
@@ -67,7 +67,7 @@ def _noisy_unrolled(
     diameter: float = math.inf,
 ) -> float:
     """Return the same by running the coupling: shifts a_t ∝ c^(T-t) that end at zero."""
-    drift = step_size * one_record / n
+    drift = step_size * record_diameter / n
     tau = _best_window(drift, contraction, steps, diameter)
     reach = 0.0 if tau == steps or contraction == 0 else diameter
     shifted = 0.0
@@ -104,7 +104,7 @@ def stream_steps(
     if positive("smoothness", smoothness) < alpha:
         raise ValueError(f"smoothness must be at least strong_convexity, got {smoothness!r}")
     positive("largest_step", largest, finite=False)
-    t = np.arange(2, whole("n", n, at_least=2, at_most=_LONGEST) + 1, dtype=np.float64)
+    t = np.arange(2, integer("n", n, at_least=2, at_most=_LONGEST) + 1, dtype=np.float64)
     cap = min(2 / (smoothness + strong_convexity), largest)
     if strong_convexity == 0:
         return np.full(t.size, cap)
@@ -112,7 +112,7 @@ def stream_steps(
 
 
 def _stream_average(
-    one_record: float,
+    record_diameter: float,
     n: int,
     strong_convexity: float,
     smoothness: float,
@@ -121,12 +121,12 @@ def _stream_average(
 ) -> float:
     r"""Return the largest average over t = 2 … n of how far one record can move w_t.
 
-    With D = one_record/2 for the mean of both orders of a pair: the record itself arrives
+    With D = record_diameter/2 for the mean of both orders of a pair: the record itself arrives
     at step k and moves w_k by η_k·D; at a later t it is one of t - 1 partners and adds
     η_t·D/(t-1) to the drift, shrunk by 1 - η_t·α; never more than the diameter. Long streams are
     followed in `_FOLLOWED` groups of neighbouring records, a group by its worst member.
     """
-    slot = positive("one_record", one_record) / 2
+    slot = positive("record_diameter", record_diameter) / 2
     positive("diameter", diameter, finite=False)
     steps = stream_steps(n, strong_convexity, smoothness, largest_step)
     groups = min(steps.size, _FOLLOWED)
@@ -145,7 +145,7 @@ def _stream_average(
 
 
 def _stream_one_by_one(
-    one_record: float,
+    record_diameter: float,
     n: int,
     strong_convexity: float,
     smoothness: float,
@@ -153,7 +153,7 @@ def _stream_one_by_one(
     diameter: float = math.inf,
 ) -> float:
     """Return the same by following each record, or the first and last of groups, by itself."""
-    slot = one_record / 2
+    slot = record_diameter / 2
     steps = stream_steps(n, strong_convexity, smoothness, largest_step).tolist()
     groups = min(len(steps), _FOLLOWED)
     firsts = [-(-g * len(steps) // groups) for g in range(groups + 1)]
@@ -191,21 +191,29 @@ def _follow(
 
 
 def _minimiser(
-    one_record: float, n: int, strong_convexity: float, tolerance: float, diameter: float = math.inf
+    record_diameter: float,
+    n: int,
+    strong_convexity: float,
+    tolerance: float,
+    diameter: float = math.inf,
 ) -> float:
     r"""Return D_h/(αn) + 2·tol/α: two minimisers are D_h/(αn) apart, each found to tol/α."""
     alpha = positive("strong_convexity", strong_convexity)
-    exact = positive("one_record", one_record) / (alpha * whole("n", n, at_least=2))
+    exact = positive("record_diameter", record_diameter) / (alpha * integer("n", n, at_least=2))
     found = exact + 2 * non_negative("tolerance", tolerance) / alpha
     return min(found, positive("diameter", diameter, finite=False))
 
 
 def _minimiser_by_descent(
-    one_record: float, n: int, strong_convexity: float, tolerance: float, diameter: float = math.inf
+    record_diameter: float,
+    n: int,
+    strong_convexity: float,
+    tolerance: float,
+    diameter: float = math.inf,
 ) -> float:
     """Return the limit of the drift of gradient descent, with an error at each gradient."""
     step = 0.5 / strong_convexity
-    moved = step * (one_record / n + 2 * tolerance)
+    moved = step * (record_diameter / n + 2 * tolerance)
     drift = 0.0
     for _ in range(200):
         drift = 0.5 * drift + moved

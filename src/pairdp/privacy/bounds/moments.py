@@ -25,14 +25,16 @@ import math
 
 import numpy as np
 
-from pairdp._checks import positive, whole
+from pairdp._checks import integer, positive
 from pairdp.privacy.bounds.sensitivity import SUMMING, Bound, register_bound
 
 _ANGLES = np.linspace(0.0, math.pi, 10_001)
 
 
 def _class_scatter(data_norm: float, n: int) -> float:
-    return 4 * positive("data_norm", data_norm) ** 2 * (1 / whole("n", n, at_least=2) + 2 * SUMMING)
+    return (
+        4 * positive("data_norm", data_norm) ** 2 * (1 / integer("n", n, at_least=2) + 2 * SUMMING)
+    )
 
 
 def _worst_class_scatter(data_norm: float, n: int) -> float:
@@ -46,7 +48,7 @@ def _worst_class_scatter(data_norm: float, n: int) -> float:
 
 
 def _mean(data_norm: float, n: int) -> float:
-    return 2 * positive("data_norm", data_norm) * (1 / whole("n", n, at_least=2) + SUMMING)
+    return 2 * positive("data_norm", data_norm) * (1 / integer("n", n, at_least=2) + SUMMING)
 
 
 def _mean_by_angle(data_norm: float, n: int) -> float:
@@ -58,7 +60,7 @@ def _mean_by_angle(data_norm: float, n: int) -> float:
 
 def _class_means(data_norm: float, n: int, weight: float) -> float:
     scale = 2 * positive("data_norm", data_norm) * math.hypot(1.0, _weight(weight))
-    return scale * (1 / whole("n", n, at_least=2) + 2 * SUMMING)
+    return scale * (1 / integer("n", n, at_least=2) + 2 * SUMMING)
 
 
 def _weight(weight: float) -> float:
@@ -77,7 +79,7 @@ def _class_means_by_angle(data_norm: float, n: int, weight: float) -> float:
 
 
 def _share(n: int) -> float:
-    return 1 / whole("n", n, at_least=2)
+    return 1 / integer("n", n, at_least=2)
 
 
 def _share_by_counting(n: int) -> float:
@@ -86,7 +88,7 @@ def _share_by_counting(n: int) -> float:
 
 def _class_squares(data_norm: float, n: int) -> float:
     square = positive("data_norm", data_norm) ** 2
-    return math.sqrt(2) * square * (1 / whole("n", n, at_least=2) + 2 * SUMMING)
+    return math.sqrt(2) * square * (1 / integer("n", n, at_least=2) + 2 * SUMMING)
 
 
 def _class_squares_by_angle(data_norm: float, n: int) -> float:

@@ -33,7 +33,7 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import positive, whole
+from pairdp._checks import integer, positive
 from pairdp.privacy.bounds.sensitivity import SUMMING, Bound, register_bound
 
 Array = NDArray[np.float64]
@@ -69,7 +69,7 @@ class PrefixFactor:
     @classmethod
     def of(cls, steps: int) -> PrefixFactor:
         """Return the factor for a stream of so many steps."""
-        return _factor(whole("steps", steps, at_most=LONGEST))
+        return _factor(integer("steps", steps, at_most=LONGEST))
 
     def coefficients(self, steps: int | None = None) -> Array:
         """Return c_0, c_1, …, the first column of C."""
@@ -103,7 +103,7 @@ class PrefixFactor:
 
     def deviation(self, steps: int) -> float:
         """Return the last of `deviations`, 0 for no steps, by geometric series."""
-        count = whole("steps", steps, at_least=0, at_most=LONGEST)
+        count = integer("steps", steps, at_least=0, at_most=LONGEST)
         rest, shares, below = self._inverse
         gap = below[:, None] + below - np.outer(below, below)
         crossed = -np.expm1(count * np.log1p(-gap)) / gap
@@ -120,7 +120,7 @@ class PrefixFactor:
         return rest, (vectors.T @ roots) ** 2 / below, below
 
     def _length(self, steps: int | None) -> int:
-        return self.steps if steps is None else whole("steps", steps, at_most=LONGEST)
+        return self.steps if steps is None else integer("steps", steps, at_most=LONGEST)
 
     def _powers(self, count: int) -> Iterator[Array]:
         return _geometric(self.weights, np.log(self.decays), count)
@@ -165,7 +165,7 @@ class PrefixNoise:
 
     def __init__(self, factor: PrefixFactor, dimension: int) -> None:
         self._weights, self._decays = factor.weights, factor.decays[:, None]
-        self._buffers = np.zeros((factor.weights.size, whole("dimension", dimension)))
+        self._buffers = np.zeros((factor.weights.size, integer("dimension", dimension)))
         self._total = np.zeros(self._buffers.shape[1])
 
     def increment(self, z: Array) -> Array:
@@ -201,8 +201,8 @@ class PrefixNoise:
 
 def batch_count(n: int, batch_size: int = 1) -> int:
     """Return how many batches n records make; the last one may be smaller."""
-    n = whole("n", n, at_most=LONGEST)
-    return -(-n // whole("batch_size", batch_size))
+    n = integer("n", n, at_most=LONGEST)
+    return -(-n // integer("batch_size", batch_size))
 
 
 def _weight(weight: float) -> float:

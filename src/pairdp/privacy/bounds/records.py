@@ -5,12 +5,12 @@ A null record's term is zero, and D must be at least as large as any term (`Prob
 
 from __future__ import annotations
 
-from pairdp._checks import positive, whole
+from pairdp._checks import integer, positive
 from pairdp.privacy.bounds.sensitivity import Bound, register_bound
 
 
 def _average_over_records(diameter: float, n: int) -> float:
-    return positive("diameter", diameter) / whole("n", n)
+    return positive("diameter", diameter) / integer("n", n)
 
 
 def _average_of_two_data_sets(diameter: float, n: int) -> float:

@@ -49,7 +49,7 @@ import math
 
 import numpy as np
 
-from pairdp._checks import positive, whole
+from pairdp._checks import integer, positive
 from pairdp.privacy.bounds.sensitivity import SUMMING, Bound, register_bound
 
 _ANGLES = np.linspace(0.0, math.pi, 10_001)
@@ -57,7 +57,7 @@ _GRID = np.linspace(-1.0, 1.0, 401)
 
 
 def _square_norm(data_norm: float, n: int) -> float:
-    return positive("data_norm", data_norm) ** 2 * (1 / whole("n", n, at_least=2) + 2 * SUMMING)
+    return positive("data_norm", data_norm) ** 2 * (1 / integer("n", n, at_least=2) + 2 * SUMMING)
 
 
 def _square_norm_by_ends(data_norm: float, n: int) -> float:
@@ -67,7 +67,7 @@ def _square_norm_by_ends(data_norm: float, n: int) -> float:
 
 def _squares(data_norm: float, n: int) -> float:
     square = positive("data_norm", data_norm) ** 2
-    return math.sqrt(2) * square * (1 / whole("n", n, at_least=2) + 2 * SUMMING)
+    return math.sqrt(2) * square * (1 / integer("n", n, at_least=2) + 2 * SUMMING)
 
 
 def _squares_by_angle(data_norm: float, n: int) -> float:
@@ -76,7 +76,9 @@ def _squares_by_angle(data_norm: float, n: int) -> float:
 
 
 def _within(data_norm: float, n: int) -> float:
-    return 8 * positive("data_norm", data_norm) ** 2 * (1 / whole("n", n, at_least=2) + 2 * SUMMING)
+    return (
+        8 * positive("data_norm", data_norm) ** 2 * (1 / integer("n", n, at_least=2) + 2 * SUMMING)
+    )
 
 
 def _within_by_counting(data_norm: float, n: int) -> float:
@@ -95,7 +97,7 @@ def _check_mean_norm(data_norm: float, mean_norm: float) -> None:
 
 def _class_means(data_norm: float, mean_norm: float, n: int) -> float:
     _check_mean_norm(data_norm, mean_norm)
-    return 4 * mean_norm * data_norm * (1 / whole("n", n, at_least=2) + 2 * SUMMING)
+    return 4 * mean_norm * data_norm * (1 / integer("n", n, at_least=2) + 2 * SUMMING)
 
 
 def _class_means_by_eigenvalues(data_norm: float, mean_norm: float, n: int) -> float:

@@ -10,13 +10,13 @@ import math
 
 import numpy as np
 
-from pairdp._checks import positive, whole
+from pairdp._checks import integer, positive
 from pairdp.privacy.bounds.sensitivity import SUMMING, Bound, register_bound
 
 
 def _score_means(largest: float, n: int) -> float:
     bound = positive("largest", largest)
-    return 2 * math.sqrt(2) * bound * (1 / whole("n", n, at_least=2) + SUMMING)
+    return 2 * math.sqrt(2) * bound * (1 / integer("n", n, at_least=2) + SUMMING)
 
 
 def _score_means_by_corners(largest: float, n: int) -> float:

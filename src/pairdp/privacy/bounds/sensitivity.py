@@ -24,7 +24,7 @@ from typing import Literal
 
 import numpy as np
 
-from pairdp._checks import between, non_negative, positive, real, text, whole
+from pairdp._checks import between, integer, non_negative, positive, real, text
 
 ROUNDING_SLACK = 1e-9
 """Relative slack on every certified sensitivity, for rounding in what is released."""
@@ -161,7 +161,7 @@ def _stated(value: float) -> float:
 
 
 def _average_over_pairs(diameter: float, n: int) -> float:
-    return positive("diameter", diameter) / whole("n", n, at_least=2)
+    return positive("diameter", diameter) / integer("n", n, at_least=2)
 
 
 def _count_changed_pairs(diameter: float, n: int) -> float:
@@ -172,7 +172,7 @@ def _count_changed_pairs(diameter: float, n: int) -> float:
 
 def _class_sums(data_norm: float, n: int) -> float:
     # What is released is computed, so the error of two averages is added.
-    return 2 * positive("data_norm", data_norm) * (1 / whole("n", n, at_least=2) + SUMMING)
+    return 2 * positive("data_norm", data_norm) * (1 / integer("n", n, at_least=2) + SUMMING)
 
 
 def _worst_class_sums(data_norm: float, n: int) -> float:
@@ -186,12 +186,12 @@ def _worst_class_sums(data_norm: float, n: int) -> float:
 
 
 def _drifts(
-    one_record: float, n: int, step_size: float, contraction: float, steps: int
+    record_diameter: float, n: int, step_size: float, contraction: float, steps: int
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return how far the iterates 1..T of two neighbouring runs are apart at most."""
-    moved = _average_over_pairs(one_record, n) * positive("step_size", step_size)
+    moved = _average_over_pairs(record_diameter, n) * positive("step_size", step_size)
     q = non_negative("contraction", contraction)
-    t = np.arange(1, whole("steps", steps, at_most=_MOST_STEPS) + 1, dtype=np.float64)
+    t = np.arange(1, integer("steps", steps, at_most=_MOST_STEPS) + 1, dtype=np.float64)
     with np.errstate(over="ignore"):
         if q == 1:
             return moved * t
@@ -201,19 +201,19 @@ def _drifts(
 
 
 def _last_iterate(
-    one_record: float,
+    record_diameter: float,
     n: int,
     step_size: float,
     contraction: float,
     steps: int,
     diameter: float = math.inf,
 ) -> float:
-    drift = float(_drifts(one_record, n, step_size, contraction, steps)[-1])
+    drift = float(_drifts(record_diameter, n, step_size, contraction, steps)[-1])
     return min(positive("diameter", diameter, finite=False), drift)
 
 
 def _average_iterate(
-    one_record: float,
+    record_diameter: float,
     n: int,
     step_size: float,
     contraction: float,
@@ -221,15 +221,15 @@ def _average_iterate(
     diameter: float = math.inf,
 ) -> float:
     with np.errstate(over="ignore"):
-        drift = float(_drifts(one_record, n, step_size, contraction, steps).mean())
+        drift = float(_drifts(record_diameter, n, step_size, contraction, steps).mean())
     return min(positive("diameter", diameter, finite=False), drift)
 
 
 def _unrolled(
-    one_record: float, n: int, step_size: float, contraction: float, steps: int
+    record_diameter: float, n: int, step_size: float, contraction: float, steps: int
 ) -> tuple[float, float]:
     drift, total = 0.0, 0.0
-    moved = step_size * _count_changed_pairs(one_record, n)
+    moved = step_size * _count_changed_pairs(record_diameter, n)
     for _ in range(steps):
         drift = contraction * drift + moved
         total += drift

@@ -14,7 +14,7 @@ import math
 import numpy as np
 from scipy.special import digamma
 
-from pairdp._checks import non_negative, positive, whole
+from pairdp._checks import integer, non_negative, positive
 from pairdp.privacy.accounting.appearances import appearance_weights
 from pairdp.privacy.bounds.sensitivity import Bound, register_bound
 
@@ -50,7 +50,7 @@ def beyond_appearances(
 
     In units of one step: (G₀·Q_T + T·rounding)/D*, and the diameter over ηD*.
     """
-    steps = whole("steps", steps)
+    steps = integer("steps", steps)
     corners = non_negative("common", common) * float(np.mean(np.sqrt(np.arange(steps))))
     base = (corners + steps * non_negative("rounding", rounding)) / positive("moved", moved)
     limit = positive("diameter", diameter, finite=False)
@@ -73,7 +73,7 @@ register_bound(
 def _worst_in_passes(
     one_step: float, n: int, passes: int, base: float, diameter: float = math.inf
 ) -> float:
-    n, passes = whole("n", n, at_least=2), whole("passes", passes)
+    n, passes = integer("n", n, at_least=2), integer("passes", passes)
     weights = appearance_weights(n * passes).reshape(passes, n)
     steps = float(weights.max(axis=1).sum()) + non_negative("base", base)
     return min(positive("one_step", one_step) * steps, positive("diameter", diameter, finite=False))
@@ -116,7 +116,7 @@ def _consecutive(
     rounding: float = 0.0,
     diameter: float = math.inf,
 ) -> float:
-    steps = whole("n", n, at_least=2) - 1
+    steps = integer("n", n, at_least=2) - 1
     apart = non_negative("common", common) * float(np.mean(np.sqrt(np.arange(steps))))
     moved = apart + (2 - 1 / steps) * positive("replaced", replaced)
     moved += steps * non_negative("rounding", rounding)

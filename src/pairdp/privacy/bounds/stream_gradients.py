@@ -23,23 +23,23 @@ from pairdp.privacy.bounds.stream_schedule import StreamShape, shape_of
 
 
 def _gradients(
-    one_record: float, n: int, buffer: float = math.inf, batch: int = 1, reservoir: int = 0
+    record_diameter: float, n: int, buffer: float = math.inf, batch: int = 1, reservoir: int = 0
 ) -> float:
     r"""Return (D/2)·√(max_k [own² + Σ partner²]), over the steps at which k is a partner."""
     shape = shape_of(n, buffer, batch, reservoir)
     squares = np.cumsum(shape.partner**2)
     as_partner = squares[shape.last] - squares
     worst = float(np.max(shape.own**2 + as_partner))
-    return positive("one_record", one_record) / 2 * math.sqrt(worst)
+    return positive("record_diameter", record_diameter) / 2 * math.sqrt(worst)
 
 
 def _gradients_in_closed_form(
-    one_record: float, n: int, buffer: float = math.inf, batch: int = 1, reservoir: int = 0
+    record_diameter: float, n: int, buffer: float = math.inf, batch: int = 1, reservoir: int = 0
 ) -> float:
     # Shares fall as the stream grows, so a record of the first two steps that have pairs is worst.
     shape = shape_of(n, buffer, batch, reservoir)
     worst = max(_moved_by(shape, step) for step in range(min(2, shape.steps)))
-    return one_record / 2 * math.sqrt(worst)
+    return record_diameter / 2 * math.sqrt(worst)
 
 
 def _moved_by(shape: StreamShape, step: int) -> float:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import positive, whole
+from pairdp._checks import integer, positive
 from pairdp.privacy.bounds.descent import stream_steps
 from pairdp.privacy.bounds.sensitivity import Bound, register_bound
 from pairdp.privacy.bounds.stream_schedule import StreamShape, shape_of
@@ -116,7 +116,7 @@ class Drift:
 
 
 def stream_drift(
-    one_record: float,
+    record_diameter: float,
     n: int,
     strong_convexity: float,
     smoothness: float,
@@ -139,14 +139,14 @@ def stream_drift(
     return Drift(
         shape,
         np.concatenate([np.zeros(idle), sizes]),
-        positive("one_record", one_record) / 2,
+        positive("record_diameter", record_diameter) / 2,
         strong_convexity,
         positive("diameter", diameter, finite=False),
     )
 
 
 def printed_drift(
-    one_record: float,
+    record_diameter: float,
     n: int,
     strong_convexity: float,
     smoothness: float,
@@ -157,8 +157,8 @@ def printed_drift(
 
     Without a burn-in (0) its steps are not contractions and min(2/(αt), 2/(L+α)) takes their place.
     """
-    if whole("burn_in", burn_in, at_least=0) == 0:
-        return stream_drift(one_record, n, strong_convexity, smoothness, diameter=diameter)
+    if integer("burn_in", burn_in, at_least=0) == 0:
+        return stream_drift(record_diameter, n, strong_convexity, smoothness, diameter=diameter)
     t = np.arange(1, n + 1, dtype=np.float64)
     late = t > burn_in
     sizes = np.zeros(n)
@@ -166,7 +166,11 @@ def printed_drift(
     if np.any(sizes > 2 / (smoothness + strong_convexity)):
         raise ValueError(f"a burn-in of {burn_in} is too short for steps that contract")
     return Drift(
-        StreamShape(n), sizes, positive("one_record", one_record) / 2, strong_convexity, diameter
+        StreamShape(n),
+        sizes,
+        positive("record_diameter", record_diameter) / 2,
+        strong_convexity,
+        diameter,
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import flag, keep, whole
+from pairdp._checks import flag, integer, keep
 
 Array = NDArray[np.float64]
 _MOST_STEPS = 2 * 10**7
@@ -51,10 +51,10 @@ class StreamShape:
     reservoir: bool = False
 
     def __post_init__(self) -> None:
-        keep(self, "n", whole("n", self.n, at_least=2))
+        keep(self, "n", integer("n", self.n, at_least=2))
         if self.buffer is not None:
-            keep(self, "buffer", whole("buffer", self.buffer))
-        keep(self, "batch", min(whole("batch", self.batch), self.n))
+            keep(self, "buffer", integer("buffer", self.buffer))
+        keep(self, "batch", min(integer("batch", self.batch), self.n))
         flag("reservoir", self.reservoir)
         if self.steps > _MOST_STEPS:
             raise ValueError(

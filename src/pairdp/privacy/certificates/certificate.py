@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import text, whole
+from pairdp._checks import integer, text
 from pairdp._files import destination, write_atomically
 from pairdp._sealed import fields_of, seal, unseal
 from pairdp._version import __version__
@@ -82,7 +82,7 @@ class Certificate:
             text(name, getattr(self, name))
         if self.budget is not None and not isinstance(self.budget, Budget):
             raise TypeError(f"budget must be a Budget or None, got {self.budget!r}")
-        object.__setattr__(self, "n", whole("n", self.n))
+        object.__setattr__(self, "n", integer("n", self.n))
         if isinstance(self.releases, Release) or isinstance(self.assumptions, str):
             raise TypeError("releases and assumptions are sequences: put a single one into a tuple")
         object.__setattr__(self, "releases", tuple(self.releases))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pairdp._checks import text, whole
+from pairdp._checks import integer, text
 from pairdp._sealed import fields_of
 from pairdp.privacy.accounting.events import Event, sampling_from_dict, sampling_to_dict
 from pairdp.privacy.accounting.sampling import FixedSizeSampling, RepeatedDraws, Sampling
@@ -41,7 +41,7 @@ class Part:
 
     def __post_init__(self) -> None:
         text("part name", self.name)
-        object.__setattr__(self, "size", whole("part size", self.size))
+        object.__setattr__(self, "size", integer("part size", self.size))
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ class Release:
         text("name", self.name)
         if type(self.mechanism) not in _NAMES:
             raise TypeError(f"not a mechanism: {self.mechanism!r}")
-        object.__setattr__(self, "dimension", whole("dimension", self.dimension))
-        object.__setattr__(self, "count", whole("count", self.count))
+        object.__setattr__(self, "dimension", integer("dimension", self.dimension))
+        object.__setattr__(self, "count", integer("count", self.count))
         if isinstance(self.mechanism, NoMechanism):
             if self.sensitivity is not None:
                 raise ValueError("a release without noise has no sensitivity to state")

@@ -15,7 +15,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._checks import positive, whole
+from pairdp._checks import integer, positive
 from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.budget import Budget, check_budget
 from pairdp.privacy.accounting.calibration import noise_multiplier, require_delta
@@ -131,7 +131,7 @@ class GaussianMechanism(_Additive):
         if calibration == "certified":
             scale = sensitivity * noise_multiplier(budget, steps, sampling)
             return _within(budget, scale, lambda s: cls(sensitivity, s), steps, sampling)
-        if whole("steps", steps) != 1 or sampling is not None:
+        if integer("steps", steps) != 1 or sampling is not None:
             raise ValueError("the printed formula is for one step on all records")
         require_delta(budget)
         multiplier = gaussian.classical_multiplier(budget.epsilon, budget.delta)
@@ -140,7 +140,7 @@ class GaussianMechanism(_Additive):
     def event(self, steps: int = 1, sampling: Sampling | None = None) -> Event:
         """Return what using the mechanism ``steps`` times costs."""
         mu = self.sensitivity / self.scale
-        total = mu * math.sqrt(whole("steps", steps))
+        total = mu * math.sqrt(integer("steps", steps))
         if math.isinf(total):
             return NonPrivateEvent()
         if sampling is None or sampling.rate == 1:
@@ -149,7 +149,7 @@ class GaussianMechanism(_Additive):
 
     def noise(self, dimension: int, generator: np.random.Generator) -> Array:
         """Draw one noise vector."""
-        return generator.normal(0.0, self.scale, size=whole("dimension", dimension))
+        return generator.normal(0.0, self.scale, size=integer("dimension", dimension))
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class KNormMechanism(_Additive):
         """Return the mechanism whose ``steps`` uses cost ε in all; δ is not spent."""
         sensitivity = positive("sensitivity", sensitivity)
         check_budget(budget)
-        scale = sensitivity * whole("steps", steps) / budget.epsilon
+        scale = sensitivity * integer("steps", steps) / budget.epsilon
         return _within(budget, scale, lambda s: cls(sensitivity, s), steps)
 
     def event(self, steps: int = 1) -> Event:
@@ -183,7 +183,7 @@ class KNormMechanism(_Additive):
 
     def noise(self, dimension: int, generator: np.random.Generator) -> Array:
         """Draw one noise vector."""
-        direction = generator.standard_normal(whole("dimension", dimension))
+        direction = generator.standard_normal(integer("dimension", dimension))
         radius = generator.gamma(dimension, self.scale)
         norm = float(np.linalg.norm(direction))
         while norm == 0:
@@ -207,7 +207,7 @@ class LaplaceMechanism(_Additive):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
-        object.__setattr__(self, "dimension", whole("dimension", self.dimension))
+        object.__setattr__(self, "dimension", integer("dimension", self.dimension))
         object.__setattr__(self, "scale", positive("scale", self.scale))
 
     @classmethod
@@ -219,9 +219,9 @@ class LaplaceMechanism(_Additive):
         For symmetric matrices ``dimension`` is d(d+1)/2: see `packed_dimension`.
         """
         sensitivity = positive("sensitivity", sensitivity)
-        dimension = whole("dimension", dimension)
+        dimension = integer("dimension", dimension)
         check_budget(budget)
-        scale = math.sqrt(dimension) * sensitivity * whole("steps", steps) / budget.epsilon
+        scale = math.sqrt(dimension) * sensitivity * integer("steps", steps) / budget.epsilon
         return _within(budget, scale, lambda s: cls(sensitivity, dimension, s), steps)
 
     def event(self, steps: int = 1) -> Event:
@@ -243,12 +243,12 @@ class NoMechanism(_Additive):
 
     def event(self, steps: int = 1) -> Event:
         """Return the event of a release without a guarantee."""
-        whole("steps", steps)
+        integer("steps", steps)
         return NonPrivateEvent()
 
     def noise(self, dimension: int, generator: np.random.Generator) -> Array:
         """Draw one noise vector."""
-        return np.zeros(whole("dimension", dimension))
+        return np.zeros(integer("dimension", dimension))
 
 
 def _pure(epsilon: float, steps: int) -> Event:

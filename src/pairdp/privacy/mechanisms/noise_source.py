@@ -177,7 +177,7 @@ class NoiseSource:
 
 def _seed_bytes(seed: int) -> bytes:
     if isinstance(seed, bool) or not isinstance(seed, numbers.Integral):
-        raise TypeError(f"seed must be a whole number or None, got {seed!r}")
+        raise TypeError(f"seed must be an integer or None, got {seed!r}")
     value = int(seed)
     if value < 0:
         raise ValueError(f"seed must be at least 0, got {value}")
@@ -189,7 +189,7 @@ def _encode(parts: tuple[int | str, ...]) -> bytes:
     pieces = []
     for part in parts:
         if isinstance(part, bool) or not isinstance(part, numbers.Integral | str):
-            raise TypeError(f"a stream is named by strings and whole numbers, got {part!r}")
+            raise TypeError(f"a stream is named by strings and integers, got {part!r}")
         kind = b"s" if isinstance(part, str) else b"i"
         body = (part if isinstance(part, str) else str(int(part))).encode()
         pieces.append(kind + len(body).to_bytes(8, "little") + body)

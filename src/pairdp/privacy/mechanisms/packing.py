@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._checks import whole
+from pairdp._checks import integer
 from pairdp._sums import gram
 
 Array = NDArray[np.float64]
@@ -31,7 +31,7 @@ def _triangle(order: int) -> tuple[Places, Places, Array]:
 
 def packed_dimension(order: int) -> int:
     """Return d(d+1)/2, the dimension of the symmetric d × d matrices."""
-    order = whole("order", order)
+    order = integer("order", order)
     return order * (order + 1) // 2
 
 

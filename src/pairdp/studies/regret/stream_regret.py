@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._checks import positive, whole
+from pairdp._checks import integer, positive
 from pairdp.pairs import risk
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -87,7 +87,7 @@ def regret(
         step: seconds for 2000 records. A sharp hinge may end up less near; ``gap`` tells.
     """
     problem.check_records(records)
-    n = whole("number of records", records.n, at_least=2)
+    n = integer("number of records", records.n, at_least=2)
     path = _checked(problem, records.features, models, n, batch_size)
     losses = np.array(
         [
@@ -129,8 +129,8 @@ def generalized_regret(
         How many records the stream had; by default all batches were full.
     """
     problem.check_records(held_out)
-    count = len(np.asarray(models)) * whole("batch_size", batch_size) if n is None else n
-    path = _checked(problem, held_out.features, models, whole("n", count, at_least=2), batch_size)
+    count = len(np.asarray(models)) * integer("batch_size", batch_size) if n is None else n
+    path = _checked(problem, held_out.features, models, integer("n", count, at_least=2), batch_size)
     average = problem.risk(held_out)
     # Each model once: with batches it serves many records.
     start = problem.constraint.initial(held_out.features)
@@ -158,7 +158,7 @@ def _penalty(problem: Problem, parameters: Array) -> float:
 
 
 def _checked(problem: Problem, features: int, models: ArrayLike, n: int, batch_size: int) -> Array:
-    steps = -(-n // whole("batch_size", batch_size))
+    steps = -(-n // integer("batch_size", batch_size))
     shape = (steps, *problem.constraint.initial(features).shape)
     path = np.asarray(models, dtype=np.float64)
     if path.shape != shape or not np.all(np.isfinite(path)):

@@ -43,28 +43,28 @@ class _Constants:
         loss, domain = self.subject.loss, self.ground.domain
         declared = loss.constants(domain)
         numbers = [declared.lipschitz, declared.smoothness, declared.holder.constant]
-        numbers += [declared.one_slot, declared.one_record]
+        numbers += [declared.pair_diameter, declared.record_diameter]
         sane = all(number >= 0 for number in numbers) and 0 <= declared.holder.exponent <= 1
         same = declared.lipschitz == loss.lipschitz(domain)
-        same = same and declared.one_record == loss.one_record(domain)
+        same = same and declared.record_diameter == loss.record_diameter(domain)
         same = same and declared.holder == loss.holder(domain)
         return Check("declared constants", sane and same, str(self.ground), example=repr(declared))
 
     def _one_parameter(self) -> Iterator[Check]:
         loss, domain, places = self.subject.loss, self.ground.domain, self.subject.places
         yield self._asked(objectives.lipschitz(places), loss.lipschitz(domain))[0]
-        moved = objectives.one_record(places)
+        moved = objectives.record_diameter(places)
         if not isinstance(loss, PairwiseLoss):
-            yield self._asked(moved, loss.one_record(domain))[0]
+            yield self._asked(moved, loss.record_diameter(domain))[0]
             return
-        check, slot = self._asked(objectives.one_slot(), loss.one_slot(domain))
+        check, slot = self._asked(objectives.pair_diameter(), loss.pair_diameter(domain))
         yield check
         known = []
         if loss.symmetric and slot is not NOTHING:
             # Both orders have the same gradient, so the worst of one is the worst of both.
             known = [self._measured(moved, slot, [0, 1, 2])]
         averages = [loss.sensitivity(domain, n) for n in _COUNTS]
-        check, record = self._asked(moved, loss.one_record(domain), known, averages)
+        check, record = self._asked(moved, loss.record_diameter(domain), known, averages)
         yield check
         for n in _COUNTS:
             yield self._sensitivity(loss, record, n)

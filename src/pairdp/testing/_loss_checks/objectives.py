@@ -84,16 +84,18 @@ def holder(places: int, exponent: float) -> Question:
 _BOTH_ORDERS = ((0, 2), (1, 2), (2, 0), (2, 1))
 
 
-def one_slot() -> Question:
+def pair_diameter() -> Question:
     """Return D_o: record 1 takes the place of record 0, beside record 2."""
-    return Question("one_slot", 3, _BOTH_ORDERS, ((1.0, -1.0, 0.0, 0.0), (0.0, 0.0, 1.0, -1.0)))
+    return Question(
+        "pair_diameter", 3, _BOTH_ORDERS, ((1.0, -1.0, 0.0, 0.0), (0.0, 0.0, 1.0, -1.0))
+    )
 
 
-def one_record(places: int) -> Question:
+def record_diameter(places: int) -> Question:
     """Return D_h, over both orders; or D of a loss of one record."""
     if places == 1:
-        return Question("one_record", 2, ((0,), (1,)), ((1.0, -1.0),))
-    return Question("one_record", 3, _BOTH_ORDERS, ((1.0, -1.0, 1.0, -1.0),))
+        return Question("record_diameter", 2, ((0,), (1,)), ((1.0, -1.0),))
+    return Question("record_diameter", 3, _BOTH_ORDERS, ((1.0, -1.0, 1.0, -1.0),))
 
 
 def sensitivity(n: int) -> Question:

@@ -45,7 +45,7 @@ class Line:
         dense = np.concatenate([even / 10, even / 100])
         return np.unique(np.concatenate([even, np.clip(dense, low, high)]))
 
-    def steepest(self) -> float:
+    def derivative_bound(self) -> float:
         """Return the largest |slope| found."""
         return float(np.abs(self.slope(self.grid())).max())
 
@@ -120,20 +120,26 @@ def line_checks(
 def _ranking(
     loss: RankingLoss, ground: Ground, rng: np.random.Generator, tolerance: float
 ) -> Iterator[Check]:
-    reach = loss.reach(ground.domain)
-    within = Line(loss.phi, loss.slope, -reach, reach)
-    wide = Line(loss.phi, loss.slope, -max(reach, 50.0), max(reach, 50.0))
+    margin_bound = loss.margin_bound(ground.domain)
+    within = Line(loss.phi, loss.slope, -margin_bound, margin_bound)
+    wide = Line(loss.phi, loss.slope, -max(margin_bound, 50.0), max(margin_bound, 50.0))
     yield _check("phi and slope", ground, _ranking_problem(loss, ground, rng))
     convex = declared_convex(loss)
     yield _check("slope of phi", ground, wide.problem(convex))
     if convex:
         yield _check("convex phi", ground, wide.bend_problem())
-    yield _bound("steepest", ground, loss.steepest(reach), within.steepest(), tolerance)
-    yield _bound("curvature", ground, loss.curvature(reach), within.curvature(), tolerance)
-    if loss.falling:
+    yield _bound(
+        "derivative_bound",
+        ground,
+        loss.derivative_bound(margin_bound),
+        within.derivative_bound(),
+        tolerance,
+    )
+    yield _bound("curvature", ground, loss.curvature(margin_bound), within.curvature(), tolerance)
+    if loss.decreasing:
         slopes = loss.slope(wide.grid())
         rises = f"the slope at {wide.grid()[slopes.argmax()]:.6g} is {slopes.max():.6g}"
-        yield _check("falling", ground, rises if slopes.max() > 0 else "")
+        yield _check("decreasing", ground, rises if slopes.max() > 0 else "")
     structure = loss.structure()
     if structure is not None:
         yield _check("structure", ground, structure_problem(loss.phi, loss.slope, structure))
@@ -158,8 +164,8 @@ def _metric(
 ) -> Iterator[Check]:
     nearest, farthest = loss.distances(ground.domain)
     yield _check("distance and slope", ground, _metric_problem(loss, ground, rng))
-    declared, convex = loss.steepest(nearest, farthest), declared_convex(loss)
-    for alike, steepest in zip((True, False), declared, strict=True):
+    declared, convex = loss.derivative_bound(nearest, farthest), declared_convex(loss)
+    for alike, derivative_bound in zip((True, False), declared, strict=True):
         line = _distance_line(loss, alike, nearest, farthest)
         kind = "alike" if alike else "unlike"
         yield _check(f"slope of {kind}", ground, line.problem(convex))
@@ -168,7 +174,13 @@ def _metric(
         slopes = line.slope(line.grid()) * (1 if alike else -1)
         wrong_way = f"a slope of {kind} pairs is {'below' if alike else 'above'} zero"
         yield _check(f"sign of {kind}", ground, wrong_way if slopes.min() < 0 else "")
-        yield _bound(f"steepest of {kind}", ground, steepest, line.steepest(), tolerance)
+        yield _bound(
+            f"derivative_bound of {kind}",
+            ground,
+            derivative_bound,
+            line.derivative_bound(),
+            tolerance,
+        )
         curvature = loss.curvature(nearest, farthest)
         yield _bound("curvature", ground, curvature, line.curvature(), tolerance)
 
