@@ -21,7 +21,7 @@ Mask = NDArray[np.bool_]
 Invalid = Literal["error", "null"]
 
 _BLOCK = 1024
-_UNREADABLE = (TypeError, ValueError, ArithmeticError)
+_UNREADABLE = Exception  # an entry's own code runs, which may raise anything
 
 
 def null_is_asked(invalid: object) -> bool:
