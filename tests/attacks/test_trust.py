@@ -197,6 +197,23 @@ def test_parameters_in_slots_make_another_loss_too() -> None:
     assert constants_from(Slotted(power=0.9), UNIT) == "on trust"
 
 
+@dataclass(frozen=True)
+class Forgetful(Honest):
+    """A loss that declares that a null record moves no gradient."""
+
+    def one_null(self, domain: Domain) -> float:
+        return 0.0
+
+
+def test_a_check_looks_at_null_records() -> None:
+    loss = Forgetful(power=0.5)
+    report = check_pairwise_loss(loss, domains=[UNIT], features=[2], raise_on_failure=False)
+    assert report.failures == ("one_null",)
+    assert constants_from(loss, UNIT) == "on trust"
+    passed = check_pairwise_loss(Honest(power=0.5), domains=[UNIT], features=[2])
+    assert passed.worst("one_null").ratio == pytest.approx(1.0, rel=1e-3)
+
+
 def test_a_declared_convexity_is_said_to_be_trusted_where_it_is_used() -> None:
     words = "the constants of the loss and its convexity"
     assert heard_first(certificate(problem(Halved())), words)

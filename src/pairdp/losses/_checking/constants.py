@@ -52,7 +52,13 @@ class _Constants:
 
     def _one_parameter(self) -> Iterator[Check]:
         loss, domain, places = self.subject.loss, self.ground.domain, self.subject.places
-        yield self._asked(questions.lipschitz(places), loss.lipschitz(domain))[0]
+        check, steepest = self._asked(questions.lipschitz(places), loss.lipschitz(domain))
+        yield check
+        null, known = questions.one_null(places), []
+        if steepest is not NOTHING and (places == 1 or getattr(loss, "symmetric", False)):
+            # The steepest pair is the one that a null record moves furthest.
+            known = [self._measured(null, steepest, list(range(places)))]
+        yield self._asked(null, loss.one_null(domain), known)[0]
         moved = questions.one_record(places)
         if not isinstance(loss, PairwiseLoss):
             yield self._asked(moved, loss.one_record(domain))[0]

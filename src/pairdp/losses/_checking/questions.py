@@ -96,6 +96,13 @@ def one_record(places: int) -> Question:
     return Question("one_record", 3, _BOTH_ORDERS, ((1.0, -1.0, 1.0, -1.0),))
 
 
+def one_null(places: int) -> Question:
+    """Return how far both orders of a pair are from zero; or a loss of one record."""
+    if places == 1:
+        return replace(lipschitz(1), name="one_null")
+    return Question("one_null", 2, ((0, 1), (1, 0)), ((1.0, 1.0),))
+
+
 def sensitivity(n: int) -> Question:
     """Return how far the average over pairs of n records moves when record n replaces record 0."""
     kept = [pair for i in range(1, n) for pair in ((0, i), (i, 0))]
