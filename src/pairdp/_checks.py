@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import reprlib
+import unicodedata
 from typing import SupportsFloat, cast
 
 
@@ -90,6 +91,19 @@ def flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return value
+
+
+def on_one_line(words: str) -> str:
+    """Return words without line breaks, control characters or marks that turn their direction.
+
+    A file must not be able to write over, or below, what is said of it.
+    """
+    return "".join(map(_visible, words))
+
+
+def _visible(character: str) -> str:
+    hidden = unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return character.encode("unicode_escape").decode() if hidden else character
 
 
 def text(name: str, value: object) -> str:

@@ -21,7 +21,7 @@ Mask = NDArray[np.bool_]
 Invalid = Literal["error", "null"]
 
 _BLOCK = 1024
-_UNREADABLE = (TypeError, ValueError, ArithmeticError)
+_UNREADABLE = Exception  # an entry's own code runs, which may raise anything
 
 
 def null_is_asked(invalid: object) -> bool:
@@ -104,7 +104,7 @@ def read_signs(y: ArrayLike, classes: Sequence[Any] | None = None) -> Array:
         numbers = read_targets(y)
         return np.where(np.abs(numbers) == 1, numbers, 0.0)
     labels = read_labels(y)
-    low, high = (_equal(labels, label) for label in classes)
+    low, high = (equal_to(labels, label) for label in classes)
     return high.astype(np.float64) - low.astype(np.float64)
 
 
@@ -113,7 +113,7 @@ def only_known(y: NDArray[Any], known: ArrayLike) -> NDArray[Any]:
     labels = np.array(y, dtype=object)
     named = np.zeros(len(labels), dtype=np.bool_)
     for label in np.unique(np.asarray(known)).tolist():
-        named |= _equal(y, label)
+        named |= equal_to(y, label)
     labels[~named] = None
     return labels
 
@@ -167,7 +167,7 @@ def _is_name(label: Any) -> bool:
         return False
 
 
-def _equal(labels: NDArray[Any], label: Any) -> Mask:
+def equal_to(labels: NDArray[Any], label: Any) -> Mask:
     """Return which labels equal one."""
     numbers = labels.dtype.kind in "biuf" and isinstance(label, bool | int | float | np.number)
     if numbers or (labels.dtype.kind == "U" and isinstance(label, str)):

@@ -8,7 +8,8 @@ records, which are public, and contributes zero to every sum: each pair with it 
 gradient zero. To a proof it is one more value that a record may have, besides all (x, y) with |x| ≤
 R: where a bound is the largest change over all values of the replaced record and of the others, it
 must hold with null records too, and every bound of this library does (see
-`pairdp.problem.Problem.record_diameter` and `pairdp.privacy.bounds`). So the guarantee covers removing a record from its place and adding one into a null place.
+`pairdp.problem.Problem.record_diameter` and `pairdp.privacy.bounds`). So the guarantee covers
+removing a record from its place and adding one into a null place.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ UNUSED: dict[str, tuple[str, ...]] = {
     "ridge": ("ranker", "ranker, labels given"),
     "radius": ("without projection",),
 }
-# Parameters that were left to the plan, given as what it takes.
+# Parameters that were left to the plan, given as what it takes, or the other way round.
 GIVEN = ("steps", "step_size", "strong_convexity")
 
 
@@ -209,7 +209,7 @@ def is_excepted(name: str, path: Path_, report: Any, original: Certificate) -> b
         return False
     names = {*map(str, path)}
     if names & {*GIVEN}:
-        return leaf_of(plan_before, path[1:]) is None
+        return None in (leaf_of(plan_before, path[1:]), leaf_of(plan_of, path[1:]))
     return any(leaf in names and (not only or name in only) for leaf, only in UNUSED.items())
 
 
@@ -392,6 +392,39 @@ def test_a_constant_feature_must_be_in_the_bound_on_the_data() -> None:
 
 
 # Facts that are missing, of another version, or of a class that nobody trusts
+
+
+@pytest.mark.parametrize(
+    "path",
+    [("problem", "lipschitz"), ("problem", "regularization"), ("plan", "settings", "step_size")],
+    ids=str,
+)
+def test_a_whole_number_beyond_all_floats_is_refused(path: Path_) -> None:
+    document = unseal(plan("DPGDSC").certificate.to_json())
+    leaf_of(document, path[:-1])[path[-1]] = 10**400
+    with pytest.raises(CertificateError):
+        verify(seal(document))
+
+
+@pytest.mark.parametrize("name", ["algorithm", "library_version", "class"])
+def test_no_text_of_a_certificate_writes_over_what_is_said_of_it(name: str) -> None:
+    """A carriage return, an escape sequence or a line break could hide the first line."""
+    text = "X\r\x1b[2KThe certificate of X holds: ε = 0.1\nThe certificate of X holds\u202e"
+    document = unseal(plan("DPGDSC").certificate.to_json())
+    if name == "class":
+        document["plan"]["algorithm"] = {"class": text, "fields": {}}
+    else:
+        document[name] = text
+        document["plan"] = None
+    report = verify(seal(document))
+    first, *others = str(report).splitlines()
+    assert first.startswith("NOT PLANNED AGAIN: ")
+    assert not any("holds" in line for line in others)
+    for said in (str(report), report.headline, report.certificate.statement()):
+        assert not set(said) & {"\r", "\x1b", "\u202e"}
+    with pytest.raises(CertificateError) as refused:
+        verify(seal({**document, text: 1}))
+    assert str(refused.value).isprintable()
 
 
 def test_a_certificate_without_facts_is_never_said_to_hold() -> None:

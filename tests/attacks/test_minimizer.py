@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 import pairdp.algorithms.minimizer as minimizer
 from pairdp import Budget, NoiseSource
 from pairdp.algorithms import MinimizerRelease, Plan
+from pairdp.algorithms.task import Task
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, Unconstrained
 from pairdp.losses import LeastSquaresPointwise, LogisticMetric, LogisticRanking
 from pairdp.pointwise_problem import PointwiseProblem
@@ -207,6 +208,15 @@ def test_the_number_of_gradients_is_public() -> None:
         for seed in range(3):
             found(plan, *collinear(seed))
     assert {risk.count for risk in risks} == {plan.settings["most_steps"]}
+
+
+def test_the_rounding_of_projections_grows_with_the_features() -> None:
+    """A projection in d features is off by up to (6 + 4d)·2⁻⁵³ of what it projects."""
+    problem = PROBLEMS["metric"]
+    for features in (1, 30, 3000):
+        goal = MinimizerRelease()._goal(Task(problem, 10**9, features, Budget(1.0, 1e-12)))
+        projected = (6 + 4 * features) * 2.0**-53 * goal.smoothness * goal.reach
+        assert goal.error > projected
 
 
 def test_what_would_take_too_long_is_refused_before_data_is_read() -> None:

@@ -185,6 +185,41 @@ def test_an_object_that_was_changed_after_its_check_is_another_loss() -> None:
     assert constants_from(loss, UNIT) == "on trust"
 
 
+@dataclass(frozen=True, slots=True)
+class Slotted(Honest):
+    """A loss whose parameters are in no dictionary."""
+
+
+def test_parameters_in_slots_make_another_loss_too() -> None:
+    check_pairwise_loss(Slotted(power=0.7), domains=[UNIT], features=[2])
+    assert constants_from(Slotted(power=0.7), UNIT) == "checked in this process"
+    assert constants_from(Slotted(power=0.9), UNIT) == "on trust"
+
+
+@dataclass(frozen=True)
+class Forgetful(Honest):
+    """A loss that declares that a null record moves no gradient."""
+
+    def null_diameter(self, domain: Domain) -> float:
+        return 0.0
+
+
+def test_a_check_looks_at_null_records() -> None:
+    loss = Forgetful(power=0.5)
+    report = check_pairwise_loss(loss, domains=[UNIT], features=[2], raise_on_failure=False)
+    assert report.failures == ("null_diameter",)
+    assert constants_from(loss, UNIT) == "on trust"
+    passed = check_pairwise_loss(Honest(power=0.5), domains=[UNIT], features=[2])
+    assert passed.worst("null_diameter").ratio == pytest.approx(1.0, rel=1e-3)
+
+
+def test_a_declared_convexity_is_said_to_be_trusted_where_it_is_used() -> None:
+    words = "the constants of the loss and its convexity"
+    assert heard_first(certificate(problem(Halved())), words)
+    noisy = certificate(problem(Halved()), NoisyGradientDescent(steps=3))
+    assert heard_first(noisy, "the constants of the loss.")
+
+
 def test_constants_of_a_users_loss_are_those_of_the_domain_that_can_be_checked() -> None:
     asked = []
 

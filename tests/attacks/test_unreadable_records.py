@@ -204,6 +204,50 @@ def test_streams_go_on(name: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(one, other)
 
 
+def test_the_error_says_what_to_do() -> None:
+    x, y = data()
+    x[PLACE] = np.nan
+    way_out = r'^Input X contains NaN\. Fill in or drop such records first, or give invalid="null"'
+    with pytest.raises(ValueError, match=way_out):
+        PrivateRanker(1.0, data_norm=1.0).fit(x, y)
+    fitted = PrivateRanker(1.0, data_norm=1.0, random_state=0).fit(x[:PLACE], y[:PLACE])
+    with pytest.raises(ValueError, match=r"^Input X contains NaN\. Fill in or drop such records"):
+        fitted.predict(x)
+
+
+def test_a_missing_label_of_pandas_is_refused_in_words() -> None:
+    pandas = pytest.importorskip("pandas")
+    x, y = data()
+    names = pandas.Series(np.where(y, "yes", "no"), dtype="string")
+    names[PLACE] = pandas.NA
+    ranker = PrivateRanker(1.0, data_norm=1.0, classes=["no", "yes"])
+    with pytest.raises(ValueError, match=r"y contains NA\. Fill in or drop such records"):
+        ranker.fit(x, names)
+    with pytest.raises(ValueError, match="labels that the model does not know"):
+        ranker.fit(x, names.fillna("no")).score(x, names)
+
+
+class Raising:
+    """An entry whose own code fails."""
+
+    __hash__ = object.__hash__
+
+    def __float__(self) -> float:
+        raise RuntimeError("secret")
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("secret")
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_an_entry_whose_own_code_fails_cannot_be_read(name: str) -> None:
+    x, y = data()
+    expected = quiet(FITS[name](**PARAMS), x, y)
+    in_a_row = quiet(FITS[name](**PARAMS), objects(x, Raising(), (PLACE, 1)), y)
+    as_a_label = quiet(FITS[name](**PARAMS), x, objects(y, Raising(), (PLACE,)))
+    assert shown(in_a_row) == shown(as_a_label) == shown(expected)
+
+
 def test_what_is_public_is_still_refused() -> None:
     x, y = data()
     for wrong_x, wrong_y, match in (

@@ -50,7 +50,10 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, int) and isinstance(other, int):
         return one == other
     if isinstance(one, int | float) and isinstance(other, int | float):
-        return math.isclose(one, other, rel_tol=_SAME)
+        try:
+            return math.isclose(one, other, rel_tol=_SAME)
+        except OverflowError:  # an integer beyond all floats
+            return False
     return bool(one == other)
 
 

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 _NEWTON_STEPS = 200
 _SPECTRAL_STEPS = 200
 _MOST_STEPS = 200_000
-_ROUNDING = 1e-14
+_ROUNDING, _OF_A_FEATURE = 1e-14, 5e-16
 _WHAT = "minimising"
 
 
@@ -55,8 +55,9 @@ class MinimizerRelease(Algorithm):
     covered, as no timing is; it is bounded in advance, and a plan that would need more than 200 000
     accelerated steps is refused from public facts.
 
-    e is 10⁻¹²·G, the stated accuracy of sums over pairs, and 10⁻¹⁴ of G + L·(the size of
-    parameters), for the rounding of steps, whose error counts as one of a gradient.
+    e is 10⁻¹²·G, the stated accuracy of sums over pairs, and 10⁻¹⁴ + 5·10⁻¹⁶·d of G + L·(the size
+    of parameters), for the rounding of steps, whose error counts as one of a gradient: a projection
+    in d features is off by up to (6 + 4d)·2⁻⁵³ of what it projects.
 
     Parameters
     ----------
@@ -115,7 +116,8 @@ class MinimizerRelease(Algorithm):
         far = constants.lipschitz / convexity + center
         reach = min(problem.constraint.radius, 3 * far)
         size = constants.lipschitz + smoothness * (reach + center)
-        error = ACCURACY * constants.lipschitz + _ROUNDING * size
+        rounding = _ROUNDING + _OF_A_FEATURE * task.features
+        error = ACCURACY * constants.lipschitz + rounding * size
         left = self.tolerance * self._record_diameter(task) / task.n + LIMIT * error
         rounds = rounds_to_reach(left / convexity, min(far, task.diameter), smoothness, convexity)
         return Goal(left + LIMIT * error, error, reach, smoothness, convexity, rounds)

@@ -46,8 +46,8 @@ class ScatterMetric(Algorithm):
     means. Û has the eigenvectors of the noisy U and the eigenvalues √(u² - ρ_U²), or none where u
     is below the size of the noise ρ_U = σ_U(√(2d) + 1): the best shrinkage of a matrix of low
     rank in such noise. ρ_T = σ_T√(2d) is the size of the noise on T; both are known in advance. So
-    directions lost in noise fall back to the Euclidean metric, and M = I if all are. W⁻¹UW⁻¹ is what
-    linear discriminant analysis stretches; without class means that differ nothing is
+    directions lost in noise fall back to the Euclidean metric, and M = I if all are. W⁻¹UW⁻¹ is
+    what linear discriminant analysis stretches; without class means that differ nothing is
     stretched, for a large scatter within classes alone does not tell noise from structure.
 
     Noise is small against the data only if the bound R on records is. So their mean and mean

@@ -152,7 +152,7 @@ class _Facts:
         return 1 / ratio(self.budget.epsilon, self.budget.delta)
 
     def slope(self, loss: MetricLoss) -> float:
-        """Return the typical eigenvalue, parting classes, of the gradient at the Euclidean metric."""
+        """Return the typical eigenvalue, parting classes, of the gradient at W = I."""
         spread = 2 * _SPREAD * self.data_norm**2
         squared = np.array([spread * self.euclidean])
         both = [abs(float(loss.slope(squared, np.array([alike]))[0])) for alike in (True, False)]

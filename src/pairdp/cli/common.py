@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import click
 
+from pairdp._checks import on_one_line
 from pairdp._files import destination
 from pairdp.privacy import BudgetExceededError, BudgetLedger, LedgerError
 from pairdp.tables import Table, TableError
@@ -106,7 +107,7 @@ def _warn(message: Warning | str, *_: object, **__: object) -> None:
 
 def fail(message: str, options: dict[str, Any], code: int = FAILED) -> NoReturn:
     """Say what went wrong, in JSON if that was asked for, and leave."""
-    line = " ".join(message.split())
+    line = on_one_line(" ".join(message.split()))
     if options.get("as_json"):
         click.echo(json.dumps({"error": line}, ensure_ascii=False))
     else:

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
-from pairdp._reading import Invalid, label_array, null_is_asked, read_labels, read_table
+from pairdp._reading import Invalid, equal_to, label_array, null_is_asked, read_labels, read_table
 
 Array = NDArray[np.float64]
 
@@ -37,13 +37,27 @@ def validated(
         with np.errstate(all="ignore"):
             labels = [label if label is None else label_array(label) for label in y]
             return validate_data(estimator, X, *labels, dtype=np.float64, **checks)
+    except TypeError as error:
+        if "NA is ambiguous" not in str(error):
+            raise
+        # scikit-learn compares labels with themselves, which a missing one of pandas refuses.
+        raise ValueError(f"Input y contains NA. {_way_out(estimator, checks)}") from None
     except ValueError as error:
         message = str(error)
         if "could not convert" in message:
             message = "X must be a table of numbers, and some of its entries are not"
+        if message.startswith("Input X contains"):
+            message = f"{message.splitlines()[0]} {_way_out(estimator, checks)}"
         if "Complex data" in message:
             message = "Complex data not supported: X and y must be real"
         raise ValueError(re.sub(r":\narray=.*?\.\n", ". ", message, flags=re.S)) from None
+
+
+def _way_out(estimator: BaseEstimator, checks: dict[str, Any]) -> str:
+    """Return what to do about records that cannot be read."""
+    fits = checks.get("reset", True) and hasattr(estimator, "invalid")
+    null = ', or give invalid="null", which counts them as null records' if fits else ""
+    return f"Fill in or drop such records first{null}."
 
 
 def checked_array(X: ArrayLike, **checks: Any) -> Array:
@@ -120,8 +134,8 @@ def known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.bool_]:
     """Return for each label whether it is one of the classes; text never equals a number."""
     labels = label_array(y)
     if "O" in (labels.dtype.kind, classes.dtype.kind):
-        accepted = classes.tolist()
-        return np.array([label in accepted for label in labels.tolist()], dtype=bool)
+        named = [equal_to(labels, label) for label in classes.tolist()]
+        return np.asarray(np.any(named, axis=0), dtype=np.bool_)
     if (labels.dtype.kind in "US") != (classes.dtype.kind in "US"):
         return np.zeros(labels.shape, dtype=bool)  # numpy would compare numbers as text
     return np.isin(labels, classes)

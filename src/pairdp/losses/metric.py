@@ -42,8 +42,8 @@ class MetricLoss(PairwiseLoss):
     """A function of the squared distance, rising for alike pairs and falling for others.
 
     A loss of one's own defines `of_distance`, `slope` and `derivative_bound`, and declares
-    whether these functions are ``convex`` (the squared distance is linear in W, so the loss is as convex as
-    they are); with `curvature` it is smooth.
+    whether these functions are ``convex`` (the squared distance is linear in W, so
+    the loss is as convex as they are); with `curvature` it is smooth.
 
     Parameters
     ----------

@@ -45,8 +45,9 @@ class RankingLoss(PairwiseLoss):
     """A function φ of the scaled score difference.
 
     A loss of one's own defines `phi`, `slope` and `derivative_bound`, and declares whether φ is
-    ``convex`` (the score difference is linear in w, so the loss is as convex as φ); with `curvature` it is
-    smooth, with `structure` its sums over pairs are fast. If φ rises anywhere, it sets
+    ``convex`` (the score difference is linear in w, so the loss is as convex as φ); with
+    `curvature` it is smooth, with `structure` its sums over pairs are fast. If φ rises anywhere,
+    it sets
     ``decreasing = False``.
 
     Parameters

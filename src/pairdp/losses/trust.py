@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Literal
+from types import MemberDescriptorType
+from typing import Any, Literal
 
 from pairdp._provenance import is_own
 from pairdp.losses.base import PairwiseLoss
@@ -33,7 +34,7 @@ def is_library_loss(loss: Loss) -> bool:
     """Return whether the constants of a loss are proved: it is of this library's own classes."""
     if not is_own(type(loss)):
         return False
-    inner = (value for value in vars(loss).values() if isinstance(value, Loss))
+    inner = (value for value in _state(loss).values() if isinstance(value, Loss))
     return all(is_library_loss(one) for one in inner)
 
 
@@ -75,8 +76,22 @@ def _key(loss: Loss, domain: Domain) -> Hashable | None:
     another loss.
     """
     try:
-        key = (type(loss), frozenset(vars(loss).items()), domain)
+        key = (type(loss), frozenset(_state(loss).items()), domain)
         hash(key)
     except TypeError:
         return None
     return key
+
+
+def _state(loss: Loss) -> dict[str, Any]:
+    """Return all that an object holds, in its dictionary and in slots."""
+    slots = (name for kind in type(loss).__mro__ for name in _slots_of(kind))
+    held = {name: getattr(loss, name) for name in slots if hasattr(loss, name)}
+    return {**held, **getattr(loss, "__dict__", {})}
+
+
+def _slots_of(kind: type) -> tuple[str, ...]:
+    """Return the slots that a class adds, which its descriptors name."""
+    return tuple(
+        name for name, value in vars(kind).items() if isinstance(value, MemberDescriptorType)
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pairdp._checks import on_one_line
+
 
 class BudgetExceededError(ValueError):
     """A release would spend more than the ledger has left; nothing was spent."""
@@ -22,4 +24,4 @@ class CertificateError(ValueError):
 
     def __init__(self, *reasons: str) -> None:
         self.reasons = reasons
-        super().__init__("; ".join(reasons))
+        super().__init__(on_one_line("; ".join(reasons)))

@@ -36,7 +36,8 @@ class CSVTable(Table):
     With ``invalid="null"`` every line is one record, so that a quotation mark without its partner
     does not swallow the lines after it; a line break between quotation marks ends a record all the
     same. A line that is not well-formed or has another number of entries than there are columns
-    cannot be read. Bytes that are no UTF-8 are replaced.
+    cannot be read. Bytes that are no UTF-8 are replaced. Lines that are empty are no records:
+    n, which is public, is the number of all others.
     """
 
     def __init__(self, path: Path) -> None:

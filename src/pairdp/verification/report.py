@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pairdp._checks import on_one_line
 from pairdp._version import __version__
 from pairdp.privacy import Certificate
 from pairdp.privacy.certificates.on_trust import trust_lines
@@ -48,28 +49,27 @@ class Report:
     def headline(self) -> str:
         """Whether it holds, and if not, why that cannot be said."""
         certificate, budget = self.certificate, self.certificate.budget
+        algorithm, version = on_one_line(certificate.algorithm), certificate.library_version
         claim = "" if budget is None else f"ε = {budget.epsilon:g}, δ = {budget.delta:g}, "
         claim += f"n = {certificate.n}"
         if not self.planned_again:
             what = "no privacy is claimed" if budget is None else f"the claim is {claim}"
             return (
-                f"NOT PLANNED AGAIN: {self.not_planned}. The arithmetic of the certificate of "
-                f"{certificate.algorithm} is consistent; {what}."
+                f"NOT PLANNED AGAIN: {on_one_line(self.not_planned)}. The arithmetic of the "
+                f"certificate of {algorithm} is consistent; {what}."
             )
-        head = f"The certificate of {certificate.algorithm} "
+        head = f"The certificate of {algorithm} "
         head += f"holds: {claim}" if budget else "is in order and claims no privacy"
-        if certificate.library_version != __version__:
-            head += (
-                f"; made by pairdp {certificate.library_version}, planned again by {__version__}: "
-                "same numbers"
-            )
+        if version != __version__:
+            made = f"made by pairdp {on_one_line(version)}, planned again by {__version__}"
+            head += f"; {made}: same numbers"
         return f"{head}."
 
     def __str__(self) -> str:
         notes = [f"note {note}" for note in self.notes]
         if self.on_trust:
             notes.append(f"note classes outside pairdp: {', '.join(self.on_trust)}")
-        lines = (f"  {line}" for line in (*self.checks, *notes))
-        first = [*trust_lines(self.certificate), self.headline]
+        lines = (f"  {on_one_line(str(line))}" for line in (*self.checks, *notes))
+        first = [*map(on_one_line, trust_lines(self.certificate)), self.headline]
         # What is on trust comes before what holds; that nothing is said to hold, before all.
         return "\n".join([*(first if self.planned_again else reversed(first)), *lines])

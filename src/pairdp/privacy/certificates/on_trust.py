@@ -21,8 +21,9 @@ CHECKED = "checked in this process"
 ON_TRUST = "on trust"
 UNUSED = "not used"
 
+_CONSTANTS = "the constants of the loss"
 _FOUNDATIONS = {
-    "loss_constants": "the constants of the loss",
+    "loss_constants": _CONSTANTS,
     "constraint_set": "the constraint set",
     "algorithm_proof": "the algorithm",
 }
@@ -35,6 +36,8 @@ def trust_lines(certificate: Certificate) -> tuple[str, ...]:
     problem = certificate.problem
     trusted = [words for fact, words in _FOUNDATIONS.items() if problem.get(fact) == ON_TRUST]
     bounds = {r.sensitivity.bound for r in certificate.releases if r.sensitivity is not None}
+    convexity = " and its convexity" if any(map(_rests_on_convexity, bounds)) else ""
+    trusted = [f"{words}{convexity}" if words == _CONSTANTS else words for words in trusted]
     trusted += [f"the bound {name!r}" for name in sorted(bounds) if not _is_known(name)]
     lines = []
     if trusted:
@@ -44,7 +47,7 @@ def trust_lines(certificate: Certificate) -> tuple[str, ...]:
         )
     if problem.get("loss_constants") == CHECKED:
         lines.append(
-            "CHECKED, NOT PROVED: the constants of the loss are not this library's; the process "
+            f"CHECKED, NOT PROVED: {_CONSTANTS}{convexity} are not this library's; the process "
             "that planned found no counterexample to them. What follows holds if they are right."
         )
     return tuple(lines)
@@ -57,9 +60,15 @@ def needs_convexity(certificate: Certificate) -> tuple[str, ...]:
     return tuple(
         release.name
         for release in certificate.releases
-        if release.sensitivity is not None
-        and "convexity" in find_bound(release.sensitivity.bound).rests_on
+        if release.sensitivity is not None and _rests_on_convexity(release.sensitivity.bound)
     )
+
+
+def _rests_on_convexity(name: str) -> bool:
+    try:
+        return "convexity" in find_bound(name).rests_on
+    except KeyError:
+        return False
 
 
 def _is_known(name: str) -> bool:

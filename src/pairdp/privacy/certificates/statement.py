@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from pairdp._checks import on_one_line
 from pairdp.privacy.accounting.budget import RELATION_IN_WORDS
 from pairdp.privacy.bounds.sensitivity import find_bound
 from pairdp.privacy.certificates.on_trust import trust_lines
@@ -111,9 +112,9 @@ def _caveats(certificate: Certificate) -> list[str]:
 
 
 def _wrap(sentence: str) -> str:
-    return textwrap.fill(" ".join(sentence.split()), _WIDTH)
+    return textwrap.fill(on_one_line(" ".join(sentence.split())), _WIDTH)
 
 
 def _item(sentence: str) -> str:
-    plain = " ".join(sentence.split())
+    plain = on_one_line(" ".join(sentence.split()))
     return textwrap.fill(plain, _WIDTH, initial_indent="  - ", subsequent_indent="    ")

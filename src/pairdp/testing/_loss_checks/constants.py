@@ -52,7 +52,13 @@ class _Constants:
 
     def _one_parameter(self) -> Iterator[Check]:
         loss, domain, places = self.subject.loss, self.ground.domain, self.subject.places
-        yield self._asked(objectives.lipschitz(places), loss.lipschitz(domain))[0]
+        check, derivative_bound = self._asked(objectives.lipschitz(places), loss.lipschitz(domain))
+        yield check
+        null, known = objectives.null_diameter(places), []
+        if derivative_bound is not NOTHING and (places == 1 or getattr(loss, "symmetric", False)):
+            # The steepest pair is the one that a null record moves furthest.
+            known = [self._measured(null, derivative_bound, list(range(places)))]
+        yield self._asked(null, loss.null_diameter(domain), known)[0]
         moved = objectives.record_diameter(places)
         if not isinstance(loss, PairwiseLoss):
             yield self._asked(moved, loss.record_diameter(domain))[0]

@@ -98,6 +98,13 @@ def record_diameter(places: int) -> Question:
     return Question("record_diameter", 3, _BOTH_ORDERS, ((1.0, -1.0, 1.0, -1.0),))
 
 
+def null_diameter(places: int) -> Question:
+    """Return how far both orders of a pair are from zero; or a loss of one record."""
+    if places == 1:
+        return replace(lipschitz(1), name="null_diameter")
+    return Question("null_diameter", 2, ((0, 1), (1, 0)), ((1.0, 1.0),))
+
+
 def sensitivity(n: int) -> Question:
     """Return how far the average over pairs of n records moves when record n replaces record 0."""
     kept = [pair for i in range(1, n) for pair in ((0, i), (i, 0))]
