@@ -91,7 +91,7 @@ def farthest_apart(margin_bound: float) -> float:
     return largest
 
 
-@pytest.mark.parametrize("reach", [0.05, 0.5, 1.0, 3.0, 10.0, 50.0])
+@pytest.mark.parametrize("margin_bound", [0.05, 0.5, 1.0, 3.0, 10.0, 50.0])
 def test_a_second_route_to_the_certified_bound(margin_bound: float) -> None:
     declared = LogisticPointwise(2.0).record_diameter(Domain(0.5, 4 * margin_bound)) * 2.0 / 0.5
     expected = farthest_apart(margin_bound)
