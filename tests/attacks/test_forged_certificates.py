@@ -73,7 +73,7 @@ UNUSED: dict[str, tuple[str, ...]] = {
     "ridge": ("ranker", "ranker, labels given"),
     "radius": ("without projection",),
 }
-# Parameters that were left to the plan, given as what it takes.
+# Parameters that were left to the plan, given as what it takes, or the other way round.
 GIVEN = ("steps", "step_size", "strong_convexity")
 
 
@@ -208,7 +208,7 @@ def is_excepted(name: str, path: Path_, report: Any, original: Certificate) -> b
         return False
     names = {*map(str, path)}
     if names & {*GIVEN}:
-        return leaf_of(plan_before, path[1:]) is None
+        return None in (leaf_of(plan_before, path[1:]), leaf_of(plan_of, path[1:]))
     return any(leaf in names and (not only or name in only) for leaf, only in UNUSED.items())
 
 
