@@ -319,7 +319,7 @@ X, Y = RNG.normal(size=(N, 3)) / 3, np.arange(N) % 2
 
 
 def paused(path: Path, ledger: BudgetLedger | None) -> OnlinePrivateRanker:
-    model = OnlinePrivateRanker(0.5, 1e-6, horizon=N, classes=[0, 1], ledger=ledger)
+    model = OnlinePrivateRanker(0.5, 1e-6, horizon=N, classes=[0, 1], data_norm=1.0, ledger=ledger)
     model.partial_fit(X[:10], Y[:10])
     model.pause(path)
     return model
