@@ -33,7 +33,7 @@ UNREADABLE = [
 ]
 
 
-@pytest.mark.parametrize("entry", UNREADABLE, ids=str)
+@pytest.mark.parametrize("entry", UNREADABLE)
 @pytest.mark.parametrize("place", [(0, 0), (2, 1)])
 def test_an_entry_that_is_no_number_makes_its_row_nan_and_no_other(
     entry: object, place: tuple[int, int]

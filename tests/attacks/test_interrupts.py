@@ -1,8 +1,8 @@
 """Interrupts: Ctrl-C and termination in the middle of any command.
 
-Commands used to end with exit code 1 on Ctrl-C, as for a table that is refused, so that a script went
-on as if the data were bad. An interrupt ends with 130 and a termination with 143, wherever it comes,
-and leaves no file that is half written.
+Commands used to end with exit code 1 on Ctrl-C, as for a table that is refused, so that a script
+went on as if the data were bad. An interrupt ends with 130 and a termination with 143, wherever it
+comes, and leaves no file that is half written.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import pairdp
 from pairdp.cli import main as cli
 from pairdp.cli.main import main
 
@@ -98,6 +99,7 @@ def test_a_signal_leaves_nothing_half_written(
     ended = subprocess.run(
         [sys.executable, "-c", script, *args, "--algorithm", "DPGDC"],
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(pairdp.__file__).parents[1])},
         capture_output=True,
         text=True,
         check=False,

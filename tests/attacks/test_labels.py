@@ -1,10 +1,10 @@
 """What labels give away: does a class occur in the table?
 
-With ``--classes`` (or ``classes=``) which labels occur is a secret. The command used to convert the
-names of the classes to the type that the column happened to have: ``--classes 0,1.0`` succeeded on a
-table with one record of a certain label and failed on one without, and ``--classes 0,1+`` ended in a
-comparison of an integer with text. Exit code, messages, labels of the model and certificate must be
-the same whether or not a class, or a certain way to write it, occurs.
+With ``--classes`` (or ``classes=``) which labels occur is a secret. The command used to convert
+the names of the classes to the type that the column happened to have: ``--classes 0,1.0`` succeeded
+on a table with one record of a certain label and failed on one without; ``--classes 0,1+`` ended in
+a comparison of an integer with text. Exit code, messages, labels of the model and certificate
+must be the same whether or not a class, or a certain way to write it, occurs.
 
 Scores used to count labels that the model never saw as negative, or to return NaN.
 """
@@ -146,7 +146,7 @@ def test_classes_of_an_estimator_do_not_depend_on_the_labels_that_occur() -> Non
             assert model.certificate_.to_dict() == made[0].certificate_.to_dict()
         for classes in ((0, "1+"), (0, None), (0, 0.0), ("a", b"a")):
             for y in ([0], [0, 1], ["0"], ["0", "1+"]):
-                with pytest.raises(ValueError, match="two different labels|not in classes"):
+                with pytest.raises(ValueError, match=r"two different labels|not in classes"):
                     kind(data_norm=1.0, classes=classes).fit(x, np.resize(y, N))
         # Numbers are not text, although numpy compares them as such.
         with pytest.raises(ValueError, match="not in classes"):

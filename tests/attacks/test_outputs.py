@@ -248,6 +248,7 @@ def assert_true(error: str, spent: bool) -> None:
         assert "is in place" in error
     elif "counts as spent" in error:
         assert not drafts
+        assert "Nothing was released" in error
     elif spent:
         (kept,) = drafts
         assert str(kept.resolve()) in error
@@ -320,6 +321,11 @@ def test_a_release_in_memory_tells_the_same(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(ValueError, match="does not fit"):
         ledger.release(PureEvent(0.5), draft, "again")
     assert not draft.beside.exists()
+    for cost, label in ((PureEvent(0.1), ""), ("much", "text"), (PureEvent(0.1), None)):
+        draft = Draft(Path("output"), b"content")
+        with pytest.raises((ValueError, TypeError)):
+            ledger.release(cost, draft, label)  # type: ignore[arg-type]
+        assert not draft.beside.exists()
     ledger.release(PureEvent(0.25), Draft(Path("output"), b"content"), "the rest")
     assert Path("output").read_bytes() == b"content"
 

@@ -1,9 +1,9 @@
 """Preparation that has looked at the data, and rows that nobody scaled.
 
-The statement spoke of numbers that "were fixed without looking at the data" while a StandardScaler or a
-mean imputer in the same pipeline had looked. No estimator can see what was done to its rows, so the
-statement must say that it is not covered. On the command line, rows without bounds and without a norm
-must be warned of, whatever they are.
+The statement spoke of numbers that "were fixed without looking at the data" while a StandardScaler
+or a mean imputer in the same pipeline had looked. No estimator can see what was done to its rows,
+so the statement must say that it is not covered. On the command line, rows without bounds and
+without a norm must be warned of, whatever they are.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def test_verify_checks_every_step_of_a_pipeline() -> None:
     scaler = BoundsScaler.from_file("bounds.json")
     model = make_pipeline(
         scaler,
-        PrivateMetric(2.0, algorithm="DPGDC", data_norm=1.0),
+        PrivateMetric(2.0, algorithm="DPGDC", data_norm=1.0, random_state=1),
         PrivateRanker(algorithm="DPGDSC", data_norm=1.0),
     ).fit(frame, y)
     save(model, "model.pairdp")

@@ -96,7 +96,9 @@ def test_verify_says_first_what_is_on_trust(tmp_path: Path, name: str) -> None:
 
 
 def test_a_loss_without_equality_and_without_state_is_stored(tmp_path: Path) -> None:
-    model = PrivateLinearClassifier(loss=Bare(), algorithm="DPGDC", random_state=1).fit(X, Y)
+    model = PrivateLinearClassifier(
+        loss=Bare(), algorithm="DPGDC", random_state=1, data_norm=1.0
+    ).fit(X, Y)
     save(model, tmp_path / "model")
     assert type(load(tmp_path / "model", trusted=[Bare]).loss) is Bare
     (report,) = verify_file(tmp_path / "model", trusted=[Bare])
@@ -133,7 +135,9 @@ def test_streams_ask_for_trust(tmp_path: Path) -> None:
 
 
 def test_paused_estimators_ask_for_trust(tmp_path: Path) -> None:
-    model = OnlinePrivateRanker(1.0, 1e-5, horizon=200, loss=Softer(), random_state=1)
+    model = OnlinePrivateRanker(
+        1.0, 1e-5, horizon=200, loss=Softer(), random_state=1, data_norm=1.0
+    )
     model.partial_fit(X, Y, classes=[0, 1])
     path = tmp_path / "stream"
     model.pause(path)
@@ -173,7 +177,7 @@ class Mine(LogisticRanking):
 if sys.argv[1] == "save":
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 50)
-    model = PrivateRanker(algorithm="DPGDC", loss=Mine(), threshold=0.0)
+    model = PrivateRanker(algorithm="DPGDC", loss=Mine(), threshold=0.0, data_norm=1.0)
     save(model.fit(rng.normal(size=(50, 2)) / 4, y), sys.argv[2])
 else:
     assert type(load(sys.argv[2], trusted=[Mine]).loss) is Mine

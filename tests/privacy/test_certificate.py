@@ -592,7 +592,7 @@ def test_a_plan_comes_back_and_cannot_be_changed(plan: dict[str, Any]) -> None:
         made.plan["a"] = 1  # type: ignore[index]
 
 
-@pytest.mark.parametrize("plan", [[], "x", 5, {"a": math.nan}, {"a": object()}, {1: 2}], ids=str)
+@pytest.mark.parametrize("plan", [[], "x", 5, {"a": math.nan}, {"a": object()}, {1: 2}])
 def test_a_plan_has_json_values_only(plan: Any) -> None:
     with pytest.raises(TypeError, match="plan"):
         dataclasses.replace(CERTIFICATES["gaussian"], plan=plan)

@@ -145,11 +145,12 @@ class Plan:
             if is_metric
             else "the model will be close to random"
         )
-        return (
+        sentence = (
             f"at ε = {budget.epsilon:g} and n = {self.task.n} the noise is expected to be "
             f"{ratio:.3g} times as large as the largest possible signal: {outcome}; use a larger "
-            "epsilon or more records",
+            "epsilon or more records"
         )
+        return (sentence,)
 
     def read(
         self, batches: Iterable[tuple[ArrayLike, ArrayLike]], *, invalid: Invalid = "error"

@@ -137,8 +137,8 @@ class ScatterMetric(Algorithm):
         if task.budget is not None:
             needed = self._cut(releases[-1], task) / self._largest(task)
             reasons.append(
-                f"a direction is learned where the {releases[-1].name} along it stands out by more "
-                f"than {needed:.2g} of the largest possible value; others stay Euclidean"
+                f"a direction is learned where the {releases[-1].name} along it stands out by "
+                f"more than {needed:.2g} of the largest possible value; others stay Euclidean"
             )
         return Draft(releases, settings, tuple(reasons))
 
@@ -153,7 +153,7 @@ class ScatterMetric(Algorithm):
     def _largest(self, task: Task) -> float:
         """Return the largest eigenvalue: (ρR)² of class means, 2R² within classes.
 
-        The latter is the mean of |x-x'|² over pairs, twice a variance of at most R² when n is large.
+        The latter is the mean of |x-x'|² over pairs, for large n twice a variance of at most R².
         """
         largest = self.mean_norm**2 if self.statistics == "means" else 2.0
         return largest * task.problem.data_norm**2

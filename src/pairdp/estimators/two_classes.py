@@ -111,13 +111,14 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     def _sorted(self, labels: ArrayLike | None) -> NDArray[Any]:
         """Return the labels as scikit-learn keeps them: the second has the higher scores."""
         given: Any = labels if self.classes is None else self.classes
-        of_text = {isinstance(label, str) for label in np.asarray(given, dtype=object).ravel()}
+        objects = np.asarray(given, dtype=object)
+        of_text = {isinstance(label, str) for label in objects.ravel()}
         try:
-            check_names_of_classes(np.asarray(given, dtype=object).ravel())
+            check_names_of_classes(objects.ravel())
             classes = np.unique(np.asarray(given))
         except TypeError:  # they cannot be sorted
             classes = np.empty(0)
-        if np.shape(given) != (2,) or classes.size != 2 or len(of_text) > 1:
+        if objects.shape != (2,) or classes.size != 2 or len(of_text) > 1:
             raise ValueError(
                 f"classes must be two different labels, both text or both numbers, got {given!r}"
             )

@@ -322,11 +322,18 @@ class BudgetLedger:
         """
         try:
             spend = self._entry(cost, label)
-            self._add(spend)
-            draft.publish()
-        except (BudgetExceededError, LedgerError, TypeError):
+        except BaseException:
             draft.discard()
             raise
+        try:
+            self._add(spend)
+            draft.publish()
+        except BudgetExceededError:
+            draft.discard()
+            raise
+        except LedgerError as error:
+            draft.discard()
+            raise LedgerError(f"{error}. Nothing was released") from None
         except BaseException as error:
             told = self._told(error, spend, cost, draft)
             if isinstance(error, KeyboardInterrupt):

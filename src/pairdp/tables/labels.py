@@ -59,8 +59,7 @@ class TwoLabels:
             return TwoLabels(False, True, "truth")
         first, second = map(_number, texts)
         if first is None or second is None:
-            low, high = sorted(texts)
-            return TwoLabels(low, high, "text")
+            return TwoLabels(min(texts), max(texts), "text")
         if first == second:
             raise TableError("two different labels are needed, and these are the same number")
         if not (first.is_integer() and second.is_integer()):
