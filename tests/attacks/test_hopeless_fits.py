@@ -9,13 +9,16 @@ it. No warning may tell anything else, and none may come where models are good.
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,6 +44,7 @@ from pairdp.algorithms import (
     ScatterMetric,
 )
 from pairdp.algorithms.registry import algorithms
+from pairdp.cli.main import main
 from pairdp.online import OnlineDescent, OnlineMoments
 
 KINDS: tuple[type, ...] = (
@@ -298,6 +302,30 @@ def test_a_metric_that_stays_euclidean_says_so() -> None:
     np.testing.assert_allclose(matrix, matrix[0, 0] * np.eye(4), atol=1e-12)
     with pytest.warns(NoSignalWarning, match="multiple of the Euclidean one"):
         PrivateMetric(1.0, data_norm=1.0, random_state=0).fit_batches([(x, y)], 1000, 4)
+
+
+def test_the_command_says_so_when_it_is_paid_for_and_not_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    x, y = three(1000, apart=0.0)
+    rows = [",".join(map(str, (*row, label))) for row, label in zip(x.tolist(), y, strict=True)]
+    Path("data.csv").write_text("\n".join(["a,b,c,d,y", *rows]) + "\n")
+    BudgetLedger(Budget(1.0, 1e-6), "ledger")
+    args = ["fit", "data.csv", "--label", "y", "--task", "metric", "--unscaled", "--data-norm", "1"]
+    args += ["--ledger", "ledger", "--epsilon", "0.5", "-o", "model", "--json"]
+
+    def fail(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(BudgetLedger, "release", fail)
+        unpaid = CliRunner().invoke(main, args)
+    assert unpaid.exit_code == 130
+    assert "Euclidean" not in unpaid.output
+    paid = CliRunner().invoke(main, args)
+    assert "Warning: the released metric is a multiple of the Euclidean one" in paid.stderr
+    assert json.loads(paid.stdout)["directions"] == 0
 
 
 def test_a_metric_that_learned_says_how_much_and_is_silent(tmp_path: Any) -> None:

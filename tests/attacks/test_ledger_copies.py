@@ -198,8 +198,11 @@ def test_a_grid_search_spends_from_one_ledger() -> None:
     y = rng.integers(0, 2, 60)
     x = rng.normal(size=(60, 2)) / 4 + y[:, None] / 4
     ledger = BudgetLedger(Budget(10.0, 1e-3))
+    ranker = PrivateRanker(
+        1.0, 1e-5, algorithm="DPGDSC", threshold=0.0, classes=[0, 1], data_norm=1.0, ledger=ledger
+    )
     search = GridSearchCV(
-        PrivateRanker(0.1, 1e-5, algorithm="DPGDSC", threshold=0.0, classes=[0, 1], ledger=ledger),
+        ranker,
         {"regularization": [0.1, 0.2]},
         cv=2,
         n_jobs=1,

@@ -56,12 +56,16 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def fitted() -> PrivateRanker:
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2
-    model = PrivateRanker(1.0, 1e-4, algorithm="DPGDSC", threshold=0.0, random_state=0)
+    model = PrivateRanker(
+        1.0, 1e-4, algorithm="DPGDSC", threshold=0.0, data_norm=1.0, random_state=0
+    )
     return model.fit(rng.normal(size=(40, 2)) / 3, y)
 
 
 def stream() -> OnlinePrivateRanker:
-    model = OnlinePrivateRanker(1.0, 1e-6, horizon=20, classes=[0, 1], random_state=0)
+    model = OnlinePrivateRanker(
+        1.0, 1e-6, horizon=20, classes=[0, 1], data_norm=1.0, random_state=0
+    )
     return model.partial_fit(np.ones((2, 2)) / 2, [0, 1])
 
 
@@ -238,7 +242,7 @@ ERRORS: dict[str, BaseException] = {
 
 def assert_true(error: str, spent: bool) -> None:
     """Check that what the command says of the budget and of the model is so."""
-    words = r"ε = 1, δ = 1e-05 for DPGDSC .* was spent from the ledger|counts as spent"
+    words = r"ε = 1, δ = 1e-06 for DPGDSC .* was spent from the ledger|counts as spent"
     said_spent = re.search(words, error) is not None
     assert said_spent == spent, error
     drafts = list(Path().glob(".model.pairdp.*"))
@@ -303,7 +307,7 @@ def test_a_fit_that_fails_in_python_says_what_was_spent(
         raise ERRORS[kind]
 
     monkeypatch.setattr(Plan, "run", fail)
-    model = PrivateRanker(1.0, 1e-5, threshold=0.0, classes=[0, 1], ledger=ledger)
+    model = PrivateRanker(1.0, 1e-5, threshold=0.0, classes=[0, 1], data_norm=1.0, ledger=ledger)
     with pytest.raises(type(ERRORS[kind])) as caught:
         model.fit(np.ones((20, 2)) / 2, np.arange(20) % 2)
     assert "Budget(epsilon=1.0, delta=1e-05) was spent" in caught.value.__notes__[-1]
@@ -406,7 +410,7 @@ def test_a_full_disk_for_the_ledger_releases_nothing(small_disk: Path) -> None:
 
 def test_a_stream_on_a_full_disk_goes_on(small_disk: Path) -> None:
     ledger = BudgetLedger(Budget(1.5, 1e-4), "ledger.json")
-    model = OnlinePrivateRanker(1.0, 1e-6, horizon=20, classes=[0, 1], ledger=ledger)
+    model = OnlinePrivateRanker(1.0, 1e-6, horizon=20, classes=[0, 1], data_norm=1.0, ledger=ledger)
     model.partial_fit(np.ones((2, 2)) / 2, [0, 1])
     filler = fill(small_disk)
     with pytest.raises(ValueError, match="No space left"):

@@ -147,6 +147,26 @@ def test_another_ledger_under_the_name_is_noticed_by_newcomers(tmp_path: Path) -
             attempt()
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_to_another_ledger_is_noticed_by_newcomers(tmp_path: Path, exists: bool) -> None:
+    path, fresh = tmp_path / "ledger.json", tmp_path / "elsewhere" / "fresh.json"
+    BudgetLedger(Budget(1.0), path).spend(MOST, "first")
+    fresh.parent.mkdir()
+    if exists:
+        BudgetLedger(Budget(1.0), fresh)
+    path.rename(tmp_path / "hidden")
+    path.symlink_to(fresh)
+    with pytest.raises(LedgerError, match=r"\.ledger\.json\.identity"):
+        BudgetLedger(Budget(1.0), path)
+    if exists:
+        with pytest.raises(LedgerError, match="another one than was made under this name"):
+            BudgetLedger.load(path)
+    assert fresh.exists() == exists
+    path.unlink()
+    path.symlink_to("hidden")  # the right one may move, with a link to it in its old place
+    assert BudgetLedger(Budget(1.0), path).spent() == 0.9
+
+
 def test_a_ledger_can_move_and_its_marker_be_lost(tmp_path: Path) -> None:
     old, new = tmp_path / "ledger.json", tmp_path / "elsewhere" / "ledger.json"
     BudgetLedger(Budget(1.0), old).spend(MOST, "first")
@@ -299,7 +319,7 @@ X, Y = RNG.normal(size=(N, 3)) / 3, np.arange(N) % 2
 
 
 def paused(path: Path, ledger: BudgetLedger | None) -> OnlinePrivateRanker:
-    model = OnlinePrivateRanker(0.5, 1e-6, horizon=N, classes=[0, 1], ledger=ledger)
+    model = OnlinePrivateRanker(0.5, 1e-6, horizon=N, classes=[0, 1], data_norm=1.0, ledger=ledger)
     model.partial_fit(X[:10], Y[:10])
     model.pause(path)
     return model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from pairdp.cli.common import (
     with_progress,
 )
 from pairdp.estimators import Bounds, BoundsScaler, read_bounds
+from pairdp.estimators.caution import EUCLIDEAN, EuclideanWarning
 from pairdp.privacy import BudgetLedger
 from pairdp.tables import Table, TableError, TwoLabels, open_table
 
@@ -77,7 +79,10 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     if labels is not None and options["classes"] is not None:
         model.set_params(classes=labels.values.tolist())
     ledger = _ledger(options, model, n, len(names))
-    steps = _fit(model, scaler, table, names, options["label"], n, labels)
+    with warnings.catch_warnings():
+        # What it says of the released metric is part of the release, and told when that is paid.
+        warnings.simplefilter("ignore", EuclideanWarning)
+        steps = _fit(model, scaler, table, names, options["label"], n, labels)
     fitted = Pipeline(steps) if scaler is not None else model
     _release(fitted, model, output, ledger)
     try:
@@ -95,6 +100,9 @@ def _tell(
     options: dict[str, Any],
     as_json: bool,
 ) -> None:
+    directions = None if labels is not None else model.n_directions_
+    if directions == 0 and len(names) > 1:
+        click.echo(f"Warning: {EUCLIDEAN}", err=True)
     if as_json:
         echo_json(
             {
@@ -102,6 +110,7 @@ def _tell(
                 "n": n,
                 "features": list(names),
                 "ranked_high": None if labels is None else labels.high,
+                "directions": directions,
                 "algorithm": model.certificate_.algorithm,
                 "epsilon": options["epsilon"],
                 "delta": model.certificate_.budget.delta,
@@ -112,6 +121,8 @@ def _tell(
         )
         return
     click.echo(model.privacy_statement())
+    if directions is not None:
+        click.echo(f"\nDirections learned: {directions} of {len(names)}.")
     click.echo(f"\nSaved to {output}. Check it with  pairdp verify {output}")
 
 

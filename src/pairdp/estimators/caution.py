@@ -1,4 +1,4 @@
-"""What a fit warns of. All of it is known before data is read."""
+"""What a fit warns of: what is known before data is read, or what was released says itself."""
 
 from __future__ import annotations
 
@@ -15,6 +15,14 @@ class NoSignalWarning(UserWarning):
     """Noise hides what the records have to tell, by public facts or by what was released."""
 
 
+class EuclideanWarning(NoSignalWarning):
+    """The metric that was released is the Euclidean one."""
+
+
+EUCLIDEAN = (
+    "the released metric is a multiple of the Euclidean one: no direction stood out from the "
+    "noise; use a larger epsilon or more records, or the Euclidean metric, which costs nothing"
+)
 NO_DATA_NORM = (
     "data_norm is not given, so rows are clipped to norm 1 whatever their scale: scale features "
     "by public bounds (BoundsScaler) and give data_norm=1.0, or give the public norm of your rows"

@@ -16,7 +16,7 @@ from pairdp.algorithms import Algorithm, Fit
 from pairdp.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.estimators.base import PrivateEstimator
-from pairdp.estimators.caution import NoSignalWarning
+from pairdp.estimators.caution import EUCLIDEAN, EuclideanWarning
 from pairdp.estimators.validation import (
     check_labels,
     checked_array,
@@ -212,13 +212,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     def _warn_if_euclidean(self) -> None:
         """Say so when the released metric is the Euclidean one, in more than one dimension."""
         if self.n_features_in_ > 1 and self.n_directions_ == 0:
-            warnings.warn(
-                "the released metric is a multiple of the Euclidean one: no direction stood out "
-                "from the noise; use a larger epsilon or more records, or the Euclidean metric, "
-                "which costs nothing",
-                NoSignalWarning,
-                stacklevel=3,
-            )
+            warnings.warn(EUCLIDEAN, EuclideanWarning, stacklevel=3)
 
     @property
     def _n_features_out(self) -> int:

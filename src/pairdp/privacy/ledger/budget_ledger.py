@@ -166,6 +166,7 @@ class BudgetLedger:
             raise ValueError("path must not be empty: leave it out for a ledger in memory")
         try:
             self._path = None if path is None else Path(path).resolve()
+            self._name = None if path is None else Path(path).parent.resolve() / Path(path).name
         except (OSError, RuntimeError):  # links that lead in a circle
             raise LedgerError(f"the ledger {path} cannot be read: its links lead nowhere") from None
         self._timeout = timeout
@@ -187,12 +188,14 @@ class BudgetLedger:
 
     def _create(self, state: LedgerState) -> None:
         path = self._on_disk()
-        marker = _marker(path)
-        if marker.exists():
-            raise LedgerError(
-                f"the ledger {path} was removed, and a new one would have its full budget again: "
-                f"put it back, or remove {marker} as well if nothing of it matters any more"
-            )
+        for name in {path, self._name or path}:
+            marker = _marker(name)
+            if marker.exists():
+                raise LedgerError(
+                    f"the ledger {name} was removed, and a new one would have its full budget "
+                    f"again: put it back, or remove {marker} as well if nothing of it matters any "
+                    "more"
+                )
         if not path.parent.is_dir():
             raise LedgerError(f"there is no directory {path.parent} for the ledger")
         try:
@@ -207,11 +210,18 @@ class BudgetLedger:
         path = self._on_disk()
         with self._exclusive():
             pass
-        identity, marker = self._known.identity, _marker(path)
+        self._check_marker(path)
+        if self._name is not None and self._name != path:
+            self._check_marker(self._name)  # the name is a link, and may have been a ledger before
         with suppress(OSError):  # of those who may read the ledger, not all may write beside it
-            if not marker.exists():
-                write_atomically(marker, f"{identity}\n".encode())
-            elif marker.read_bytes().strip() != identity.encode():
+            if not _marker(path).exists():
+                write_atomically(_marker(path), f"{self.identity}\n".encode())
+
+    def _check_marker(self, path: Path) -> None:
+        """Refuse another ledger than the one that had this name before."""
+        marker = _marker(path)
+        with suppress(OSError):
+            if marker.exists() and marker.read_bytes().strip() != self.identity.encode():
                 raise LedgerError(
                     f"the ledger {path} is another one than was made under this name: put the "
                     f"right file back, or remove {marker} if this is the right one"
