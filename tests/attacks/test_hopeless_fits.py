@@ -241,6 +241,7 @@ def test_sensible_plans_do_not_warn(facts: tuple[int, int, float]) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "DPGDSC"])
+@pytest.mark.slow
 def test_models_that_are_warned_of_are_random_and_good_ones_are_not_warned_of(
     algorithm: str,
 ) -> None:

@@ -15,6 +15,8 @@ from pairdp.audit import AuditReport, audit_plan, worst_neighbours
 from tests.audit.broken import QuietNoise
 from tests.audit.cases import ALL, BUDGET, PURE, SURE, TIGHT, D, N, plan, pure_ones
 
+pytestmark = pytest.mark.slow
+
 PURE_ONES = pure_ones()
 # Some hide more, such as by secret draws of records: it takes more runs to see no noise there.
 RUNS = dict.fromkeys(("Wang2024Pairwise", "Wang2024Pointwise", "Yang2021", "permutations"), 700)

@@ -120,6 +120,7 @@ def test_half_the_noise(budget: Budget) -> None:
 
 
 @pytest.mark.parametrize("view", ["transcript", "release"])
+@pytest.mark.slow
 def test_half_the_noise_in_the_running_code(view: Any) -> None:
     budget, sound = Budget(8.0, 1e-5), GradientDescent(steps=2)
     quiet = QuietNoise(sound).plan(TIGHT, 4, 2, budget)
@@ -136,6 +137,7 @@ def test_half_the_noise_in_the_running_code(view: Any) -> None:
     assert "the running code was not audited" in blind.notes[0]
 
 
+@pytest.mark.slow
 def test_the_same_noise_at_two_steps() -> None:
     budget = Budget(1.0, 1e-5)
     plans = [

@@ -249,6 +249,7 @@ def area(candidate: Candidate, n: int, d: int, budget: Budget | None, shape: str
         (3000, 15, None, "nuisance"),
     ],
 )
+@pytest.mark.slow
 def test_the_best_is_near_the_best_in_hindsight(
     n: int, d: int, budget: Budget | None, shape: str
 ) -> None:

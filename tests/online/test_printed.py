@@ -151,6 +151,7 @@ def test_both_routes_to_the_moves_of_models_agree_with_one_record_at_a_time(
     assert value == pytest.approx(np.sqrt((shares**2).sum(axis=1).max()), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_moves_are_those_that_noise_on_models_is_scaled_by() -> None:
     plan = OnlineDescent(noise="models").plan(ridge(0.5), 200, 2, BUDGET)
     (release,) = plan.certificate.releases

@@ -98,6 +98,7 @@ def test_sums_are_exact(
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @pytest.mark.parametrize("spread", [0.3, 3.0, 300.0])
+@pytest.mark.slow
 def test_sums_are_exact_for_thousands(loss: RankingLoss, spread: float) -> None:
     rng = np.random.default_rng(int(spread))
     u = rng.normal(0, spread, 3000)

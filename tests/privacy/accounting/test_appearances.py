@@ -134,6 +134,7 @@ def test_the_multipliers_of_the_audit(
     log_delta=st.floats(-8, -2),
 )
 @settings(max_examples=40, deadline=None, derandomize=True)
+@pytest.mark.slow
 def test_calibration_against_another_route(
     n: int, passes: int, order: str, base: float, epsilon: float, log_delta: float
 ) -> None:
@@ -206,6 +207,7 @@ def test_draws_that_the_bound_does_not_speak_of_are_refused(changed: dict[str, f
         (10, 200_000, "replacement"), (2, 800, "permutation"),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_many_appearances_do_not_wrap_around(n: int, steps: int, order: str) -> None:
     draws = RepeatedDraws(n, steps, order)  # type: ignore[arg-type]
     mean = float(appearance_weights(steps).sum()) / n

@@ -175,6 +175,7 @@ MIXTURES: list[tuple[tuple[Event, ...], float]] = [
 
 
 @pytest.mark.parametrize(("events", "epsilon"), MIXTURES)
+@pytest.mark.slow
 def test_three_routes_agree(events: tuple[Event, ...], epsilon: float) -> None:
     ours = PrivacyCurve(*events).delta(epsilon)
     inverted = inverted_delta(events, epsilon)

@@ -356,6 +356,7 @@ def still_true(sample: str, made: Certificate, path: Leaf, value: float, up: boo
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.slow
 def test_no_number_can_be_changed_against_the_claim(sample: str) -> None:
     made = SAMPLES[sample]()
     verify(made)

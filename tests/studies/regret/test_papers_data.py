@@ -19,6 +19,8 @@ from pairdp.studies.protocols import prepared
 from pairdp.studies.regret import regret
 from pairdp.studies.regret.stream_risk import step_loss
 
+pytestmark = pytest.mark.slow
+
 DIRECTORY = Path(os.environ.get(DATA_VARIABLE) or Path(__file__).parents[4] / "shared" / "data")
 BUDGET = Budget(1.0, 1e-5)
 AUC = Problem(LeastSquaresRanking(), L2Ball(1.0))
