@@ -4,7 +4,7 @@ r"""What to minimise, and every constant that privacy and step sizes need of it.
     \quad w ∈ C, \quad |x_i| ≤ R.
 
 The regulariser does not depend on data. So it adds λ to the smoothness and, where the loss is
-convex, to the strong convexity, and nothing to any sensitivity (privacy-constants 0.3); the
+convex, to the strong convexity, and nothing to any sensitivity (errata, G2); the
 papers' G + λB in its place is safe and loose.
 """
 

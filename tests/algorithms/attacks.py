@@ -93,7 +93,7 @@ def moved(plan: Plan, pair: Neighbours, kick: float = 0.0) -> list[float]:
 
 
 def staged(n: int, norm: float, place: int) -> Iterator[Neighbours]:
-    """Yield the worst cases of privacy-constants: all others at the farthest partner."""
+    """Yield the worst cases of the errata: all others at the farthest partner."""
     e, f = np.array([norm, 0.0]), np.array([0.0, norm])
     for label in (-1.0, 1.0):
         x, y = np.tile(-e, (n, 1)), np.full(n, label)

@@ -259,7 +259,7 @@ def test_more_budget_never_asks_for_more_noise() -> None:
 
 
 def test_batches_beat_single_pairs_tenfold() -> None:
-    # privacy-constants 7: noise over G for n = 5000, T = 1000, ε = 1, δ = 1/n², per batch size.
+    # errata, W1: noise over G for n = 5000, T = 1000, ε = 1, δ = 1/n², per batch size.
     problem = Problem(LogisticRanking(), L2Ball(1.0))
     lipschitz = problem.constants(5000).lipschitz
     audited = {2: 0.677, 10: 0.174, 50: 0.078, 200: 0.065, 5000: 0.061}

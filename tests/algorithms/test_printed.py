@@ -108,7 +108,7 @@ class Linear(PairwiseLoss):
 
 @pytest.mark.parametrize("steps", [1, 10])
 def test_dpgdc2_fails_where_its_noise_is_attained(steps: int) -> None:
-    # privacy-constants 3.3: its μ is ε/√(1.25·ln(1/δ)), whatever n, T and G are.
+    # errata, X3: its μ is ε/√(1.25·ln(1/δ)), whatever n, T and G are.
     algorithm = NoisyGradientDescent(steps=steps, step_size=0.1)
     for n in (10, 1000):
         problem = Problem(Linear(), L2Ball(1.0))
@@ -133,7 +133,7 @@ def test_dpgdc2_holds_for_ranking() -> None:
 
 
 def test_kang_fails_for_metrics_by_its_own_constant() -> None:
-    # privacy-constants 4: it states G = 1 where the truth is about 4. By luck, its G = 2 for
+    # errata, K2: it states G = 1 where the truth is about 4. By luck, its G = 2 for
     # ranking, where the truth is 4 too, is enough: D_h is 2G there.
     budget = Budget(1.0, 1e-5)
     for projected in (True, False):

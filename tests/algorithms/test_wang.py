@@ -32,7 +32,7 @@ from tests.oracles.hockey_stick import divergence, normal
 
 # Printed noise
 
-# privacy-constants 7, column "printed (best beta)": σ/G at δ = 1/n², None where there is no β.
+# errata, W1, column "printed (best beta)": σ/G at δ = 1/n², None where there is no β.
 TABLE: dict[tuple[int, int, int], dict[float, float | None]] = {
     (2, 1000, 1000): {0.5: None, 1: None, 2: 4.119, 4: 2.339},
     (2, 5000, 1000): {0.5: None, 1: 6.703, 2: 3.652, 4: 2.216},

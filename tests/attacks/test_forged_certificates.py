@@ -592,11 +592,11 @@ def test_a_paused_estimator_goes_through_the_same_check(tmp_path: Path) -> None:
     assert all(report.holds for report in verify_file(path))
     header, arrays = opened(path)
     other = OnlinePrivateRanker(9.0, 1e-5, horizon=200, data_norm=1.0).plan(200, 3).certificate
-    header["face"]["certificate"] = json.loads(other.to_json())
+    header["estimator"]["certificate"] = json.loads(other.to_json())
     forge(path, header, arrays)
     with pytest.raises(CertificateError, match="another certificate than the stream"):
         verify_file(path)
-    header["certificate"] = header["face"]["certificate"]
+    header["certificate"] = header["estimator"]["certificate"]
     forge(path, header, arrays)
     with pytest.raises(CertificateError, match="not of this model's parameters"):
         verify_file(path)

@@ -56,7 +56,7 @@ def dpgdc2(epsilon: float, **options: object) -> AuditReport:
 
 
 def test_dpgdc2_as_printed() -> None:
-    # privacy-constants 3.3: at ε = 2 the noise gives ε = 2.115, at ε = 1 it is enough.
+    # errata, X3: at ε = 2 the noise gives ε = 2.115, at ε = 1 it is enough.
     report = dpgdc2(2.0, runs=2_000_000, confidence=SURE)
     refuted(report, below=2.116)
     assert report.certificate_epsilon == pytest.approx(2.115, abs=5e-4)
@@ -76,7 +76,7 @@ def test_counting_alone_would_do_for_dpgdc2_with_runs_enough() -> None:
 
 @pytest.mark.parametrize("projected", [True, False])
 def test_kang_as_printed_for_metrics(projected: bool) -> None:
-    # privacy-constants 4: it states G = 1, and a flipped label alone shows ε = 1.11.
+    # errata, K2: it states G = 1, and a flipped label alone shows ε = 1.11.
     algorithm = NoisyGradientDescent(
         "last", 1, 0.1, projected=projected, printed_rule="kang", printed_lipschitz=1.0
     )

@@ -6,7 +6,7 @@ import pytest
 
 from pairdp.online import gain_table
 
-# n, α, printed σ at the end, gains of noise on models and in gradients (privacy-constants 5.1,
+# n, α, printed σ at the end, gains of noise on models and in gradients (errata, H1,
 # whose G = 4 is that of an unbounded set: 2 % more than on the ball).
 KNOWN = [
     (100, 1e-3, 1.0e4, 273, 219),

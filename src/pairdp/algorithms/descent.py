@@ -26,7 +26,7 @@ def known_radius(problem: Problem, step_size: float, steps: int) -> float:
     """Return a bound on all iterates of so many steps from zero, before data is read.
 
     Each step adds at most ηG, or G/λ in all when the regulariser pulls back to zero
-    (privacy-constants 0.7c). The last gradient is taken one step earlier.
+    (errata, G9). The last gradient is taken one step earlier.
     """
     lipschitz = problem.loss.lipschitz(problem.domain())
     pull = problem.regularization

@@ -38,7 +38,7 @@ class EpochGradientDescent(Algorithm):
     Part i has n_i ≈ n/2^i records; T_i = n_i steps of size η_i = 4^{-i}η start from the last
     noisy point, and the average is released with noise. A replaced record sits in one part by
     its index, so the worst part is what all cost (parallel composition). The average moves
-    by at most η_i·D_h(T_i+1)/(2n_i), if η_1 ≤ 2/L (privacy-constants 3.4).
+    by at most η_i·D_h(T_i+1)/(2n_i), if η_1 ≤ 2/L (errata, X4).
 
     Parameters
     ----------

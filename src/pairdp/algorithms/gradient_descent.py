@@ -34,7 +34,7 @@ class GradientDescent(Algorithm):
     Two neighbouring runs drift apart by at most η·D_h/n a step, and a step on a convex loss
     contracts by q = max(|1-ηα|, |1-ηL|). So the last iterates are at most
     η(D_h/n)(1-q^T)/(1-q) apart, and averages at most the average of that; never more than the
-    constraint's diameter (privacy-constants 3.1, 3.2). The released point is projected back, which
+    constraint's diameter (errata, X1 and X2). The released point is projected back, which
     is free.
 
     Parameters

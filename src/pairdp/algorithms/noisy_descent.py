@@ -45,8 +45,8 @@ class NoisyGradientDescent(Algorithm):
     r"""Gradient descent whose every gradient gets Gaussian noise, projected at every step.
 
     A gradient moves by D_h/n when a record is replaced, and T of them compose exactly as
-    Gaussians: σ = √T·(D_h/n)·nm(ε, δ) for anything made of the iterates (privacy-constants
-    3.3). That holds for any loss, convex or not: each noisy gradient is a release of its own, taken
+    Gaussians: σ = √T·(D_h/n)·nm(ε, δ) for anything made of the iterates (errata,
+    X3). That holds for any loss, convex or not: each noisy gradient is a release of its own, taken
     at a parameter that earlier releases decide. When only the last iterate is released and steps
     contract, earlier steps are forgotten, and less noise may do (3.5); the smaller of the two is
     taken. Steps contract for a convex smooth loss alone, so a loss that is not convex is always

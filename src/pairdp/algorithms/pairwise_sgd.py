@@ -72,7 +72,7 @@ class PairwiseSGD(Algorithm):
     where Y_t is the share of pairs with the replaced record; so the averages are at most
     η(G₀·Q_T + D*·Σc_k) apart, c_k by the places of the draws, and not at all if the record was
     never drawn. Averaging δ over the law of the draws, which are secret, gives the noise
-    (privacy-constants 6), not the paper's equation (5), whose proof fails.
+    (errata, Y2), not the paper's equation (5), whose proof fails.
 
     G₀ = G and D* = G for ranking, G₀ = G and D* = 2G for metrics, 2G for other losses. If the
     loss is smooth and η ≤ 2/(L+λ), steps bring no two runs further apart: then G₀ = 0 and D* is

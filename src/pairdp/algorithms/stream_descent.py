@@ -33,7 +33,7 @@ class StreamGradientDescent(Algorithm):
     makes each a contraction, so the paper's random burn-in, longer than the data at
     its own settings, is not needed. A record that arrives at step k moves w_k by d_k = η_k·D and
     later ones by d_t = (1-η_tα)d_{t-1} + η_t·D/(t-1), never above the diameter; the sensitivity
-    is the average of d_t for the worst k (privacy-constants 5.1, 5.2).
+    is the average of d_t for the worst k (errata, H1 and H3).
 
     Parameters
     ----------

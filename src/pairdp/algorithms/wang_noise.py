@@ -10,7 +10,7 @@ for some β in (0, 1), if
     λ - 1 ≤ \frac{σ²}{6G²} \ln\frac{n}{cλ(1 + σ²/4G²)}, \quad λ = \frac{\ln(1/δ)}{(1-β)ε} + 1.
 
 The paper leaves β open. Here it is searched for the least noise; often no β meets the
-conditions (privacy-constants 7), and then there is no printed noise. The end of the proof of
+conditions (errata, W1), and then there is no printed noise. The end of the proof of
 Theorem 5 loses the 2 in the logarithm; what is used is the theorem's statement.
 """
 

@@ -1,6 +1,6 @@
 """Neighbouring data sets that are hard to hide the difference of.
 
-The worst cases of privacy-constants, for any problem: all other records at the worst partner, the
+The worst cases of the errata, for any problem: all other records at the worst partner, the
 label of one flipped, a record alone in its class, a record that becomes null. What is worst for a
 given plan is found by `pairdp.audit.search`.
 """

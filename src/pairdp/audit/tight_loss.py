@@ -20,7 +20,7 @@ class TightLoss(PairwiseLoss):
 
     All labels alike against one that differs: each of the 2(n-1) pairs of that record moves by
     2G, wherever w is. So sensitivities of gradients and of descents are attained to rounding
-    (privacy-constants 0.2, 3.1), and an audit should get close to ε.
+    (errata, G1 and X1), and an audit should get close to ε.
 
     Parameters
     ----------

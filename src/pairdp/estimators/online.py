@@ -221,13 +221,13 @@ class OnlineEstimator(PrivateEstimator):
             check_is_fitted(self, "certificate_")
             raise ValueError("the stream of this model is complete or elsewhere: use save")
         arrays: dict[str, Array] = {}
-        face = state_of(self, "", arrays)
+        estimator = state_of(self, "", arrays)
         arrays["running_count"] = np.array([float(self._running.count)])
         if self._running.mean is not None:
             arrays["running_mean"] = self._running.mean
         self._check_parameters(session.plan)
         try:
-            session.save(path, secrets=secrets, face=face, face_arrays=arrays)
+            session.save(path, secrets=secrets, estimator=estimator, estimator_arrays=arrays)
         finally:
             if not session.is_open:
                 del self._session
@@ -256,11 +256,11 @@ class OnlineEstimator(PrivateEstimator):
         known = Trusted(trusted)
         with take(Path(path)) as file:
             session = file.session(OnlineSession, None, ledger, known)
-            face, arrays = file.face()
+            estimator, arrays = file.estimator()
             running = RunningAverage()
             running.count = int(arrays.pop("running_count")[0])
             running.mean = arrays.pop("running_mean", None)
-            model = with_state(face, "", arrays, known)
+            model = with_state(estimator, "", arrays, known)
             if model.certificate_ != file.certificate:
                 raise ValueError("the estimator has another certificate than the stream")
             if not isinstance(model, cls):

@@ -63,7 +63,7 @@ class HingeRanking(RankingLoss):
         return -huber_hinge_slope(1 - u, self.width)
 
     def derivative_bound(self, margin_bound: float) -> float:
-        """Return 1, or less where a wide rounding is not left within the reach."""
+        """Return 1, or less where a wide rounding is not left within the margin bound."""
         return 1.0 if self.width == 0 else min(1.0, (1 + margin_bound) / self.width)
 
     def curvature(self, margin_bound: float) -> float:

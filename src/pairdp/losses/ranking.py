@@ -7,11 +7,11 @@ the positive comes first:
   orders of a pair count; a pair of equal labels has the constant loss φ(0);
 - one-sided, :math:`φ(wᵀ(x-x')/τ)·1[y=1, y'=-1]` (Yang 2021): k = 1/τ, one order counts.
 
-Since |a| ≤ 2R and |w| ≤ B, \|u\| ≤ U = 2kRB, the *reach*, and
+Since |a| ≤ 2R and |w| ≤ B, \|u\| ≤ U = 2kRB, the *margin bound*, and
 
-- G = 2kR · sup\|φ'\| over the reach,
-- L = 4k²R² · sup\|φ''\| over the reach,
-- D_o = G when φ never rises, whether it is convex or not (privacy-constants, section 1): with
+- G = 2kR · sup\|φ'\| over \|u\| ≤ U,
+- L = 4k²R² · sup\|φ''\| over \|u\| ≤ U,
+- D_o = G when φ never rises, whether it is convex or not (errata, G1): with
   the partner fixed, the gradients are {-c·k·a : 0 ≤ c ≤ c_max, |a| ≤ 2R} and 0; |ca - c'a'| is
   convex in (c, c'), so largest at a corner, where it is at most 2R·c_max because
   |a - a'| = |x - x'| ≤ 2R;

@@ -54,7 +54,7 @@ class SigmoidRanking(RankingLoss):
         return 0.25
 
     def curvature(self, margin_bound: float) -> float:
-        """Return φ'' at the reach, or √3/18 where that is within it."""
+        """Return φ'' at the margin bound, or √3/18 where that is within it."""
         u = min(margin_bound, _MOST_CURVED)
         # 2s - 1 = tanh(u/2), which keeps its digits where u is small.
         return float(expit(u) * expit(-u)) * math.tanh(u / 2)

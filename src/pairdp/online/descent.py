@@ -48,7 +48,7 @@ class OnlineDescent(OnlineAlgorithm):
     - ``noise="gradients"``: N(0, σ²I) is added to g_s, and the state is what was released. It needs
       neither smoothness nor convexity, and the whole stream costs one Gaussian release of
       sensitivity (D_h/2)√(1 + Σ1/j²) ≤ 0.6413·D_h, or about a b-th of that with batches of b
-      (privacy-constants 5.1).
+      (errata, H1).
     - ``noise="models"``: the state has no noise and is kept secret; each model is released with
       noise in proportion to how far a record can move it. The loss must be convex and smooth.
 

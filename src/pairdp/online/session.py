@@ -256,8 +256,8 @@ class OnlineSession:
         path: str | Path,
         *,
         secrets: bool = True,
-        face: dict[str, Any] | None = None,
-        face_arrays: Mapping[str, Array] | None = None,
+        estimator: dict[str, Any] | None = None,
+        estimator_arrays: Mapping[str, Array] | None = None,
     ) -> None:
         """Write the state to a file and end this session; `resume` goes on with it, once.
 
@@ -273,7 +273,7 @@ class OnlineSession:
             without noise. Keep it like the data. Without them the file holds released numbers only:
             the stream goes on with an empty buffer, and records of an unfinished batch are not
             learnt. The file says which.
-        face, face_arrays : optional
+        estimator, estimator_arrays : optional
             What an estimator adds of its own, all of it public.
 
         Raises
@@ -288,7 +288,7 @@ class OnlineSession:
         self._check_open()
         saved = "this session was saved, and goes on from its file: use OnlineSession.resume(path)"
         try:
-            write_state(self, Path(path), secrets, face, face_arrays or {})
+            write_state(self, Path(path), secrets, estimator, estimator_arrays or {})
         except NotDurableFileError:
             self._closed = saved  # the file is there
             raise

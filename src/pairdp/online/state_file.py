@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 FORMAT = "pairdp stream"
 _FIELDS = {
-    "certificate", "seen", "labels", "holds_raw_records", "holds_secrets", "face", "ledger",
+    "certificate", "seen", "labels", "holds_raw_records", "holds_secrets", "estimator", "ledger",
     "token",
 }  # fmt: skip
 _STREAM = FileKind(FORMAT, 2, "stream", frozenset(_FIELDS))
-_PUBLIC, _SECRET, _FACE = "public.", "secret.", "face."
+_PUBLIC, _SECRET, _ESTIMATOR = "public.", "secret.", "estimator."
 _WAITING = ("waiting_x", "waiting_y")
 
 
@@ -40,8 +40,8 @@ def write_state(
     session: OnlineSession,
     path: Path,
     secrets: bool,
-    face: dict[str, Any] | None,
-    face_arrays: Mapping[str, Array],
+    estimator: dict[str, Any] | None,
+    estimator_arrays: Mapping[str, Array],
 ) -> None:
     """Write a new file, of which the ledger of the stream knows."""
     learner = session._learner
@@ -51,7 +51,7 @@ def write_state(
             "secrets=True, or plan noise in gradients"
         )
     arrays = {_PUBLIC + name: value for name, value in learner.public_state().items()}
-    arrays |= {_FACE + name: value for name, value in face_arrays.items()}
+    arrays |= {_ESTIMATOR + name: value for name, value in estimator_arrays.items()}
     if secrets:
         arrays |= {_SECRET + name: value for name, value in learner.secret_state().items()}
         for name, value in zip(_WAITING, (session._x, session._y), strict=True):
@@ -68,7 +68,7 @@ def write_state(
         "holds_raw_records": (secrets or session.plan.task.budget is None)
         and session.holds_raw_records,
         "holds_secrets": secrets,
-        "face": face,
+        "estimator": estimator,
         "ledger": None,
         "token": None,
     }
@@ -140,7 +140,7 @@ class StreamFile:
             if not isinstance(self._header[flag], bool):
                 raise ValueError(f"{flag} is neither true nor false")
         for name, array in self._arrays.items():
-            if not name.startswith((_PUBLIC, _SECRET, _FACE)):
+            if not name.startswith((_PUBLIC, _SECRET, _ESTIMATOR)):
                 raise ValueError(f"it has the unknown array {name!r}")
             if not np.all(np.isfinite(array)):
                 raise ValueError(f"{name} is not finite")
@@ -218,16 +218,16 @@ class StreamFile:
         session._next_code = 1 + max(session._codes.values(), default=-1)
 
     @property
-    def has_face(self) -> bool:
+    def has_estimator(self) -> bool:
         """Whether an estimator paused it."""
-        return isinstance(self._header["face"], dict)
+        return isinstance(self._header["estimator"], dict)
 
-    def face(self) -> tuple[dict[str, Any], dict[str, Array]]:
+    def estimator(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what an estimator added."""
-        face = self._header["face"]
-        if not isinstance(face, dict):
+        estimator = self._header["estimator"]
+        if not isinstance(estimator, dict):
             raise ValueError("it was saved by a session: use OnlineSession.resume(path)")
-        return face, self._part(_FACE)
+        return estimator, self._part(_ESTIMATOR)
 
     def _part(self, prefix: str) -> dict[str, Array]:
         return {

@@ -5,7 +5,7 @@ facts alone (n, m and the random numbers of a generator) and must be drawn befor
 read; records then keep the positions they came in. Under these two conditions it costs nothing
 in privacy.
 
-**Sensitivity** (privacy-constants, 0.7b). Let f be the average over the design of the
+**Sensitivity** (errata, G7). Let f be the average over the design of the
 symmetrised gradients ½h(w;z,z'), with h(w;z,z') = ∇ℓ(w;z,z') + ∇ℓ(w;z',z). Replace the record z by
 z'. The design stays the same, as it does not depend on data, so only the m pairs that have the
 replaced position change, and each by \|½h(w;z,p) - ½h(w;z',p)\| ≤ D_h/2, p being the partner,

@@ -77,13 +77,13 @@ def _of_stream(path: Path, trusted: Trusted) -> tuple[Report, ...]:
     try:
         file = StreamFile(path)
         certificate = file.certificate
-        if not file.has_face:
+        if not file.has_estimator:
             return (verify(certificate, trusted=trusted),)
         import pairdp.estimators  # noqa: F401  (they register)
         from pairdp.model_file.states import with_state
 
-        face, arrays = file.face()
-        model = with_state(face, "", arrays, trusted)
+        estimator, arrays = file.estimator()
+        model = with_state(estimator, "", arrays, trusted)
     except NOT_VALID as error:
         if isinstance(error, CertificateError | ModelFileError):
             raise

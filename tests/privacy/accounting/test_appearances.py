@@ -100,7 +100,7 @@ def test_the_curve_by_enumeration(n: int, steps: int, order: str, base: float) -
             assert found <= 1.1 * exact + 1e-11
 
 
-# privacy-constants 6: σ/(ηG) at ε = 1, δ = 1e-5 for a generic loss, the hinge of ranking, and its
+# errata, Y2: σ/(ηG) at ε = 1, δ = 1e-5 for a generic loss, the hinge of ranking, and its
 # rounded form; and rounded in one pass.
 TABLE = [
     (100, 100, 74.1, 37.0, 19.1, 11.8),

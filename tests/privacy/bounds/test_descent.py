@@ -189,7 +189,7 @@ def test_noisy_last_iterate_is_monotone_and_within_composition(
 def test_gain_of_the_last_iterate_over_composition(
     convexity: float, steps: int, more: dict[str, float], gain: float
 ) -> None:
-    # privacy-constants 3.5: two-sided logistic loss, L = 4 + α, η = 2/(L + α), two digits.
+    # errata, X5: two-sided logistic loss, L = 4 + α, η = 2/(L + α), two digits.
     eta = 2 / (4 + 2 * convexity)
     inputs = {"step_size": eta, "contraction": 1 - eta * convexity, "steps": steps, **more}
     composed = math.sqrt(steps) * 8 / inputs.get("n", 100)
@@ -205,7 +205,7 @@ def test_gain_of_the_last_iterate_over_composition(
     ],
 )  # fmt: skip
 def test_stream_against_the_audit(n: int, convexity: float, audited: float) -> None:
-    # privacy-constants 5.2. Its table divides by n, we by the n - 1 iterates; it has three digits.
+    # errata, H3. Its table divides by n, we by the n - 1 iterates; it has three digits.
     ours = value(
         STREAM,
         record_diameter=8.0,
@@ -228,7 +228,7 @@ def test_stream_in_its_limits() -> None:
     assert stream(diameter=1e-3) == pytest.approx(1e-3)
     assert stream(diameter=0.2) <= min(0.2, stream())
     assert stream(n=400) < stream() < stream(strong_convexity=0.25)
-    # Far out, w_t moves by 2·D_o/(αt) (privacy-constants 5.1), so averages by ln(n) times that.
+    # Far out, w_t moves by 2·D_o/(αt) (errata, H1), so averages by ln(n) times that.
     n = 10**5
     assert stream(n=n) * n / math.log(n) == pytest.approx(2 * 4 / 0.5, rel=0.25)
 

@@ -31,7 +31,7 @@ def _noisy_last_iterate(
 
     With s = η·record_diameter/n the drift of one step, S_τ and Q_τ the sums of c^i and c^{2i} for
     i < τ. Noise of standard deviation σ on the gradient is ησ on the iterate, so this
-    over σ is the ratio μ (Bok, Su and Altschuler 2024; privacy-constants 3.5).
+    over σ is the ratio μ (Bok, Su and Altschuler 2024; errata, X5).
     """
     eta = positive("step_size", step_size)
     drift = eta * positive("record_diameter", record_diameter) / integer("n", n, at_least=2)

@@ -6,7 +6,7 @@ of step k moves it by d_k = η_k·(D/2)·own_k, and later by
 .. math:: d_s = (1 - η_sα)·d_{s-1} + η_s·(D/2)·partner_s
 
 while the buffer may keep it, without the last term afterwards; never above the diameter
-(privacy-constants 5.1). All models are one Gaussian release: with noise σ·u_s on the model of step
+(errata, H1). All models are one Gaussian release: with noise σ·u_s on the model of step
 s, its ratio is :math:`μ = \max_k \sqrt{Σ_s (d_{s,k}/u_s)^2}/σ`. The units u_s are public: the
 largest d_{s,k} of a step, or 1/t for the papers' noise, which falls like that.
 """
