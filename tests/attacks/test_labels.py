@@ -183,6 +183,20 @@ def test_scores_refuse_labels_that_the_model_never_saw(place: int) -> None:
     assert model.score(x, [False, True, False, True]) == model.score(x, [0, 1, 0, 1])
 
 
+@pytest.mark.parametrize("place", range(3))
+def test_scores_take_the_column_that_a_fit_takes(place: int) -> None:
+    model = rankers()[place]
+    x, y = np.eye(4, 2), [0, 1, 0, 1]
+    weights = [1.0, 2.0, 3.0, 4.0]
+    for column in (np.array(y)[:, None], pd.DataFrame({"y": y}), pd.Series(y)):
+        assert model.score(x, column) == model.score(x, y)
+        assert model.score(x, column, sample_weight=weights) == model.score(
+            x, y, sample_weight=weights
+        )
+    with pytest.raises(ValueError, match="fitted to the classes 0 and 1"):
+        model.score(x, pd.DataFrame({"y": [0, 1, 0, 2]}))
+
+
 def test_scores_are_numbers_or_errors() -> None:
     ranker, classifier, online = rankers()
     x = np.zeros((4, 2))

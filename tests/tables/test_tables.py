@@ -357,6 +357,29 @@ def test_bad_parquet_columns_are_refused_without_telling_a_value(tmp_path: Path,
             table.count("label")
 
 
+DECIMAL = pa.array([0, 1]).cast(pa.decimal128(20, 0))
+
+
+@pytest.mark.parametrize(
+    "labels", [STAMP, DECIMAL, [b"a", b"b"], [[1], [2]], pa.array([b"a", b"b"]).dictionary_encode()]
+)
+def test_a_parquet_column_of_no_labels_is_refused_by_its_type(tmp_path: Path, labels: Any) -> None:
+    # With null records in the place of all others, a fit would spend its budget on nothing.
+    table = parquet_table(tmp_path, x=[1.0, 2.0], label=labels)
+    with pytest.raises(TableError, match="labels 'label' that are no numbers and no text"):
+        table.count("label", invalid="null")
+    with pytest.raises(TableError, match="labels 'label' that are no numbers and no text"):
+        list(table.batches(["x"], "label", invalid="null"))
+
+
+@pytest.mark.parametrize("kind", [pa.null(), pa.int8(), pa.float32(), pa.bool_(), pa.string()])
+def test_missing_labels_of_a_parquet_column_are_no_reason_to_refuse_it(
+    tmp_path: Path, kind: Any
+) -> None:
+    table = parquet_table(tmp_path, x=[1.0, 2.0], label=pa.array([None, None], kind))
+    assert table.count("label", invalid="null") == (2, ())
+
+
 def test_parquet_columns_twice_are_refused(tmp_path: Path) -> None:
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
     parquet.write_table(twice, tmp_path / "data.parquet")

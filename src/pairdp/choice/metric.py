@@ -181,15 +181,15 @@ def _from_scatter(facts: _Facts, problem: Problem) -> Iterator[Candidate]:
         expected = (
             "the metric is expected to stay Euclidean"
             if noise >= signal
-            else "directions lost in noise are left as they are"
+            else f"it keeps {kept:.0%} of what can be gained over the Euclidean metric, and "
+            "directions lost in noise are left as they are"
         )
         yield Candidate(
             problem,
             algorithm,
             1 - kept,
             f"noise of size {noise:.3g} on the {release.name} against a typical signal of "
-            f"{signal:.3g} keeps {kept:.0%} of what can be gained over the Euclidean metric, and "
-            f"{expected}",
+            f"{signal:.3g}: {expected}",
         )
 
 

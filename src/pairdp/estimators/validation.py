@@ -142,11 +142,15 @@ def known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def check_known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return labels as an array, refusing those that a model does not know."""
-    if not np.all(known_labels(y, classes)):
+    """Return labels as an array, refusing those that a model does not know.
+
+    A table of one column, which `fit` takes too, is as good as its column.
+    """
+    labels = label_array(np.ravel(y) if np.shape(y)[1:] == (1,) else y)
+    if not np.all(known_labels(labels, classes)):
         low, high = classes.tolist()
         raise ValueError(
             f"y has labels that the model does not know: it was fitted to the classes {low!r} and "
             f"{high!r}"
         )
-    return label_array(y)
+    return labels

@@ -85,6 +85,7 @@ class ParquetTable(Table):
         if label is None:
             return Batch(numbers, np.array([]))
         column = part.column(part.schema.get_field_index(label))
+        self._check_labels(label, column)
         labels = read_labels(column.to_pylist())
         known = [
             isinstance(entry, bool | int | str)
@@ -101,6 +102,17 @@ class ParquetTable(Table):
         kind = column.type
         if types.is_temporal(kind) or types.is_nested(kind):
             raise TableError(f"{self.path} has no numbers in column {name!r}")
+
+    def _check_labels(self, name: str, column: Any) -> None:
+        """Refuse a column whose type, which is public, is of no labels: all would be null."""
+        from pyarrow import types
+
+        kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+        view = getattr(types, "is_string_view", types.is_string)  # of newer versions
+        text = (types.is_string, types.is_large_string, view)
+        known = (types.is_null, types.is_boolean, types.is_integer, types.is_floating, *text)
+        if not any(is_kind(kind) for is_kind in known):
+            raise TableError(f"{self.path} has labels {name!r} that are no numbers and no text")
 
     def _parts(self, size: int, columns: list[str]) -> Iterator[Any]:
         from pyarrow import ArrowException

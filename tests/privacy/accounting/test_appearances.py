@@ -231,6 +231,7 @@ def test_noise_has_a_floor_where_a_record_is_hardly_ever_drawn() -> None:
     [
         ({"population": 1}, "population"),
         ({"draws": 0}, "draws"),
+        ({"draws": 1}, "draws must be at least 2"),
         ({"draws": 15, "order": "permutation"}, "multiple of 10"),
         ({"order": "sorted"}, "order"),
         ({"base": -1.0}, "base"),

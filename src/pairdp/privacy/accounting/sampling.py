@@ -100,7 +100,7 @@ class RepeatedDraws:
     Parameters
     ----------
     population, draws : int
-        n and T.
+        n and T; one draw makes no pair.
     order : {"replacement", "permutation"}
         Whether draws are independent, or whole passes in a new random order each.
     base : float
@@ -116,7 +116,7 @@ class RepeatedDraws:
     most: float = math.inf
 
     def __post_init__(self) -> None:
-        for name, least in (("population", 2), ("draws", 1)):
+        for name, least in (("population", 2), ("draws", 2)):
             object.__setattr__(self, name, integer(name, getattr(self, name), at_least=least))
         if self.order not in ("replacement", "permutation"):
             raise ValueError(f'order must be "replacement" or "permutation", got {self.order!r}')
