@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from pairdp import Budget, Certificate, NoiseSource, PrivateRanker, verify
+from pairdp import Budget, Certificate, CertificateError, NoiseSource, PrivateRanker, verify
 from pairdp.algorithms import (
     Algorithm,
     GradientDescent,
@@ -33,6 +33,7 @@ from pairdp.losses import (
     LogisticPointwise,
     LogisticRanking,
     RankingLoss,
+    trust,
 )
 from pairdp.losses.trust import constants_from
 from pairdp.pointwise_problem import PointwiseProblem
@@ -150,6 +151,25 @@ def test_a_check_counts_for_what_it_looked_at() -> None:
     ]
     for other in others:
         assert certificate(other).problem["loss_constants"] == "on trust"
+
+
+def test_another_process_plans_again_what_was_checked_in_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loss = Honest(temperature=4.0, power=0.45)
+    trusted = certificate(problem(loss))
+    check_pairwise_loss(loss, domains=[UNIT], features=[2])
+    checked = certificate(problem(loss))
+    for passed in (trust._passed, set()):  # in the process that checked, and in another
+        monkeypatch.setattr(trust, "_passed", passed)
+        for made, first in ((trusted, "TAKEN ON TRUST"), (checked, "CHECKED, NOT PROVED")):
+            report = verify(made, trusted=[Honest])
+            assert report.planned_again
+            assert str(report).startswith(first)
+    # A certificate cannot make a loss of one's own the library's.
+    facts = {**trusted.problem, "loss_constants": "library"}
+    with pytest.raises(CertificateError, match="loss_constants"):
+        verify(replace(trusted, problem=facts), trusted=[Honest])
 
 
 @pytest.mark.parametrize(
