@@ -335,7 +335,7 @@ def test_refusals() -> None:
     ranking = Problem(LogisticRanking(), L2Ball(1.0))
     with pytest.raises(ValueError, match=re.escape("use a metric loss such as LogisticMetric()")):
         ScatterMetric().plan(ranking, 100, 3, BUDGET)
-    with pytest.raises(ValueError, match="in none of the papers"):
+    with pytest.raises(ValueError, match="no paper prints the noise"):
         ScatterMetric().plan(METRIC, 100, 3, BUDGET, calibration="printed")
     with pytest.raises(ValueError, match="statistics must be"):
         ScatterMetric("total")

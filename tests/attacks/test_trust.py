@@ -50,8 +50,8 @@ N, D = 200, 3
 class Halved(LogisticRanking):
     """The logistic loss with half its derivative bound."""
 
-    def derivative_bound(self, reach: float) -> float:
-        return super().derivative_bound(reach) / 2
+    def derivative_bound(self, margin_bound: float) -> float:
+        return super().derivative_bound(margin_bound) / 2
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ class Honest(RankingLoss):
     def slope(self, u):
         return -self.power * np.exp(-self.power * u)
 
-    def derivative_bound(self, reach):
-        return float(self.power * np.exp(self.power * reach))
+    def derivative_bound(self, margin_bound):
+        return float(self.power * np.exp(self.power * margin_bound))
 
-    def curvature(self, reach):
-        return float(self.power**2 * np.exp(self.power * reach))
+    def curvature(self, margin_bound):
+        return float(self.power**2 * np.exp(self.power * margin_bound))
 
 
 @dataclass(frozen=True)
@@ -244,14 +244,14 @@ def test_constants_of_a_users_loss_are_those_of_the_domain_that_can_be_checked()
     asked = []
 
     class Curious(Honest):
-        def derivative_bound(self, reach):
-            asked.append(reach)
-            return super().derivative_bound(reach)
+        def derivative_bound(self, margin_bound):
+            asked.append(margin_bound)
+            return super().derivative_bound(margin_bound)
 
     of = problem(Curious(), regularization=5.0)
     for algorithm in (GradientDescent(steps=2), MinimizerRelease(), NoisyGradientDescent(steps=3)):
         certificate(of, algorithm)
-    assert set(asked) == {Curious().reach(of.domain())}
+    assert set(asked) == {Curious().margin_bound(of.domain())}
 
 
 def test_the_librarys_own_are_proved_and_said_to_be() -> None:

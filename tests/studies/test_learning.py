@@ -144,7 +144,7 @@ def test_algorithms_are_found_online_and_offline() -> None:
     assert "Algorithm 1" in algorithm("DPGDSC").name
     assert algorithm("OnPairStrC").name.startswith("OnPairStrC")
     assert not algorithm("OnPairC" + WITHOUT_BURN_IN).burn_in  # type: ignore[attr-defined]
-    with pytest.raises(ValueError, match="no algorithm is published"):
+    with pytest.raises(ValueError, match="no algorithm is named"):
         algorithm("other")
 
 

@@ -116,7 +116,7 @@ def test_refusals() -> None:
         noise_multiplier(Budget(1.0, 1e-5), 0)
     with pytest.raises(ValueError, match="at most population"):
         FixedSizeSampling(11, 10)
-    with pytest.raises(TypeError, match="whole"):
+    with pytest.raises(TypeError, match="integer"):
         FixedSizeSampling(1.5, 10)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at most 1"):
         PoissonSampling(1.5)
