@@ -151,7 +151,7 @@ def test_what_no_paper_has_is_not_printed(algorithm: Algorithm) -> None:
     problem = SQUARES if isinstance(algorithm, MomentRelease) else RIDGE
     with pytest.raises(ValueError, match="no paper prints the noise"):
         algorithm.plan(problem, N, D, BUDGET, calibration="printed")
-    with pytest.raises(ValueError, match="no paper prints the noise"):
+    with pytest.raises(ValueError, match="print no formula for mini-batches"):
         NoisyGradientDescent(steps=5, step_size=0.1, batch_size=5).plan(
             CONVEX, N, D, BUDGET, calibration="printed"
         )
