@@ -255,6 +255,7 @@ def slope(sizes: list[float], values: list[float]) -> float:
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
+@pytest.mark.slow
 def test_excess_risk_of_dpgdsc_falls_like_one_over_n_squared() -> None:
     """σ falls like 1/n and F is curved, so the gap is tr(H)σ²/2. Slope within 0.1 of -2."""
     problem = Problem(LogisticRanking(), L2Ball(4.0), 1.0)
@@ -286,6 +287,7 @@ def test_the_excess_risk_of_dpgdsc_is_what_its_noise_says() -> None:
 
 
 @pytest.mark.parametrize("vary", ["n", "epsilon"])
+@pytest.mark.slow
 def test_excess_risk_of_dpegd_falls_like_one_over_n_epsilon(vary: str) -> None:
     """Slope in nε within 0.2 of -1, where the theorem's √(p ln(1/δ))/(nε) is more than its 1/√n.
 

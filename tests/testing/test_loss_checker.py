@@ -53,6 +53,7 @@ def examine(loss: Any, domains: list[Domain] | None = None, **options: Any) -> C
 
 
 @pytest.mark.parametrize("loss", [LogisticRanking(), LogisticMetric()], ids=repr)
+@pytest.mark.slow
 def test_built_in_losses_pass_on_the_default_domains(loss: PairwiseLoss) -> None:
     assert check_pairwise_loss(loss).passed
 
