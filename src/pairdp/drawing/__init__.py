@@ -4,10 +4,10 @@ A `Figure` is frozen data. `write_page` puts figures into one HTML file, with to
 show and hide series, keyboard access, light and dark colours and a table of the values;
 `write_svg` gives a figure as an SVG file that needs nothing around it. Both draw one element tree.
 
-Why no plotting library: a page must work without a network and stay small. matplotlib is about
-30 MB installed, and its SVG has no tooltips, no series to switch off and no dark version. plotly
-puts 3 to 5 MB of script into every page that works offline, Vega and Bokeh about 1 MB. Here script
-and style of a page are less than 20 KB, and nothing is needed but numpy.
+Why no plotting library: a page must work without a network and stay small. The SVG of matplotlib
+has no tooltips, no series to switch off and no dark version; plotly, Vega and Bokeh put their whole
+script into every page that works offline. Here script and style of a page are less than 20 KB, and
+nothing is needed but numpy.
 
 Examples
 --------
