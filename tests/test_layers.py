@@ -12,7 +12,17 @@ ROOT = Path(__file__).parents[1] / "src" / "pairdp"
 
 # Lowest first, as in docs/architecture.md. Those on one line do not import each other.
 LAYERS = (
-    ("_version", "_checks", "_files", "_sealed", "_sums", "_provenance", "_reading", "drawing"),
+    (
+        "_version",
+        "_checks",
+        "_files",
+        "_sealed",
+        "_sums",
+        "_provenance",
+        "_reading",
+        "_discovery",
+        "drawing",
+    ),
     ("storage", "tables"),
     ("privacy.accounting", "privacy.errors"),
     ("privacy.mechanisms", "privacy.bounds"),
