@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from pairdp._checks import text
-from pairdp._discovery import import_modules
+from pairdp._discovery import find_registered, import_modules
 from pairdp.algorithms.base import Algorithm
 
 Kind = Literal["pairs", "metric", "records", "stream"]
@@ -80,8 +80,7 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
 
 def find_algorithm(name: str) -> Algorithm:
     """Return the algorithm that is registered under a name."""
-    if name not in _ENTRIES:
-        import_modules("pairdp.algorithms")
-    if name not in _ENTRIES:
+    entry = find_registered(_ENTRIES, name, "pairdp.algorithms")
+    if entry is None:
         raise ValueError(f"no algorithm is named {name!r}; known: {', '.join(_ENTRIES)}")
-    return _ENTRIES[name].algorithm
+    return entry.algorithm
