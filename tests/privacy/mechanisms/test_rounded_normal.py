@@ -16,12 +16,14 @@ from pairdp.privacy import NoiseSource
 from pairdp.privacy.mechanisms import rounded_normal
 from pairdp.privacy.mechanisms.exact_decisions import LazyUniform
 from pairdp.privacy.mechanisms.rounded_normal import (
+    UNDECIDED,
+    UNSURE,
     Point,
-    normal_points,
+    Points,
     random_words,
     rounded_normals,
 )
-from pairdp.privacy.mechanisms.strips import STRIPS, TAIL, TAIL_START, WIDTH, strips
+from pairdp.privacy.mechanisms.strips import STRIPS, TAIL_START, WIDTH, strips
 
 FALSE_ALARM = 1e-7
 SIZE = 1_000_000
@@ -46,7 +48,7 @@ def test_coarse_grids_have_the_exact_probabilities(ratio: float) -> None:
 
 @pytest.mark.parametrize("ratio", [2.0**20, 1.3 * 2.0**26, 2.0**44])
 def test_fine_grids_have_the_normal_distribution(ratio: float) -> None:
-    size = 3 * SIZE if ratio < 2.0**40 else SIZE // 20
+    size = 3 * SIZE if ratio < 2.0**40 else SIZE // 50
     drawn = rounded_normals(NoiseSource(12).stream("noise"), ratio, size) / ratio
     assert stats.kstest(drawn, "norm", method="asymp").pvalue > FALSE_ALARM
     if size > SIZE:
@@ -56,36 +58,17 @@ def test_fine_grids_have_the_normal_distribution(ratio: float) -> None:
     assert stats.chisquare(np.bincount(low, minlength=16)).pvalue > FALSE_ALARM
 
 
-def test_the_tail_has_its_probability(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Proposals are all in the tail, so those accepted have the law of |Z| beyond 5."""
-
-    def only_tail(generator: np.random.Generator, count: int) -> np.ndarray:
-        return random_words(generator, count) | np.uint64(0xFFFF)
-
+def test_the_tail_has_its_law() -> None:
+    """All words have the index of the tail, so accepted points have the law of |Z| beyond 5."""
     generator = NoiseSource(14).stream("noise")
-    monkeypatch.setattr(rounded_normal, "random_words", only_tail)
-    with monkeypatch.context() as patch:
-        patch.setattr(rounded_normal, "_round_of_draws", _tail_round)
-        points = normal_points(generator, 3000)
-    drawn = np.array([point.nearest(2.0**30) for point in points.known.values()]) / 2.0**30
-    assert drawn.size == 3000
+    words = random_words(generator, 12_000) | np.uint64(0xFFFF)
+    accepted = np.zeros(words.size, dtype=bool)
+    points = rounded_normal._decide(generator, words, accepted)
+    drawn = np.array([point.nearest(2.0**30) for point in points.values()]) / 2.0**30
+    assert drawn.size == accepted.sum() > 300
     law = stats.truncnorm(TAIL_START, np.inf)
     assert stats.kstest(drawn, law.cdf).pvalue > FALSE_ALARM
-    assert stats.kstest(TAIL_START + 1.25 * (drawn - TAIL_START), law.cdf).pvalue < FALSE_ALARM
-
-
-def _tail_round(generator: np.random.Generator, count: int) -> rounded_normal.Points:
-    """Draw a round whose first words have the index of the tail, all others being free."""
-    words = random_words(generator, count) | np.uint64(0xFFFF)
-    table = strips()
-    known = {}
-    for word in words.tolist():
-        more = int(random_words(generator, 1)[0])
-        point = rounded_normal._third_look(generator, table, word, TAIL, more)
-        if point is not None:
-            known[len(known)] = point
-    strip = np.full(len(known), TAIL, dtype=np.uint8)
-    return rounded_normal.Points(words[: len(known)], strip, known, generator)
+    assert stats.kstest(TAIL_START + 1.5 * (drawn - TAIL_START), law.cdf).pvalue < FALSE_ALARM
 
 
 def test_the_proposal_covers_the_density() -> None:
@@ -101,11 +84,11 @@ def test_the_proposal_covers_the_density() -> None:
             assert int(table.sure[k]) * int(table.counts[k]) <= 2**11 * least
         for j in range(50):
             factor = mpmath.mpf(table.tail_factor(j).numerator)
-            assert factor * mpmath.exp(-mpmath.mpf(TAIL_START + j) ** 2 / 2) <= 1
+            assert factor * mpmath.exp(-(mpmath.mpf(TAIL_START + j) ** 2) / 2) <= 1
 
 
 @given(st.integers(0, STRIPS - 1), st.integers(0, 2**36 - 1))
-def test_the_second_look_is_within_half_its_margin(strip: int, position: int) -> None:
+def test_the_second_test_is_within_half_its_margin(strip: int, position: int) -> None:
     """For every continuation of the position's bits."""
     table = strips()
     found = rounded_normal._bound(
@@ -118,26 +101,34 @@ def test_the_second_look_is_within_half_its_margin(strip: int, position: int) ->
             assert abs(exact - mpmath.mpf(found)) + 2.0**-52 < rounded_normal.MARGIN / 2
 
 
-def test_all_looks_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_tests_agree() -> None:
     """What the first two decide, integers decide likewise from the same bits."""
-    table, generator = strips(), NoiseSource(15).stream("noise")
+    table, generator, ratio = strips(), NoiseSource(15).stream("noise"), 37.3 * 2.0**20
     words, more = random_words(generator, 4000), random_words(generator, 4000)
-    strip = table.strip[words & np.uint64(0xFFFF)]
-    first = (words >> np.uint64(16)) & np.uint64(2**11 - 1) < table.sure[strip]
-    second = rounded_normal._second_look(table, words, strip, more)
+    integers = np.empty(words.size, dtype=np.int64)
+    step = ratio / 16 / 2**36
+    status = rounded_normal._first_test(words, table.strip, table.sure, step, integers)
+    second = rounded_normal._second_test(table, words, more)
     assert set(second) == {-1, 1}
-    assert not np.any(first & (second < 0))
-    for row in range(words.size):
-        third = rounded_normal._third_look(
-            generator, table, int(words[row]), int(strip[row]), int(more[row])
-        )
+    assert not np.any((status < UNDECIDED) & (second < 0))
+    for row, (word, other) in enumerate(zip(words.tolist(), more.tolist(), strict=True)):
+        third = rounded_normal._third_test(generator, table, word, other)
         assert (third is not None) == (second[row] > 0)
-    exactly = [
-        rounded_normal._point(generator, int(word), int(k)).nearest(37.3 * 2.0**20)
-        for word, k in zip(words, strip, strict=True)
-    ]
-    integers, unsure = rounded_normal._nearest(37.3 * 2.0**20, words, strip)
-    assert np.array_equal(integers[~unsure], np.array(exactly)[~unsure])
+    points = Points(words, {}, generator)
+    exactly = np.array([points.point(row).nearest(ratio) for row in range(words.size)])
+    signed = np.where(points.negative, -exactly, exactly)
+    sure = status & UNSURE == 0
+    assert 0 < sure.sum() < words.size
+    assert np.array_equal(integers[sure], signed[sure])
+
+
+@pytest.mark.parametrize("ratio", [0.4, 37.3 * 2.0**20, 2.0**40])
+def test_compiled_and_plain_draws_are_equal(ratio: float) -> None:
+    plain, compiled = (
+        rounded_normals(NoiseSource(16).stream("noise"), ratio, 50_000, compiled=compiled)
+        for compiled in (False, True)
+    )
+    assert np.array_equal(plain, compiled)
 
 
 @given(

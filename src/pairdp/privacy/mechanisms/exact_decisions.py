@@ -39,8 +39,12 @@ class LazyUniform:
     def refine(self, bits: int) -> None:
         """Draw bits until at least so many are known."""
         while self.bits < bits:
-            self.value = self.value << _WORD | self.words()
-            self.bits += _WORD
+            self.append(self.words())
+
+    def append(self, word: int) -> None:
+        """Make 64 more bits known."""
+        self.value = self.value << _WORD | word
+        self.bits += _WORD
 
     @property
     def low(self) -> Fraction:
@@ -73,7 +77,7 @@ def exp_bounds(exponent: Fraction, bits: int) -> tuple[Fraction, Fraction]:
     high = _series(low_argument, scale)[1]
     for _ in range(halvings):
         low = low * low >> scale
-        high = -(-(high * high) >> scale)
+        high = _raised(high * high, scale)
     return Fraction(max(low, 0), one), Fraction(min(high, one), one)
 
 
@@ -86,7 +90,7 @@ def _series(argument: int, scale: int) -> tuple[int, int]:
     while high_term > 1:
         order += 1
         low_term = (low_term * argument >> scale) // order
-        high_term = -(-(-(-(high_term * argument) >> scale)) // order)
+        high_term = -(-_raised(high_term * argument, scale) // order)
         if order % 2:
             low, high = low - high_term, high - low_term
         else:
@@ -96,7 +100,11 @@ def _series(argument: int, scale: int) -> tuple[int, int]:
 
 
 def accepts(
-    threshold: LazyUniform, position: LazyUniform, start: Fraction, width: Fraction, factor: Fraction
+    threshold: LazyUniform,
+    position: LazyUniform,
+    start: Fraction,
+    width: Fraction,
+    factor: Fraction,
 ) -> bool:
     """Return whether V < c·exp(-x²/2), where x = start + width·U.
 

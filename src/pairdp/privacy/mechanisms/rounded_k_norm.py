@@ -19,7 +19,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.privacy.mechanisms.rounded_normal import Points, normal_points
+from pairdp.privacy.mechanisms.rounded_normal import normal_points
 
 Integers = NDArray[np.int64]
 

@@ -89,7 +89,8 @@ def strips() -> Strips:
         for count, (low, _) in zip(counts, heights[1:], strict=True)
     ]
     peaks = [
-        float(Fraction(scale, count) * high) for count, (_, high) in zip(counts, heights, strict=False)
+        float(Fraction(scale, count) * high)
+        for count, (_, high) in zip(counts, heights, strict=False)
     ]
     # The tail is never accepted at first sight.
     return Strips(
