@@ -99,6 +99,11 @@ def _series(argument: int, scale: int) -> tuple[int, int]:
     return low - high_term - 1, high + high_term + 1
 
 
+def _raised(value: int, scale: int) -> int:
+    """Return value / 2^scale, rounded up."""
+    return -(-value >> scale)
+
+
 def accepts(
     threshold: LazyUniform,
     position: LazyUniform,

@@ -51,7 +51,7 @@ def rounded_k_norm(generator: np.random.Generator, ratio: float, dimension: int)
         low = [_nearest(numerator * low_sum * a, denominator * high_norm) for a in x]
         high = [_nearest(numerator * high_sum * (a + 1), denominator * low_norm) for a in x]
         if low == high:
-            return np.where(direction.negative, -1, 1) * np.array(low)
+            return np.where(direction.negative, -1, 1) * np.array(low, dtype=np.int64)
         bits += _MORE_BITS
 
 

@@ -42,9 +42,8 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
-FirstTest = Callable[
-    [Words, NDArray[np.uint8], NDArray[np.uint16], float, Integers], NDArray[np.uint8]
-]
+Bytes = NDArray[np.uint8]
+FirstTest = Callable[[Words, Bytes, NDArray[np.uint16], float, Integers], Bytes]
 
 SMALLEST_RATIO, LARGEST_RATIO = 2.0**-64, 2.0**44
 MARGIN = 2.0**-36
@@ -242,7 +241,7 @@ def _second_test(table: Strips, words: Words, more: Words) -> NDArray[np.int8]:
     strip = table.strip[words & _INDEX_MASK]
     first = (words >> _INDEX_SHIFT) & _THRESHOLD_MASK
     fine = (first << np.uint64(_FINE_BITS - THRESHOLD_BITS)) | (more >> _FINE_SHIFT)
-    position = (words >> _POSITION_SHIFT) * 2.0**-_POSITION_BITS
+    position = (words >> _POSITION_SHIFT).astype(np.float64) * 2.0**-_POSITION_BITS
     apart = _bound(table, strip, position) - fine * 2.0**-_FINE_BITS
     verdict = (apart > MARGIN).astype(np.int8) - (apart < -MARGIN).astype(np.int8)
     verdict[strip == TAIL] = 0
