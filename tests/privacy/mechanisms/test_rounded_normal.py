@@ -103,7 +103,7 @@ def test_the_second_test_is_within_half_its_margin(strip: int, position: int) ->
 
 def test_all_tests_agree() -> None:
     """What the first two decide, integers decide likewise from the same bits."""
-    table, generator, ratio = strips(), NoiseSource(15).stream("noise"), 37.3 * 2.0**20
+    table, generator, ratio = strips(), NoiseSource(15).stream("noise"), 37.3 * 2.0**27
     words, more = random_words(generator, 4000), random_words(generator, 4000)
     integers = np.empty(words.size, dtype=np.int64)
     step = ratio / 16 / 2**36

@@ -7,6 +7,7 @@ same integers.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
@@ -44,7 +45,11 @@ def _first_test(
     return status
 
 
-try:
-    first_test = numba.njit(cache=True)(_first_test)
-except RuntimeError:  # there is no place to keep compiled code
-    first_test = numba.njit(_first_test)
+def _compile(function: Any) -> Any:
+    try:
+        return numba.njit(cache=True)(function)
+    except RuntimeError:  # there is no place to keep compiled code
+        return numba.njit(function)
+
+
+first_test = _compile(_first_test)

@@ -136,7 +136,8 @@ class Points:
 
 def normal_points(generator: np.random.Generator, size: int) -> Points:
     """Draw exact normal numbers."""
-    table, kept, known, filled = strips(), [], {}, 0
+    known: dict[int, Point] = {}
+    table, kept, filled = strips(), [], 0
     while filled < size:
         words = random_words(generator, min(_CHUNK, size - filled))
         strip = table.strip[words & _INDEX_MASK]
@@ -262,7 +263,7 @@ def _bound(table: Strips, strip: Bytes, position: Array) -> Array:
     for coefficient in _COEFFICIENTS[1:]:
         series *= exponent
         series += coefficient
-    return table.peaks[strip] * series
+    return np.asarray(table.peaks[strip] * series)
 
 
 def _third_test(
