@@ -16,12 +16,14 @@ from pairdp.algorithms import Algorithm, PairwiseSGD, PhasedSGD, Plan, find_algo
 from pairdp.algorithms.pairwise_sgd import runs_part_by
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, PSDNuclearBall, Unconstrained
 from pairdp.losses import (
+    AllPairs,
     HingeMetric,
     HingeRanking,
     LogisticMetric,
     LogisticRanking,
     PairwiseLoss,
     RankingLoss,
+    Structure,
 )
 from pairdp.privacy.accounting.appearances import appearance_weights
 from pairdp.problem import Problem
@@ -167,6 +169,9 @@ class LinearRanking(RankingLoss):
 
     def curvature(self, reach: float) -> float:
         return 0.0
+
+    def structure(self) -> Structure:
+        return AllPairs()
 
 
 class _Fixed(PairwiseSGD):
@@ -319,6 +324,9 @@ class AbsoluteRanking(RankingLoss):
 
     def derivative_bound(self, reach: float) -> float:
         return 1.0
+
+    def structure(self) -> Structure:
+        return AllPairs()
 
 
 def test_a_loss_that_rises_too_moves_twice_as_far() -> None:

@@ -41,6 +41,7 @@ from pairdp.algorithms.requirements import Need
 from pairdp.choice import choose_linear, choose_ranker
 from pairdp.constraints import L2Ball
 from pairdp.losses import (
+    AllPairs,
     Domain,
     LogisticPointwise,
     LogisticRanking,
@@ -100,6 +101,9 @@ class Formulas:
 
     def curvature(self, reach):
         return 0.25
+
+    def structure(self):
+        return AllPairs()
 
 
 @dataclass(frozen=True)

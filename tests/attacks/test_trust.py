@@ -27,6 +27,7 @@ from pairdp.algorithms import (
 )
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import (
+    AllPairs,
     Domain,
     LeastSquaresRanking,
     LogisticMetric,
@@ -73,6 +74,9 @@ class Honest(RankingLoss):
 
     def curvature(self, margin_bound):
         return float(self.power**2 * np.exp(self.power * margin_bound))
+
+    def structure(self):
+        return AllPairs()
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from pairdp.losses import (
+    AllPairs,
     Analytic,
     Domain,
     HingeMetric,
@@ -250,6 +251,9 @@ class Exponential(RankingLoss):
     def curvature(self, margin_bound: float) -> float:
         return self.derivative_bound(margin_bound)
 
+    def structure(self) -> Any:
+        return AllPairs()
+
 
 @pytest.mark.parametrize("form", ["two-sided", "one-sided"])
 def test_a_ranking_loss_of_ones_own_passes(form: str) -> None:
@@ -280,6 +284,9 @@ class Wavy(LogisticRanking):
 
     def slope(self, u: Any) -> Any:
         return super().slope(u) - 0.3 * np.sin(u)
+
+    def structure(self) -> Any:
+        return AllPairs()
 
 
 class OneOrder(LogisticRanking):

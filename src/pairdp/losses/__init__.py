@@ -14,10 +14,16 @@ from pairdp.losses.metric import MetricLoss
 from pairdp.losses.pointwise import PointwiseLoss
 from pairdp.losses.power_hinge_ranking import PowerHingeRanking, SquaredHingeRanking
 from pairdp.losses.ranking import RankingLoss
+from pairdp.losses.registry import find_loss, loss_names, register_loss
 from pairdp.losses.sigmoid_ranking import SigmoidRanking
-from pairdp.losses.structure import Analytic, Quadratic, TruncatedPowers
+from pairdp.score_sums.all_pairs import AllPairs
+from pairdp.score_sums.analytic import Analytic
+from pairdp.score_sums.base import ScoreSums, Structure
+from pairdp.score_sums.quadratic import Quadratic
+from pairdp.score_sums.truncated_powers import TruncatedPowers
 
 __all__ = [
+    "AllPairs",
     "Analytic",
     "Constants",
     "Domain",
@@ -36,7 +42,12 @@ __all__ = [
     "PowerHingeRanking",
     "Quadratic",
     "RankingLoss",
+    "ScoreSums",
     "SigmoidRanking",
     "SquaredHingeRanking",
+    "Structure",
     "TruncatedPowers",
+    "find_loss",
+    "loss_names",
+    "register_loss",
 ]

@@ -1,0 +1,5 @@
+"""Sums of a function of score differences over all pairs, faster than pair by pair.
+
+A `Structure` says what the function is, and brings its sums. Nothing here knows of losses or of
+records: there are functions of one variable and arrays of scores.
+"""
