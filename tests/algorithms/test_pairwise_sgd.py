@@ -16,17 +16,16 @@ from pairdp.algorithms import Algorithm, PairwiseSGD, PhasedSGD, Plan, find_algo
 from pairdp.algorithms.pairwise_sgd import runs_part_by
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, PSDNuclearBall, Unconstrained
 from pairdp.losses import (
-    AllPairs,
     HingeMetric,
     HingeRanking,
     LogisticMetric,
     LogisticRanking,
     PairwiseLoss,
     RankingLoss,
-    Structure,
 )
 from pairdp.privacy.accounting.appearances import appearance_weights
 from pairdp.problem import Problem
+from pairdp.score_sums import AllPairs, Structure
 from tests.algorithms.attacks import (
     Neighbours,
     attack,

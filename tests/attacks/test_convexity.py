@@ -41,7 +41,6 @@ from pairdp.algorithms.requirements import Need
 from pairdp.choice import choose_linear, choose_ranker
 from pairdp.constraints import L2Ball
 from pairdp.losses import (
-    AllPairs,
     Domain,
     LogisticPointwise,
     LogisticRanking,
@@ -53,6 +52,7 @@ from pairdp.online import OnlineDescent
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Sensitivity
 from pairdp.problem import Problem
+from pairdp.score_sums import AllPairs
 from pairdp.testing import check_pairwise_loss, check_pointwise_loss
 from tests.algorithms.attacks import Neighbours, attack, moved
 

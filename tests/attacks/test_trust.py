@@ -27,7 +27,6 @@ from pairdp.algorithms import (
 )
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import (
-    AllPairs,
     Domain,
     LeastSquaresRanking,
     LogisticMetric,
@@ -40,6 +39,7 @@ from pairdp.losses.trust import constants_from
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Bound, GaussianMechanism, Release, Sensitivity, register_bound
 from pairdp.problem import Problem
+from pairdp.score_sums import AllPairs
 from pairdp.testing import check_pairwise_loss, check_pointwise_loss
 from tests.audit.broken import QuietNoise
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from pairdp.losses import (
-    AllPairs,
     Domain,
     HingeRanking,
     Holder,
@@ -23,8 +22,8 @@ from pairdp.losses import (
     RankingLoss,
     SigmoidRanking,
     SquaredHingeRanking,
-    Structure,
 )
+from pairdp.score_sums import AllPairs, Structure
 
 
 def test_parameters_out_of_range_are_refused() -> None:

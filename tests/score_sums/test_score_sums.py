@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairdp.losses import (
-    AllPairs,
     HingeRanking,
     LeastSquaresRanking,
     LogisticRanking,
@@ -25,6 +24,7 @@ from pairdp.losses import (
 from pairdp.pairs import RankingSums
 from pairdp.pairs.ranking import score_sums
 from pairdp.records import Records
+from pairdp.score_sums import AllPairs
 from pairdp.score_sums.all_pairs import AllPairsSums
 from pairdp.score_sums.dense_pieces import DenseSums
 from pairdp.score_sums.pieces import Pieces, choose_pieces, widest_piece

@@ -38,7 +38,8 @@ def budget_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def _import_modules(context: click.Context, option: click.Parameter, names: Sequence[str]) -> None:
     """Import modules, which may be in the working directory."""
-    sys.path.append(str(Path.cwd()))
+    if names:
+        sys.path.append(str(Path.cwd()))
     for name in names:
         try:
             import_module(name)

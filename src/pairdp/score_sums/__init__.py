@@ -3,3 +3,7 @@
 A `Structure` says what the function is, and brings its sums. Nothing here knows of losses or of
 records: there are functions of one variable and arrays of scores.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
