@@ -22,7 +22,7 @@ from pairdp.pairs import risk
 from pairdp.privacy import GaussianMechanism
 from pairdp.problem import Problem
 from pairdp.score_sums.all_pairs import AllPairsSums
-from pairdp.storage import UntrustedClassError
+from pairdp.storage import ModelFileError
 from pairdp.testing import check_pairwise_loss
 
 FILE = '''
@@ -162,7 +162,7 @@ def test_it_is_checked(mine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_is_fitted_by_name_saved_and_loaded(mine: Any, tmp_path: Path) -> None:
     model = PrivateRanker(epsilon=2.0, loss="exponential", algorithm="DPGDSC", data_norm=1.0)
     model.fit(X, Y).save(tmp_path / "model.pairdp")
-    with pytest.raises(UntrustedClassError, match="exponential_ranking:ExponentialRanking"):
+    with pytest.raises(ModelFileError, match="exponential_ranking:ExponentialRanking"):
         load(tmp_path / "model.pairdp")
     again = load(tmp_path / "model.pairdp", trusted=[mine.ExponentialRanking])
     np.testing.assert_array_equal(again.coef_, model.coef_)
@@ -211,7 +211,7 @@ from pairdp import PrivateRanker, load
 x = np.random.default_rng(0).normal(size=(300, 3))
 model = PrivateRanker(loss="exponential", algorithm="DPGDSC", data_norm=1.0)
 model.fit(x, x[:, 0] > 0).save("model.pairdp")
-print(type(model.release_.plan.problem.loss).__module__)
+print(type(model.plan_.task.problem.loss).__module__)
 """
     read = """
 print(load("model.pairdp").coef_.shape)
