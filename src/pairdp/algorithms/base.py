@@ -28,6 +28,7 @@ from pairdp.algorithms.requirements import Need, check_needs
 from pairdp.algorithms.signal import DROWNED, noise_to_signal
 from pairdp.algorithms.task import Calibration, Task
 from pairdp.losses import PairwiseLoss
+from pairdp.pairs.risk import slow_sums
 from pairdp.privacy import Budget, Certificate, NoiseSource, Release
 from pairdp.privacy.certificates.certificate import Scalar
 from pairdp.problem import Problem
@@ -380,7 +381,8 @@ class Algorithm(Storable, ABC):
             ),
             plan=_recorded(self, problem, task, draft.settings, conditions),
         )
-        return Plan(self, task, certificate, draft.settings, draft.reasons)
+        reasons = (*draft.reasons, *slow_sums(problem.loss))
+        return Plan(self, task, certificate, draft.settings, reasons)
 
     def noise_to_signal(self, plan: Plan) -> float:
         """Return how long the noise on the model is against the largest possible signal.

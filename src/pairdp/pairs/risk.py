@@ -27,6 +27,7 @@ from pairdp.pairs.ranking import (
     score_sums,
 )
 from pairdp.records import Records
+from pairdp.score_sums.all_pairs import AllPairs
 from pairdp.score_sums.base import Index, ScoreSums
 
 Array = NDArray[np.float64]
@@ -90,6 +91,19 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
     if isinstance(loss, MetricLoss) and _keeps(loss, MetricLoss.value, MetricLoss.gradient):
         return MetricRisk(loss, records)
     return BlockedRisk(loss, records)
+
+
+def slow_sums(loss: object) -> tuple[str, ...]:
+    """Say in a sentence that a ranking loss is summed pair by pair; nothing if it is not."""
+    if not isinstance(loss, RankingLoss):
+        return ()
+    if not _keeps(loss, RankingLoss.value, RankingLoss.gradient):
+        why = "its value or gradient is its own"
+    elif isinstance(loss.structure(), AllPairs):
+        why = "its structure is AllPairs()"
+    else:
+        return ()
+    return (f"a sum over all pairs takes O(n²) time for {type(loss).__name__}: {why}",)
 
 
 def _keeps(loss: PairwiseLoss, value: object, gradient: object) -> bool:
