@@ -25,7 +25,7 @@ from pairdp.cli.common import (
     with_progress,
 )
 from pairdp.estimators import Bounds, BoundsScaler, read_bounds
-from pairdp.estimators.caution import EUCLIDEAN, EuclideanWarning
+from pairdp.estimators.fit_warnings import EUCLIDEAN, EuclideanWarning
 from pairdp.privacy import BudgetLedger
 from pairdp.tables import Table, TableError, TwoLabels, open_table
 

@@ -1,7 +1,7 @@
 """Estimators that people know from scikit-learn and metric-learn, released privately."""
 
 from pairdp.estimators.bounds import Bounds, read_bounds
-from pairdp.estimators.caution import DataNormWarning, NoSignalWarning
+from pairdp.estimators.fit_warnings import DataNormWarning, NoSignalWarning
 from pairdp.estimators.linear import PrivateLinearClassifier, PrivateLinearRegressor
 from pairdp.estimators.metric import PrivateMetric
 from pairdp.estimators.online_metric import OnlinePrivateMetric
