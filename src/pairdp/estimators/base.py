@@ -215,7 +215,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             if plan is None:
                 plan = self._affordable_plan(*rows.shape)
             labels = self._labels(targets, None)
-            self._fit_plan(plan, [(rows, self._coded(targets, labels))], self.n_features_in_, labels)
+            batch = rows, self._coded(targets, labels)
+            self._fit_plan(plan, [batch], self.n_features_in_, labels)
         self._warn_of_release()
         return self
 
@@ -268,7 +269,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         plan: Plan,
         batches: Iterable[tuple[ArrayLike, ArrayLike]],
         n_features: int,
-        labels: NDArray[Any] | None,
+        labels: NDArray[Any] | None = None,
     ) -> None:
         """Read batches with coded labels, pay for the plan of this estimator, and run it."""
         prepared = ((self._rows(x, n_features), y) for x, y in batches)
@@ -284,13 +285,15 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             raise
         self.n_features_in_ = n_features
         self.plan_, self.certificate_ = plan, fit.certificate
-        self._set_fitted(fit, labels)
+        if labels is not None:
+            self.classes_ = labels
+        self._set_fitted(fit)
 
     def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> NDArray[Any] | None:
         """Return the public labels: those given, or those that occur in all of y; None for any."""
         return None
 
-    def _coded(self, y: ArrayLike, labels: NDArray[Any] | None) -> ArrayLike:
+    def _coded(self, y: ArrayLike, labels: Any) -> ArrayLike:
         """Return labels as the records of the problem have them."""
         return y
 
@@ -299,8 +302,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return X
 
     @abstractmethod
-    def _set_fitted(self, fit: Fit, labels: NDArray[Any] | None) -> None:
-        """Set the attributes of a fitted model, whose labels are these."""
+    def _set_fitted(self, fit: Fit) -> None:
+        """Set the attributes of a fitted model."""
 
     def _warn_of_release(self) -> None:
         """Warn of what the release itself shows."""

@@ -211,10 +211,8 @@ default="logistic"
         self.verbose = verbose
         self.invalid = invalid
 
-    def _set_fitted(self, fit: Fit, labels: NDArray[Any] | None) -> None:
-        assert labels is not None
+    def _set_fitted(self, fit: Fit) -> None:
         weights, intercept = self._parts(fit)
-        self.classes_ = labels
         self.coef_ = weights[None, :]
         self.intercept_ = np.array([intercept])
 
@@ -337,7 +335,7 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         check_target_bound(bound)
         return LeastSquaresPointwise(bound)
 
-    def _set_fitted(self, fit: Fit, labels: NDArray[Any] | None) -> None:
+    def _set_fitted(self, fit: Fit) -> None:
         self.coef_, self.intercept_ = self._parts(fit)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -166,7 +166,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         if y is not None and not null_is_asked(self.invalid):
             check_labels(y)
 
-    def _set_fitted(self, fit: Fit, labels: NDArray[Any] | None) -> None:
+    def _set_fitted(self, fit: Fit) -> None:
         self.components_ = components_of(fit.parameters)
 
     @property

@@ -207,7 +207,7 @@ class OnlineEstimator(PrivateEstimator):
         session: OnlineSession | None = self.__dict__.get("_session")
         return 0 if session is None else session.left
 
-    def _set_fitted(self, fit: Fit, labels: NDArray[Any] | None) -> None:
+    def _set_fitted(self, fit: Fit) -> None:
         for name in ("_session", "_last_spent"):
             self.__dict__.pop(name, None)
         shown = fit.parameters
@@ -215,8 +215,6 @@ class OnlineEstimator(PrivateEstimator):
             models = fit.statistics["models"]
             weights = np.arange(1, len(models) + 1, dtype=np.float64)
             shown = np.tensordot(weights / weights.sum(), models, axes=1)
-        if labels is not None:
-            self.classes_ = labels
         self._set_parameters(np.array(shown))
 
     @abstractmethod

@@ -70,9 +70,8 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             )
         return classes
 
-    def _coded(self, y: ArrayLike, labels: NDArray[Any] | None) -> Array:
+    def _coded(self, y: ArrayLike, labels: NDArray[Any]) -> Array:
         """Return -1 and +1 for labels of two classes; NaN for others, which make null records."""
-        assert labels is not None
         if null_is_asked(self.invalid):
             signs = read_signs(y, labels.tolist())
             return np.where(signs == 0, np.nan, signs)  # 0 would be a target of least squares

@@ -103,7 +103,8 @@ def _read(
     """Return rows and labels as they came, one label a row."""
     del y_numeric  # targets that are no numbers are those of null records
     shape = np.shape(X) if hasattr(X, "shape") else ()
-    rows: Any = X if len(shape) == 2 and 0 not in shape else read_table(X, None if reset else estimator.n_features_in_)
+    features = None if reset else estimator.n_features_in_
+    rows: Any = X if len(shape) == 2 and 0 not in shape else read_table(X, features)
     if len(rows) < ensure_min_samples:
         raise ValueError(
             f"Found array with {len(rows)} sample(s) while a minimum of {ensure_min_samples} is "
