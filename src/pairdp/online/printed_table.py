@@ -2,8 +2,10 @@
 
 Run with ``python -m pairdp.online.printed_table``. AUC maximisation with the logistic loss on a
 unit ball, ε = 1, δ = 1/n; printed noise is as if there were no burn-in (T₁ = 0), which is longer
-than the stream in most rows. Noise of both readings is compared on the model itself: noise in gradients
-is followed through the steps (contracted by 1 - ηα each, before any projection, which only helps).
+than the stream in most rows. Noise of both readings is compared on the model itself: noise in
+gradients
+is followed through the steps (contracted by 1 - ηα each, before any projection, which only
+helps).
 """
 
 from __future__ import annotations
