@@ -20,10 +20,10 @@ from pairdp import model_file
 from pairdp._checks import positive
 from pairdp._reading import Invalid, null_is_asked, read_table
 from pairdp.algorithms import Algorithm, Fit, Plan, find_algorithm
+from pairdp.algorithms.choice import Choice, balanced_regularization
 from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.requirements import Need
-from pairdp.choice import Choice, balanced_regularization
 from pairdp.constraints import Constraint
 from pairdp.estimators.caution import NO_DATA_NORM, warn_before
 from pairdp.losses import PairwiseLoss, PointwiseLoss

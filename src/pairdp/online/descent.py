@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, flag, integer, keep
+from pairdp.algorithms import printed
 from pairdp.algorithms.base import Plan, PlanDraft
-from pairdp.algorithms.printed import huai2020
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import (
     Need,
@@ -208,10 +208,10 @@ class OnlineDescent(OnlineAlgorithm):
             )
         problem, reasons = regularised(self.name, task, self.strong_convexity)
         alpha = problem.regularization
-        lipschitz = huai2020.regularised_lipschitz(task, alpha)
+        lipschitz = printed.huai2020.regularised_lipschitz(task, alpha)
         task = replace(task, problem=problem)
         curvature = _curvature(task)
-        burnt = huai2020.burn_in(curvature["smoothness"], alpha)
+        burnt = printed.huai2020.burn_in(curvature["smoothness"], alpha)
         random = math.ceil(burnt) if self.burn_in else 0
         if random >= task.n:
             raise ValueError(
@@ -224,7 +224,7 @@ class OnlineDescent(OnlineAlgorithm):
         inputs = {"n": task.n, "burn_in": random, **curvature, **_diameter(task)}
         inputs["record_diameter"] = _record_diameter(task)
         moved = Sensitivity.of(PRINTED, **inputs)
-        scale = huai2020.model_noise(lipschitz, alpha, task.n - random, task.budget)  # type: ignore[arg-type]
+        scale = printed.huai2020.model_noise(lipschitz, alpha, task.n - random, task.budget)  # type: ignore[arg-type]
         release = Release(
             "models in units of 1/t",
             GaussianMechanism(moved.value, scale),

@@ -19,8 +19,8 @@ from pairdp.algorithms import (
     PhasedSGD,
     StreamGradientDescent,
 )
-from pairdp.choice import Candidate, Choice
-from pairdp.choice.ranking import choose_ranker
+from pairdp.algorithms.choice import Candidate, Choice
+from pairdp.algorithms.choice.ranking import choose_ranker
 from pairdp.losses import (
     HingeMetric,
     HingeRanking,

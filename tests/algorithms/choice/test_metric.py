@@ -19,8 +19,8 @@ from pairdp.algorithms import (
     ScatterMetric,
     StreamGradientDescent,
 )
-from pairdp.choice import Choice
-from pairdp.choice.metric import choose_metric
+from pairdp.algorithms.choice import Choice
+from pairdp.algorithms.choice.metric import choose_metric
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.losses import HingeMetric, LogisticMetric, LogisticRanking
 
