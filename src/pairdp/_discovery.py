@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import TypeVar
+
+Entry = TypeVar("Entry")
 
 
 def import_modules(package: str) -> None:
@@ -15,17 +19,45 @@ def import_modules(package: str) -> None:
         Its full name. Modules whose name starts with an underscore are left out, and those that
         need a library which is not installed.
     """
-    own = package.partition(".")[0]
-    for module in iter_modules(import_module(package).__path__, f"{package}."):
-        if not module.name.rpartition(".")[2].startswith("_"):
-            try:
-                import_module(module.name)
-            except ModuleNotFoundError as error:
-                if (error.name or own).partition(".")[0] == own:
-                    raise
+    for name in _public_modules(package):
+        _import(name)
 
 
-def import_definition(package: str, name: str) -> None:
-    """Import what a package exports under a name, or else all its public modules."""
-    if not hasattr(import_module(package), name):
-        import_modules(package)
+def find_registered(registry: Mapping[str, Entry], name: str, *packages: str) -> Entry | None:
+    """Return what is registered under a name, None if nothing is.
+
+    Modules are imported only until the name is known: first the one that exports it from its
+    package, then the others.
+
+    Parameters
+    ----------
+    registry : mapping
+        What modules of these packages fill when they are imported.
+    name : str
+        What is looked for. It may come from a file: no module is imported by that name.
+    *packages : str
+        The full names of packages.
+    """
+    for package in packages:
+        if name not in registry:
+            getattr(import_module(package), name, None)
+        for module in _public_modules(package):
+            if name in registry:
+                break
+            _import(module)
+    return registry.get(name)
+
+
+def _public_modules(package: str) -> Iterator[str]:
+    for module in iter_modules(import_module(package).__path__):
+        if not module.name.startswith("_"):
+            yield f"{package}.{module.name}"
+
+
+def _import(module: str) -> None:
+    library = module.partition(".")[0]
+    try:
+        import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or library).partition(".")[0] == library:
+            raise

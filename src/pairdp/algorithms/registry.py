@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from pairdp._checks import text
-from pairdp._discovery import import_modules
+from pairdp._discovery import find_registered, import_modules
 from pairdp.algorithms.base import Algorithm
 
 Kind = Literal["pairs", "metric", "records", "stream"]
@@ -76,7 +76,8 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
     published : bool, optional
         Only those of papers, or only those that are not.
     """
-    _import_packages()
+    for package in tuple(_PACKAGES):
+        import_modules(package)
     return MappingProxyType(
         {
             name: entry.algorithm
@@ -88,14 +89,8 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
 
 def find_algorithm(name: str) -> Algorithm:
     """Return the algorithm that is registered under a name."""
-    if name not in _ENTRIES:
-        _import_packages()
-    if name not in _ENTRIES:
+    entry = find_registered(_ENTRIES, name, *_PACKAGES)
+    if entry is None:
         known = ", ".join(sorted(_ENTRIES))
         raise ValueError(f"no algorithm is named {name!r}; known: {known}")
-    return _ENTRIES[name].algorithm
-
-
-def _import_packages() -> None:
-    for package in tuple(_PACKAGES):
-        import_modules(package)
+    return entry.algorithm

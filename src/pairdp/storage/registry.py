@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairdp._discovery import import_definition
+from pairdp._discovery import find_registered
 
 _KNOWN: dict[str, type] = {}
 _PACKAGES: dict[str, None] = {}  # those that define such classes, in the order of their import
@@ -37,14 +37,10 @@ class Storable:
 def known_class(name: str) -> type | None:
     """Return the class of this library that has a name, None if there is none.
 
-    A name that is not known yet is looked for in all modules of the packages that have defined such
-    a class: whoever reads objects of a kind has imported the base class of that kind.
+    A name that is not known yet is looked for in the packages that define such classes: whoever
+    reads objects of a kind has imported the base class of that kind.
     """
-    for package in tuple(_PACKAGES):
-        if name in _KNOWN:
-            break
-        import_definition(package, name)
-    return _KNOWN.get(name)
+    return find_registered(_KNOWN, name, *_PACKAGES)
 
 
 def of_library(kind: type) -> bool:

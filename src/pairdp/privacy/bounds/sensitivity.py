@@ -25,7 +25,7 @@ from typing import Literal
 import numpy as np
 
 from pairdp._checks import between, integer, non_negative, positive, real, text
-from pairdp._discovery import import_modules
+from pairdp._discovery import find_registered, import_modules
 
 ROUNDING_SLACK = 1e-9
 """Relative slack on every certified sensitivity, for rounding in what is released."""
@@ -95,12 +95,11 @@ def register_bound(bound: Bound) -> Bound:
 
 def find_bound(name: str) -> Bound:
     """Return a registered bound."""
-    if name not in _BOUNDS:
-        import_modules(_PACKAGE)
-    if name not in _BOUNDS:
+    bound = find_registered(_BOUNDS, name, _PACKAGE)
+    if bound is None:
         known = ", ".join(repr(n) for n in sorted(_BOUNDS))
         raise KeyError(f"no bound named {name!r} is registered; known: {known}")
-    return _BOUNDS[name]
+    return bound
 
 
 @dataclass(frozen=True)
