@@ -72,22 +72,21 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """
         self._clipped_to()
         positive("radius", self.radius, finite=False)
-        budget = self._budget(n)
         algorithm = algorithm_of(self.algorithm)
         why: tuple[str, ...] = ()
         if algorithm is None:
-            best = self.choices(n, n_features).best
-            algorithm, problem, why = best.algorithm, best.problem, (f"auto: {best.reason}",)
+            choice = self.choices(n, n_features)
+            why = (f"auto: {choice.best.reason}",)
+            plan = choice.plan(complete=self._complete, conditions=self._conditions())
         else:
-            problem = self._problem(algorithm, n, n_features)
-        plan = self._complete(algorithm).plan(
-            problem,
-            n,
-            self._columns(n_features),
-            budget,
-            calibration=self.calibration,  # type: ignore[arg-type]
-            conditions=self._conditions(),
-        )
+            plan = self._complete(algorithm).plan(
+                self._problem(algorithm, n, n_features),
+                n,
+                self._columns(n_features),
+                self._budget(n),
+                calibration=self.calibration,  # type: ignore[arg-type]
+                conditions=self._conditions(),
+            )
         return replace(plan, reasons=(*why, *plan.reasons, *self._taken(plan)))
 
     def choices(self, n: int, n_features: int) -> Choice:
