@@ -35,7 +35,7 @@ LAYERS = (
     ("problem",),
     ("pointwise_problem",),
     ("algorithms",),
-    ("online", "choice", "model_file"),
+    ("online", "model_file"),
     ("estimators", "audit"),
     ("verification", "studies"),
     ("demo",),
@@ -64,7 +64,7 @@ def exported(stub: Path) -> Iterator[str]:
     for node in ast.parse(stub.read_text()).body:
         assert isinstance(node, ast.ImportFrom), f"{stub} has more than exports"
         assert node.level == 1, f"{stub} exports names of another package"
-        yield str(node.module)
+        yield from [node.module] if node.module else [alias.name for alias in node.names]
 
 
 def imported(path: Path) -> Iterator[str]:

@@ -63,7 +63,8 @@ print(*sys.modules)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     unused = (
         "audit", "cli", "drawing", "online", "studies", "tables", "testing", "verification",
-        "choice.linear", "choice.metric", "constraints.matrices", "estimators.linear",
+        "algorithms.choice.linear", "algorithms.choice.metric", "constraints.matrices",
+        "estimators.linear",
         "estimators.metric", "estimators.online", "losses.logistic_metric", "pointwise_problem",
         "privacy.bounds.scatter",
     )  # fmt: skip

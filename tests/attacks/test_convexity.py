@@ -35,10 +35,10 @@ from pairdp.algorithms import (
     find_algorithm,
 )
 from pairdp.algorithms.base import Algorithm, PlanDraft
+from pairdp.algorithms.choice import choose_linear, choose_ranker
 from pairdp.algorithms.noise import output_release
 from pairdp.algorithms.registry import algorithms
 from pairdp.algorithms.requirements import Need
-from pairdp.choice import choose_linear, choose_ranker
 from pairdp.constraints import L2Ball
 from pairdp.losses import (
     Domain,

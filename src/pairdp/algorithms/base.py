@@ -315,6 +315,7 @@ class Algorithm(Storable, ABC):
         *,
         calibration: Calibration = "certified",
         conditions: Sequence[Condition] = (),
+        draft: PlanDraft | None = None,
     ) -> Plan:
         """Fix every number for a problem with n records, from public facts alone.
 
@@ -333,6 +334,8 @@ class Algorithm(Storable, ABC):
             for study; the plan then tells what that noise truly gives.
         conditions : sequence of Condition
             What else must be true of the data, for the certificate to say.
+        draft : PlanDraft, optional
+            What `prepare` returned for the same task, so that it is not decided again.
 
         Raises
         ------
@@ -340,30 +343,14 @@ class Algorithm(Storable, ABC):
             If the problem lacks what the algorithm needs, saying what to change.
         """
         task = Task(problem, n, features, budget, calibration)
-        if budget is not None and budget.is_pure and self.needs_delta:
-            raise ValueError(
-                f"{self.name} adds Gaussian noise at every step and cannot be pure: set "
-                "delta > 0, or use an output-perturbed algorithm such as GradientDescent"
-            )
-        if task.is_printed and not self.is_printed:
-            raise ValueError(
-                f'no paper prints the noise of {self.name}: use calibration="certified"'
-            )
-        if self.only_pairs and not isinstance(problem.loss, PairwiseLoss):
-            raise ValueError(
-                f"{self.name} goes over pairs of records, and {type(problem.loss).__name__} is a "
-                "loss of one record: use GradientDescent, MinimizerRelease or NoisyGradientDescent"
-            )
-        check_needs(self.name, self.needs, problem, self.instead)
         for condition in conditions:
             condition.check(problem)
-        draft = self.draft(task)
+        draft = self.prepare(task) if draft is None else draft
         solved = draft.problem or problem
         # Without a budget there is no noise that a paper could have printed.
         task = Task(
             solved, task.n, task.features, budget, "certified" if budget is None else calibration
         )
-        check_convexity(self.name, solved, draft.releases)
         foundations = facts_of(solved, draft.releases, _is_own(self))
         certificate = Certificate(
             algorithm=self.name,
@@ -381,6 +368,32 @@ class Algorithm(Storable, ABC):
             plan=_recorded(self, problem, task, draft.settings, conditions),
         )
         return Plan(self, task, certificate, draft.settings, draft.reasons)
+
+    def prepare(self, task: Task) -> PlanDraft:
+        """Decide releases and settings for a task, or refuse one that lacks what it needs."""
+        problem, budget = task.problem, task.budget
+        if budget is not None and budget.is_pure and self.needs_delta:
+            raise ValueError(
+                f"{self.name} adds Gaussian noise at every step and cannot be pure: set "
+                "delta > 0, or use an output-perturbed algorithm such as GradientDescent"
+            )
+        if task.is_printed and not self.is_printed:
+            raise ValueError(
+                f'no paper prints the noise of {self.name}: use calibration="certified"'
+            )
+        if self.only_pairs and not isinstance(problem.loss, PairwiseLoss):
+            raise ValueError(
+                f"{self.name} goes over pairs of records, and {type(problem.loss).__name__} is a "
+                "loss of one record: use GradientDescent, MinimizerRelease or NoisyGradientDescent"
+            )
+        check_needs(self.name, self.needs, problem, self.instead)
+        draft = self.draft(task)
+        check_convexity(self.name, draft.problem or problem, draft.releases)
+        return draft
+
+    def decides_like(self, other: Algorithm) -> bool:
+        """Return whether it decides for any task what another algorithm does."""
+        return self == other
 
     def noise_to_signal(self, plan: Plan) -> float:
         """Return how long the noise on the model is against the largest possible signal.

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, flag, integer, keep
+from pairdp.algorithms import printed
 from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import contraction
 from pairdp.algorithms.kernels import WHAT, Steps, take_steps
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.progress import Progress
-from pairdp.algorithms.regimes import Regime, regime_schedule
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded, require_smooth
 from pairdp.algorithms.signal import noise_to_signal
 from pairdp.algorithms.task import Task
-from pairdp.algorithms.wang_noise import wang_noise
 from pairdp.privacy import (
     FixedSizeSampling,
     GaussianMechanism,
@@ -35,8 +36,17 @@ from pairdp.privacy.certificates.certificate import Scalar
 from pairdp.problem import Problem
 from pairdp.records import Records
 
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import LinearTask, MetricTask, RankingTask
+
 Array = NDArray[np.float64]
+Output = Literal["last", "average"]
 _MOST_STEPS = 2000
+# What `auto` chooses from: batches of rankers, and what they cost in noise; of metrics; of linear
+# models, and the fewest of their steps.
+_BATCHES_OF_RANKERS, _COST_OF_BATCHES = 10, 1.25
+_BATCH_OF_METRICS = 256
+_BATCHES_OF_LINEAR, _WHOLE_UP_TO, _FEWEST_STEPS = 20, 20_000, 20
 _STEPS = tuple(sorted({round(10 ** (i / 12)) for i in range(40)}))
 
 
@@ -84,14 +94,14 @@ class NoisyGradientDescent(Algorithm):
         Which pairs of a batch count.
     regime : {"general", "low-noise"}, optional
         Where T and η come from if they are not given: the theorems of Wang 2024 for any problem
-        or for one whose best parameters have no loss (see `pairdp.algorithms.regimes`); by
-        default the predicted error.
+        or for one whose best parameters have no loss (see
+        `pairdp.algorithms.printed.wang2024_steps`); by default the predicted error.
     projected : bool
         Whether steps are projected. Without, the loss must be Lipschitz everywhere.
     printed_rule : {"xue", "kang", "wang"}
         Whose printed noise: σ = 4G√(1.25·T·ln(1/δ))/(nε) (Xue 2021, Algorithm 2),
         8G√(T·ln(1/δ))/(nε) (Kang 2021, Theorem 1), or that of Wang 2024 for a batch of one pair
-        or one record, where it exists (see `pairdp.algorithms.wang_noise`).
+        or one record, where it exists (see `pairdp.algorithms.printed.wang2024`).
     printed_lipschitz : float, optional
         The G that a paper states, for its printed noise: Kang 2021 has 2 for ranking and 1
         for metric learning, where the truth is twice and four times that.
@@ -108,7 +118,7 @@ class NoisyGradientDescent(Algorithm):
     printed_lipschitz: float | None = None
     name: str = "Gradient descent with gradient noise"
     pairing: Literal["all", "disjoint"] = "all"
-    regime: Regime | None = None
+    regime: printed.wang2024_steps.Regime | None = None
 
     is_printed: ClassVar[bool] = True
     needs_delta: ClassVar[bool] = True
@@ -263,18 +273,21 @@ class NoisyGradientDescent(Algorithm):
                 raise ValueError(
                     f"Wang 2024 print noise for batch_size={drawn} alone here: use certified"
                 )
-            return lipschitz * wang_noise(task.n, steps, budget, drawn).multiplier
+            return (
+                lipschitz * printed.wang2024.gradient_noise(task.n, steps, budget, drawn).multiplier
+            )
         if budget is None or self.batch_size is not None or self.pairing != "all":
             raise ValueError("the papers print no formula for mini-batches: use certified")
-        base = math.sqrt(steps * math.log(1 / budget.delta)) / (task.n * budget.epsilon)
-        return (4 * math.sqrt(1.25) if self.printed_rule == "xue" else 8) * lipschitz * base
+        if self.printed_rule == "xue":
+            return printed.xue2021.gradient_noise(lipschitz, task.n, steps, budget)
+        return printed.kang2021.gradient_noise(lipschitz, task.n, steps, budget)
 
     def _schedule(self, task: Task) -> tuple[float, int, tuple[str, ...]]:
         """Return step size and steps; what is not given minimises a predicted error."""
         if self.steps is not None and self.step_size is not None:
             return self.step_size, self.steps, ()
         if self.regime is not None:
-            chosen = regime_schedule(task, self.regime, self.steps, self.step_size)
+            chosen = printed.wang2024_steps.schedule(task, self.regime, self.steps, self.step_size)
             return chosen.step_size, chosen.steps, chosen.reasons
         problem = task.problem
         if self.step_size is None:
@@ -427,3 +440,68 @@ WANG_POINTWISE = register_algorithm(
     is_published=True,
 )
 """Steps on one record with gradient noise, average released; for losses of one record."""
+
+
+@register_candidates("ranking", order=40)
+def _ranking(task: RankingTask) -> Iterator[Candidate]:
+    def judged(
+        output: Output, batch: int | None, problem: Problem, steps: int, step_size: float
+    ) -> Candidate:
+        # T gradients of √T-fold noise add up to the travel times one of them; the noise of the
+        # average is 1/√3 of that. Few steps act as a regulariser.
+        travel = step_size * steps
+        noise = task.noise(travel * problem.record_diameter(task.n) / task.n)
+        if output == "average":
+            noise /= math.sqrt(3)
+        held = (1 if output == "last" else 2) / travel + problem.regularization
+        algorithm = NoisyGradientDescent(output, steps, step_size, batch)
+        cost = 1.0 if batch is None else _COST_OF_BATCHES
+        return task.regularized_candidate(problem, algorithm, held, noise, cost=cost)
+
+    if task.budget is not None and task.budget.is_pure:
+        return
+    kinds: list[tuple[Output, int | None]] = [("last", None), ("average", None)]
+    if task.n >= 10 * _BATCHES_OF_RANKERS:
+        kinds.append(("average", task.n // _BATCHES_OF_RANKERS))
+    for output, batch in kinds:
+        yield from best(judged(output, batch, *descent) for descent in task.descents)
+
+
+@register_candidates("metric", order=30)
+def _metric(task: MetricTask) -> Iterator[Candidate]:
+    def effect(problem: Problem, draft: PlanDraft) -> tuple[float, float]:
+        steps, step_size = int(draft.settings["steps"]), float(draft.settings["step_size"])  # type: ignore[arg-type]
+        # The noise of each step is forgotten as fast as the pull draws back.
+        forgets = 1 - step_size * problem.regularization
+        kept = min(float(steps), 1 / max(1 - forgets**2, 1e-12))
+        return task.noise_of(draft) * step_size * math.sqrt(kept), steps * step_size
+
+    kinds: list[tuple[Output, int | None]] = [("last", None), ("average", None)]
+    for output, batch in kinds if task.all_pairs else [("last", _BATCH_OF_METRICS)]:
+        yield from task.minimized(
+            lambda problem, output=output, batch=batch: NoisyGradientDescent(  # type: ignore[misc]
+                output, *task.steps(problem), batch_size=batch
+            ),
+            effect,
+        )
+
+
+@register_candidates("linear", order=20)
+def _linear(task: LinearTask) -> Iterator[Candidate]:
+    if task.budget is not None and task.budget.is_pure:
+        return
+    if task.budget is None and task.has_minimizer:
+        return  # without noise, the minimiser itself is best
+    problem, noise, radius = task.problem, task.noise, task.problem.constraint.radius
+    batch = task.n // _BATCHES_OF_LINEAR if task.n > _WHOLE_UP_TO else None
+    if problem.is_smooth:
+        algorithm, error = NoisyGradientDescent(batch_size=batch), radius * noise
+    else:
+        lipschitz = problem.constants(task.n).lipschitz
+        wanted = 4 * (lipschitz / noise) ** 2 if noise > 0 else math.inf
+        steps = math.ceil(min(_MOST_STEPS, max(_FEWEST_STEPS, wanted)))
+        size = radius / math.sqrt(steps * (lipschitz**2 + steps * noise**2))
+        algorithm = NoisyGradientDescent(steps=steps, step_size=size, batch_size=batch)
+        error = radius * math.hypot(noise, lipschitz / math.sqrt(steps))
+    reason = f"noise on every gradient, predicted excess risk {error:.3g}"
+    yield Candidate(problem, algorithm, error, reason)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, integer, keep
+from pairdp.algorithms import printed
 from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
 from pairdp.algorithms.descent import known_radius
 from pairdp.algorithms.noise import add_noise
@@ -202,8 +203,7 @@ class PairwiseSGD(Algorithm):
                 'equation (5) is for draws with replacement: use order="replacement", or '
                 "calibration='certified'"
             )
-        often = 3 * (steps * math.log(math.e * steps) * math.log(2 / budget.delta) / task.n) ** 2
-        scale = math.sqrt(8 * math.log(2.5 / budget.delta) * (steps + often)) / budget.epsilon
+        scale = printed.yang2021.average_noise(task.n, steps, budget)
         return step_size * task.printed_lipschitz * scale
 
     def _step_size(self, task: Task, steps: int) -> tuple[float, tuple[str, ...]]:

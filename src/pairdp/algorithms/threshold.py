@@ -100,6 +100,10 @@ class WithThreshold(Algorithm):
         """Whether the algorithm releases the means of the classes anyway."""
         return isinstance(self.algorithm, MomentRelease) and self.algorithm.statistics == "class"
 
+    def decides_like(self, other: Algorithm) -> bool:
+        """Return whether it is the other one, or its model is and the threshold is free."""
+        return self == other or (self.is_free and self.algorithm == other)
+
     def draft(self, task: Task) -> PlanDraft:
         """Decide the model's releases and the threshold's."""
         if task.problem.loss.matrix or not isinstance(task.problem.loss, PairwiseLoss):

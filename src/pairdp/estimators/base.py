@@ -19,9 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp import model_file
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, Plan, find_algorithm
+from pairdp.algorithms.choice import Choice, balanced_regularization
 from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.requirements import Need
-from pairdp.choice import Choice, balanced_regularization
 from pairdp.constraints import Constraint
 from pairdp.estimators.fit_warnings import NO_DATA_NORM, warn_before
 from pairdp.estimators.validation import public_shape, validated
@@ -73,18 +73,18 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         algorithm = self._algorithm(n)
         why: tuple[str, ...] = ()
         if algorithm is None:
-            best = self.choices(n, n_features).best
-            algorithm, problem, why = best.algorithm, best.problem, (f"auto: {best.reason}",)
+            choice = self.choices(n, n_features)
+            why = (f"auto: {choice.best.reason}",)
+            plan = choice.plan(complete=self.completed, conditions=self._conditions())
         else:
-            problem = self._problem(algorithm, n, n_features)
-        plan = self.completed(algorithm).plan(
-            problem,
-            n,
-            self._columns(n_features),
-            self._budget(n),
-            calibration=self.calibration,  # type: ignore[arg-type]
-            conditions=self._conditions(),
-        )
+            plan = self.completed(algorithm).plan(
+                self._problem(algorithm, n, n_features),
+                n,
+                self._columns(n_features),
+                self._budget(n),
+                calibration=self.calibration,  # type: ignore[arg-type]
+                conditions=self._conditions(),
+            )
         return replace(plan, reasons=(*why, *plan.reasons, *self._reasons_for_defaults(plan)))
 
     def choices(self, n: int, n_features: int) -> Choice:
