@@ -86,7 +86,7 @@ class LinearModel(PrivateEstimator):
         return found[:-1].copy(), float(found[-1]) * self._clipped_to()
 
 
-@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)}, has_classes=True)
+@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)})
 class PrivateLinearClassifier(LinearModel, TwoClassEstimator):
     """A linear classifier of two classes that protects every record it was fitted to.
 

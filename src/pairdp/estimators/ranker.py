@@ -39,7 +39,7 @@ RANKING_LOSSES: dict[str, RankingLoss] = {
 """Losses that can be asked for by name."""
 
 
-@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)}, has_classes=True)
+@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)})
 class PrivateRanker(AreaScore, TwoClassEstimator):
     """A linear ranker that protects every single record of the data it was fitted to.
 

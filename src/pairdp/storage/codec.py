@@ -122,8 +122,11 @@ def decode(value: Any, trusted: Trusted = _NOBODY) -> Any:
 def user_classes(value: Any) -> Iterator[str]:
     """Yield the import paths of the classes outside this library that encoded values name."""
     if isinstance(value, Mapping):
-        if value.keys() == {"class", "fields"} and isinstance(value["class"], str):
-            yield value["class"]
+        path = value.get("class")
+        of_object = value.keys() == {"class", "fields"}
+        of_estimator = value.keys() >= {"class", "params"} and ":" in str(path)
+        if isinstance(path, str) and (of_object or of_estimator):
+            yield path
         for item in value.values():
             yield from user_classes(item)
     elif isinstance(value, list | tuple):

@@ -11,6 +11,7 @@ from pairdp.algorithms.comparison import differences
 from pairdp.losses.trust import as_stated
 from pairdp.privacy import Certificate, CertificateError
 from pairdp.storage import NOT_VALID, Trusted, decode
+from pairdp.storage.registry import of_library, path_of
 from pairdp.verification.certificates import otherwise, verify
 from pairdp.verification.report import Report
 
@@ -49,6 +50,8 @@ def verify_model(model: Any, *, trusted: Iterable[type | str] = ()) -> tuple[Rep
 
 def _verified(step: PrivateEstimator, trusted: Trusted) -> Report:
     report = verify(step.certificate_, trusted=trusted)
+    if not of_library(type(step)):
+        report = replace(report, on_trust=(path_of(type(step)), *report.on_trust))
     if not report.planned_again:
         return report
     return replace(report, not_planned=otherwise(step.certificate_, _contradictions(step)))
