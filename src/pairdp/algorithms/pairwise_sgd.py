@@ -31,7 +31,7 @@ from pairdp.privacy import (
     noise_multiplier,
 )
 from pairdp.privacy.accounting.appearances import appearance_weights
-from pairdp.privacy.bounds.stochastic import beyond_appearances
+from pairdp.privacy.bounds.pairwise_sgd import beyond_appearances
 from pairdp.problem import Problem
 from pairdp.records import Records
 

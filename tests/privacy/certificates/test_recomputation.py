@@ -755,7 +755,7 @@ def test_problem_and_bound_must_agree() -> None:
 def test_the_report_notes_what_no_arithmetic_checks() -> None:
     notes = "\n".join(verify(certify(gaussian(), noise_source="a coin")).notes)
     assert "rests on diameter = 4, n = 100" in notes
-    assert "not one of this library: a coin" in notes
+    assert "not part of this library: a coin" in notes
     assert "no noise has been drawn" in "\n".join(verify(certify(gaussian())).notes)
 
 

@@ -12,7 +12,7 @@ null moves each average by no more than the term it had:
 - the number of positives moves by at most 1;
 - |xxᵀ| ≤ R² ≤ √2·R²;
 - of the scatter between classes, q terms of at most 4R² vanish, q ≤ n-1 the size of the other
-  class; of the difference of class sums (`pairdp.privacy.bounds.sensitivity`), q differences of two
+  class; of the difference of class sums, q differences of two
   records, each at most 2R.
 
 With null records among the others the two classes have p + q ≤ n-1 others instead of n-1, and no
@@ -29,6 +29,21 @@ from pairdp._checks import integer, positive
 from pairdp.privacy.bounds.sensitivity import SUMMING, Bound, register_bound
 
 _ANGLES = np.linspace(0.0, math.pi, 10_001)
+
+
+def _class_sums(data_norm: float, n: int) -> float:
+    # What is released is computed, so the error of two averages is added.
+    return 2 * positive("data_norm", data_norm) * (1 / integer("n", n, at_least=2) + SUMMING)
+
+
+def _worst_class_sums(data_norm: float, n: int) -> float:
+    # Affine in the number of other positives, so the ends are worst; x = -x' at the bound.
+    changes = []
+    for positives in (0, n - 1):
+        negatives = n - 1 - positives
+        changes += [2 * data_norm * negatives, 2 * data_norm * positives]  # the label stays
+        changes.append(2 * data_norm * positives + 2 * data_norm * negatives)  # it flips
+    return max(changes) / (n * (n - 1)) + 2 * SUMMING * data_norm
 
 
 def _class_scatter(data_norm: float, n: int) -> float:
@@ -97,6 +112,16 @@ def _class_squares_by_angle(data_norm: float, n: int) -> float:
     return max(float(stays.max()), flips) / n + 2 * SUMMING * math.hypot(data_norm**2, data_norm**2)
 
 
+register_bound(
+    Bound(
+        "difference of class sums",
+        "(n₋ Σ₊x - n₊ Σ₋x)/(n(n-1)), for records of norm at most R, moves by at most 2R/n: "
+        "by 2R times the size of the other class when the label stays or the record becomes null, "
+        "and by the sum of n-1 differences of two records when it flips",
+        _class_sums,
+        _worst_class_sums,
+    )
+)
 register_bound(
     Bound(
         "mean of signed records",

@@ -22,9 +22,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-import numpy as np
-
-from pairdp._checks import between, integer, non_negative, positive, real, text
+from pairdp._checks import between, positive, real, text
 
 ROUNDING_SLACK = 1e-9
 """Relative slack on every certified sensitivity, for rounding in what is released."""
@@ -42,7 +40,6 @@ _VALUES = (1e-200, 1e200)
 """Beyond these, squares of sensitivities and of noise overflow or lose digits."""
 
 Number = float | int
-_MOST_STEPS = 10**7
 
 
 @dataclass(frozen=True)
@@ -160,138 +157,11 @@ def _stated(value: float) -> float:
     return positive("value", value)
 
 
-def _average_over_pairs(diameter: float, n: int) -> float:
-    return positive("diameter", diameter) / integer("n", n, at_least=2)
-
-
-def _count_changed_pairs(diameter: float, n: int) -> float:
-    partners, pairs = n - 1, n * (n - 1)
-    changed_ordered_pairs = 2 * partners
-    return changed_ordered_pairs * (diameter / 2) / pairs
-
-
-def _class_sums(data_norm: float, n: int) -> float:
-    # What is released is computed, so the error of two averages is added.
-    return 2 * positive("data_norm", data_norm) * (1 / integer("n", n, at_least=2) + SUMMING)
-
-
-def _worst_class_sums(data_norm: float, n: int) -> float:
-    # Affine in the number of other positives, so the ends are worst; x = -x' at the bound.
-    changes = []
-    for positives in (0, n - 1):
-        negatives = n - 1 - positives
-        changes += [2 * data_norm * negatives, 2 * data_norm * positives]  # the label stays
-        changes.append(2 * data_norm * positives + 2 * data_norm * negatives)  # it flips
-    return max(changes) / (n * (n - 1)) + 2 * SUMMING * data_norm
-
-
-def _drifts(
-    record_diameter: float, n: int, step_size: float, contraction: float, steps: int
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return how far the iterates 1..T of two neighbouring runs are apart at most."""
-    moved = _average_over_pairs(record_diameter, n) * positive("step_size", step_size)
-    q = non_negative("contraction", contraction)
-    t = np.arange(1, integer("steps", steps, at_most=_MOST_STEPS) + 1, dtype=np.float64)
-    with np.errstate(over="ignore"):
-        if q == 1:
-            return moved * t
-        if q == 0:
-            return np.full(t.size, moved)
-        return moved * np.expm1(t * math.log(q)) / (q - 1)
-
-
-def _last_iterate(
-    record_diameter: float,
-    n: int,
-    step_size: float,
-    contraction: float,
-    steps: int,
-    diameter: float = math.inf,
-) -> float:
-    drift = float(_drifts(record_diameter, n, step_size, contraction, steps)[-1])
-    return min(positive("diameter", diameter, finite=False), drift)
-
-
-def _average_iterate(
-    record_diameter: float,
-    n: int,
-    step_size: float,
-    contraction: float,
-    steps: int,
-    diameter: float = math.inf,
-) -> float:
-    with np.errstate(over="ignore"):
-        drift = float(_drifts(record_diameter, n, step_size, contraction, steps).mean())
-    return min(positive("diameter", diameter, finite=False), drift)
-
-
-def _unrolled(
-    record_diameter: float, n: int, step_size: float, contraction: float, steps: int
-) -> tuple[float, float]:
-    drift, total = 0.0, 0.0
-    moved = step_size * _count_changed_pairs(record_diameter, n)
-    for _ in range(steps):
-        drift = contraction * drift + moved
-        total += drift
-    return drift, total / steps
-
-
-def _unrolled_last(diameter: float = math.inf, **inputs: float) -> float:
-    return min(diameter, _unrolled(**inputs)[0])  # type: ignore[arg-type]
-
-
-def _unrolled_average(diameter: float = math.inf, **inputs: float) -> float:
-    return min(diameter, _unrolled(**inputs)[1])  # type: ignore[arg-type]
-
-
 register_bound(
     Bound(
         "stated",
         "stated by whoever made the plan, and not derived by this library",
         _stated,
         None,
-    )
-)
-register_bound(
-    Bound(
-        "average over pairs",
-        "the average of f over all n(n-1) ordered pairs moves by at most D/n, where D bounds how "
-        "far f(z,p) + f(p,z) moves when z is replaced (for a symmetric f, twice as far as f), by "
-        "another record or by a null record, for which it is zero: one record is in 2(n-1) of the "
-        "pairs",
-        _average_over_pairs,
-        _count_changed_pairs,
-        ("loss",),
-    )
-)
-register_bound(
-    Bound(
-        "difference of class sums",
-        "(n₋ Σ₊x - n₊ Σ₋x)/(n(n-1)), for records of norm at most R, moves by at most 2R/n: "
-        "by 2R times the size of the other class when the label stays or the record becomes null, "
-        "and by the sum of n-1 differences of two records when it flips",
-        _class_sums,
-        _worst_class_sums,
-    )
-)
-register_bound(
-    Bound(
-        "last iterate of gradient descent",
-        "two neighbouring runs drift apart by at most s·η a step, where s = D/n is how far the "
-        "gradient of the average moves, shrunk by the contraction q of a step: "
-        "s·η·(1-q^T)/(1-q), or the diameter of the constraint set if less",
-        _last_iterate,
-        _unrolled_last,
-        ("loss", "convexity"),
-    )
-)
-register_bound(
-    Bound(
-        "average iterate of gradient descent",
-        "the average over the iterates 1..T of how far two neighbouring runs of gradient "
-        "descent can be apart, or the diameter of the constraint set if less",
-        _average_iterate,
-        _unrolled_average,
-        ("loss", "convexity"),
     )
 )

@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer, positive
-from pairdp.privacy.bounds.descent import stream_steps
 from pairdp.privacy.bounds.sensitivity import Bound, register_bound
-from pairdp.privacy.bounds.stream_schedule import StreamShape, shape_of
+from pairdp.privacy.bounds.stream_schedule import StreamShape, shape_of, stream_steps
 
 Array = NDArray[np.float64]
 _MOST_STEPS = 20_000

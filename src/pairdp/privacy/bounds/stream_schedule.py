@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import flag, integer, keep
+from pairdp._checks import flag, integer, keep, non_negative, positive
 
 Array = NDArray[np.float64]
 _MOST_STEPS = 2 * 10**7
+_MOST_RECORDS = 2 * 10**6
 
 
 @dataclass(frozen=True)
@@ -121,3 +122,21 @@ def _over(shares: Array, pairs: Array) -> Array:
 def shape_of(n: int, buffer: float = math.inf, batch: int = 1, reservoir: int = 0) -> StreamShape:
     """Return the shape that the inputs of a bound tell."""
     return StreamShape(n, None if math.isinf(buffer) else int(buffer), batch, bool(reservoir))
+
+
+def stream_steps(
+    n: int, strong_convexity: float, smoothness: float, largest: float = math.inf
+) -> Array:
+    r"""Return the step sizes η_2 … η_n of descent on a stream: min(2/(αt), 2/(L+α)).
+
+    The cap keeps every step a contraction, so that no random burn-in is needed.
+    """
+    alpha = non_negative("strong_convexity", strong_convexity)
+    if positive("smoothness", smoothness) < alpha:
+        raise ValueError(f"smoothness must be at least strong_convexity, got {smoothness!r}")
+    positive("largest_step", largest, finite=False)
+    t = np.arange(2, integer("n", n, at_least=2, at_most=_MOST_RECORDS) + 1, dtype=np.float64)
+    cap = min(2 / (smoothness + strong_convexity), largest)
+    if strong_convexity == 0:
+        return np.full(t.size, cap)
+    return np.minimum(2 / (strong_convexity * t), cap)

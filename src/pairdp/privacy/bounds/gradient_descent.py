@@ -1,4 +1,4 @@
-r"""Bounds for descent with noise inside, on streams, and to the very minimum.
+"""Bounds for gradient descent: its iterates, its last iterate with noise, and the minimiser.
 
 Each is registered with two routes to its value, as in `pairdp.privacy.bounds.sensitivity`.
 """
@@ -11,12 +11,70 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer, non_negative, positive
+from pairdp.privacy.bounds.averages import average_over_pairs, count_changed_pairs
 from pairdp.privacy.bounds.sensitivity import Bound, register_bound
 
 Array = NDArray[np.float64]
 _MOST_STEPS = 10**7
-_FOLLOWED = 512
-_LONGEST = 2 * 10**6
+
+
+def _drifts(
+    record_diameter: float, n: int, step_size: float, contraction: float, steps: int
+) -> Array:
+    """Return how far the iterates 1..T of two neighbouring runs are apart at most."""
+    moved = average_over_pairs(record_diameter, n) * positive("step_size", step_size)
+    q = non_negative("contraction", contraction)
+    t = np.arange(1, integer("steps", steps, at_most=_MOST_STEPS) + 1, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        if q == 1:
+            return moved * t
+        if q == 0:
+            return np.full(t.size, moved)
+        return moved * np.expm1(t * math.log(q)) / (q - 1)
+
+
+def _last_iterate(
+    record_diameter: float,
+    n: int,
+    step_size: float,
+    contraction: float,
+    steps: int,
+    diameter: float = math.inf,
+) -> float:
+    drift = float(_drifts(record_diameter, n, step_size, contraction, steps)[-1])
+    return min(positive("diameter", diameter, finite=False), drift)
+
+
+def _average_iterate(
+    record_diameter: float,
+    n: int,
+    step_size: float,
+    contraction: float,
+    steps: int,
+    diameter: float = math.inf,
+) -> float:
+    with np.errstate(over="ignore"):
+        drift = float(_drifts(record_diameter, n, step_size, contraction, steps).mean())
+    return min(positive("diameter", diameter, finite=False), drift)
+
+
+def _unrolled(
+    record_diameter: float, n: int, step_size: float, contraction: float, steps: int
+) -> tuple[float, float]:
+    drift, total = 0.0, 0.0
+    moved = step_size * count_changed_pairs(record_diameter, n)
+    for _ in range(steps):
+        drift = contraction * drift + moved
+        total += drift
+    return drift, total / steps
+
+
+def _unrolled_last(diameter: float = math.inf, **inputs: float) -> float:
+    return min(diameter, _unrolled(**inputs)[0])  # type: ignore[arg-type]
+
+
+def _unrolled_average(diameter: float = math.inf, **inputs: float) -> float:
+    return min(diameter, _unrolled(**inputs)[1])  # type: ignore[arg-type]
 
 
 def _noisy_last_iterate(
@@ -69,13 +127,13 @@ def _noisy_unrolled(
     """Return the same by running the coupling: shifts a_t ∝ c^(T-t) that end at zero."""
     drift = step_size * record_diameter / n
     tau = _best_window(drift, contraction, steps, diameter)
-    reach = 0.0 if tau == steps or contraction == 0 else diameter
+    distance = 0.0 if tau == steps or contraction == 0 else diameter
     shifted = 0.0
     weights = [contraction ** (tau - 1 - i) for i in range(tau)]
     for weight in weights:
-        reach = contraction * reach + drift
+        distance = contraction * distance + drift
         shifted = contraction * shifted + weight
-    return reach / shifted * math.sqrt(math.fsum(w * w for w in weights)) / step_size
+    return distance / shifted * math.sqrt(math.fsum(w * w for w in weights)) / step_size
 
 
 def _best_window(drift: float, contraction: float, steps: int, diameter: float) -> int:
@@ -91,103 +149,6 @@ def _best_window(drift: float, contraction: float, steps: int, diameter: float) 
         if found < best:
             best, window = found, tau
     return window
-
-
-def stream_steps(
-    n: int, strong_convexity: float, smoothness: float, largest: float = math.inf
-) -> Array:
-    r"""Return the step sizes η_2 … η_n of descent on a stream: min(2/(αt), 2/(L+α)).
-
-    The cap keeps every step a contraction, so that no random burn-in is needed.
-    """
-    alpha = non_negative("strong_convexity", strong_convexity)
-    if positive("smoothness", smoothness) < alpha:
-        raise ValueError(f"smoothness must be at least strong_convexity, got {smoothness!r}")
-    positive("largest_step", largest, finite=False)
-    t = np.arange(2, integer("n", n, at_least=2, at_most=_LONGEST) + 1, dtype=np.float64)
-    cap = min(2 / (smoothness + strong_convexity), largest)
-    if strong_convexity == 0:
-        return np.full(t.size, cap)
-    return np.minimum(2 / (strong_convexity * t), cap)
-
-
-def _stream_average(
-    record_diameter: float,
-    n: int,
-    strong_convexity: float,
-    smoothness: float,
-    largest_step: float = math.inf,
-    diameter: float = math.inf,
-) -> float:
-    r"""Return the largest average over t = 2 … n of how far one record can move w_t.
-
-    With D = record_diameter/2 for the mean of both orders of a pair: the record itself arrives
-    at step k and moves w_k by η_k·D; at a later t it is one of t - 1 partners and adds
-    η_t·D/(t-1) to the drift, shrunk by 1 - η_t·α; never more than the diameter. Long streams are
-    followed in `_FOLLOWED` groups of neighbouring records, a group by its worst member.
-    """
-    slot = positive("record_diameter", record_diameter) / 2
-    positive("diameter", diameter, finite=False)
-    steps = stream_steps(n, strong_convexity, smoothness, largest_step)
-    groups = min(steps.size, _FOLLOWED)
-    drifts, totals = np.zeros(groups), np.zeros(groups)
-    for i, eta in enumerate(steps.tolist()):
-        arriving = i * groups // steps.size
-        met = drifts[: arriving + 1]
-        met *= 1 - eta * strong_convexity
-        met += eta * slot / (i + 1)
-        if i * groups % steps.size < groups:  # the first of its group: nobody there was met before
-            met[-1] = 0.0
-        met[-1] = max(met[-1], eta * slot)
-        np.minimum(met, diameter, out=met)
-        totals[: arriving + 1] += met
-    return float(totals.max()) / steps.size
-
-
-def _stream_one_by_one(
-    record_diameter: float,
-    n: int,
-    strong_convexity: float,
-    smoothness: float,
-    largest_step: float = math.inf,
-    diameter: float = math.inf,
-) -> float:
-    """Return the same by following each record, or the first and last of groups, by itself."""
-    slot = record_diameter / 2
-    steps = stream_steps(n, strong_convexity, smoothness, largest_step).tolist()
-    groups = min(len(steps), _FOLLOWED)
-    firsts = [-(-g * len(steps) // groups) for g in range(groups + 1)]
-
-    def moved(group: int) -> float:
-        return _follow(steps, slot, strong_convexity, diameter, firsts, group)
-
-    # All groups of short streams; of long ones those near the worst of a coarse search.
-    chosen = range(groups)
-    if len(steps) > _FOLLOWED:
-        worst = max(range(0, groups, 32), key=moved)
-        chosen = range(max(0, worst - 32), min(groups, worst + 33))
-    return max(map(moved, chosen)) / len(steps)
-
-
-def _follow(
-    steps: list[float],
-    slot: float,
-    strong_convexity: float,
-    diameter: float,
-    firsts: list[int],
-    group: int,
-) -> float:
-    """Return the sum of the drifts that the worst record of a group causes."""
-    drift, total = 0.0, 0.0
-    for i in range(firsts[group], len(steps)):
-        eta = steps[i]
-        if i > firsts[group]:
-            drift = (1 - eta * strong_convexity) * drift + eta * slot / (i + 1)
-        if i < firsts[group + 1]:
-            drift = max(drift, eta * slot)
-        drift = min(drift, diameter)
-        total += drift
-    return total
 
 
 def _minimiser(
@@ -222,6 +183,27 @@ def _minimiser_by_descent(
 
 register_bound(
     Bound(
+        "last iterate of gradient descent",
+        "two neighbouring runs drift apart by at most s·η a step, where s = D/n is how far the "
+        "gradient of the average moves, shrunk by the contraction q of a step: "
+        "s·η·(1-q^T)/(1-q), or the diameter of the constraint set if less",
+        _last_iterate,
+        _unrolled_last,
+        ("loss", "convexity"),
+    )
+)
+register_bound(
+    Bound(
+        "average iterate of gradient descent",
+        "the average over the iterates 1..T of how far two neighbouring runs of gradient "
+        "descent can be apart, or the diameter of the constraint set if less",
+        _average_iterate,
+        _unrolled_average,
+        ("loss", "convexity"),
+    )
+)
+register_bound(
+    Bound(
         "last iterate of noisy gradient descent",
         "noise enters at every step and only the last iterate is released: earlier steps are "
         "forgotten as the contraction c shrinks them, so the release is as private as one "
@@ -229,16 +211,6 @@ register_bound(
         "τ steps, where s = D/n is how far the gradient of the average moves",
         _noisy_last_iterate,
         _noisy_unrolled,
-        ("loss", "convexity"),
-    )
-)
-register_bound(
-    Bound(
-        "average iterate of descent on a stream of pairs",
-        "each record is met once by all earlier ones and then once by each later one; the drift "
-        "that it causes follows a recursion, and the worst record is taken",
-        _stream_average,
-        _stream_one_by_one,
         ("loss", "convexity"),
     )
 )
