@@ -120,7 +120,7 @@ class PointwiseProblem(Problem):
             smoothness=smoothness,
             strong_convexity=self.strong_convexity,
             holder=self.loss.holder(domain),
-            pair_diameter=self.moved_pair(domain),
+            pair_diameter=self.exact_record_diameter(domain),
             record_diameter=self.record_diameter(n, radius),
             sensitivity=self.sensitivity(n, radius),
         )

@@ -218,9 +218,13 @@ class Problem(Storable):
         rounding = (
             2 * integer("n", n, at_least=self._fewest) * ACCURACY * self.loss.lipschitz(domain)
         )
-        return self.moved_pair(domain) + rounding + n * self._rounding(domain, step_size, features)
+        return (
+            self.exact_record_diameter(domain)
+            + rounding
+            + n * self._rounding(domain, step_size, features)
+        )
 
-    def moved_pair(self, domain: Domain) -> float:
+    def exact_record_diameter(self, domain: Domain) -> float:
         """Return D_h, how far both orders of a pair move when a record is replaced.
 
         By another record or by a null one: the larger of the loss's `record_diameter` and

@@ -606,10 +606,10 @@ def test_a_part_has_one_size() -> None:
 
 def test_batches_come_from_the_records_that_are_touched() -> None:
     made = certify(gaussian(STATED, sampling=FixedSizeSampling(10, 200)))
-    with pytest.raises(CertificateError, match=r"drawn from 200 records, .* touches 100"):
+    with pytest.raises(CertificateError, match=r"drawn from 200 records, .* uses 100"):
         verify(made)
     on_part = gaussian(STATED, sampling=FixedSizeSampling(10, 100), part=Part("half", 50))
-    with pytest.raises(CertificateError, match=r"drawn from 100 records, .* touches 50"):
+    with pytest.raises(CertificateError, match=r"drawn from 100 records, .* uses 50"):
         verify(certify(on_part))
 
 

@@ -27,7 +27,7 @@ def _average_over_records(diameter: float, n: int) -> float:
 
 
 def _average_of_two_data_sets(diameter: float, n: int) -> float:
-    # All other terms are zero; the replaced one is at one end of the diameter, then at the other.
+    # All other terms are zero; the replaced one moves from one end of the diameter to the other.
     low, high = ((end * diameter / 2 + 0.0 * (n - 1)) / n for end in (-1, 1))
     return high - low
 

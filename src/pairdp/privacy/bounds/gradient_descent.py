@@ -21,7 +21,7 @@ _MOST_STEPS = 10**7
 def _drifts(
     record_diameter: float, n: int, step_size: float, contraction: float, steps: int
 ) -> Array:
-    """Return how far the iterates 1..T of two neighbouring runs are apart at most."""
+    """Return the largest distances between the iterates 1..T of two neighbouring runs."""
     moved = average_over_pairs(record_diameter, n) * positive("step_size", step_size)
     q = non_negative("contraction", contraction)
     t = np.arange(1, integer("steps", steps, at_most=_MOST_STEPS) + 1, dtype=np.float64)
@@ -87,19 +87,19 @@ def _noisy_last_iterate(
 ) -> float:
     r"""Return :math:`\min_{1≤τ≤T} (c^τ·D·[τ<T] + s·S_τ)/(η\sqrt{Q_τ})`, times η.
 
-    With s = η·record_diameter/n the drift of one step, S_τ and Q_τ the sums of c^i and c^{2i} for
-    i < τ. Noise of standard deviation σ on the gradient is ησ on the iterate, so this
-    over σ is the ratio μ (Bok, Su and Altschuler 2024; errata, X5).
+    Here s = η·record_diameter/n is the drift of one step, and S_τ and Q_τ are the sums of c^i and
+    c^{2i} for i < τ. Noise of standard deviation σ on the gradient is ησ on the iterate, so this
+    over σ is μ (Bok, Su and Altschuler 2024; errata, X5).
     """
     eta = positive("step_size", step_size)
     drift = eta * positive("record_diameter", record_diameter) / integer("n", n, at_least=2)
     c = non_negative("contraction", contraction)
     if c > 1:
-        raise ValueError(f"contraction must be at most 1, got {c!r}: take smaller steps")
+        raise ValueError(f"contraction must be at most 1, got {c!r}: use smaller steps")
     start = positive("diameter", diameter, finite=False)
     tau = np.arange(1, integer("steps", steps, at_most=_MOST_STEPS) + 1, dtype=np.float64)
     sums, squares = _geometric(c, tau), _geometric(c * c, tau)
-    if math.isinf(start) and c > 0:  # however little is remembered of it
+    if math.isinf(start) and c > 0:  # avoids inf · 0 where c^τ underflows
         remembered = np.where(tau < steps, math.inf, 0.0)
     else:
         with np.errstate(under="ignore"):
@@ -124,7 +124,7 @@ def _noisy_unrolled(
     steps: int,
     diameter: float = math.inf,
 ) -> float:
-    """Return the same by running the coupling: shifts a_t ∝ c^(T-t) that end at zero."""
+    """Return the same by simulating the coupling: shifts a_t ∝ c^(T-t) that end at zero."""
     drift = step_size * record_diameter / n
     tau = _best_window(drift, contraction, steps, diameter)
     distance = 0.0 if tau == steps or contraction == 0 else diameter
@@ -137,7 +137,7 @@ def _noisy_unrolled(
 
 
 def _best_window(drift: float, contraction: float, steps: int, diameter: float) -> int:
-    """Return how many of the last steps give the least bound, by adding up one at a time."""
+    """Return the number of last steps that gives the least bound, adding one step at a time."""
     best, window, power, sums, squares = math.inf, steps, 1.0, 0.0, 0.0
     for tau in range(1, steps + 1):
         sums += power
@@ -205,10 +205,10 @@ register_bound(
 register_bound(
     Bound(
         "last iterate of noisy gradient descent",
-        "noise enters at every step and only the last iterate is released: earlier steps are "
-        "forgotten as the contraction c shrinks them, so the release is as private as one "
-        "Gaussian release of the least (c^τ·diameter·[τ<T] + s·η·Σc^i)/(η·√Σc^2i) over the last "
-        "τ steps, where s = D/n is how far the gradient of the average moves",
+        "noise is added at every step and only the last iterate is released: the contraction c "
+        "shrinks the effect of earlier steps, so the release is as private as one Gaussian release "
+        "of sensitivity min over τ of (c^τ·diameter·[τ<T] + s·η·Σc^i)/(η·√Σc^2i), for the last τ "
+        "steps, where s = D/n is how far the gradient of the average moves",
         _noisy_last_iterate,
         _noisy_unrolled,
         ("loss", "convexity"),

@@ -1,11 +1,11 @@
-r"""Bounds for moments of the classes.
+r"""Bounds for moments of two classes.
 
 Each is registered with two routes to its value, as in `pairdp.privacy.bounds.sensitivity`. All
-are for n records of norm at most R, and averages are over n. What is released are computed
-averages, so each bound adds the error of two of them.
+are for n records of norm at most R, and averages are over n. Computed averages are released, so
+each bound includes the rounding errors of two of them.
 
 **Null records** add zero to each sum, and their number is not released. A record z that becomes
-null moves each average by no more than the term it had:
+null moves each average by at most its own term:
 
 - |yx| and |x| are at most R, and so at most 2R;
 - |(yx, βx, βRy)|² ≤ R²(1 + 2β²) ≤ 4R²(1 + β²);
@@ -15,8 +15,8 @@ null moves each average by no more than the term it had:
   class; of the difference of class sums, q differences of two
   records, each at most 2R.
 
-With null records among the others the two classes have p + q ≤ n-1 others instead of n-1, and no
-bound uses more than that.
+If some of the other records are null, the two classes have p + q ≤ n-1 other members, and no bound
+uses more.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _ANGLES = np.linspace(0.0, math.pi, 10_001)
 
 
 def _class_sums(data_norm: float, n: int) -> float:
-    # What is released is computed, so the error of two averages is added.
+    # Computed averages are released, so the errors of two of them are added.
     return 2 * positive("data_norm", data_norm) * (1 / integer("n", n, at_least=2) + SUMMING)
 
 
 def _worst_class_sums(data_norm: float, n: int) -> float:
-    # Affine in the number of other positives, so the ends are worst; x = -x' at the bound.
+    # Affine in the number of other positives, so an extreme case is worst; x = -x' at the bound.
     changes = []
     for positives in (0, n - 1):
         negatives = n - 1 - positives
@@ -53,7 +53,7 @@ def _class_scatter(data_norm: float, n: int) -> float:
 
 
 def _worst_class_scatter(data_norm: float, n: int) -> float:
-    # Convex in the numbers of other positives and negatives, so the ends are worst.
+    # Convex in the numbers of other positives and negatives, so an extreme case is worst.
     changes = []
     for positives in (0, n - 1):
         negatives = n - 1 - positives
@@ -67,18 +67,19 @@ def _mean(data_norm: float, n: int) -> float:
 
 
 def _mean_by_angle(data_norm: float, n: int) -> float:
-    # Two records at the bound, at every angle; a signed one may turn the sum round.
+    # Two records at the bound, at every angle; the sign of a signed record may change.
     apart = data_norm * np.sqrt(np.maximum(2 - 2 * np.cos(_ANGLES), 0.0))
     together = data_norm * np.sqrt(np.maximum(2 + 2 * np.cos(_ANGLES), 0.0))
     return float(max(apart.max(), together.max())) / n + 2 * SUMMING * data_norm
 
 
 def _class_means(data_norm: float, n: int, weight: float) -> float:
-    scale = 2 * positive("data_norm", data_norm) * math.hypot(1.0, _weight(weight))
+    scale = 2 * positive("data_norm", data_norm) * math.hypot(1.0, check_weight(weight))
     return scale * (1 / integer("n", n, at_least=2) + 2 * SUMMING)
 
 
-def _weight(weight: float) -> float:
+def check_weight(weight: float) -> float:
+    """Return a weight in (0, 1]."""
     if positive("weight", weight) > 1:
         raise ValueError(f"weight must be at most 1, got {weight!r}")
     return weight

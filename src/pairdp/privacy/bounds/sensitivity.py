@@ -1,15 +1,14 @@
-r"""Named bounds on how far one record can move a released value.
+r"""Sensitivities, each given by the name of a proved bound and its inputs.
 
-A certificate must let anyone recompute its numbers, so a sensitivity is kept as
-the *name* of a proved bound with the public numbers that go into it. Each bound
-has its formula and a second route to the same value, which `verify` takes: a
-recursion unrolled step by step against its closed form, a count of the changed
-pairs against their average. New bounds are added with `register_bound`.
+Anyone must be able to recompute the numbers of a certificate, so a sensitivity is stored as the
+*name* of a proved bound with its public inputs. Each bound has a formula and a second route to the
+same value, which `verify` also computes: for example, a recursion evaluated step by step instead of
+its closed form. New bounds are added with `register_bound`.
 
-A record that is replaced may become any other, or a null record, which counts in n and adds zero
-to every sum; others may be null too. Every bound must hold for these, and its module says why.
-Those for descent take D, how far the pairs of a record move, from `pairdp.problem.Problem`, where
-it covers pairs that become zero; contraction and smoothness only gain by fewer pairs. So they hold.
+A replaced record may become any other record or a null record, which counts in n and adds zero to
+every sum; other records may be null too. Every bound must hold for these cases, and its module says
+why. Bounds for descent take D, the change of the pairs of a record, from `pairdp.problem.Problem`,
+where D covers pairs that become zero. Contraction and smoothness hold with fewer pairs as well.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ ROUNDING_SLACK = 1e-9
 SUMMING = 1e-12
 """Error of a computed average of n ≤ 10¹⁰ terms, relative to their largest norm.
 
-The sum itself is off by less than half of this, whatever the batches it was made in; `pairdp._sums`
-has the proof. The rest is for the few roundings after it. Neighbouring data sets have two such
-errors, and both enter each bound: against a mean that moves by 2R/n they are below 1e-6 of it for
+The error of the sum itself is less than half of this, for any batch sizes (proof in
+`pairdp._sums`); the rest covers the few roundings after it. Two neighbouring data sets have two such
+errors, and every bound includes both: relative to a mean that moves by 2R/n they are below 1e-6 for
 n = 10⁶, and 1 % for n = 10¹⁰."""
 
-_INSTEAD = "rescale the data, or give less extreme parameters"
+_INSTEAD = "rescale the data, or use less extreme parameters"
 _VALUES = (1e-200, 1e200)
 """Beyond these, squares of sensitivities and of noise overflow or lose digits."""
 
@@ -44,22 +43,21 @@ Number = float | int
 
 @dataclass(frozen=True)
 class Bound:
-    """A proved bound: its formula, another route to it, and what it says.
+    """A proved bound: its statement, its formula and a second route to its value.
 
     Attributes
     ----------
     name : str
-        What certificates call it.
+        Its name in certificates.
     words : str
         The bound in words, for the statement.
     formula : callable
         The bound from its inputs, given by keyword.
     second_route : callable or None
-        The same from the same inputs, computed otherwise; None when the value is
-        taken on trust.
+        The same value from the same inputs, computed in another way; None if the value is taken
+        on trust.
     rests_on : tuple of {"loss", "convexity"}
-        What it takes for granted of the loss that was minimised: constants among its inputs, and
-        that the loss is convex.
+        What it assumes about the loss: the constants among its inputs, and convexity.
     """
 
     name: str
@@ -73,12 +71,12 @@ _BOUNDS: dict[str, Bound] = {}
 
 
 def register_bound(bound: Bound) -> Bound:
-    """Make a bound known to certificates and to `verify`, in this process.
+    """Register a bound for certificates and `verify`, in this process.
 
     Raises
     ------
     ValueError
-        If another bound has the name: a certificate must mean one thing.
+        If the name is taken: the name in a certificate must be unambiguous.
     """
     if bound.name in _BOUNDS:
         raise ValueError(f"a bound named {bound.name!r} is already registered")
@@ -97,14 +95,14 @@ def find_bound(name: str) -> Bound:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """A sensitivity with where it comes from.
+    """A sensitivity and the bound it comes from.
 
     Parameters
     ----------
     bound : str
         Name of a registered bound.
     inputs : mapping of str to number
-        The public numbers that go into it.
+        The public inputs of the bound.
     value : float
         The replace-one ℓ2 sensitivity, with `ROUNDING_SLACK`.
 
@@ -125,7 +123,7 @@ class Sensitivity:
         for name, value in self.inputs.items():
             number = real(f"input {name}", value)
             if not math.isfinite(number):
-                raise ValueError(f"input {name} must be finite: leave an unbounded one out")
+                raise ValueError(f"input {name} must be finite: omit it if it is unbounded")
             inputs[name] = int(value) if isinstance(value, numbers.Integral) else number
         object.__setattr__(self, "inputs", MappingProxyType(inputs))
         object.__setattr__(self, "value", between("sensitivity", self.value, *_VALUES, _INSTEAD))
@@ -138,7 +136,7 @@ class Sensitivity:
 
     @classmethod
     def of(cls, bound: str, **inputs: Number) -> Sensitivity:
-        """Return the sensitivity that a named bound gives."""
+        """Return the sensitivity given by a named bound."""
         formula = find_bound(bound).formula
         try:
             inspect.signature(formula).bind(**inputs)
@@ -149,7 +147,7 @@ class Sensitivity:
 
     @classmethod
     def stated(cls, value: float) -> Sensitivity:
-        """Return a sensitivity taken on trust, which the statement will say."""
+        """Return a sensitivity that is taken on trust; the statement says so."""
         return cls.of("stated", value=value)
 
 
@@ -160,7 +158,7 @@ def _stated(value: float) -> float:
 register_bound(
     Bound(
         "stated",
-        "stated by whoever made the plan, and not derived by this library",
+        "stated by the author of the plan, and not derived by this library",
         _stated,
         None,
     )

@@ -27,10 +27,10 @@ def _stream_average(
 ) -> float:
     r"""Return the largest average over t = 2 … n of how far one record can move w_t.
 
-    With D = record_diameter/2 for the mean of both orders of a pair: the record itself arrives
-    at step k and moves w_k by η_k·D; at a later t it is one of t - 1 partners and adds
-    η_t·D/(t-1) to the drift, shrunk by 1 - η_t·α; never more than the diameter. Long streams are
-    followed in `_MOST_GROUPS` groups of neighbouring records, a group by its worst member.
+    With D = record_diameter/2 for the mean of both orders of a pair: the record arrives at step k
+    and moves w_k by η_k·D. At a later step t the drift shrinks by 1 - η_t·α, and the record, as one
+    of t - 1 partners, adds η_t·D/(t-1). The drift never exceeds the diameter. In long streams,
+    consecutive records form at most `_MOST_GROUPS` groups, each represented by its worst member.
     """
     slot = positive("record_diameter", record_diameter) / 2
     positive("diameter", diameter, finite=False)
@@ -42,7 +42,7 @@ def _stream_average(
         met = drifts[: arriving + 1]
         met *= 1 - eta * strong_convexity
         met += eta * slot / (i + 1)
-        if i * groups % steps.size < groups:  # the first of its group: nobody there was met before
+        if i * groups % steps.size < groups:  # the first of its group starts with no drift
             met[-1] = 0.0
         met[-1] = max(met[-1], eta * slot)
         np.minimum(met, diameter, out=met)
@@ -58,7 +58,7 @@ def _stream_one_by_one(
     largest_step: float = math.inf,
     diameter: float = math.inf,
 ) -> float:
-    """Return the same by following each record, or the first and last of groups, by itself."""
+    """Return the same, one group of records at a time."""
     slot = record_diameter / 2
     steps = stream_steps(n, strong_convexity, smoothness, largest_step).tolist()
     groups = min(len(steps), _MOST_GROUPS)
@@ -67,7 +67,7 @@ def _stream_one_by_one(
     def moved(group: int) -> float:
         return _follow(steps, slot, strong_convexity, diameter, firsts, group)
 
-    # All groups of short streams; of long ones those near the worst of a coarse search.
+    # All groups of a short stream; for a long one, those near the worst of a coarse search.
     chosen = range(groups)
     if len(steps) > _MOST_GROUPS:
         worst = max(range(0, groups, 32), key=moved)
@@ -99,8 +99,9 @@ def _follow(
 register_bound(
     Bound(
         "average iterate of descent on a stream of pairs",
-        "each record is met once by all earlier ones and then once by each later one; the drift "
-        "that it causes follows a recursion, and the worst record is taken",
+        "each record is paired with all earlier ones when it arrives, and then with each later "
+        "one; the drift that it causes follows a recursion, and the bound is that of the worst "
+        "record",
         _stream_average,
         _stream_one_by_one,
         ("loss", "convexity"),

@@ -21,17 +21,17 @@ def inconsistencies(certificate: Certificate) -> Iterator[str]:
         yield f"{name}: its bound needs a convex loss, but the loss is not convex"
     sizes: dict[str, int] = {}
     for release in certificate.releases:
-        touched = certificate.n if release.part is None else release.part.size
+        used = certificate.n if release.part is None else release.part.size
         part = release.part
         if part is not None and sizes.setdefault(part.name, part.size) != part.size:
             yield f"part {part.name} has two sizes"
         population = sampled_population(release)
-        if population is not None and population != touched:
+        if population is not None and population != used:
             yield (
                 f"{release.name}: batches are drawn from {population} records, but the release "
-                f"touches {touched}"
+                f"uses {used}"
             )
-        yield from _averaged_records(release, touched)
+        yield from _averaged_records(release, used)
         yield from _repeated_draws(release)
         inputs = {} if release.sensitivity is None else release.sensitivity.inputs
         for name in inputs.keys() & certificate.problem.keys():
@@ -71,7 +71,7 @@ def _repeated_draws(release: Release) -> Iterator[str]:
         yield f"{release.name}: most = {draws.most:.9g}, but its bound gives {most:.9g}"
 
 
-def _averaged_records(release: Release, touched: int) -> Iterator[str]:
+def _averaged_records(release: Release, used: int) -> Iterator[str]:
     """Yield where a bound for averages over n records is used for another number of records."""
     n = None if release.sensitivity is None else release.sensitivity.inputs.get("n")
     if n is None:
@@ -82,7 +82,7 @@ def _averaged_records(release: Release, touched: int) -> Iterator[str]:
     if isinstance(release.sampling, RepeatedDraws):
         yield f"{release.name}: a bound for n records does not apply to one step on two of them"
         return
-    averaged = touched if release.sampling is None else release.sampling.size
+    averaged = used if release.sampling is None else release.sampling.size
     if n != averaged:
         yield (
             f"{release.name}: its sensitivity is for n = {n}, but each value is over "
