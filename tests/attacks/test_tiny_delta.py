@@ -141,7 +141,7 @@ def test_an_ordinary_budget_still_pays_for_repeated_draws() -> None:
 @pytest.mark.parametrize(
     ("population", "draws"), [(3, 7), (50, 20), (536, 52), (100, 100), (5925, 175), (100, 10_000)]
 )
-def test_the_unknown_mass_covers_the_rounding_of_the_law(
+def test_the_unknown_mass_covers_the_rounding_of_the_distribution(
     population: int, draws: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[np.ndarray] = []
@@ -155,7 +155,7 @@ def test_the_unknown_mass_covers_the_rounding_of_the_law(
     sums_with_replacement.__wrapped__(population, draws)
     masses, (width, slack) = found[0], found[1]
     size, real = masses.size, np.longdouble
-    places = appearances._up(appearance_weights(draws), width)
+    places = appearances._round_up(appearance_weights(draws), width)
     transform = fft.fft(np.bincount(places, minlength=size).astype(real))
     chance = real(1) / real(population)
     odds, frequencies, power = chance / (1 - chance), np.arange(size // 2 + 1), 1

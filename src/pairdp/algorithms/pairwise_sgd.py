@@ -277,8 +277,9 @@ def runs_part_by(problem: Problem, step_size: float) -> Moves:
     """Return how far one step parts two neighbouring runs.
 
     A record that is replaced by a null one takes a pair's gradient away: at most D_h/2 at one
-    point (`Problem.exact_record_diameter`), and at two points at most G times the share of orders that count,
-    which none of the others is below. A pair of which both runs have a null record moves neither.
+    point (`Problem.exact_record_diameter`), and at two points at most G times the share of orders
+    that count, which none of the others is below. A pair of which both runs have a null record
+    moves neither.
     """
     loss, domain = problem.loss, problem.domain()
     bend = loss.smoothness(domain) + problem.regularization

@@ -40,9 +40,9 @@ class OnlineMoments(OnlineAlgorithm):
 
     The moments are those of `pairdp.algorithms.MomentRelease`: Σ(yx, βx, βRy), which one record
     moves by 2R√(1+β²), and, if wanted, Σ₊xxᵀ and Σ₋xxᵀ, which it moves by √2·R². All their running
-    sums are released by a matrix mechanism (`pairdp.privacy.mechanisms.matrix_mechanism`): the noise
-    of the last sum is about 1 + ln(steps)/π times the noise of one release, where n gradients with
-    independent noise would bring √n times. Every model is a function of the sums, and costs
+    sums are released by a matrix mechanism (`pairdp.privacy.mechanisms.matrix_mechanism`): the
+    noise of the last sum is about 1 + ln(steps)/π times that of one release, where n gradients
+    with independent noise would bring √n times. Every model is a function of the sums, and costs
     nothing more.
 
     Parameters

@@ -243,6 +243,6 @@ def test_wrong_draws_are_refused(wrong: dict[str, object], match: str) -> None:
         RepeatedDraws(**{"population": 10, "draws": 20, **wrong})  # type: ignore[arg-type]
 
 
-def test_a_delta_below_what_is_known_of_the_law_is_refused() -> None:
-    with pytest.raises(ValueError, match="too small"):
+def test_a_delta_below_the_accuracy_of_the_distribution_is_refused() -> None:
+    with pytest.raises(ValueError, match="below the numerical accuracy"):
         noise_multiplier(Budget(1.0, 1e-15), 1, RepeatedDraws(100, 100))

@@ -197,7 +197,7 @@ def test_assumptions_say_something(assumption: object) -> None:
 
 def test_mechanism_and_bound_must_agree_on_the_sensitivity() -> None:
     mechanism = GaussianMechanism(AVERAGE.value * (1 - 1e-12), 1.0)
-    with pytest.raises(ValueError, match="made for a sensitivity of"):
+    with pytest.raises(ValueError, match="has sensitivity"):
         Release("weights", mechanism, AVERAGE, 7)
 
 

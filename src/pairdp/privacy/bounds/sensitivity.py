@@ -30,9 +30,9 @@ SUMMING = 1e-12
 """Error of a computed average of n ≤ 10¹⁰ terms, relative to their largest norm.
 
 The error of the sum itself is less than half of this, for any batch sizes (proof in
-`pairdp._sums`); the rest covers the few roundings after it. Two neighbouring data sets have two such
-errors, and every bound includes both: relative to a mean that moves by 2R/n they are below 1e-6 for
-n = 10⁶, and 1 % for n = 10¹⁰."""
+`pairdp._sums`); the rest covers the few roundings after it. Every bound includes the errors on both
+neighbouring data sets: relative to a mean that moves by 2R/n they are below 1e-6 for n = 10⁶, and
+1 % for n = 10¹⁰."""
 
 _INSTEAD = "rescale the data, or use less extreme parameters"
 _VALUES = (1e-200, 1e200)

@@ -62,7 +62,7 @@ class Drift:
         return math.sqrt(float(self._walk(units)[1].max()))
 
     def _walk(self, units: Array | None) -> tuple[Array, Array]:
-        """Compute the drift of one record per step, the last of its batch, for all steps at once."""
+        """Compute the drift of the last record of each batch, for all batches at once."""
         steps, last = self.step_sizes.size, self.shape.last
         own, partner = self.shape.own, self.shape.partner
         drifts, totals, largest = np.zeros(steps), np.zeros(steps), np.zeros(steps)

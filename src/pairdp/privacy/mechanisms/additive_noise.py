@@ -71,9 +71,7 @@ class _Additive(ABC):
             )
         vector = np.asarray(value, dtype=np.float64)
         if vector.ndim != 1 or vector.size == 0:
-            raise ValueError(
-                f"the value to release must be a non-empty vector, got shape {vector.shape}"
-            )
+            raise ValueError(f"the value must be a non-empty vector, got shape {vector.shape}")
         if not np.all(np.isfinite(vector)):
             raise ValueError("the value to release must be finite")
         return vector + self.noise(vector.size, generator)
