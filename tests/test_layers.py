@@ -23,7 +23,7 @@ LAYERS = (
         "_discovery",
         "drawing",
     ),
-    ("storage", "tables"),
+    ("storage", "tables", "clipping", "label_coding"),
     ("privacy.accounting", "privacy.errors"),
     ("privacy.mechanisms",),
     ("privacy.bounds",),

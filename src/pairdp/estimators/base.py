@@ -24,12 +24,13 @@ from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.requirements import Need
 from pairdp.choice import Choice, balanced_regularization
+from pairdp.clipping import check_data_norm
 from pairdp.constraints import Constraint
 from pairdp.estimators.caution import NO_DATA_NORM, warn_before
 from pairdp.losses import PairwiseLoss, PointwiseLoss
 from pairdp.privacy import Budget, BudgetLedger, NoiseSource, default_delta
 from pairdp.problem import Problem
-from pairdp.records import Records, check_data_norm
+from pairdp.records import Records
 
 Array = NDArray[np.float64]
 Loss = PairwiseLoss | PointwiseLoss
