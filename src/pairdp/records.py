@@ -5,8 +5,8 @@ records, whose number is public, and contributes zero to every sum: each pair wi
 gradient zero. In a proof it is one more value that a record may have, besides all (x, y) with
 |x| ≤ R. A bound is the largest change over all values of the replaced record and of the others, so
 it must hold with null records too, and every bound of this library does (see
-`pairdp.problem.Problem.record_diameter` and `pairdp.privacy.bounds`). The guarantee therefore covers
-removing a record, and adding one in the place of a null record.
+`pairdp.problem.Problem.record_diameter` and `pairdp.privacy.bounds`). The guarantee therefore
+covers removing a record, and adding one in the place of a null record.
 """
 
 from __future__ import annotations
@@ -194,6 +194,4 @@ class Records:
         return f"Records(n={self.n}, features={self.features}, data_norm={self.data_norm:g})"
 
     def __reduce__(self) -> str | tuple[object, ...]:
-        raise TypeError(
-            "records contain raw data and cannot be pickled: pickle the release instead"
-        )
+        raise TypeError("records contain raw data and cannot be pickled: pickle the release")

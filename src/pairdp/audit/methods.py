@@ -169,7 +169,7 @@ def _audit_runs(
 ) -> AuditReport:
     """Run a plan many times on either data set, and report on the outputs."""
     runs = settings.full_runs
-    outputs = run_many(
+    here, there = run_many(
         mechanism,
         one,
         other,
@@ -179,7 +179,8 @@ def _audit_runs(
         progress=settings.progress,
     )
     return analyze_runs(
-        *outputs,
+        here,
+        there,
         settings.claim,
         confidence=settings.confidence,
         certificate_epsilon=settings.certificate_epsilon,

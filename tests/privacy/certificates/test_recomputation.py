@@ -142,7 +142,7 @@ def test_takes_certificates_texts_bytes_and_paths(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("other", [None, 5, 1.0, [], {}, object(), Certificate])
 def test_other_types_are_refused(other: object) -> None:
-    with pytest.raises(TypeError, match="verify takes a Certificate"):
+    with pytest.raises(TypeError, match="certificate must be a Certificate"):
         verify(other)
 
 
