@@ -125,7 +125,7 @@ def test_arguments_are_checked() -> None:
     for wrong in (lambda rows: rows, lambda rows: 1.0, lambda rows: rows[:, 0] * np.nan):
         with pytest.raises(ValueError, match="a score for each"):
             audit(Shifted(), ONE, OTHER, budget, runs=100, attack=wrong)
-    with pytest.raises(ValueError, match="give noiseless"):
+    with pytest.raises(ValueError, match="needs noiseless"):
         audit(Shifted(), ONE, OTHER, budget, runs=100, attack="projection")
     with pytest.raises(ValueError, match="must have 3 numbers"):
         audit(Shifted(), ONE, OTHER, budget, runs=100, noiseless=(0.0, 1.0))

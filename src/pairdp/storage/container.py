@@ -130,9 +130,7 @@ class FileKind:
                     )
                 for name in stated:
                     if file.get_slice(name).get_dtype() != "F64":
-                        raise ModelFileError(
-                            f"the {self.noun} {path} has the wrong type of {name!r}"
-                        )
+                        raise ModelFileError(f"{name!r} in the {self.noun} {path} has a wrong type")
                 arrays = {name: file.get_tensor(name) for name in stated}
         except (SafetensorError, OSError, ValueError) as error:
             if isinstance(error, ModelFileError):

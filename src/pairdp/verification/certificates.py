@@ -28,10 +28,10 @@ def verify(
 ) -> Report:
     """Plan again from the facts of a certificate, compare everything, and recompute every number.
 
-    A certificate contains all public facts of its plan. The library plans again from them, and every
-    release, number and sentence must be the same. Then the numbers are recomputed: sensitivities by
-    the second route of their bound; the privacy curve by the accounting and by a second route
-    (inversion of the moment function, enumeration, a cosine series, or dp-accounting).
+    A certificate contains all public facts of its plan. The library plans again from them, and
+    every release, number and sentence must be the same. Then the numbers are recomputed:
+    sensitivities by the second route of their bound; the privacy curve by the accounting and by a
+    second route (moment inversion, enumeration, a cosine series, or dp-accounting).
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ class Report:
 
     @property
     def holds(self) -> bool:
-        """Whether the claim holds for the stated facts: it was planned again, and claims privacy."""
+        """Whether it was planned again and claims privacy: the claim holds for the facts."""
         return self.planned_again and self.certificate.budget is not None
 
     @property

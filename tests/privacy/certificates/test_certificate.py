@@ -72,7 +72,7 @@ def test_the_budget_is_a_budget_or_none(budget: object) -> None:
 def test_nothing_is_claimed_exactly_without_calibration(
     budget: Budget | None, calibration: str
 ) -> None:
-    with pytest.raises(ValueError, match="claims no budget exactly when"):
+    with pytest.raises(ValueError, match="must be None if and only if"):
         certify(gaussian(), budget=budget, calibration=calibration)
 
 

@@ -281,5 +281,5 @@ def test_the_report_notes_what_no_arithmetic_checks() -> None:
 
 
 def test_a_path_given_as_text_gets_a_hint() -> None:
-    with pytest.raises(CertificateError, match=r"given as a pathlib\.Path"):
+    with pytest.raises(CertificateError, match=r"pass a file as a pathlib\.Path"):
         verify("certificate.json")
