@@ -21,7 +21,7 @@ from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.strong_convexity import regularised
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Sensitivity
-from pairdp.privacy.bounds.descent import stream_steps
+from pairdp.privacy.bounds.stream_schedule import stream_steps
 from pairdp.records import Records
 
 if TYPE_CHECKING:

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from pairdp._checks import integer
 from pairdp._sums import LARGEST_N
+from pairdp.clipping import check_data_norm
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.structure import Analytic, Quadratic, TruncatedPowers
 from pairdp.pairs.dense_pieces import DenseSums
@@ -38,7 +39,7 @@ from pairdp.pairs.products import weighted_rows
 from pairdp.pairs.quadratic import QuadraticSums
 from pairdp.pairs.sparse_pieces import SparseSums
 from pairdp.pairs.truncated import TruncatedSums
-from pairdp.records import Records, check_data_norm
+from pairdp.records import Records
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
