@@ -44,9 +44,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @model_options
 @click.option("--calibration", type=click.Choice(("certified", "printed")), default="certified")
 @click.option("--ledger", type=FILE, help="Draw the budget from this ledger.")
-@click.option(
-    "--seed", type=int, help="For tests only: whoever knows it can subtract the noise."
-)
+@click.option("--seed", type=int, help="For tests only: whoever knows it can subtract the noise.")
 @invalid_option
 @click.option("-o", "--output", type=FILE, required=True, help="Where to save the model.")
 @click.option("--force", is_flag=True, help="Replace an existing model.")
@@ -58,9 +56,9 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     Features are the columns that BOUNDS names. The number of records and the labels that occur
     are assumed to be public; give --classes if the labels are not. The larger label is ranked
     higher. Two --classes that are numbers match cells that are the same numbers, such as 1 and 1.0;
-    others match the same text. A record that cannot be read, or that has another label, makes the fit
-    fail, which reveals something about the data; with --invalid null it contributes nothing and
-    reveals nothing.
+    others match the same text. A record that cannot be read, or that has another label, makes the
+    fit fail, which reveals something about the data; with --invalid null it contributes nothing
+    and reveals nothing.
 
     \b
     Example:
