@@ -40,7 +40,7 @@ def default_delta(n: int) -> float:
 
 
 def check_budget(budget: object) -> None:
-    """Refuse anything that is not a Budget."""
+    """Raise an error for anything that is not a Budget."""
     if not isinstance(budget, Budget):
         raise TypeError(f"budget must be a Budget, got {budget!r} of type {type(budget).__name__}")
 
