@@ -136,7 +136,7 @@ def sampling_to_dict(sampling: Sampling) -> dict[str, object]:
 
 def sampling_from_dict(values: object) -> Sampling:
     """Return the sampling scheme that `sampling_to_dict` wrote; anything else is an error."""
-    scheme: Sampling = _from_dict(values, "sampling", "scheme", _SCHEMES)
+    scheme: Sampling = _from_dict(values, "sampling scheme", "scheme", _SCHEMES)
     return scheme
 
 
@@ -147,7 +147,7 @@ def event_to_dict(event: Event) -> dict[str, object]:
 
 def event_from_dict(values: object) -> Event:
     """Return the event that `event_to_dict` wrote; anything else is an error."""
-    event: Event = _from_dict(values, "event", "kind", _EVENTS)
+    event: Event = _from_dict(values, "privacy event", "kind", _EVENTS)
     return event
 
 
@@ -169,7 +169,7 @@ def _from_dict(values: object, what: str, tag: str, classes: dict[str, type[Any]
     known = classes.get(name) if isinstance(name, str) else None
     names = set() if known is None else {f.name for f in fields(known)}
     if not isinstance(values, dict) or known is None or not names <= values.keys():
-        raise ValueError(f"not a valid {what}: {values!r}")
+        raise ValueError(f"not a {what}: {values!r}")
     if rest := values.keys() - names - {tag}:
         raise ValueError(f"unknown fields in {what}: {', '.join(sorted(map(str, rest)))}")
     return known(**{name: _decode(name, values[name]) for name in names})
