@@ -112,7 +112,7 @@ class Records:
             code_labels, binary=records.binary, target_bound=records.target_bound, null=null
         )
         by_name = not records.binary and records.target_bound is None  # codes depend on all labels
-        table = np.empty((n, features))
+        table: Array | None = None
         names: list[NDArray[Any]] = []
         coded: list[tuple[Array, Mask]] = []
         filled = 0
@@ -121,13 +121,13 @@ class Records:
             labels = read_labels(y) if null else label_array(y)
             if labels.shape != (len(rows),) or filled + len(rows) > n:
                 raise ValueError(f"the batches do not have {n} records with one label each")
-            table[filled : filled + len(rows)] = rows
+            table = _place(rows, table, filled, n)
             filled += len(rows)
             if by_name:  # copied, since a reader may reuse one buffer for all of its batches
                 names.append(np.array(labels, dtype=object if null else None))
             else:
                 coded.append(code(labels))
-        if filled != n:
+        if table is None or filled != n:
             raise ValueError(f"the batches have {filled} records, not {n}")
         if by_name:
             coded = [code(np.concatenate(names))]
@@ -195,3 +195,12 @@ class Records:
 
     def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError("records contain raw data and cannot be pickled: pickle the release")
+
+
+def _place(rows: Array, table: Array | None, start: int, n: int) -> Array:
+    """Return the table of all n records with these rows; a single batch is the table itself."""
+    if len(rows) == n:
+        return rows
+    table = np.empty((n, rows.shape[1])) if table is None else table
+    table[start : start + len(rows)] = rows
+    return table
