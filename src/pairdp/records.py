@@ -121,7 +121,7 @@ class Records:
             labels = read_labels(y) if null else label_array(y)
             if labels.shape != (len(rows),) or filled + len(rows) > n:
                 raise ValueError(f"the batches do not have {n} records with one label each")
-            table = _placed(rows, table, filled, n)
+            table = _place(rows, table, filled, n)
             filled += len(rows)
             if by_name:  # copied, since a reader may reuse one buffer for all of its batches
                 names.append(np.array(labels, dtype=object if null else None))
@@ -197,8 +197,8 @@ class Records:
         raise TypeError("records contain raw data and cannot be pickled: pickle the release")
 
 
-def _placed(rows: Array, table: Array | None, start: int, n: int) -> Array:
-    """Return the table of all n records with some of its rows; a batch of all n is that table."""
+def _place(rows: Array, table: Array | None, start: int, n: int) -> Array:
+    """Return the table of all n records with these rows; a single batch is the table itself."""
     if len(rows) == n:
         return rows
     table = np.empty((n, rows.shape[1])) if table is None else table

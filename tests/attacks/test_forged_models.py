@@ -109,7 +109,7 @@ def test_reasons_of_a_model_are_those_of_its_plan(tmp_path: Path, fitted: dict[s
     header, arrays = opened(path)
     header["steps"][0]["reasons"] = ["the noise is far larger than it need be"]
     forge(path, header, arrays)
-    with pytest.raises(CertificateError, match="plan_ is not what"):
+    with pytest.raises(CertificateError, match="plan_ does not follow"):
         verify_file(path)
 
 
