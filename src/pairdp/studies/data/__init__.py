@@ -1,4 +1,4 @@
-"""The data sets of the papers: found, fetched, and checked to be the right ones."""
+"""The papers' data sets, loaded from disk or downloaded, and checked against their digests."""
 
 from pairdp.studies.data.catalog import CATALOG, Source
 from pairdp.studies.data.loader import DATA_VARIABLE, Dataset, DatasetError, load
