@@ -1,4 +1,4 @@
-"""Audit every algorithm on its worst neighbours; draw docs/audit-approximate.svg and -pure.svg.
+"""Audit every algorithm on its worst neighbours; draw docs/audit.svg and docs/audit-pure.svg.
 
 Run with ``python examples/audit_all.py``, which also prints the numbers; it takes minutes.
 """
@@ -136,10 +136,10 @@ def printed() -> dict[str, AuditReport]:
 def main() -> None:
     """Audit all, print the reports, and draw the figures."""
     docs = Path(__file__).parents[1] / "docs"
-    for kind, budget in (("approximate", APPROXIMATE), ("pure", PURE)):
+    for file, budget in (("audit.svg", APPROXIMATE), ("audit-pure.svg", PURE)):
         found = {name: audited(name, *case, budget) for name, case in CASES.items()}
         reports = {name: report for name, report in found.items() if report is not None}
-        (docs / f"audit-{kind}.svg").write_text(write_svg(to_figure(budget, reports)), "utf-8")
+        (docs / file).write_text(write_svg(to_figure(budget, reports)), "utf-8")
     for name, report in printed().items():
         print(
             f"| {name} | {report.claimed.epsilon:g}, {report.claimed.delta:g} | "
