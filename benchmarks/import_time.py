@@ -1,4 +1,4 @@
-"""What ``import pairdp`` costs beside ``import sklearn.base``, in fresh interpreters."""
+"""Time of ``import pairdp``, compared with ``import sklearn.base``, in new interpreters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROUNDS = 7
 
 
 def seconds(code: str) -> float:
-    """Return the wall time of a fresh interpreter that runs ``code``."""
+    """Return the wall time of a new interpreter that runs ``code``."""
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", code], check=True)
     return time.perf_counter() - start
@@ -26,7 +26,7 @@ def main() -> None:
         "only": "import pairdp",
     }
     seconds(codes["both"])  # fill the file cache
-    # Interleaved, so that a busy moment of the machine meets all of them.
+    # Interleaved, so that other load on the machine affects all of them.
     times: dict[str, list[float]] = {name: [] for name in codes}
     for _ in range(ROUNDS):
         for name, code in codes.items():
