@@ -59,6 +59,14 @@ def modules() -> Iterator[tuple[str, Path]]:
             yield name, path
 
 
+def exported(stub: Path) -> Iterator[str]:
+    """Yield the modules from which a package exports names, which are its own."""
+    for node in ast.parse(stub.read_text()).body:
+        assert isinstance(node, ast.ImportFrom), f"{stub} has more than exports"
+        assert node.level == 1, f"{stub} exports names of another package"
+        yield str(node.module)
+
+
 def imported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -82,6 +90,15 @@ def test_imports_point_downwards(name: str, path: Path) -> None:
     for module in imported(path):
         there = layer(module)
         assert there == here or HEIGHT[there] < HEIGHT[here], f"{name} imports {module}"
+
+
+@pytest.mark.parametrize(
+    "stub", sorted(ROOT.rglob("__init__.pyi")), ids=lambda path: path.parent.name
+)
+def test_packages_export_names_of_their_own_modules(stub: Path) -> None:
+    for module in exported(stub):
+        place = stub.parent / module.replace(".", "/")
+        assert place.with_suffix(".py").exists() or (place / "__init__.pyi").exists()
 
 
 def test_every_package_has_its_layer() -> None:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from pairdp._checks import text
+from pairdp._discovery import find_registered, import_modules
 from pairdp.algorithms.base import Algorithm
 
 Kind = Literal["pairs", "metric", "records", "stream"]
@@ -67,6 +68,7 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
     published : bool, optional
         Only those of papers, or only those that are not.
     """
+    import_modules("pairdp.algorithms")
     return MappingProxyType(
         {
             name: entry.algorithm
@@ -78,7 +80,7 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
 
 def find_algorithm(name: str) -> Algorithm:
     """Return the algorithm that is registered under a name."""
-    try:
-        return _ENTRIES[name].algorithm
-    except KeyError:
-        raise ValueError(f"no algorithm is named {name!r}; known: {', '.join(_ENTRIES)}") from None
+    entry = find_registered(_ENTRIES, name, "pairdp.algorithms")
+    if entry is None:
+        raise ValueError(f"no algorithm is named {name!r}; known: {', '.join(_ENTRIES)}")
+    return entry.algorithm
