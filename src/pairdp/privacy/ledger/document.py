@@ -19,6 +19,7 @@ from pairdp._checks import text
 from pairdp._sealed import digest, fields_of, seal, unseal
 from pairdp.privacy.accounting.budget import RELATION, Budget
 from pairdp.privacy.accounting.events import Event, event_from_dict, event_to_dict
+from pairdp.privacy.ledger.balance import Balance
 
 FORMAT = "pairdp ledger"
 FORMAT_VERSION = 2
@@ -104,6 +105,10 @@ class LedgerState:
     identity: str = field(default_factory=random_name)
     spends: tuple[Spend, ...] = ()
     streams: tuple[StreamEntry, ...] = ()
+
+    def balance(self) -> Balance:
+        """Return how much is spent, and what is left."""
+        return Balance(self.budget, self.adaptive, tuple(spend.event for spend in self.spends))
 
     def with_spend(self, spend: Spend) -> LedgerState:
         """Return the ledger with one more entry."""
