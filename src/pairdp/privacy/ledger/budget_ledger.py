@@ -15,6 +15,8 @@ from pairdp.privacy.ledger.balance import Balance, Remaining
 from pairdp.privacy.ledger.document import LedgerState, Spend, StreamEntry
 from pairdp.privacy.ledger.stores import FileStore, MemoryStore, reason
 
+Cost = Certificate | Budget | Event
+
 
 class BudgetLedger:
     """A budget from which the releases on one data set are drawn.
@@ -140,7 +142,7 @@ class BudgetLedger:
         """Return how much one more release may cost."""
         return self._balance().remaining()
 
-    def check(self, cost: Certificate | Budget | Event, label: str = "the release") -> None:
+    def check(self, cost: Cost, label: str = "the release") -> None:
         """Refuse a cost that does not fit at the moment, without spending it.
 
         Raises
@@ -157,7 +159,7 @@ class BudgetLedger:
         with self._store.exclusive():
             return self._store.state.balance()
 
-    def spend(self, cost: Certificate | Budget | Event, label: str | None = None) -> Spend:
+    def spend(self, cost: Cost, label: str | None = None) -> Spend:
         """Draw a release from the budget, durably, before it is made.
 
         Parameters
@@ -179,7 +181,7 @@ class BudgetLedger:
         self._add(spend)
         return spend
 
-    def _entry(self, cost: Certificate | Budget | Event, label: str | None) -> Spend:
+    def _entry(self, cost: Cost, label: str | None) -> Spend:
         event = _event(cost)
         if label is None and isinstance(cost, Certificate):
             label = cost.algorithm
@@ -193,9 +195,7 @@ class BudgetLedger:
                 return
         raise balance.exceeded(spend.label)  # outside the lock, as it takes a while to compute
 
-    def release(
-        self, cost: Certificate | Budget | Event, draft: Draft, label: str | None = None
-    ) -> Spend:
+    def release(self, cost: Cost, draft: Draft, label: str | None = None) -> Spend:
         """Spend for a file that is complete on disk, and then give it its name.
 
         So a full disk is met before anything is spent, and nothing is released unpaid. If it fails
@@ -237,9 +237,7 @@ class BudgetLedger:
             raise LedgerError(told) from error
         return spend
 
-    def _told(
-        self, error: BaseException, spend: Spend, cost: Certificate | Budget | Event, draft: Draft
-    ) -> str:
+    def _told(self, error: BaseException, spend: Spend, cost: Cost, draft: Draft) -> str:
         """Say what a release that failed has spent, and where its file is."""
         failed = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{reason(error)}"
         try:
@@ -297,14 +295,14 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _in_words(cost: Certificate | Budget | Event) -> str:
+def _in_words(cost: Cost) -> str:
     budget = cost.budget if isinstance(cost, Certificate) else cost
     if isinstance(budget, Budget):
         return f"ε = {budget.epsilon:g}, δ = {budget.delta:g}"
     return str(budget)
 
 
-def _event(cost: Certificate | Budget | Event) -> Event:
+def _event(cost: Cost) -> Event:
     if isinstance(cost, Certificate):
         return cost.event
     if isinstance(cost, Budget):

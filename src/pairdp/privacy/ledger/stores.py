@@ -18,13 +18,7 @@ Write = Callable[[LedgerState], None]
 
 
 class MemoryStore:
-    """A ledger from which only the process that made it can spend.
-
-    Attributes
-    ----------
-    state : LedgerState
-        What it is now.
-    """
+    """A ledger from which only the process that made it can spend."""
 
     def __init__(self, state: LedgerState) -> None:
         self.state = state
@@ -61,19 +55,12 @@ class FileStore:
 
     Parameters
     ----------
-    path : path-like
-        Where it is. Links are followed once, now.
-    timeout : float
-        Seconds to wait for another process that is spending.
+    path, timeout
+        As for `BudgetLedger`.
     new : LedgerState, optional
         What to write if there is no file yet.
     seen : Seen, optional
         What the file must extend.
-
-    Attributes
-    ----------
-    state : LedgerState
-        What it was when the file was last read or written.
     """
 
     def __init__(
@@ -104,8 +91,7 @@ class FileStore:
             self._create(new, names)
         with self._held() as file:
             self.state = self._read(file)
-        for each in names:
-            self._check_identity(each)
+        self._check_identity(names)
         with suppress(OSError):  # of those who may read the ledger, not all may write beside it
             if not _identity_file(self.path).exists():
                 write_atomically(_identity_file(self.path), f"{self.state.identity}\n".encode())
@@ -153,21 +139,22 @@ class FileStore:
         except FileExistsError:
             return  # another process was first, and this one goes on with what it made
         except OSError as error:
-            raise self._not_written(error) from None
+            raise self._failed("written", error) from None
 
     def _check_directory(self) -> None:
         if not self.path.parent.is_dir():
             raise LedgerError(f"there is no directory {self.path.parent} for the ledger")
 
-    def _check_identity(self, name: Path) -> None:
-        """Refuse another ledger than the one that had this name before."""
-        marker = _identity_file(name)
-        with suppress(OSError):
-            if marker.exists() and marker.read_bytes().strip() != self.state.identity.encode():
-                raise LedgerError(
-                    f"the ledger {name} is another one than was made under this name: put the "
-                    f"right file back, or remove {marker} if this is the right one"
-                )
+    def _check_identity(self, names: set[Path]) -> None:
+        """Refuse another ledger than the one that had these names before."""
+        for name in names:
+            marker = _identity_file(name)
+            with suppress(OSError):
+                if marker.read_bytes().strip() != self.state.identity.encode():
+                    raise LedgerError(
+                        f"the ledger {name} is another one than was made under this name: put the "
+                        f"right file back, or remove {marker} if this is the right one"
+                    )
 
     @contextmanager
     def _held(self) -> Iterator[HeldFile]:
@@ -185,7 +172,7 @@ class FileStore:
                     f"{self} was removed, and nothing may be spent without it: put it back"
                 ) from None
             except OSError as error:
-                raise self._not_read(error) from None
+                raise self._failed("read", error) from None
             yield file
 
     def _read(self, file: HeldFile) -> LedgerState:
@@ -199,7 +186,7 @@ class FileStore:
         except LedgerError:
             raise
         except OSError as error:
-            raise self._not_read(error) from None
+            raise self._failed("read", error) from None
         except (ValueError, TypeError, RecursionError) as error:
             raise LedgerError(
                 f"{self} is damaged and nothing may be spent from it: {error}"
@@ -235,14 +222,12 @@ class FileStore:
                 f"{error.strerror}. What was to be spent counts as spent"
             ) from None
         except OSError as error:
-            raise self._not_written(error) from None
+            raise self._failed("written", error) from None
         self.state = state
 
-    def _not_read(self, error: OSError) -> LedgerError:
-        return LedgerError(f"{self} cannot be read: {reason(error)}")
-
-    def _not_written(self, error: OSError) -> LedgerError:
-        return LedgerError(f"{self} cannot be written: {reason(error)}. Nothing was spent")
+    def _failed(self, what: str, error: OSError) -> LedgerError:
+        spent = ". Nothing was spent" if what == "written" else ""
+        return LedgerError(f"{self} cannot be {what}: {reason(error)}{spent}")
 
 
 def reason(error: BaseException) -> str:
