@@ -18,13 +18,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp import pairs
 from pairdp._checks import PARAMETERS, STEPS, between, integer, non_negative
 from pairdp._reading import Invalid
 from pairdp.constraints import Constraint
 from pairdp.losses import Domain, Holder, PairwiseLoss
 from pairdp.losses.convexity import declared_convex
 from pairdp.losses.trust import is_library_loss
-from pairdp.pairs import ACCURACY, PairDesign, Risk, risk
+from pairdp.pairs import ACCURACY, PairDesign, Risk
 from pairdp.records import Records, check_data_norm
 from pairdp.storage import Storable
 
@@ -362,7 +363,7 @@ class Problem(Storable):
     def risk(self, records: Records, design: PairDesign | None = None) -> Risk:
         """Return the average loss over all pairs, or over a design, without the regulariser."""
         self.check_records(records)
-        return risk(self.loss, records, design)
+        return pairs.risk(self.loss, records, design)
 
     def value(self, parameters: Array, records: Records, design: PairDesign | None = None) -> float:
         """Return F(w). This is a statistic of the data: it is not private."""
