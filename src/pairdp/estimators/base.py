@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from pairdp import model_file
+from pairdp import model_file, privacy
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, Plan, find_algorithm
 from pairdp.algorithms.conditions import Condition
@@ -26,7 +26,7 @@ from pairdp.constraints import Constraint
 from pairdp.estimators.fit_warnings import NO_DATA_NORM, warn_before
 from pairdp.estimators.validation import public_shape, validated
 from pairdp.losses import PairwiseLoss, PointwiseLoss
-from pairdp.privacy import Budget, BudgetLedger, NoiseSource, default_delta
+from pairdp.privacy import Budget, NoiseSource, default_delta
 from pairdp.problem import Problem
 from pairdp.records import check_data_norm
 
@@ -45,7 +45,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     loss: str | Loss | None
     algorithm: str | Algorithm
     calibration: str
-    ledger: BudgetLedger | None
+    ledger: privacy.BudgetLedger | None
     random_state: Any
     verbose: bool | None
     invalid: Invalid
@@ -319,8 +319,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             self.__dict__.update(before)
             raise
 
-    def _ledger(self) -> BudgetLedger:
-        if not isinstance(self.ledger, BudgetLedger):
+    def _ledger(self) -> privacy.BudgetLedger:
+        if not isinstance(self.ledger, privacy.BudgetLedger):
             raise TypeError(f"ledger must be a BudgetLedger or None, got {self.ledger!r}")
         if self.random_state is not None:
             raise ValueError(

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp import privacy
 from pairdp._checks import real
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, MomentRelease, WithThreshold
@@ -25,7 +26,7 @@ from pairdp.losses import (
     SquaredHingeRanking,
 )
 from pairdp.model_file.registry import stored_in_model_files
-from pairdp.privacy import Budget, BudgetLedger
+from pairdp.privacy import Budget
 
 Array = NDArray[np.float64]
 
@@ -143,7 +144,7 @@ default=None
         threshold: Literal["midpoint"] | float = "midpoint",
         classes: ArrayLike | None = None,
         calibration: str = "certified",
-        ledger: BudgetLedger | None = None,
+        ledger: privacy.BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
