@@ -27,7 +27,7 @@ FIND = "from pairdp.storage.registry import known_class; print(known_class({!r})
     ("reader", "name", "module"),
     [
         ("pairdp.problem", "HingeMetric", "pairdp.losses.hinge_metric"),
-        ("pairdp.algorithms.base", "ScatterMetric", "pairdp.algorithms.scatter"),
+        ("pairdp.algorithms.registry", "ScatterMetric", "pairdp.algorithms.scatter"),
         ("pairdp.algorithms.stored_plans", "Problem", "pairdp.problem"),
         (
             "pairdp.verification.certificates",
