@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.requirements import Need
 from pairdp.constraints import Constraint
 from pairdp.estimators.caution import NO_DATA_NORM, warn_before
-from pairdp.losses import PairwiseLoss, PointwiseLoss
+from pairdp.losses import PairwiseLoss, PointwiseLoss, find_loss, loss_names
 from pairdp.privacy import Budget, BudgetLedger, NoiseSource, default_delta
 from pairdp.problem import Problem
 from pairdp.records import Records, check_data_norm
@@ -53,7 +53,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     plan_: Plan
 
-    _losses: ClassVar[Mapping[str, Loss]]
     _loss_kind: ClassVar[type[Loss]]
     _problem_kind: ClassVar[type[Problem]] = Problem
 
@@ -126,7 +125,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _given_loss(self) -> Loss | None:
         """Return the loss that the parameters name, None when it is left open."""
-        return loss_of(self.loss, self._losses, self._loss_kind)
+        return loss_of(self.loss, self._loss_kind)
 
     def _columns(self, n_features: int) -> int:
         """Return how many features records have, of so many in the data."""
@@ -326,20 +325,13 @@ def algorithm_of(algorithm: str | Algorithm) -> Algorithm | None:
     raise TypeError(f'algorithm must be "auto", a name or an Algorithm, got {algorithm!r}')
 
 
-def loss_of(
-    loss: str | Loss | None,
-    names: Mapping[str, Loss],
-    kind: type[Loss],
-) -> Loss | None:
+def loss_of(loss: str | Loss | None, kind: type[Loss]) -> Loss | None:
     """Return the loss of a parameter, None when it is left open."""
-    if loss is None:
-        return None
+    if loss is None or isinstance(loss, kind):
+        return loss
     if isinstance(loss, str):
-        if loss not in names:
-            raise ValueError(f"loss must be one of {', '.join(names)}, or an object; got {loss!r}")
-        return names[loss]
-    if not isinstance(loss, kind):
-        raise TypeError(
-            f"loss must be None, one of {', '.join(names)}, or a {kind.__name__}, got {loss!r}"
-        )
-    return loss
+        return find_loss(loss, kind)
+    raise TypeError(
+        f"loss must be None, one of {', '.join(loss_names(kind))}, or a {kind.__name__}, "
+        f"got {loss!r}"
+    )

@@ -14,7 +14,6 @@ from pairdp.algorithms import Algorithm, Plan
 from pairdp.constraints import L2Ball
 from pairdp.estimators.auc_score import AreaScore
 from pairdp.estimators.online import OnlineEstimator
-from pairdp.estimators.ranker import RANKING_LOSSES
 from pairdp.estimators.two_classes import TwoClassEstimator
 from pairdp.estimators.validation import check_labels, known_labels, validated
 from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
@@ -168,7 +167,6 @@ default=None
         self.verbose = verbose
         self.invalid = invalid
 
-    _losses = RANKING_LOSSES
     _loss_kind = RankingLoss
 
     def _constraint(self) -> L2Ball:
