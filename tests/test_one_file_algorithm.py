@@ -10,11 +10,13 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import pairdp.algorithms
 from pairdp import PrivateRanker, load, verify
 from pairdp.algorithms import algorithms, find_algorithm, registry
 from pairdp.algorithms.choice import candidates
+from pairdp.cli.main import main
 from pairdp.verification import verify_file
 
 FILE = '''
@@ -67,11 +69,16 @@ def _own_registries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     (tmp_path / "signed_mean.py").write_text(FILE)
     monkeypatch.syspath_prepend(tmp_path)
-    yield importlib.import_module("signed_mean")
+    yield "signed_mean"
     del sys.modules["signed_mean"]
+
+
+@pytest.fixture
+def module(file: str) -> ModuleType:
+    return importlib.import_module(file)
 
 
 def ranker(algorithm: str = "signed-mean", **options: object) -> PrivateRanker:
@@ -88,6 +95,14 @@ def test_it_is_used_by_its_name(module: ModuleType) -> None:
 def test_printed_noise_is_refused_as_for_all_that_no_paper_prints(module: ModuleType) -> None:
     with pytest.raises(ValueError, match="no paper prints the noise of Mean of signed records"):
         ranker(calibration="printed").plan(300, 3)
+
+
+@pytest.mark.parametrize("algorithm", ["signed-mean", "auto"])
+def test_the_command_line_imports_and_plans_it(file: str, algorithm: str) -> None:
+    size = ["--n", "300", "--features", "3", "--epsilon", "2"]
+    done = CliRunner().invoke(main, ["plan", *size, "--algorithm", algorithm, "--import", file])
+    assert done.exit_code == 0, done.output
+    assert "Mean of signed records" in done.output
 
 
 def test_it_is_stored_and_verified_on_trust(module: ModuleType, tmp_path: Path) -> None:
