@@ -173,7 +173,7 @@ class Plan:
         total: ClassMoments | None = None
         for x, y in batches:
             if null_is_asked(invalid):
-                x = read_table(x, task.features)
+                x = x if hasattr(x, "shape") else read_table(x, task.features)
             elif np.ndim(y) != 1:
                 raise ValueError(f"labels must be one a record, got {np.ndim(y)} dimensions")
             sums = ClassMoments.of(problem.records(x, y, invalid=invalid))

@@ -160,7 +160,8 @@ class PrivateRanker(AreaScore, TwoClassEstimator):
         moments = isinstance(inner, MomentRelease)
         return LeastSquaresRanking() if moments else LogisticRanking()
 
-    def _complete(self, algorithm: Algorithm) -> Algorithm:
+    def completed(self, algorithm: Algorithm) -> Algorithm:
+        """Return the algorithm with a threshold if one is released, else without."""
         with_threshold = isinstance(algorithm, WithThreshold)
         if not isinstance(self.threshold, str):
             if not math.isfinite(real("threshold", self.threshold)):
@@ -170,8 +171,7 @@ class PrivateRanker(AreaScore, TwoClassEstimator):
             raise ValueError(f'threshold must be "midpoint" or a number, got {self.threshold!r}')
         return algorithm if with_threshold else WithThreshold(algorithm)
 
-    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
-        self.classes_ = self._sorted(labels)
+    def _set_fitted(self, fit: Fit) -> None:
         self.coef_ = np.array(fit.parameters)[None, :]
         threshold = float(
             fit.statistics[THRESHOLD][0] if self.threshold == "midpoint" else self.threshold
