@@ -21,7 +21,7 @@ from pairdp.algorithms.requirements import Need
 from pairdp.audit import AuditReport, audit, audit_plan
 from pairdp.audit.neighbours import Neighbours
 from pairdp.privacy import Budget, GaussianMechanism, NoiseSource, NoMechanism, Release
-from pairdp.privacy.accounting.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.records import Records
 from tests.audit.cases import RANKING, TIGHT, D, N
 
@@ -166,7 +166,7 @@ class StopsWhenFlat:
         n = len(y)
         gradient = (float(y.sum()) ** 2 - n) / (n * (n - 1))
         end = 0.0 if abs(gradient) < self.flat else -self.travel * gradient
-        scale = self.travel * 4 / n / ratio(self.budget.epsilon, self.budget.delta)
+        scale = self.travel * 4 / n / gdp_mu(self.budget.epsilon, self.budget.delta)
         return np.array([end + np.random.default_rng(seed).normal(0.0, scale)])
 
     def neighbours(self, n: int = 20) -> Neighbours:

@@ -18,7 +18,7 @@ from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded, require_step
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Sensitivity
-from pairdp.privacy.accounting.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
@@ -153,7 +153,7 @@ class GradientDescent(Algorithm):
             steps = steps_to_shrink(q, 1 / _NEAR, _MOST_STEPS)
             return steps, f"steps shrink the distance to the minimiser to {q**steps:.1e} of it"
         moved = step_size * constants.record_diameter / task.n
-        noisy = math.sqrt(task.dimension) / _ratio(task)
+        noisy = math.sqrt(task.dimension) / _mu(task)
 
         def error(steps: int) -> float:
             drift = moved * (steps if q == 1 else (1 - q**steps) / (1 - q))
@@ -174,7 +174,7 @@ class GradientDescent(Algorithm):
         radius = task.problem.constraint.radius
         if task.budget is None:
             return 200 * 2 / constants.smoothness
-        mu = _ratio(task)
+        mu = _mu(task)
         per_travel = constants.record_diameter / (2 * task.n * mu)
         # The cube root first, as squares of extreme budgets leave the range of floats.
         scale = (radius / math.sqrt(2 * constants.smoothness * task.dimension)) ** (2 / 3)
@@ -200,12 +200,12 @@ class GradientDescent(Algorithm):
         )
 
 
-def _ratio(task: Task) -> float:
+def _mu(task: Task) -> float:
     """Return about Δ/σ of one release within the budget."""
     budget = task.budget
     if budget is None:
         return math.inf
-    return ratio(budget.epsilon, budget.delta) if not budget.is_pure else budget.epsilon / 3
+    return gdp_mu(budget.epsilon, budget.delta) if not budget.is_pure else budget.epsilon / 3
 
 
 DPGDSC = register_algorithm(

@@ -62,7 +62,7 @@ class MomentRelease(Algorithm):
         Whether S is used. Without it the direction v is released: the gradient at zero,
         the limit of strong regularisation, which ranks well at small budgets.
     share : float
-        Share of the squared privacy ratio (of ε, for pure ε) that second moments get.
+        Share of μ² (of ε, for pure ε) that second moments get.
     weight : float
         β, at most 1: how exactly μ and π are released against a. The default is best where
         |1-2π| is 0.4.

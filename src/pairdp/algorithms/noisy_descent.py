@@ -30,7 +30,7 @@ from pairdp.privacy import (
     Release,
     Sensitivity,
 )
-from pairdp.privacy.accounting.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.privacy.certificates.certificate import Scalar
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -335,7 +335,7 @@ class NoisyGradientDescent(Algorithm):
         if task.budget is None:
             return 0.0
         batch = self.batch_size or task.n
-        mu = ratio(task.budget.epsilon, task.budget.delta)
+        mu = gdp_mu(task.budget.epsilon, task.budget.delta)
         if batch < task.n:
             return 2 * task.problem.record_diameter(batch) * math.sqrt(steps) / (task.n * mu)
         last = self._last_iterate(task, step_size, steps, None)

@@ -20,7 +20,7 @@ from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Part, Sensitivity
-from pairdp.privacy.accounting.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
@@ -116,7 +116,7 @@ class PhasedSGD(Algorithm):
             if task.budget.is_pure:
                 noise = moved * math.sqrt(task.dimension) / task.budget.epsilon
             else:
-                noise = moved / ratio(task.budget.epsilon, task.budget.delta)
+                noise = moved / gdp_mu(task.budget.epsilon, task.budget.delta)
         return step_of_least_error(problem, _parts(task.n)[0], noise, task.dimension)
 
     def execute(

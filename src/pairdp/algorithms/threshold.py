@@ -29,7 +29,7 @@ from pairdp.privacy import (
     Release,
     Sensitivity,
 )
-from pairdp.privacy.accounting.gaussian import delta, epsilon, ratio
+from pairdp.privacy.accounting.gaussian import delta, epsilon, gdp_mu
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
@@ -52,7 +52,7 @@ class WithThreshold(Algorithm):
     algorithm : Algorithm
         What makes the model.
     share : float
-        Share of the squared privacy ratio (of ε, for pure ε) that the threshold gets.
+        Share of μ² (of ε, for pure ε) that the threshold gets.
     """
 
     algorithm: Algorithm
@@ -116,7 +116,7 @@ class WithThreshold(Algorithm):
             )
             left = Budget((1 - self.share) * task.budget.epsilon)
             return self._with(self.algorithm.draft(replace(task, budget=left)), mechanism, moved)
-        mu = ratio(task.budget.epsilon, task.budget.delta) * _SLACK
+        mu = gdp_mu(task.budget.epsilon, task.budget.delta) * _SLACK
         mechanism = GaussianMechanism(moved.value, moved.value / (math.sqrt(self.share) * mu))
         left = _budget_of(math.sqrt(1 - self.share) * mu, task.budget)
         while True:
@@ -125,7 +125,7 @@ class WithThreshold(Algorithm):
             whole = Certificate(self.name, task.budget, task.n, draft.releases)
             if task.is_printed or whole.holds:
                 return draft
-            left = _budget_of(_LESS * ratio(left.epsilon, left.delta), task.budget)
+            left = _budget_of(_LESS * gdp_mu(left.epsilon, left.delta), task.budget)
 
     def _with(self, draft: PlanDraft, mechanism: Mechanism, moved: Sensitivity | None) -> PlanDraft:
         reason = "the threshold is midway between the classes' mean scores, and paid for"
@@ -166,7 +166,7 @@ class WithThreshold(Algorithm):
 
 
 def _budget_of(mu: float, whole: Budget) -> Budget:
-    """Return the budget of a Gaussian release of ratio μ: its ε, or δ where ε would be 0."""
+    """Return the budget of a Gaussian release with parameter μ: its ε, or δ where ε would be 0."""
     found = epsilon(mu, whole.delta)
     if found > 0:
         return Budget(found, whole.delta)

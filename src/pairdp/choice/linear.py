@@ -24,7 +24,7 @@ from pairdp.constraints import L2Ball
 from pairdp.losses import PointwiseLoss
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Budget
-from pairdp.privacy.accounting.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import gdp_mu
 
 _BATCHES = 20
 _WHOLE_UP_TO = 20_000
@@ -82,7 +82,7 @@ def _length(problem: PointwiseProblem, n: int, features: int, budget: Budget | N
     moved = problem.sensitivity(n)
     if budget.is_pure:
         return features * moved / budget.epsilon
-    return math.sqrt(features) * moved / ratio(budget.epsilon, budget.delta)
+    return math.sqrt(features) * moved / gdp_mu(budget.epsilon, budget.delta)
 
 
 def _minimisers(

@@ -36,7 +36,7 @@ from pairdp.choice.base import Candidate, Choice
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.losses import LogisticMetric, MetricLoss
 from pairdp.privacy import Budget
-from pairdp.privacy.accounting.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.problem import Problem
 
 _MOST_RECORDS = 5000
@@ -149,7 +149,7 @@ class _Facts:
             return 0.0
         if self.budget.is_pure:
             return math.sqrt(self.features * (self.features + 1) / 2 + 1) / self.budget.epsilon
-        return 1 / ratio(self.budget.epsilon, self.budget.delta)
+        return 1 / gdp_mu(self.budget.epsilon, self.budget.delta)
 
     def slope(self, loss: MetricLoss) -> float:
         """Return the typical eigenvalue, parting classes, of the gradient at W = I."""

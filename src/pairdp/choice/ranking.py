@@ -37,7 +37,7 @@ from pairdp.constraints import L2Ball
 from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
 from pairdp.privacy import Budget, GaussianMechanism, KNormMechanism, Release
 from pairdp.privacy.accounting.budget import check_budget
-from pairdp.privacy.accounting.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.problem import Problem
 from pairdp.records import check_data_norm
 
@@ -171,7 +171,7 @@ class _Typical:
             return 0.0
         if self.budget.is_pure:
             return sensitivity * self.features / self.budget.epsilon
-        mu = ratio(self.budget.epsilon, self.budget.delta)
+        mu = gdp_mu(self.budget.epsilon, self.budget.delta)
         return sensitivity * math.sqrt(self.features) / mu
 
     def candidate(

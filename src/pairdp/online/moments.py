@@ -52,7 +52,7 @@ class OnlineMoments(OnlineAlgorithm):
         Whether S is used; see `pairdp.algorithms.MomentRelease`. Without it the model is the
         direction between the class means, and memory grows with d instead of d².
     share : float
-        Share of the squared privacy ratio that second moments get.
+        Share of μ² that second moments get.
     weight : float
         β, at most 1.
     ridge : float, optional
