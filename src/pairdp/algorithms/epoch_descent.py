@@ -13,6 +13,7 @@ from pairdp._checks import STEPS, between, keep
 from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
 from pairdp.algorithms.descent import contraction, descend
 from pairdp.algorithms.noise import add_noise, output_release
+from pairdp.algorithms.printed import xue2021
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import require_bounded, require_step
@@ -99,7 +100,9 @@ class EpochGradientDescent(Algorithm):
                     f"average of epoch {i}",
                     task,
                     sensitivity,
-                    4 * task.printed_lipschitz * eta if task.is_printed else 0.0,
+                    xue2021.epoch_sensitivity(task.printed_lipschitz, eta)
+                    if task.is_printed
+                    else 0.0,
                     Part(f"part {i}", size),
                 )
             )

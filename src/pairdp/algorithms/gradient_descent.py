@@ -13,6 +13,7 @@ from pairdp._checks import STEPS, between, integer, keep
 from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
 from pairdp.algorithms.descent import contraction, descend, known_radius, steps_to_shrink
 from pairdp.algorithms.noise import add_noise, output_release
+from pairdp.algorithms.printed import xue2021
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded, require_step
@@ -106,8 +107,11 @@ class GradientDescent(Algorithm):
         if not task.is_printed:
             return 0.0
         if self.output == "last":
-            return 8 * task.printed_lipschitz / (task.problem.regularization * task.n)
-        return 4 * task.printed_lipschitz * step_size * steps / task.n
+            strong_convexity = task.problem.regularization
+            return xue2021.last_iterate_sensitivity(
+                task.printed_lipschitz, strong_convexity, task.n
+            )
+        return xue2021.average_iterate_sensitivity(task.printed_lipschitz, step_size, steps, task.n)
 
     def _schedule(self, task: Task) -> tuple[float, int, tuple[str, ...]]:
         constants = task.problem.constants(task.n)

@@ -14,13 +14,12 @@ from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
 from pairdp.algorithms.descent import contraction
 from pairdp.algorithms.kernels import WHAT, Steps, take_steps
 from pairdp.algorithms.noise import add_noise
+from pairdp.algorithms.printed import kang2021, wang2024, wang2024_steps, xue2021
 from pairdp.algorithms.progress import Progress
-from pairdp.algorithms.regimes import Regime, regime_schedule
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded, require_smooth
 from pairdp.algorithms.signal import noise_to_signal
 from pairdp.algorithms.task import Task
-from pairdp.algorithms.wang_noise import wang_noise
 from pairdp.privacy import (
     FixedSizeSampling,
     GaussianMechanism,
@@ -84,14 +83,14 @@ class NoisyGradientDescent(Algorithm):
         Which pairs of a batch count.
     regime : {"general", "low-noise"}, optional
         Where T and η come from if they are not given: the theorems of Wang 2024 for any problem
-        or for one whose best parameters have no loss (see `pairdp.algorithms.regimes`); by
-        default the predicted error.
+        or for one whose best parameters have no loss (see
+        `pairdp.algorithms.printed.wang2024_steps`); by default the predicted error.
     projected : bool
         Whether steps are projected. Without, the loss must be Lipschitz everywhere.
     printed_rule : {"xue", "kang", "wang"}
         Whose printed noise: σ = 4G√(1.25·T·ln(1/δ))/(nε) (Xue 2021, Algorithm 2),
         8G√(T·ln(1/δ))/(nε) (Kang 2021, Theorem 1), or that of Wang 2024 for a batch of one pair
-        or one record, where it exists (see `pairdp.algorithms.wang_noise`).
+        or one record, where it exists (see `pairdp.algorithms.printed.wang2024`).
     printed_lipschitz : float, optional
         The G that a paper states, for its printed noise: Kang 2021 has 2 for ranking and 1
         for metric learning, where the truth is twice and four times that.
@@ -108,7 +107,7 @@ class NoisyGradientDescent(Algorithm):
     printed_lipschitz: float | None = None
     name: str = "Gradient descent with gradient noise"
     pairing: Literal["all", "disjoint"] = "all"
-    regime: Regime | None = None
+    regime: wang2024_steps.Regime | None = None
 
     is_printed: ClassVar[bool] = True
     needs_delta: ClassVar[bool] = True
@@ -263,18 +262,19 @@ class NoisyGradientDescent(Algorithm):
                 raise ValueError(
                     f"Wang 2024 print noise for batch_size={drawn} alone here: use certified"
                 )
-            return lipschitz * wang_noise(task.n, steps, budget, drawn).multiplier
+            return lipschitz * wang2024.gradient_noise(task.n, steps, budget, drawn).multiplier
         if budget is None or self.batch_size is not None or self.pairing != "all":
             raise ValueError("the papers print no formula for mini-batches: use certified")
-        base = math.sqrt(steps * math.log(1 / budget.delta)) / (task.n * budget.epsilon)
-        return (4 * math.sqrt(1.25) if self.printed_rule == "xue" else 8) * lipschitz * base
+        if self.printed_rule == "xue":
+            return xue2021.gradient_noise(lipschitz, task.n, steps, budget)
+        return kang2021.gradient_noise(lipschitz, task.n, steps, budget)
 
     def _schedule(self, task: Task) -> tuple[float, int, tuple[str, ...]]:
         """Return step size and steps; what is not given minimises a predicted error."""
         if self.steps is not None and self.step_size is not None:
             return self.step_size, self.steps, ()
         if self.regime is not None:
-            chosen = regime_schedule(task, self.regime, self.steps, self.step_size)
+            chosen = wang2024_steps.schedule(task, self.regime, self.steps, self.step_size)
             return chosen.step_size, chosen.steps, chosen.reasons
         problem = task.problem
         if self.step_size is None:

@@ -14,6 +14,7 @@ from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
 from pairdp.algorithms.descent import known_radius
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.one_against import one_against
+from pairdp.algorithms.printed import yang2021
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
@@ -202,8 +203,7 @@ class PairwiseSGD(Algorithm):
                 'equation (5) is for draws with replacement: use order="replacement", or '
                 "calibration='certified'"
             )
-        often = 3 * (steps * math.log(math.e * steps) * math.log(2 / budget.delta) / task.n) ** 2
-        scale = math.sqrt(8 * math.log(2.5 / budget.delta) * (steps + often)) / budget.epsilon
+        scale = yang2021.average_noise(task.n, steps, budget)
         return step_size * task.printed_lipschitz * scale
 
     def _step_size(self, task: Task, steps: int) -> tuple[float, tuple[str, ...]]:

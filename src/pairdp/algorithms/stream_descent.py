@@ -13,9 +13,10 @@ from pairdp._checks import STEPS, between, keep
 from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.one_against import one_against
+from pairdp.algorithms.printed import huai2020
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
-from pairdp.algorithms.strong_convexity import burn_in, printed_lipschitz, regularised
+from pairdp.algorithms.strong_convexity import regularised
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.bounds.descent import stream_steps
@@ -66,7 +67,7 @@ class StreamGradientDescent(Algorithm):
         """Decide the regulariser and the noise."""
         problem, reasons = regularised(self.name, task, self.strong_convexity)
         alpha = problem.regularization
-        lipschitz = printed_lipschitz(task, alpha) if task.is_printed else 0.0
+        lipschitz = huai2020.regularised_lipschitz(task, alpha) if task.is_printed else 0.0
         task = replace(task, problem=problem)
         smoothness = problem.loss.smoothness(problem.domain()) + alpha
         inputs = {
@@ -85,11 +86,11 @@ class StreamGradientDescent(Algorithm):
         sensitivity = Sensitivity.of("average iterate of descent on a stream of pairs", **inputs)
         printed = 0.0
         if task.is_printed:
-            printed = 8 * lipschitz * math.log(task.n) / (alpha * task.n)
+            printed = huai2020.average_iterate_sensitivity(lipschitz, alpha, task.n)
         release = output_release("average iterate", task, sensitivity, printed)
         settings = {"strong_convexity": alpha, "steps": task.n - 1, "smoothness": smoothness}
         if task.is_printed:
-            burnt = burn_in(smoothness, alpha)
+            burnt = huai2020.burn_in(smoothness, alpha)
             reasons += (
                 f"the paper's random burn-in, left out, would take {burnt:.4g} of {task.n} steps",
                 "steps are min(2/(αt), 2/(L+α)), not the paper's 2(t-1)/((t-2)αt)",

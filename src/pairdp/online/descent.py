@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, flag, integer, keep
 from pairdp.algorithms.base import Plan, PlanDraft
+from pairdp.algorithms.printed import huai2020
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import (
     Need,
@@ -19,11 +20,11 @@ from pairdp.algorithms.requirements import (
     require_smooth,
 )
 from pairdp.algorithms.signal import noise_to_signal
-from pairdp.algorithms.strong_convexity import burn_in, printed_lipschitz, regularised
+from pairdp.algorithms.strong_convexity import regularised
 from pairdp.algorithms.task import Task
 from pairdp.online.descent_learner import DescentLearner, NoisyGradients, NoisyModels
 from pairdp.online.learner import OnlineAlgorithm
-from pairdp.privacy import Budget, GaussianMechanism, NoMechanism, Release, Sensitivity
+from pairdp.privacy import GaussianMechanism, NoMechanism, Release, Sensitivity
 from pairdp.privacy.bounds.descent import stream_steps
 from pairdp.privacy.bounds.stream_models import falling_units, printed_steps, stream_drift
 from pairdp.privacy.bounds.stream_schedule import StreamShape
@@ -207,10 +208,10 @@ class OnlineDescent(OnlineAlgorithm):
             )
         problem, reasons = regularised(self.name, task, self.strong_convexity)
         alpha = problem.regularization
-        lipschitz = printed_lipschitz(task, alpha)
+        lipschitz = huai2020.regularised_lipschitz(task, alpha)
         task = replace(task, problem=problem)
         curvature = _curvature(task)
-        burnt = burn_in(curvature["smoothness"], alpha)
+        burnt = huai2020.burn_in(curvature["smoothness"], alpha)
         random = math.ceil(burnt) if self.burn_in else 0
         if random >= task.n:
             raise ValueError(
@@ -223,7 +224,7 @@ class OnlineDescent(OnlineAlgorithm):
         inputs = {"n": task.n, "burn_in": random, **curvature, **_diameter(task)}
         inputs["record_diameter"] = _record_diameter(task)
         moved = Sensitivity.of(PRINTED, **inputs)
-        scale = printed_scale(lipschitz, alpha, task.n - random, task.budget)  # type: ignore[arg-type]
+        scale = huai2020.model_noise(lipschitz, alpha, task.n - random, task.budget)  # type: ignore[arg-type]
         release = Release(
             "models in units of 1/t",
             GaussianMechanism(moved.value, scale),
@@ -258,13 +259,6 @@ class OnlineDescent(OnlineAlgorithm):
             late = np.arange(random + 1, plan.task.n + 1, dtype=np.float64)
             sizes[random:] = printed_steps(late, settings["strong_convexity"])
         return NoisyModels(plan, generator, sizes, units, random)
-
-
-def printed_scale(lipschitz: float, alpha: float, steps: int, budget: Budget) -> float:
-    """Return t·σ_t of Huai 2020, Algorithm 1: √(32G²(n-T₁)/(α²ρ))."""
-    log = math.log(1 / budget.delta)
-    root = math.sqrt(log + budget.epsilon) - math.sqrt(log)
-    return math.sqrt(32 * steps) * lipschitz / (alpha * root)
 
 
 def _release(name: str, task: Task, moved: Sensitivity, steps: int) -> Release:

@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from pairdp import Budget, NoiseSource, verify
 from pairdp.algorithms import NoisyGradientDescent, Plan, find_algorithm
-from pairdp.algorithms.wang_noise import wang_noise
+from pairdp.algorithms.printed.wang2024 import gradient_noise
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, Unconstrained
 from pairdp.losses import (
     HingePointwise,
@@ -70,13 +70,13 @@ def test_the_table_of_printed_noise(
     budget = Budget(eps, n**-2.0)
     if printed is None:
         with pytest.raises(ValueError, match=rf"no β in \(0, 1\) .* of Theorem {3 * drawn - 1}"):
-            wang_noise(n, steps, budget, drawn)
+            gradient_noise(n, steps, budget, drawn)
         return
     # The table's β are multiples of 1e-4; between them there is less noise.
     assert best_on(np.arange(1, 10_000) * 1e-4, drawn, n, steps, eps) == pytest.approx(
         printed, abs=6e-4
     )
-    found = wang_noise(n, steps, budget, drawn)
+    found = gradient_noise(n, steps, budget, drawn)
     assert found.multiplier <= printed + 6e-4
     square, met = formula(drawn, n, steps, eps, n**-2.0, found.beta * (1 - 1e-12))
     assert math.sqrt(square) == pytest.approx(found.multiplier)
@@ -94,10 +94,10 @@ def test_the_table_of_printed_noise(
 def test_as_many_steps_as_pairs_rarely_have_a_beta(drawn: int, eps: float, exists: int) -> None:
     n = 5000
     if exists:
-        assert wang_noise(n, n * n, Budget(eps, n**-2.0), drawn).multiplier > 10
+        assert gradient_noise(n, n * n, Budget(eps, n**-2.0), drawn).multiplier > 10
     else:
         with pytest.raises(ValueError, match="Use calibration='certified'"):
-            wang_noise(n, n * n, Budget(eps, n**-2.0), drawn)
+            gradient_noise(n, n * n, Budget(eps, n**-2.0), drawn)
 
 
 AUC = Problem(LogisticRanking(), L2Ball(1.0))
@@ -111,7 +111,7 @@ def test_printed_plans_carry_the_truth() -> None:
     plan = algorithm.plan(AUC, n, 5, budget, calibration="printed")
     release = plan.certificate.releases[0]
     lipschitz = AUC.constants(n).lipschitz
-    multiplier = wang_noise(n, n, budget, 2).multiplier
+    multiplier = gradient_noise(n, n, budget, 2).multiplier
     assert release.mechanism.scale == pytest.approx(lipschitz * multiplier)
     assert release.sampling == FixedSizeSampling(2, n)
     assert release.sensitivity.value == pytest.approx(AUC.record_diameter(2) / 2)
@@ -166,7 +166,7 @@ def test_pointwise_preset() -> None:
     printed = algorithm.plan(problem, n, 4, budget, calibration="printed")
     lipschitz = problem.constants(n).lipschitz
     assert printed.certificate.releases[0].mechanism.scale == pytest.approx(
-        lipschitz * wang_noise(n, n, budget, 1).multiplier
+        lipschitz * gradient_noise(n, n, budget, 1).multiplier
     )
     with pytest.raises(ValueError, match="at least 2 for a loss of pairs"):
         algorithm.plan(AUC, n, 4, budget)

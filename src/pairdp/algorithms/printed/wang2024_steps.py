@@ -1,4 +1,4 @@
-r"""Steps and step sizes that Wang 2024's utility theorems ask for.
+r"""Wang 2024: steps and step sizes that the utility theorems ask for.
 
 With m = √(d·ln(1/δ))/ε, a the Hölder exponent of the gradient (1 for a smooth loss) and a
 constant c,
@@ -37,7 +37,7 @@ class Schedule(NamedTuple):
     reasons: tuple[str, ...]
 
 
-def regime_schedule(
+def schedule(
     task: Task, regime: Regime, steps: int | None = None, step_size: float | None = None
 ) -> Schedule:
     """Return T and η of a regime; what is given stays.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pairdp.algorithms.noise_table import Row, main, noise_table
+from pairdp.algorithms.printed.descent_table import Row, main, noise_table
 
 
 @pytest.fixture(scope="module")

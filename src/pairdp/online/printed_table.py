@@ -1,9 +1,11 @@
 """Printed noise of Huai 2020 beside certified noise, for streams of several lengths.
 
-Run with ``python -m pairdp.online.gain_table``. AUC maximisation with the logistic loss on a unit
-ball, ε = 1, δ = 1/n; printed noise is as if there were no burn-in (T₁ = 0), which is longer than
-the stream in most rows. Noise of both readings is compared on the model itself: noise in gradients
-is followed through the steps (contracted by 1 - ηα each, before any projection, which only helps).
+Run with ``python -m pairdp.online.printed_table``. AUC maximisation with the logistic loss on a
+unit ball, ε = 1, δ = 1/n; printed noise is as if there were no burn-in (T₁ = 0), which is longer
+than the stream in most rows. Noise of both readings is compared on the model itself: noise in
+gradients
+is followed through the steps (contracted by 1 - ηα each, before any projection, which only
+helps).
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.algorithms.strong_convexity import burn_in
+from pairdp.algorithms.printed.huai2020 import burn_in
 from pairdp.constraints import L2Ball
 from pairdp.losses import LogisticRanking
 from pairdp.online.descent import OnlineDescent

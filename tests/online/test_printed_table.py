@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pairdp.online import gain_table
+from pairdp.online import printed_table
 
 # n, α, printed σ at the end, gains of noise on models and in gradients (errata, H1,
 # whose G = 4 is that of an unbounded set: 2 % more than on the ball).
@@ -21,19 +21,19 @@ KNOWN = [
 def test_the_table_is_reproduced(
     n: int, alpha: float, printed: float, models: float, gradients: float
 ) -> None:
-    row = gain_table.gain_row(n, alpha)
+    row = printed_table.gain_row(n, alpha)
     assert row["printed"] == pytest.approx(printed, rel=0.04)
     assert row["models_end"] == pytest.approx(models, rel=0.04)
     assert row["gradients_end"] == pytest.approx(gradients, rel=0.04)
 
 
 def test_at_least_twenty_times_less_noise_at_the_end() -> None:
-    row = gain_table.gain_row(1000, 1e-3)
+    row = printed_table.gain_row(1000, 1e-3)
     assert min(row["models_end"], row["gradients_end"]) >= 20
 
 
 def test_every_row_gains() -> None:
     for n in (100, 1000):
-        for alpha in gain_table.ALPHAS:
-            row = gain_table.gain_row(n, alpha)
+        for alpha in printed_table.ALPHAS:
+            row = printed_table.gain_row(n, alpha)
             assert all(gain > 5 for name, gain in row.items() if name != "printed")

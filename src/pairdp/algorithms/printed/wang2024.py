@@ -1,4 +1,4 @@
-r"""The noise that Wang 2024 print for steps on one record or one pair, and when they may.
+r"""Wang 2024: the noise of steps on one record or one pair, and when it is printed at all.
 
 With c = 1 for records (Algorithm 1, Theorem 2) and c = 2 for pairs (Algorithm 2, Theorem 5),
 
@@ -33,7 +33,7 @@ _LEAST, _MOST = -60.0, 30.0
 _FLOOR = 2.68
 
 
-class WangNoise(NamedTuple):
+class GradientNoise(NamedTuple):
     """The printed noise with the β that it is least for.
 
     Attributes
@@ -48,7 +48,7 @@ class WangNoise(NamedTuple):
     beta: float
 
 
-def wang_noise(n: int, steps: int, budget: Budget, drawn: int) -> WangNoise:
+def gradient_noise(n: int, steps: int, budget: Budget, drawn: int) -> GradientNoise:
     """Return the least noise that the printed formula allows.
 
     Parameters
@@ -67,7 +67,7 @@ def wang_noise(n: int, steps: int, budget: Budget, drawn: int) -> WangNoise:
 
     Examples
     --------
-    >>> found = wang_noise(1000, 1000, Budget(2.0, 1e-6), drawn=2)
+    >>> found = gradient_noise(1000, 1000, Budget(2.0, 1e-6), drawn=2)
     >>> round(found.multiplier, 2), round(found.beta, 4)
     (4.12, 0.0132)
     """
@@ -75,7 +75,7 @@ def wang_noise(n: int, steps: int, budget: Budget, drawn: int) -> WangNoise:
     drawn = integer("drawn", drawn, at_most=2)
     positive("delta", budget.delta)
     logits = np.linspace(_LEAST, _MOST, _POINTS)
-    best: WangNoise | None = None
+    best: GradientNoise | None = None
     for _ in range(_ROUNDS):
         beta, square, room = _conditions(logits, n, steps, budget, drawn)
         met = room >= 0
@@ -83,7 +83,7 @@ def wang_noise(n: int, steps: int, budget: Budget, drawn: int) -> WangNoise:
         score = np.where(met, square, np.inf) if met.any() else -room
         place = int(np.argmin(score))
         if met.any() and (best is None or math.sqrt(square[place]) < best.multiplier):
-            best = WangNoise(math.sqrt(square[place]), float(beta[place]))
+            best = GradientNoise(math.sqrt(square[place]), float(beta[place]))
         around = logits[max(place - 1, 0)], logits[min(place + 1, logits.size - 1)]
         logits = np.linspace(*around, _REFINED)
     if best is None:

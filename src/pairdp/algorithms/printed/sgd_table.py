@@ -1,6 +1,6 @@
-"""Printed noise of the stochastic papers beside certified noise.
+"""Printed noise of pairwise and stochastic descent beside certified noise.
 
-Run with ``python -m pairdp.algorithms.gain_table``. Three tables:
+Run with ``python -m pairdp.algorithms.printed.sgd_table``. Three tables:
 
 - Yang 2021, equation (5): σ/(ηG) at ε = 1, δ = 1e-5, against what is certified for any loss, for
   the hinge of ranking, and for its rounded form, also in passes of random order;
@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from pairdp.algorithms.wang_noise import wang_noise
+from pairdp.algorithms.printed import wang2024, yang2021
 from pairdp.privacy import Budget, FixedSizeSampling, RepeatedDraws, noise_multiplier
 
 BUDGET = Budget(1.0, 1e-5)
@@ -25,19 +25,13 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0)
 BATCHES = (2, 10, 50, 200, 5000)
 
 
-def equation_5(n: int, steps: int, budget: Budget) -> float:
-    """Return σ/(ηG) of Yang 2021, equation (5)."""
-    often = 3 * (steps * math.log(math.e * steps) * math.log(2 / budget.delta) / n) ** 2
-    return math.sqrt(8 * math.log(2.5 / budget.delta) * (steps + often)) / budget.epsilon
-
-
 def yang_row(n: int, steps: int, budget: Budget = BUDGET) -> dict[str, float]:
     """Return σ/(ηG) as printed and as certified for several losses."""
     corner = float(np.mean(np.sqrt(np.arange(steps))))
     sharp = noise_multiplier(budget, 1, RepeatedDraws(n, steps, base=corner))
     in_passes = noise_multiplier(budget, 1, RepeatedDraws(n, steps, "permutation", base=corner))
     return {
-        "printed": equation_5(n, steps, budget),
+        "printed": yang2021.average_noise(n, steps, budget),
         "any loss": 2 * sharp,
         "any loss, in passes": 2 * in_passes,
         "hinge": sharp,
@@ -50,7 +44,7 @@ def wang_row(n: int, steps: int, epsilon: float, *, pairs: bool) -> dict[str, fl
     """Return σ/G as printed, NaN where no β serves, and as certified for D = 2G and D = G."""
     budget = Budget(epsilon, n**-2.0)
     try:
-        printed = wang_noise(n, steps, budget, 2 if pairs else 1).multiplier
+        printed = wang2024.gradient_noise(n, steps, budget, 2 if pairs else 1).multiplier
     except ValueError:
         printed = math.nan
     drawn = FixedSizeSampling(2 if pairs else 1, n)
@@ -65,7 +59,7 @@ def batch_row(size: int) -> float:
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print the tables."""
     print("Yang 2021, equation (5): σ/(ηG) at ε = 1, δ = 1e-5, and how many times that is less")
     names = ("any loss", "  in passes", "hinge", "rounded", "  in passes")
     print(f"  {'n':>6s} {'T':>8s} {'printed':>10s}  " + "".join(f"{name:17s}" for name in names))

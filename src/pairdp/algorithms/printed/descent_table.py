@@ -1,6 +1,6 @@
-"""Printed noise beside the noise that is needed, for every published algorithm.
+"""Printed noise of published descents beside the noise that is needed.
 
-Run with ``python -m pairdp.algorithms.noise_table``. For each algorithm, ε and δ:
+Run with ``python -m pairdp.algorithms.printed.descent_table``. For each algorithm, ε and δ:
 
 - *printed*: the paper's σ, and the ε that it truly gives at δ, for any loss that the paper's
   theorem admits (they have one-record diameter 4G) and for the logistic loss;
