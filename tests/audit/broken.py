@@ -6,6 +6,7 @@ Nothing here is private. The claims are those that the mistaken code would make.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,10 +15,13 @@ from numpy.typing import NDArray
 
 from pairdp._checks import positive
 from pairdp.algorithms import Algorithm, GradientDescent, NoisyGradientDescent, Plan, Task
-from pairdp.algorithms.base import PlanDraft, RunResult
+from pairdp.algorithms.algorithm import PlanDraft
 from pairdp.algorithms.noise import add_noise
+from pairdp.algorithms.noisy_descent import NoisyDescentSettings
+from pairdp.algorithms.plan import RunResult
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.settings import Settings
 from pairdp.audit import AuditReport, audit, audit_plan
 from pairdp.audit.neighbours import Neighbours
 from pairdp.privacy import Budget, GaussianMechanism, NoiseSource, NoMechanism, Release
@@ -56,6 +60,10 @@ class QuietNoise(Algorithm):
     def draft(self, task: Task) -> PlanDraft:
         """Decide as the algorithm does."""
         return self.algorithm.draft(task)
+
+    def settings_from(self, recorded: Mapping[str, Any]) -> Settings:
+        """Return the settings of the algorithm."""
+        return self.algorithm.settings_from(recorded)
 
     def execute(
         self, plan: Plan, records: Any, noise: NoiseSource, progress: Progress
@@ -106,11 +114,15 @@ class RepeatedNoise(NoisyGradientDescent):
     """
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self,
+        plan: Plan[NoisyDescentSettings],
+        records: Records,
+        noise: NoiseSource,
+        progress: Progress,
     ) -> Array:
         """Return the average or the last of the iterates."""
         problem, settings = plan.problem, plan.settings
-        step_size, steps = float(settings["step_size"]), int(settings["steps"])  # type: ignore[arg-type]
+        step_size, steps = settings.step_size, settings.steps
         mechanism = plan.certificate.releases[0].mechanism
         key = int(noise.stream("gradient noise").integers(2**62))
         risk, point = problem.risk(records), problem.constraint.initial(records.features)

@@ -1,6 +1,6 @@
 """Algorithms: plan from public facts, then run."""
 
-from pairdp.algorithms.base import Algorithm, Fit, Plan
+from pairdp.algorithms.algorithm import Algorithm
 from pairdp.algorithms.epoch_descent import EpochGradientDescent
 from pairdp.algorithms.gradient_descent import GradientDescent
 from pairdp.algorithms.minimizer import MinimizerRelease
@@ -8,6 +8,7 @@ from pairdp.algorithms.moments import MomentRelease
 from pairdp.algorithms.noisy_descent import NoisyGradientDescent
 from pairdp.algorithms.pairwise_sgd import PairwiseSGD
 from pairdp.algorithms.phased_sgd import PhasedSGD
+from pairdp.algorithms.plan import Fit, Plan
 from pairdp.algorithms.registry import algorithms, find_algorithm, register_algorithm
 from pairdp.algorithms.scatter import ScatterMetric
 from pairdp.algorithms.stream_descent import StreamGradientDescent

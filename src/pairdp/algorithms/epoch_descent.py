@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, keep
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.descent import contraction, descend
 from pairdp.algorithms.noise import add_noise, output_release
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.printed import xue2021
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import require_bounded, require_step
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Part, Sensitivity
 from pairdp.records import Records
@@ -33,7 +35,16 @@ def part_sizes(n: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class EpochGradientDescent(Algorithm):
+class EpochSettings(Settings):
+    """The number of parts, η, and the steps of all parts."""
+
+    epochs: int
+    step_size: float
+    steps: int
+
+
+@dataclass(frozen=True)
+class EpochGradientDescent(Algorithm[EpochSettings]):
     r"""Gradient descent on ever smaller disjoint parts, with ever smaller steps and noise.
 
     Part i has n_i ≈ n/2^i records; T_i = n_i steps of size η_i = 4^{-i}η start from the last
@@ -56,13 +67,14 @@ class EpochGradientDescent(Algorithm):
     step_size: float | None = None
     name: str = "Epoch gradient descent"
 
+    settings_type = EpochSettings
     is_printed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.step_size is not None:
             keep(self, "step_size", between("step_size", self.step_size, *STEPS))
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[EpochSettings]:
         """Decide the step size and the noise of each part."""
         problem = task.problem
         if task.n < 4:
@@ -106,7 +118,7 @@ class EpochGradientDescent(Algorithm):
                     Part(f"part {i}", size),
                 )
             )
-        settings = {"epochs": len(sizes), "step_size": step_size, "steps": sum(sizes)}
+        settings = EpochSettings(len(sizes), step_size, sum(sizes))
         return PlanDraft(tuple(releases), settings, reasons)
 
     def _step_size(self, task: Task, largest: float) -> tuple[float, tuple[str, ...]]:
@@ -125,7 +137,7 @@ class EpochGradientDescent(Algorithm):
         return wanted, (reason,)
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self, plan: Plan[EpochSettings], records: Records, noise: NoiseSource, progress: Progress
     ) -> Array:
         """Return the noisy point of the last epoch, projected."""
         problem = plan.problem
@@ -135,7 +147,7 @@ class EpochGradientDescent(Algorithm):
             size = part_sizes(plan.task.n)[i - 1]
             part = records.part(slice(start, start + size))
             start += size
-            eta = float(plan.settings["step_size"]) / 4**i  # type: ignore[arg-type]
+            eta = plan.settings.step_size / 4**i
             average = descend(problem, problem.risk(part), point, eta, size, progress, average=True)
             noisy = add_noise(release.mechanism, average, noise.stream("epoch noise", i))
             point = problem.constraint.project(noisy)

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, integer, keep
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.descent import contraction, descend, known_radius, steps_to_shrink
 from pairdp.algorithms.noise import add_noise, output_release
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.printed import xue2021
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded, require_step
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.accounting.gaussian import gdp_mu
@@ -29,7 +31,16 @@ _CHOICES = sorted({round(10 ** (i / 20)) for i in range(87)})
 
 
 @dataclass(frozen=True)
-class GradientDescent(Algorithm):
+class DescentSettings(Settings):
+    """What is released, T and η."""
+
+    output: Literal["last", "average"]
+    steps: int
+    step_size: float
+
+
+@dataclass(frozen=True)
+class GradientDescent(Algorithm[DescentSettings]):
     r"""Projected gradient descent on all pairs; noise is added once, to what it returns.
 
     Two neighbouring runs drift apart by at most η·D_h/n a step, and a step on a convex loss
@@ -61,6 +72,10 @@ class GradientDescent(Algorithm):
     step_size: float | None = None
     name: str = "Gradient descent with output noise"
 
+    settings_type = DescentSettings
+    is_printed: ClassVar[bool] = True
+    instead: ClassVar[str] = 'use GradientDescent(output="average") or PairwiseSGD'
+
     def __post_init__(self) -> None:
         if self.output not in ("last", "average"):
             raise ValueError(f'output must be "last" or "average", got {self.output!r}')
@@ -69,16 +84,13 @@ class GradientDescent(Algorithm):
         if self.step_size is not None:
             keep(self, "step_size", between("step_size", self.step_size, *STEPS))
 
-    is_printed: ClassVar[bool] = True
-    instead: ClassVar[str] = 'use GradientDescent(output="average") or PairwiseSGD'
-
     @property
     def needs(self) -> tuple[Need, ...]:
         """Convexity, smoothness and bounded gradients; a regulariser too for the last iterate."""
         strongly = (Need.STRONGLY_CONVEX,) if self.output == "last" else ()
         return (Need.CONVEX, Need.SMOOTH, Need.LIPSCHITZ, *strongly)
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[DescentSettings]:
         """Decide steps, step size and noise."""
         problem = task.problem
         constants = problem.constants(task.n)
@@ -97,11 +109,10 @@ class GradientDescent(Algorithm):
         if math.isfinite(task.diameter):
             inputs["diameter"] = task.diameter
         sensitivity = Sensitivity.of(f"{self.output} iterate of gradient descent", **inputs)
-        settings = {"output": self.output, "steps": steps, "step_size": step_size}
         release = output_release(
             f"{self.output} iterate", task, sensitivity, self._printed(task, step_size, steps)
         )
-        return PlanDraft((release,), settings, reasons)
+        return PlanDraft((release,), DescentSettings(self.output, steps, step_size), reasons)
 
     def _printed(self, task: Task, step_size: float, steps: int) -> float:
         if not task.is_printed:
@@ -185,7 +196,7 @@ class GradientDescent(Algorithm):
         return float(min(max(scale / max(per_travel, 1e-300) ** (2 / 3), 1e-100), 1e100))
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self, plan: Plan[DescentSettings], records: Records, noise: NoiseSource, progress: Progress
     ) -> Array:
         """Return the noisy output, projected."""
         problem = plan.problem
@@ -193,8 +204,8 @@ class GradientDescent(Algorithm):
             problem,
             problem.risk(records),
             problem.constraint.initial(records.features),
-            float(plan.settings["step_size"]),  # type: ignore[arg-type]
-            int(plan.settings["steps"]),  # type: ignore[arg-type]
+            plan.settings.step_size,
+            plan.settings.steps,
             progress,
             average=self.output == "average",
         )

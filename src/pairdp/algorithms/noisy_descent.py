@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, flag, integer, keep
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.descent import contraction
 from pairdp.algorithms.kernels import WHAT, Steps, take_steps
 from pairdp.algorithms.noise import add_noise
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.printed import kang2021, wang2024, wang2024_steps, xue2021
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded, require_smooth
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.signal import noise_to_signal
 from pairdp.algorithms.task import Task
 from pairdp.privacy import (
@@ -30,7 +32,6 @@ from pairdp.privacy import (
     Sensitivity,
 )
 from pairdp.privacy.accounting.gaussian import gdp_mu
-from pairdp.privacy.certificates.certificate import Scalar
 from pairdp.problem import Problem
 from pairdp.records import Records
 
@@ -40,7 +41,19 @@ _STEPS = tuple(sorted({round(10 ** (i / 12)) for i in range(40)}))
 
 
 @dataclass(frozen=True)
-class NoisyGradientDescent(Algorithm):
+class NoisyDescentSettings(Settings):
+    """What is released, T, η, b, whether steps are projected, and which pairs if not all."""
+
+    output: Literal["average", "last"]
+    steps: int
+    step_size: float
+    batch_size: int
+    projected: bool
+    pairing: Literal["disjoint"] | None = None
+
+
+@dataclass(frozen=True)
+class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
     r"""Gradient descent whose every gradient gets Gaussian noise, projected at every step.
 
     A gradient moves by D_h/n when a record is replaced, and T of them compose exactly as
@@ -109,6 +122,7 @@ class NoisyGradientDescent(Algorithm):
     pairing: Literal["all", "disjoint"] = "all"
     regime: wang2024_steps.Regime | None = None
 
+    settings_type = NoisyDescentSettings
     is_printed: ClassVar[bool] = True
     needs_delta: ClassVar[bool] = True
 
@@ -136,7 +150,7 @@ class NoisyGradientDescent(Algorithm):
         """Bounded gradients, and nothing else."""
         return (Need.LIPSCHITZ,)
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[NoisyDescentSettings]:
         """Decide steps, step size and noise."""
         problem = self._problem(task)
         self._check_batch(task)
@@ -150,18 +164,17 @@ class NoisyGradientDescent(Algorithm):
                     f"{2 / bend:.6g}, got {step_size:.6g}: take smaller steps, or projected=True"
                 )
         release, more = self._release(task, step_size, steps)
-        settings: dict[str, Scalar] = {
-            "output": self.output,
-            "steps": steps,
-            "step_size": step_size,
-            "batch_size": self.batch_size or task.n,
-            "projected": self.projected,
-        }
-        if self.pairing == "disjoint":
-            settings["pairing"] = self.pairing
+        settings = NoisyDescentSettings(
+            self.output,
+            steps,
+            step_size,
+            self.batch_size or task.n,
+            self.projected,
+            "disjoint" if self.pairing == "disjoint" else None,
+        )
         return PlanDraft((release,), settings, (*reasons, *more), problem)
 
-    def noise_to_signal(self, plan: Plan) -> float:
+    def noise_to_signal(self, plan: Plan[NoisyDescentSettings]) -> float:
         """Return the noise of all gradients against their largest sum."""
         # The sensitivity is in units of gradients, which the diameter of the set does not bound.
         return noise_to_signal(plan.certificate.releases[0], plan.task.n)
@@ -343,11 +356,15 @@ class NoisyGradientDescent(Algorithm):
         return min(composed, math.inf if last is None else last.value) / mu
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self,
+        plan: Plan[NoisyDescentSettings],
+        records: Records,
+        noise: NoiseSource,
+        progress: Progress,
     ) -> Array:
         """Return the average or the last of the noisy iterates."""
         problem, settings = plan.problem, plan.settings
-        step_size, steps = float(settings["step_size"]), int(settings["steps"])  # type: ignore[arg-type]
+        step_size, steps = settings.step_size, settings.steps
         mechanism: Mechanism = plan.certificate.releases[0].mechanism
         batch = self.batch_size or records.n
         of_pairs = _is_of_pairs(problem)

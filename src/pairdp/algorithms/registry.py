@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from pairdp._checks import text
-from pairdp.algorithms.base import Algorithm
+from pairdp.algorithms.algorithm import Algorithm
 
 Kind = Literal["pairs", "metric", "records", "stream"]
 Named = TypeVar("Named", bound=Algorithm)

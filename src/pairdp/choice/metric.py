@@ -250,7 +250,7 @@ def _outcome(plan: Plan) -> tuple[float, float]:
     """Return the standard deviation of each number of a metric, and how far its steps reach."""
     releases = plan.certificate.releases
     noise = math.sqrt(sum(deviation(release) ** 2 for release in releases))
-    steps, step = plan.settings.get("steps"), plan.settings.get("step_size")
+    steps, step = (getattr(plan.settings, name, None) for name in ("steps", "step_size"))
     if not isinstance(steps, int) or not isinstance(step, float):
         return noise, math.inf
     reach = steps * step

@@ -207,7 +207,7 @@ def _from_moments(typical: _Typical, problem: Problem) -> list[Candidate]:
         d, release = typical.features, plan.certificate.releases[0]
         lost = d + (d * _IMBALANCE**2 + _OFFSET**2) / algorithm.weight**2
         noise = _length(release) * math.sqrt(lost / release.dimension) / 2 / typical.difference
-        ridge = float(plan.settings.get("ridge", math.inf))  # type: ignore[arg-type]
+        ridge = math.inf if plan.settings.ridge is None else plan.settings.ridge
         found.append(typical.candidate(problem, algorithm, noise, ridge / typical.eigenvalue))
     return found
 
@@ -295,7 +295,7 @@ def _descents(typical: _Typical, problem: Problem) -> Iterator[Candidate]:
         # The first part, of half the records, decides.
         epochs = EpochGradientDescent()
         plan = epochs.plan(problem, n, typical.features, typical.budget)
-        travel = float(plan.settings["step_size"]) / 4 * (n // 2)  # type: ignore[arg-type]
+        travel = plan.settings.step_size / 4 * (n // 2)
         noise = _length(plan.certificate.releases[0])
         judged = bowl.judge(2 / travel + problem.regularization, noise)
         yield typical.candidate(problem, epochs, *judged)
