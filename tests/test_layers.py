@@ -35,7 +35,7 @@ LAYERS = (
     ("problem",),
     ("pointwise_problem",),
     ("algorithms",),
-    ("online", "choice", "model_file"),
+    ("online", "model_file"),
     ("estimators", "audit"),
     ("verification", "studies"),
     ("demo",),
@@ -57,6 +57,14 @@ def modules() -> Iterator[tuple[str, Path]]:
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         if name:  # the package itself only says where its names are
             yield name, path
+
+
+def exported(stub: Path) -> Iterator[str]:
+    """Yield the modules from which a package exports names, which are its own."""
+    for node in ast.parse(stub.read_text()).body:
+        assert isinstance(node, ast.ImportFrom), f"{stub} has more than exports"
+        assert node.level == 1, f"{stub} exports names of another package"
+        yield from [node.module] if node.module else [alias.name for alias in node.names]
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -82,6 +90,15 @@ def test_imports_point_downwards(name: str, path: Path) -> None:
     for module in imported(path):
         there = layer(module)
         assert there == here or HEIGHT[there] < HEIGHT[here], f"{name} imports {module}"
+
+
+@pytest.mark.parametrize(
+    "stub", sorted(ROOT.rglob("__init__.pyi")), ids=lambda path: path.parent.name
+)
+def test_packages_export_names_of_their_own_modules(stub: Path) -> None:
+    for module in exported(stub):
+        place = stub.parent / module.replace(".", "/")
+        assert place.with_suffix(".py").exists() or (place / "__init__.pyi").exists()
 
 
 def test_every_package_has_its_layer() -> None:

@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 import importlib
+import pickle
 import subprocess
 import sys
 from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
 import pairdp
 from pairdp import demo
 
+ROOT = Path(pairdp.__file__).parent
+STUBS = sorted(ROOT.rglob("__init__.pyi"))
 
-@pytest.mark.parametrize("name", ["pairdp", "pairdp.privacy"])
-def test_public_names_exist_and_are_listed_once(name: str) -> None:
-    module = importlib.import_module(name)
-    assert len(set(module.__all__)) == len(module.__all__)
-    for public in module.__all__:
-        assert hasattr(module, public)
+
+@pytest.mark.parametrize("stub", STUBS, ids=lambda path: path.parent.name)
+def test_public_names_exist_and_are_listed(stub: Path) -> None:
+    module = importlib.import_module(".".join(stub.relative_to(ROOT.parent).parent.parts))
+    assert module.__all__
+    assert set(module.__all__) <= set(dir(module))
+    for name in module.__all__:
+        assert hasattr(module, name)
+
+
+def test_a_name_is_the_same_object_wherever_it_is_exported() -> None:
+    assert pairdp.Budget is pairdp.privacy.Budget  # type: ignore[attr-defined]
+    assert pickle.loads(pickle.dumps(pairdp.Budget)) is pairdp.Budget
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = pairdp.no_such_name
+    with pytest.raises(ImportError, match="no_such_name"):
+        exec("from pairdp.losses import no_such_name")  # noqa: S102
 
 
 def test_version_and_types_are_shipped() -> None:
@@ -32,6 +50,26 @@ def test_import_leaves_heavy_modules_alone() -> None:
     code = f"import sys, pairdp; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_plain_fit_loads_only_what_it_needs() -> None:
+    code = """
+import sys
+import pairdp
+X = [[0.1 * i, 1 - 0.1 * i] for i in range(20)]
+pairdp.PrivateRanker(epsilon=1, data_norm=1.0).fit(X, [0, 1] * 10)
+print(*sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    unused = (
+        "audit", "cli", "drawing", "online", "studies", "tables", "testing", "verification",
+        "algorithms.choice.linear", "algorithms.choice.metric", "constraints.matrices",
+        "estimators.linear",
+        "estimators.metric", "estimators.online", "losses.logistic_metric", "pointwise_problem",
+        "privacy.bounds.scatter",
+    )  # fmt: skip
+    loaded = {name.removeprefix("pairdp.") for name in done.stdout.split()}
+    assert not loaded & set(unused)
 
 
 def test_demo_fits_states_and_verifies(

@@ -1,10 +1,13 @@
-"""Importing every module of a package, for registries that their modules fill."""
+"""Importing the modules of a package, for registries that those modules fill."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import TypeVar
+
+Entry = TypeVar("Entry")
 
 
 def import_modules(package: str) -> None:
@@ -13,9 +16,48 @@ def import_modules(package: str) -> None:
     Parameters
     ----------
     package : str
-        Its full name. Modules whose name starts with an underscore are left out.
+        Its full name. Modules whose name starts with an underscore are left out, and those that
+        need a library which is not installed.
     """
-    import_module(package)
-    for module in iter_modules(sys.modules[package].__path__):
+    for name in _public_modules(package):
+        _import(name)
+
+
+def find_registered(registry: Mapping[str, Entry], name: str, *packages: str) -> Entry | None:
+    """Return what is registered under a name, None if nothing is.
+
+    Modules are imported only until the name is known: first the one that exports it from its
+    package, then the others.
+
+    Parameters
+    ----------
+    registry : mapping
+        What modules of these packages fill when they are imported.
+    name : str
+        What is looked for. It may come from a file: no module is imported by that name.
+    *packages : str
+        The full names of packages.
+    """
+    for package in packages:
+        if name not in registry:
+            getattr(import_module(package), name, None)
+        for module in _public_modules(package):
+            if name in registry:
+                break
+            _import(module)
+    return registry.get(name)
+
+
+def _public_modules(package: str) -> Iterator[str]:
+    for module in iter_modules(import_module(package).__path__):
         if not module.name.startswith("_"):
-            import_module(f"{package}.{module.name}")
+            yield f"{package}.{module.name}"
+
+
+def _import(module: str) -> None:
+    library = module.partition(".")[0]
+    try:
+        import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or library).partition(".")[0] == library:
+            raise

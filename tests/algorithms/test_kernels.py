@@ -6,7 +6,6 @@ import itertools
 import math
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,51 +15,27 @@ from scipy.stats import chi2
 
 from pairdp import Budget, NoiseSource
 from pairdp.algorithms import NoisyGradientDescent, kernels, slopes
+from pairdp.algorithms import compiled_steps as machine
 from pairdp.algorithms.kernels import Steps, compiled_steps, draw_places, plain_steps
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.slopes import slope_of
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, Unconstrained
 from pairdp.constraints.vectors import shrink_to
 from pairdp.losses import (
-    HingePointwise,
     HingeRanking,
     LeastSquaresPointwise,
-    LeastSquaresRanking,
     LogisticMetric,
-    LogisticPointwise,
     LogisticRanking,
-    PowerHingeRanking,
     RankingLoss,
-    SquaredHingeRanking,
 )
 from pairdp.pointwise_problem import PointwiseProblem
-from pairdp.privacy import FixedSizeSampling, GaussianMechanism, NoMechanism
+from pairdp.privacy import GaussianMechanism, NoMechanism
 from pairdp.problem import Problem
+from tests.algorithms.kernel_losses import LOSSES, RANKING
 
 pytest.importorskip("numba")
-from pairdp.algorithms import compiled_steps as machine
-
 QUIET = Progress(False)
 N, D = 30, 4
-RANKING: dict[str, RankingLoss] = {
-    "logistic": LogisticRanking(),
-    "logistic, one-sided": LogisticRanking(form="one-sided", temperature=0.5),
-    "hinge": HingeRanking(),
-    "hinge, rounded": HingeRanking(width=0.5, form="one-sided"),
-    "hinge, wide": HingeRanking(width=3.0, temperature=2.0),
-    "squared hinge": SquaredHingeRanking(),
-    "power hinge": PowerHingeRanking(power=1.3),
-    "power hinge, 2": PowerHingeRanking(power=2.0, form="one-sided"),
-    "least squares": LeastSquaresRanking(),
-    "least squares, one-sided": LeastSquaresRanking(form="one-sided"),
-}
-POINTWISE: dict[str, Any] = {
-    "logistic, one record": LogisticPointwise(temperature=0.7),
-    "hinge, one record": HingePointwise(),
-    "rounded hinge, one record": HingePointwise(width=0.4),
-    "least squares, one record": LeastSquaresPointwise(label_bound=2.0),
-}
-LOSSES = RANKING | POINTWISE
 
 
 def setup(
@@ -264,84 +239,6 @@ def test_draws_are_uniform(n: int, batch: int, count: int) -> None:
     assert chi2.sf(float(((table - mean) ** 2 / mean).sum()), n * n - 1) > 1e-6
 
 
-# Sensitivity
-
-
-def gradient(loss: Any, w: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the gradient of one step that draws all these records, by the compiled code."""
-    found = slope_of(loss)
-    assert found is not None
-    terms = len(y) // 2 if found.paired else len(y)
-    point, places = w.copy(), np.arange(len(y))[None, :]
-    machine.advance(
-        found.kind, float(found.shape), float(found.scale), found.weight / terms, found.paired,
-        x, y, places, np.zeros((1, w.size)), 0.0, -1.0, 0.0, np.zeros(w.size), math.inf, point,
-        np.zeros(w.size),
-    )  # fmt: skip
-    return point - w
-
-
-def clipped(rng: np.random.Generator, count: int, norm: float) -> np.ndarray:
-    rows = rng.normal(size=(count, 2))
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / length * norm * np.where(rng.random((count, 1)) < 0.6, 1.0, rng.random())
-
-
-@pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("terms", [1, 3])
-def test_one_record_moves_a_step_by_what_is_certified(name: str, terms: int) -> None:
-    loss, norm, radius = LOSSES[name], 1.5, 0.8
-    paired = isinstance(loss, RankingLoss)
-    problem = (Problem if paired else PointwiseProblem)(loss, L2Ball(radius), data_norm=norm)
-    batch = 2 * terms if paired else terms
-    plan = NoisyGradientDescent(
-        batch_size=batch, steps=3, step_size=0.1, pairing="disjoint" if paired else "all"
-    ).plan(problem, 50, 2, Budget(1.0, 1e-5))
-    release = plan.certificate.releases[0]
-    assert release.sensitivity is not None
-    assert release.sampling == FixedSizeSampling(batch, 50)
-    certified = release.sensitivity.value
-    assert certified == pytest.approx(problem.record_diameter(batch) / batch)
-    labels = [-1.0, 1.0] if not isinstance(loss, LeastSquaresPointwise) else [-2.0, 2.0]
-    rng, worst = np.random.default_rng(2), 0.0
-    e = np.array([norm, 0.0])
-    staged = [
-        (sign * radius * e / norm, np.array([own, partner]), np.array([other, partner]))
-        for sign in (-1, 1)
-        for own, partner, other in itertools.product((e, -e), repeat=3)
-    ]
-    for trial in range(400):
-        y = rng.choice(labels, batch)
-        x = clipped(rng, batch, norm)
-        if trial < len(staged) * 4:
-            w, first, second = staged[trial % len(staged)]
-            x[: min(2, batch)], other = first[: min(2, batch)], second[0]
-        else:
-            w, other = clipped(rng, 1, radius)[0], clipped(rng, 1, norm)[0]
-        for own, changed in itertools.product(labels, repeat=2):
-            y[0] = own
-            x2, y2 = x.copy(), y.copy()
-            x2[0], y2[0] = other, changed
-            apart = gradient(loss, w, x, y) - gradient(loss, w, x2, y2)
-            worst = max(worst, float(np.linalg.norm(apart)))
-    assert worst <= certified
-    if not isinstance(loss, LogisticPointwise | LeastSquaresPointwise):
-        assert worst >= 0.9 * certified  # theirs needs an angle that is searched for below
-
-
-@pytest.mark.parametrize("loss", [LogisticPointwise(0.7), LeastSquaresPointwise(2.0)])
-def test_pointwise_bounds_are_reached(loss: Any) -> None:
-    problem = PointwiseProblem(loss, L2Ball(0.8), data_norm=1.5)
-    w, worst = np.array([0.8, 0.0]), 0.0
-    label = getattr(loss, "label_bound", 1.0)
-    for a in np.linspace(0, math.pi, 61):
-        for b in np.linspace(-math.pi, 0, 61):
-            rows = [1.5 * np.array([[math.cos(t), math.sin(t)]]) for t in (a, b)]
-            found = [gradient(loss, w, row, np.array([label])) for row in rows]
-            worst = max(worst, float(np.linalg.norm(found[0] - found[1])))
-    assert 0.99 <= worst / problem.record_diameter(1) <= 1
-
-
 # When it is compiled
 
 
@@ -385,17 +282,6 @@ for steps in (10, 30_000):
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["False", "True"]
-
-
-def test_compiled_steps_are_much_faster() -> None:
-    steps = setup(LogisticRanking(), 2, 2000)
-    compiled_steps(steps, NoiseSource(0), QUIET)
-    seconds = []
-    for way, count in ((compiled_steps, 50_000), (plain_steps, 2000)):
-        start = time.perf_counter()
-        way(replace(steps, steps=count), NoiseSource(0), QUIET)
-        seconds.append((time.perf_counter() - start) / count)
-    assert seconds[1] > 10 * seconds[0]
 
 
 @pytest.mark.parametrize("way", [compiled_steps, plain_steps])

@@ -92,7 +92,7 @@ def test_a_threshold_records_its_share_beside_the_settings_of_the_model() -> Non
 
 @pytest.mark.parametrize("recorded", [{}, {"steps": 1}, {"output": "last", "step": 1}])
 def test_settings_of_other_names_are_refused(recorded: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="not those of DescentSettings"):
+    with pytest.raises(TypeError, match="DescentSettings"):
         GradientDescent().settings_from(recorded)
 
 
@@ -112,5 +112,5 @@ class Undeclared(Algorithm):
 
 
 def test_settings_that_could_not_be_read_back_are_refused() -> None:
-    with pytest.raises(ValueError, match="not those of Settings"):
+    with pytest.raises(TypeError, match="Settings"):
         Undeclared().plan(PROBLEMS[0], 60, 3, BUDGET)

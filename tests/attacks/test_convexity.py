@@ -35,11 +35,11 @@ from pairdp.algorithms import (
     find_algorithm,
 )
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice import choose_linear, choose_ranker
 from pairdp.algorithms.noise import output_release
 from pairdp.algorithms.registry import algorithms
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.settings import Settings
-from pairdp.choice import choose_linear, choose_ranker
 from pairdp.constraints import L2Ball
 from pairdp.losses import (
     Domain,

@@ -10,7 +10,6 @@ import pytest
 
 from pairdp import Budget
 from pairdp.algorithms import GradientDescent, MinimizerRelease
-from pairdp.algorithms.registry import algorithms
 from pairdp.audit import AuditReport, audit_plan, worst_neighbours
 from tests.audit.broken import QuietNoise
 from tests.audit.cases import ALL, BUDGET, PURE, SURE, TIGHT, D, N, plan, pure_ones
@@ -23,14 +22,6 @@ RUNS = dict.fromkeys(("Wang2024Pairwise", "Wang2024Pointwise", "Yang2021", "perm
 RUNS |= dict.fromkeys(
     ("mini-batches", "Yang2021Simple", "moments of pairs", "scatter", "scatter of pairs"), 200
 )
-
-
-def test_all_are_there() -> None:
-    assert {
-        *algorithms("pairs", published=True),
-        *algorithms("records", published=True),
-        *algorithms("stream", published=True),
-    } <= set(ALL)
 
 
 def with_and_without_noise(

@@ -94,6 +94,7 @@ class Algorithm(Storable, ABC, Generic[S]):
         *,
         calibration: Calibration = "certified",
         conditions: Sequence[Condition] = (),
+        draft: PlanDraft[S] | None = None,
     ) -> Plan[S]:
         """Fix every number for a problem with n records, from public facts alone.
 
@@ -112,6 +113,8 @@ class Algorithm(Storable, ABC, Generic[S]):
             for study; the plan then tells what that noise truly gives.
         conditions : sequence of Condition
             What else must be true of the data, for the certificate to say.
+        draft : PlanDraft, optional
+            What `prepare` returned for the same task, so that it is not decided again.
 
         Raises
         ------
@@ -119,32 +122,14 @@ class Algorithm(Storable, ABC, Generic[S]):
             If the problem lacks what the algorithm needs, saying what to change.
         """
         task = Task(problem, n, features, budget, calibration)
-        if budget is not None and budget.is_pure and self.needs_delta:
-            raise ValueError(
-                f"{self.name} adds Gaussian noise at every step and cannot be pure: set "
-                "delta > 0, or use an output-perturbed algorithm such as GradientDescent"
-            )
-        if task.is_printed and not self.is_printed:
-            raise ValueError(
-                f'no paper prints the noise of {self.name}: use calibration="certified"'
-            )
-        if self.only_pairs and not isinstance(problem.loss, PairwiseLoss):
-            raise ValueError(
-                f"{self.name} goes over pairs of records, and {type(problem.loss).__name__} is a "
-                "loss of one record: use GradientDescent, MinimizerRelease or NoisyGradientDescent"
-            )
-        check_needs(self.name, self.needs, problem, self.instead)
         for condition in conditions:
             condition.check(problem)
-        draft = self.draft(task)
-        if self.settings_from(draft.settings.to_dict()) != draft.settings:
-            raise TypeError(f"the settings of {self.name} are not of its settings_type")
+        draft = self.prepare(task) if draft is None else draft
         solved = draft.problem or problem
         # Without a budget there is no noise that a paper could have printed.
         task = Task(
             solved, task.n, task.features, budget, "certified" if budget is None else calibration
         )
-        check_convexity(self.name, solved, draft.releases)
         foundations = facts_of(solved, draft.releases, _is_of_this_library(self))
         certificate = Certificate(
             algorithm=self.name,
@@ -163,9 +148,37 @@ class Algorithm(Storable, ABC, Generic[S]):
         )
         return Plan(self, task, certificate, draft.settings, draft.reasons)
 
+    def prepare(self, task: Task) -> PlanDraft[S]:
+        """Decide releases and settings for a task, or refuse one that lacks what it needs."""
+        problem, budget = task.problem, task.budget
+        if budget is not None and budget.is_pure and self.needs_delta:
+            raise ValueError(
+                f"{self.name} adds Gaussian noise at every step and cannot be pure: set "
+                "delta > 0, or use an output-perturbed algorithm such as GradientDescent"
+            )
+        if task.is_printed and not self.is_printed:
+            raise ValueError(
+                f'no paper prints the noise of {self.name}: use calibration="certified"'
+            )
+        if self.only_pairs and not isinstance(problem.loss, PairwiseLoss):
+            raise ValueError(
+                f"{self.name} goes over pairs of records, and {type(problem.loss).__name__} is a "
+                "loss of one record: use GradientDescent, MinimizerRelease or NoisyGradientDescent"
+            )
+        check_needs(self.name, self.needs, problem, self.instead)
+        draft = self.draft(task)
+        check_convexity(self.name, draft.problem or problem, draft.releases)
+        if self.settings_from(draft.settings.to_dict()) != draft.settings:
+            raise TypeError(f"the settings of {self.name} are not of its settings_type")
+        return draft
+
+    def draft_from(self, other: Algorithm, draft: PlanDraft[Any]) -> PlanDraft[S] | None:
+        """Return what it decides where another algorithm decided a draft; None if that differs."""
+        return draft if self == other else None
+
     def settings_from(self, recorded: Mapping[str, Any]) -> S:
         """Return the settings that a certificate records."""
-        return self.settings_type.from_dict(recorded)
+        return self.settings_type(**recorded)
 
     def noise_to_signal(self, plan: Plan[S]) -> float:
         """Return E|noise| on the model over the largest possible signal, from public facts.

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, integer, keep
+from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import contraction, descend, known_radius, steps_to_shrink
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.printed import xue2021
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded, require_step
@@ -22,7 +24,11 @@ from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.accounting.gaussian import gdp_mu
+from pairdp.problem import Problem
 from pairdp.records import Records
+
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import MetricTask, RankingTask
 
 Array = NDArray[np.float64]
 _MOST_STEPS = 20_000
@@ -119,10 +125,12 @@ class GradientDescent(Algorithm[DescentSettings]):
             return 0.0
         if self.output == "last":
             strong_convexity = task.problem.regularization
-            return xue2021.last_iterate_sensitivity(
+            return printed.xue2021.last_iterate_sensitivity(
                 task.printed_lipschitz, strong_convexity, task.n
             )
-        return xue2021.average_iterate_sensitivity(task.printed_lipschitz, step_size, steps, task.n)
+        return printed.xue2021.average_iterate_sensitivity(
+            task.printed_lipschitz, step_size, steps, task.n
+        )
 
     def _schedule(self, task: Task) -> tuple[float, int, tuple[str, ...]]:
         constants = task.problem.constants(task.n)
@@ -236,3 +244,38 @@ DPGDC = register_algorithm(
     is_published=True,
 )
 """Average iterate of gradient descent with output noise, convex."""
+
+
+@register_candidates("ranking", order=20)
+def _last_ranker(task: RankingTask) -> Iterator[Candidate]:
+    yield from best(
+        task.regularized_candidate(
+            problem, GradientDescent("last"), problem.regularization, task.noise(moved)
+        )
+        for problem, moved in task.regularized
+    )
+
+
+@register_candidates("ranking", order=50)
+def _average_ranker(task: RankingTask) -> Iterator[Candidate]:
+    def judged(problem: Problem, steps: int, step_size: float) -> Candidate:
+        travel = step_size * steps
+        diameter = problem.record_diameter(task.n, known_radius(problem, step_size, steps))
+        moved = min(travel * diameter / (2 * task.n), 2 * task.ball.radius)
+        # Few steps act as a regulariser.
+        held = 2 / travel + problem.regularization
+        algorithm = GradientDescent("average", steps, step_size)
+        return task.regularized_candidate(problem, algorithm, held, task.noise(moved))
+
+    yield from best(judged(*descent) for descent in task.descents if task.contracts(descent[0]))
+
+
+@register_candidates("metric", order=20)
+def _metric(task: MetricTask) -> Iterator[Candidate]:
+    def effect(problem: Problem, draft: PlanDraft[DescentSettings]) -> tuple[float, float]:
+        steps, step_size = draft.settings.steps, draft.settings.step_size
+        return task.noise_of(draft), steps * step_size
+
+    if task.all_pairs:
+        yield from task.minimized(lambda problem: GradientDescent("last"), effect)
+        yield from task.minimized(lambda problem: GradientDescent("average"), effect)

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from pairdp.algorithms import printed
 from pairdp.algorithms.batches import Batches
 from pairdp.algorithms.descent import contraction
-from pairdp.algorithms.printed import kang2021, wang2024, xue2021
 from pairdp.algorithms.task import Task
 from pairdp.privacy import GaussianMechanism, NoMechanism, Release, Sensitivity
 from pairdp.privacy.accounting.gaussian import gdp_mu
@@ -115,8 +115,8 @@ def printed_scale(rule: PrintedRule, lipschitz: float, batches: Batches, steps: 
             raise ValueError(
                 f"Wang 2024 print noise for batch_size={drawn} alone here: use certified"
             )
-        return lipschitz * wang2024.gradient_noise(n, steps, budget, drawn).multiplier
+        return lipschitz * printed.wang2024.gradient_noise(n, steps, budget, drawn).multiplier
     if budget is None or batches.batch_size is not None or batches.pairing != "all":
         raise ValueError("the papers print no formula for mini-batches: use certified")
-    formula = xue2021.gradient_noise if rule == "xue" else kang2021.gradient_noise
+    formula = printed.xue2021.gradient_noise if rule == "xue" else printed.kang2021.gradient_noise
     return formula(lipschitz, n, steps, budget)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from scipy.optimize import minimize
 from pairdp._checks import RECORDS, between, keep
 from pairdp.algorithms.accelerated import LIMIT, Rounds, descend_in_rounds, rounds_to_reach
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import known_radius
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.plan import Plan
@@ -25,6 +27,9 @@ from pairdp.pairs import ACCURACY, Risk
 from pairdp.privacy import NoiseSource, Sensitivity, pack, unpack
 from pairdp.problem import Problem
 from pairdp.records import Records
+
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import LinearTask, MetricTask, RankingTask
 
 Array = NDArray[np.float64]
 _NEWTON_STEPS = 200
@@ -265,3 +270,34 @@ def _quasi_newton(
 
 
 register_algorithm("minimizer", MinimizerRelease())
+
+
+@register_candidates("ranking", order=10)
+def _ranking(task: RankingTask) -> Iterator[Candidate]:
+    yield from best(
+        task.regularized_candidate(
+            problem, MinimizerRelease(), problem.regularization, task.noise(moved)
+        )
+        for problem, moved in task.regularized
+    )
+
+
+@register_candidates("metric", order=10)
+def _metric(task: MetricTask) -> Iterator[Candidate]:
+    if task.all_pairs:
+        yield from task.minimized(
+            lambda problem: MinimizerRelease(),
+            lambda problem, draft: (task.noise_of(draft), math.inf),
+        )
+
+
+@register_candidates("linear", order=10)
+def _linear(task: LinearTask) -> Iterator[Candidate]:
+    if not task.has_minimizer:
+        return
+    pull = task.balanced()
+    noise, bias = task.noise / pull, pull * task.problem.constraint.radius**2 / 2
+    error = bias + task.problem.constants(task.n).smoothness * noise**2 / 2
+    reason = f"noise on the minimiser, predicted excess risk {error:.3g}"
+    problem = replace(task.problem, regularization=pull)
+    yield Candidate(problem, MinimizerRelease(), error, reason)

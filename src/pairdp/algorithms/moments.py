@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import flag, keep, non_negative, real
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.plan import Plan, RunResult
@@ -31,7 +33,11 @@ from pairdp.privacy.mechanisms.packing import packed_dimension
 from pairdp.problem import Problem
 from pairdp.records import Records
 
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import RankingTask
+
 Array = NDArray[np.float64]
+_SHARES = (0.05, 0.1, 0.2, 0.3)  # of the budget for second moments, that `auto` chooses from
 
 
 @dataclass(frozen=True)
@@ -337,3 +343,27 @@ def minimise_in_ball(quadratic: Array, linear: Array, ridge: float, radius: floa
 
 
 register_algorithm("moments", MomentRelease())
+
+
+@register_candidates("ranking", order=0)
+def _ranking(task: RankingTask) -> Iterator[Candidate]:
+    """Yield least squares from first moments, and from both with the best share of the budget."""
+    problem = task.problem(task.loss or LeastSquaresRanking(temperature=task.temperature))
+    if not isinstance(problem.loss, LeastSquaresRanking):
+        return
+    both = [MomentRelease(share=share) for share in _SHARES]
+    if task.budget is None:
+        # A ridge well below the sampling error.
+        both = [MomentRelease(ridge=task.eigenvalue * task.features / (10 * task.n))]
+    yield _judged(task, problem, MomentRelease(second_moments=False))
+    yield from best(_judged(task, problem, algorithm) for algorithm in both)
+
+
+def _judged(task: RankingTask, problem: Problem, algorithm: MomentRelease) -> Candidate:
+    """Return a candidate with the error of v = (a - ȳμ)/2, from those of a, βμ and βRȳ."""
+    draft = task.draft(problem, algorithm)
+    d, release = task.features, draft.releases[0]
+    lost = d + (d * task.imbalance**2 + task.offset**2) / algorithm.weight**2  # ȳ is 2π - 1
+    noise = task.noise_of(release) * math.sqrt(lost / release.dimension) / 2 / task.difference
+    ridge = math.inf if draft.settings.ridge is None else draft.settings.ridge
+    return task.candidate(problem, algorithm, noise, ridge / task.eigenvalue, draft)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, flag, integer, keep
+from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.batches import Batches, Pairing
+from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.gradient_noise import GradientNoise, Output, PrintedRule, printed_scale
 from pairdp.algorithms.kernels import WHAT, Steps, take_steps
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.noisy_schedule import least_error_schedule
 from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.printed import wang2024_steps
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
@@ -28,7 +31,15 @@ from pairdp.privacy import NoiseSource
 from pairdp.problem import Problem
 from pairdp.records import Records
 
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import LinearTask, MetricTask, RankingTask
+
 Array = NDArray[np.float64]
+# What `auto` chooses from: batches of rankers, and what they cost in noise; of metrics; of linear
+# models, and the number of their steps.
+_BATCHES_OF_RANKERS, _COST_OF_BATCHES = 10, 1.25
+_BATCH_OF_METRICS = 256
+_BATCHES_OF_LINEAR, _WHOLE_UP_TO, _FEWEST_STEPS, _MOST_STEPS = 20, 20_000, 20, 2000
 
 
 @dataclass(frozen=True)
@@ -111,7 +122,7 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
     printed_lipschitz: float | None = None
     name: str = "Gradient descent with gradient noise"
     pairing: Pairing = "all"
-    regime: wang2024_steps.Regime | None = None
+    regime: printed.wang2024_steps.Regime | None = None
 
     settings_type = NoisyDescentSettings
     is_printed: ClassVar[bool] = True
@@ -188,7 +199,9 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
             return self.step_size, self.steps, ()
         if self.regime is None:
             return least_error_schedule(self.name, noise, self.steps, self.step_size)
-        chosen = wang2024_steps.schedule(noise.task, self.regime, self.steps, self.step_size)
+        chosen = printed.wang2024_steps.schedule(
+            noise.task, self.regime, self.steps, self.step_size
+        )
         return chosen.step_size, chosen.steps, chosen.reasons
 
     def noise_to_signal(self, plan: Plan[NoisyDescentSettings]) -> float:
@@ -281,3 +294,68 @@ WANG_POINTWISE = register_algorithm(
     is_published=True,
 )
 """Steps on one record with gradient noise, average released; for losses of one record."""
+
+
+@register_candidates("ranking", order=40)
+def _ranking(task: RankingTask) -> Iterator[Candidate]:
+    def judged(
+        output: Output, batch: int | None, problem: Problem, steps: int, step_size: float
+    ) -> Candidate:
+        # T gradients of √T-fold noise add up to the travel times one of them; the noise of the
+        # average is 1/√3 of that. Few steps act as a regulariser.
+        travel = step_size * steps
+        noise = task.noise(travel * problem.record_diameter(task.n) / task.n)
+        if output == "average":
+            noise /= math.sqrt(3)
+        held = (1 if output == "last" else 2) / travel + problem.regularization
+        algorithm = NoisyGradientDescent(output, steps, step_size, batch)
+        cost = 1.0 if batch is None else _COST_OF_BATCHES
+        return task.regularized_candidate(problem, algorithm, held, noise, cost=cost)
+
+    if task.budget is not None and task.budget.is_pure:
+        return
+    kinds: list[tuple[Output, int | None]] = [("last", None), ("average", None)]
+    if task.n >= 10 * _BATCHES_OF_RANKERS:
+        kinds.append(("average", task.n // _BATCHES_OF_RANKERS))
+    for output, batch in kinds:
+        yield from best(judged(output, batch, *descent) for descent in task.descents)
+
+
+@register_candidates("metric", order=30)
+def _metric(task: MetricTask) -> Iterator[Candidate]:
+    def effect(problem: Problem, draft: PlanDraft[NoisyDescentSettings]) -> tuple[float, float]:
+        steps, step_size = draft.settings.steps, draft.settings.step_size
+        # The noise of each step is forgotten as fast as the pull draws back.
+        forgets = 1 - step_size * problem.regularization
+        kept = min(float(steps), 1 / max(1 - forgets**2, 1e-12))
+        return task.noise_of(draft) * step_size * math.sqrt(kept), steps * step_size
+
+    kinds: list[tuple[Output, int | None]] = [("last", None), ("average", None)]
+    for output, batch in kinds if task.all_pairs else [("last", _BATCH_OF_METRICS)]:
+        yield from task.minimized(
+            lambda problem, output=output, batch=batch: NoisyGradientDescent(  # type: ignore[misc]
+                output, *task.steps(problem), batch_size=batch
+            ),
+            effect,
+        )
+
+
+@register_candidates("linear", order=20)
+def _linear(task: LinearTask) -> Iterator[Candidate]:
+    if task.budget is not None and task.budget.is_pure:
+        return
+    if task.budget is None and task.has_minimizer:
+        return  # without noise, the minimiser itself is best
+    problem, noise, radius = task.problem, task.noise, task.problem.constraint.radius
+    batch = task.n // _BATCHES_OF_LINEAR if task.n > _WHOLE_UP_TO else None
+    if problem.is_smooth:
+        algorithm, error = NoisyGradientDescent(batch_size=batch), radius * noise
+    else:
+        lipschitz = problem.constants(task.n).lipschitz
+        wanted = 4 * (lipschitz / noise) ** 2 if noise > 0 else math.inf
+        steps = math.ceil(min(_MOST_STEPS, max(_FEWEST_STEPS, wanted)))
+        size = radius / math.sqrt(steps * (lipschitz**2 + steps * noise**2))
+        algorithm = NoisyGradientDescent(steps=steps, step_size=size, batch_size=batch)
+        error = radius * math.hypot(noise, lipschitz / math.sqrt(steps))
+    reason = f"noise on every gradient, predicted excess risk {error:.3g}"
+    yield Candidate(problem, algorithm, error, reason)

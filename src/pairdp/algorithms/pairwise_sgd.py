@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, integer, keep
+from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.descent import known_radius
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.one_against import one_against
 from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.printed import yang2021
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
@@ -215,7 +215,7 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
                 'equation (5) is for draws with replacement: use order="replacement", or '
                 "calibration='certified'"
             )
-        scale = yang2021.average_noise(task.n, steps, budget)
+        scale = printed.yang2021.average_noise(task.n, steps, budget)
         return step_size * task.printed_lipschitz * scale
 
     def _step_size(self, task: Task, steps: int) -> tuple[float, tuple[str, ...]]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, keep
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice.candidates import Candidate, register_candidates
 from pairdp.algorithms.epoch_descent import part_sizes
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.one_against import one_against
@@ -24,6 +26,9 @@ from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Part, Sensitivity
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.records import Records
+
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import RankingTask
 
 Array = NDArray[np.float64]
 
@@ -166,3 +171,13 @@ YANG_SIMPLE = register_algorithm(
     is_published=True,
 )
 """Each record against the one before it, in phases on disjoint parts; linear time."""
+
+
+@register_candidates("ranking", order=70)
+def _ranking(task: RankingTask) -> Iterator[Candidate]:
+    """Yield what is left for a pure budget and a loss with corners."""
+    problem = task.problems[0]
+    pure = task.budget is not None and task.budget.is_pure
+    if pure and problem.is_convex and not math.isfinite(problem.constants(task.n).smoothness):
+        why = "the loss is not smooth and the budget pure, which one pass of SGD serves"
+        yield Candidate(problem, PhasedSGD(), 1.0, why)

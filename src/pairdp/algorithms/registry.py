@@ -1,7 +1,9 @@
 """Every algorithm that has a name, by that name: those of the papers, and this library's own.
 
 An algorithm registers itself in the module that defines it, so that one file adds one algorithm.
-Those for streams are known once `pairdp.online` is imported.
+Modules of `pairdp.algorithms` are imported when a name is not known yet. A package above this one
+says with `search_for_algorithms` that it has algorithms too: nothing here needs to know of it, and
+those for streams are found once `pairdp.online` is imported.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from pairdp._checks import text
+from pairdp._discovery import find_registered, import_modules
 from pairdp.algorithms.algorithm import Algorithm
 
 Kind = Literal["pairs", "metric", "records", "stream"]
@@ -38,6 +41,7 @@ class Entry:
 
 
 _ENTRIES: dict[str, Entry] = {}
+_PACKAGES: dict[str, None] = {"pairdp.algorithms": None}
 
 
 def register_algorithm(
@@ -57,8 +61,13 @@ def register_algorithm(
     return algorithm
 
 
+def search_for_algorithms(package: str) -> None:
+    """Let a package say that its modules register algorithms, so that they are found by name."""
+    _PACKAGES[package] = None
+
+
 def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algorithm]:
-    """Return the registered algorithms by name.
+    """Return the algorithms by name, in alphabetical order.
 
     Parameters
     ----------
@@ -67,10 +76,12 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
     published : bool, optional
         Only those of papers, or only those that are not.
     """
+    for package in tuple(_PACKAGES):
+        import_modules(package)
     return MappingProxyType(
         {
             name: entry.algorithm
-            for name, entry in _ENTRIES.items()
+            for name, entry in sorted(_ENTRIES.items())
             if (not kinds or entry.kind in kinds) and published in (None, entry.is_published)
         }
     )
@@ -78,7 +89,8 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
 
 def find_algorithm(name: str) -> Algorithm:
     """Return the algorithm that is registered under a name."""
-    try:
-        return _ENTRIES[name].algorithm
-    except KeyError:
-        raise ValueError(f"no algorithm is named {name!r}; known: {', '.join(_ENTRIES)}") from None
+    entry = find_registered(_ENTRIES, name, *_PACKAGES)
+    if entry is None:
+        known = ", ".join(sorted(_ENTRIES))
+        raise ValueError(f"no algorithm is named {name!r}; known: {known}")
+    return entry.algorithm

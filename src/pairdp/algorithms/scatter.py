@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import RECORDS, between, keep
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice.candidates import Candidate, register_candidates
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.progress import Progress
@@ -29,6 +31,9 @@ from pairdp.privacy import (
     unpack,
 )
 from pairdp.records import Records
+
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import MetricTask
 
 Array = NDArray[np.float64]
 _SPREAD, _SPREAD_WITHOUT_NOISE = 0.4, 1.5
@@ -280,3 +285,30 @@ def _around(records: Records, center: Array, squared_radius: float) -> ScaledRec
 
 
 register_algorithm("scatter", ScatterMetric(), "metric")
+
+
+@register_candidates("metric", order=0)
+def _metric(task: MetricTask) -> Iterator[Candidate]:
+    """Yield both metrics, unless a loss must be minimised."""
+    if task.loss is not None:
+        return
+    for algorithm, found, signal in (
+        (ScatterMetric("means"), 1.0, task.between),
+        (ScatterMetric("pairs"), 0.5, 0.3 / task.features),
+    ):
+        draft = task.draft(task.problem, algorithm)
+        release = draft.releases[-1]
+        # Records are scaled to their spread, so what they fill of their bound does not matter.
+        noise = deviation(release) * (task.edge + 1) / task.data_norm**2
+        kept = found / (1 + noise / signal)
+        expected = (
+            "the metric is expected to stay Euclidean"
+            if noise >= signal
+            else f"it keeps {kept:.0%} of what can be gained over the Euclidean metric, and "
+            "directions lost in noise are left as they are"
+        )
+        reason = (
+            f"noise of size {noise:.3g} on the {release.name} against a typical signal of "
+            f"{signal:.3g}: {expected}"
+        )
+        yield Candidate(task.problem, algorithm, 1 - kept, reason, draft)

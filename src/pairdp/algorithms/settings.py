@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 from pairdp.privacy.certificates.certificate import Scalar
 
@@ -25,16 +24,6 @@ class Settings:
         """Return the settings by name, as certificates record them."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
-
-    @classmethod
-    def from_dict(cls, recorded: Mapping[str, Any]) -> Self:
-        """Return the settings that `to_dict` recorded."""
-        try:
-            return cls(**recorded)
-        except TypeError:
-            raise ValueError(
-                f"the settings of its plan are not those of {cls.__name__}: {', '.join(recorded)}"
-            ) from None
 
 
 if TYPE_CHECKING:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, keep
+from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.one_against import one_against
 from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.printed import huai2020
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.settings import Settings
@@ -24,7 +26,11 @@ from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.bounds.descent import stream_steps
 from pairdp.records import Records
 
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import MetricTask, RankingTask
+
 Array = NDArray[np.float64]
+_MOST_RECORDS = 20_000  # `auto` does not consider it for more, which it reads n times
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
         """Decide the regulariser and the noise."""
         problem, reasons = regularised(self.name, task, self.strong_convexity)
         alpha = problem.regularization
-        lipschitz = huai2020.regularised_lipschitz(task, alpha) if task.is_printed else 0.0
+        lipschitz = printed.huai2020.regularised_lipschitz(task, alpha) if task.is_printed else 0.0
         task = replace(task, problem=problem)
         smoothness = problem.loss.smoothness(problem.domain()) + alpha
         inputs = {
@@ -96,13 +102,13 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
         if math.isfinite(task.diameter):
             inputs["diameter"] = task.diameter
         sensitivity = Sensitivity.of("average iterate of descent on a stream of pairs", **inputs)
-        printed = 0.0
+        stated = 0.0
         if task.is_printed:
-            printed = huai2020.average_iterate_sensitivity(lipschitz, alpha, task.n)
-        release = output_release("average iterate", task, sensitivity, printed)
+            stated = printed.huai2020.average_iterate_sensitivity(lipschitz, alpha, task.n)
+        release = output_release("average iterate", task, sensitivity, stated)
         settings = StreamDescentSettings(alpha, task.n - 1, smoothness)
         if task.is_printed:
-            burnt = huai2020.burn_in(smoothness, alpha)
+            burnt = printed.huai2020.burn_in(smoothness, alpha)
             reasons += (
                 f"the paper's random burn-in, left out, would take {burnt:.4g} of {task.n} steps",
                 "steps are min(2/(αt), 2/(L+α)), not the paper's 2(t-1)/((t-2)αt)",
@@ -142,3 +148,29 @@ OFFPAIRC = register_algorithm(
     "OffPairC", StreamGradientDescent(name="OffPairC (Huai 2020, Algorithm 4)"), is_published=True
 )
 """Offline pairwise GIGA, regularised to strong convexity."""
+
+
+@register_candidates("ranking", order=30)
+def _ranking(task: RankingTask) -> Iterator[Candidate]:
+    if task.n > _MOST_RECORDS:
+        return
+    # The worst place for a record moves the average about ln(n)/2 times as much as the minimiser.
+    worst = max(1.0, math.log(task.n) / 2)
+    yield from best(
+        task.regularized_candidate(
+            problem,
+            StreamGradientDescent(),
+            problem.regularization,
+            task.noise(min(worst * moved, 2 * task.ball.radius)),
+        )
+        for problem, moved in task.regularized
+    )
+
+
+@register_candidates("metric", order=50)
+def _metric(task: MetricTask) -> Iterator[Candidate]:
+    if task.all_pairs:
+        yield from task.minimized(
+            lambda problem: StreamGradientDescent(),
+            lambda problem, draft: (task.noise_of(draft), math.inf),
+        )

@@ -116,15 +116,19 @@ class WithThreshold(Algorithm[ThresholdSettings]):
         """Whether the algorithm releases the means of the classes anyway."""
         return isinstance(self.algorithm, MomentRelease) and self.algorithm.statistics == "class"
 
+    def draft_from(self, other: Algorithm, draft: PlanDraft) -> PlanDraft[ThresholdSettings] | None:
+        """Return the other one's draft, if that is its model and the threshold is free."""
+        if self.is_free and self.algorithm == other:
+            return self._without_release(draft)
+        return super().draft_from(other, draft)
+
     def draft(self, task: Task) -> PlanDraft[ThresholdSettings]:
         """Decide the model's releases and the threshold's."""
         if task.problem.loss.matrix or not isinstance(task.problem.loss, PairwiseLoss):
             what = "a metric" if task.problem.loss.matrix else "one record"
             raise ValueError(f"a threshold is for rankers, and the problem's loss is of {what}")
         if self.is_free:
-            draft = self.algorithm.draft(task)
-            settings = ThresholdSettings(draft.settings)
-            return PlanDraft(draft.releases, settings, draft.reasons, draft.problem)
+            return self._without_release(self.algorithm.draft(task))
         moved = Sensitivity.of("means of scores", largest=task.problem.data_norm, n=task.n)
         if task.budget is None:
             return self._with(self.algorithm.draft(task), NoMechanism(), None)
@@ -144,6 +148,11 @@ class WithThreshold(Algorithm[ThresholdSettings]):
             if task.is_printed or certificate.holds:
                 return both
             left = _budget_of(_LESS * gdp_mu(left.epsilon, left.delta), task.budget)
+
+    def _without_release(self, draft: PlanDraft) -> PlanDraft[ThresholdSettings]:
+        """Return a draft of the model, whose releases have the threshold already."""
+        settings = ThresholdSettings(draft.settings)
+        return PlanDraft(draft.releases, settings, draft.reasons, draft.problem)
 
     def _with(
         self, draft: PlanDraft, mechanism: Mechanism, moved: Sensitivity | None

@@ -96,9 +96,10 @@ def command(target: str, as_json: bool, **options: Any) -> None:
 
 
 def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
-    import pairdp.online  # noqa: F401  (its algorithms register)
+    from pairdp._discovery import import_modules
     from pairdp.algorithms import algorithms
 
+    import_modules("pairdp.online")  # its algorithms register
     known = {
         **algorithms("pairs", published=True),
         **algorithms("records", published=True),

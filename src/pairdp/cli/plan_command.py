@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pairdp.algorithms import Algorithm, Plan, Task
-from pairdp.choice import Candidate
+from pairdp.algorithms.choice import Candidate
 from pairdp.cli.common import (
     budget_options,
     echo_json,

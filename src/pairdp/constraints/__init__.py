@@ -1,22 +1,5 @@
 """Constraint sets: where parameters may lie, with exact projections."""
 
-from pairdp.constraints.base import Constraint
-from pairdp.constraints.matrices import (
-    FrobeniusBall,
-    PSDCone,
-    PSDFrobeniusBall,
-    PSDNuclearBall,
-    SymmetricMatrices,
-)
-from pairdp.constraints.vectors import L2Ball, Unconstrained
+import lazy_loader
 
-__all__ = [
-    "Constraint",
-    "FrobeniusBall",
-    "L2Ball",
-    "PSDCone",
-    "PSDFrobeniusBall",
-    "PSDNuclearBall",
-    "SymmetricMatrices",
-    "Unconstrained",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

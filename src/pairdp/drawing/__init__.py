@@ -18,20 +18,6 @@ Examples
 >>> page = write_page("A model", write_group("ROC", [roc]), [roc])
 """
 
-from pairdp.drawing.figure import Axis, Figure, Point, Series, Style
-from pairdp.drawing.page import write_page
-from pairdp.drawing.page_figure import write_group
-from pairdp.drawing.series_styles import assign_styles
-from pairdp.drawing.svg_file import write_svg
+import lazy_loader
 
-__all__ = [
-    "Axis",
-    "Figure",
-    "Point",
-    "Series",
-    "Style",
-    "assign_styles",
-    "write_group",
-    "write_page",
-    "write_svg",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,27 +1,5 @@
 """Estimators that people know from scikit-learn and metric-learn, released privately."""
 
-from pairdp.estimators.bounds import Bounds, read_bounds
-from pairdp.estimators.caution import DataNormWarning, NoSignalWarning
-from pairdp.estimators.linear import PrivateLinearClassifier, PrivateLinearRegressor
-from pairdp.estimators.metric import PrivateMetric
-from pairdp.estimators.online_metric import OnlinePrivateMetric
-from pairdp.estimators.online_ranker import OnlinePrivateRanker
-from pairdp.estimators.ranker import PrivateRanker
-from pairdp.estimators.scaler import BoundsScaler
-from pairdp.model_file import load, save
+import lazy_loader
 
-__all__ = [
-    "Bounds",
-    "BoundsScaler",
-    "DataNormWarning",
-    "NoSignalWarning",
-    "OnlinePrivateMetric",
-    "OnlinePrivateRanker",
-    "PrivateLinearClassifier",
-    "PrivateLinearRegressor",
-    "PrivateMetric",
-    "PrivateRanker",
-    "load",
-    "read_bounds",
-    "save",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -16,17 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from pairdp import model_file
 from pairdp._checks import positive
 from pairdp._reading import Invalid, null_is_asked, read_table
 from pairdp.algorithms import Algorithm, Fit, Plan, find_algorithm
+from pairdp.algorithms.choice import Choice, balanced_regularization
 from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.requirements import Need
-from pairdp.choice import Choice, balanced_regularization
 from pairdp.constraints import Constraint
 from pairdp.estimators.caution import NO_DATA_NORM, warn_before
 from pairdp.losses import PairwiseLoss, PointwiseLoss
-from pairdp.model_file import save
 from pairdp.privacy import Budget, BudgetLedger, NoiseSource, default_delta
 from pairdp.problem import Problem
 from pairdp.records import Records, check_data_norm
@@ -174,7 +174,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file, whole or not at all; `pairdp.load` reads it."""
-        save(self, path)
+        model_file.save(self, path)
 
     def _budget(self, n: int) -> Budget | None:
         """Return the budget for n records, whose δ follows from n when none is given."""

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp._checks import flag, real
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit
+from pairdp.algorithms.choice import Choice, choose_linear
 from pairdp.algorithms.conditions import Condition, ConstantFeature
-from pairdp.choice import Choice, choose_linear
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.two_classes import TwoClassEstimator

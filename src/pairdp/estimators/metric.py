@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp._reading import Invalid, null_is_asked
 from pairdp.algorithms import Algorithm, Fit
-from pairdp.choice import Choice, choose_metric
+from pairdp.algorithms.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.caution import EUCLIDEAN, EuclideanWarning

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from pairdp._checks import real
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, MomentRelease, WithThreshold
+from pairdp.algorithms.choice import Choice, choose_ranker
 from pairdp.algorithms.threshold import THRESHOLD
-from pairdp.choice import Choice, choose_ranker
 from pairdp.constraints import L2Ball
 from pairdp.estimators.auc_score import AreaScore
 from pairdp.estimators.two_classes import TwoClassEstimator

@@ -15,7 +15,9 @@ from pairdp.estimators.online_ranker import OnlinePrivateRanker
 try:
     from river.base import Classifier
 except ImportError:
-    raise ImportError("pairdp.estimators.river needs river: pip install 'pairdp[river]'") from None
+    raise ModuleNotFoundError(
+        "pairdp.estimators.river needs river: pip install 'pairdp[river]'", name="river"
+    ) from None
 
 _SPREAD = 4.0
 

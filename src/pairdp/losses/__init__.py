@@ -1,42 +1,5 @@
 """Losses over pairs (and over single records), each with its certified constants."""
 
-from pairdp.losses.base import Constants, Holder, PairwiseLoss
-from pairdp.losses.domain import Domain
-from pairdp.losses.hinge_metric import HingeMetric
-from pairdp.losses.hinge_pointwise import HingePointwise
-from pairdp.losses.hinge_ranking import HingeRanking
-from pairdp.losses.least_squares_pointwise import LeastSquaresPointwise
-from pairdp.losses.least_squares_ranking import LeastSquaresRanking
-from pairdp.losses.logistic_metric import LogisticMetric
-from pairdp.losses.logistic_pointwise import LogisticPointwise
-from pairdp.losses.logistic_ranking import LogisticRanking
-from pairdp.losses.metric import MetricLoss
-from pairdp.losses.pointwise import PointwiseLoss
-from pairdp.losses.power_hinge_ranking import PowerHingeRanking, SquaredHingeRanking
-from pairdp.losses.ranking import RankingLoss
-from pairdp.losses.sigmoid_ranking import SigmoidRanking
-from pairdp.losses.structure import Analytic, Quadratic, TruncatedPowers
+import lazy_loader
 
-__all__ = [
-    "Analytic",
-    "Constants",
-    "Domain",
-    "HingeMetric",
-    "HingePointwise",
-    "HingeRanking",
-    "Holder",
-    "LeastSquaresPointwise",
-    "LeastSquaresRanking",
-    "LogisticMetric",
-    "LogisticPointwise",
-    "LogisticRanking",
-    "MetricLoss",
-    "PairwiseLoss",
-    "PointwiseLoss",
-    "PowerHingeRanking",
-    "Quadratic",
-    "RankingLoss",
-    "SigmoidRanking",
-    "SquaredHingeRanking",
-    "TruncatedPowers",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,6 +1,5 @@
 """Model files: save and load without pickle."""
 
-from pairdp.model_file.files import draft_of, header_of, load, save
-from pairdp.storage import ModelFileError
+import lazy_loader
 
-__all__ = ["ModelFileError", "draft_of", "header_of", "load", "save"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,7 +12,8 @@ from sklearn.pipeline import Pipeline
 
 from pairdp._files import Draft
 from pairdp.model_file.states import state_of, with_state
-from pairdp.storage import NOT_VALID, Arrays, FileKind, ModelFileError, Trusted
+from pairdp.storage import NOT_VALID, Arrays, FileKind, Trusted
+from pairdp.storage import ModelFileError as ModelFileError
 
 FORMAT = "pairdp model"
 FORMAT_VERSION = 2

@@ -1,16 +1,9 @@
 """Learning from a stream of records, every model of which is released."""
 
-from pairdp.online.descent import ONPAIRC, ONPAIRSTRC, OnlineDescent
-from pairdp.online.learner import Learner, OnlineAlgorithm
-from pairdp.online.moments import OnlineMoments
-from pairdp.online.session import OnlineSession
+import lazy_loader
 
-__all__ = [
-    "ONPAIRC",
-    "ONPAIRSTRC",
-    "Learner",
-    "OnlineAlgorithm",
-    "OnlineDescent",
-    "OnlineMoments",
-    "OnlineSession",
-]
+from pairdp.algorithms.registry import search_for_algorithms
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+search_for_algorithms(__name__)

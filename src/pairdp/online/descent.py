@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, flag, integer, keep
+from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import PlanDraft
 from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.printed import huai2020
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import (
     Need,
@@ -233,10 +233,10 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
             )
         problem, reasons = regularised(self.name, task, self.strong_convexity)
         alpha = problem.regularization
-        lipschitz = huai2020.regularised_lipschitz(task, alpha)
+        lipschitz = printed.huai2020.regularised_lipschitz(task, alpha)
         task = replace(task, problem=problem)
         curvature = _curvature(task)
-        burnt = huai2020.burn_in(curvature.smoothness, alpha)
+        burnt = printed.huai2020.burn_in(curvature.smoothness, alpha)
         random = math.ceil(burnt) if self.burn_in else 0
         if random >= task.n:
             raise ValueError(
@@ -249,7 +249,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         inputs = {"n": task.n, "burn_in": random, **curvature._asdict(), **_diameter(task)}
         inputs["record_diameter"] = _record_diameter(task)
         moved = Sensitivity.of(PRINTED, **inputs)
-        scale = huai2020.model_noise(lipschitz, alpha, task.n - random, task.budget)  # type: ignore[arg-type]
+        scale = printed.huai2020.model_noise(lipschitz, alpha, task.n - random, task.budget)  # type: ignore[arg-type]
         release = Release(
             "models in units of 1/t",
             GaussianMechanism(moved.value, scale),

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer
-from pairdp._sums import add_up, gram
+from pairdp._sums import add_up as add_up
+from pairdp._sums import gram
 from pairdp.losses.base import PairwiseLoss
 from pairdp.losses.metric import MetricLoss
 from pairdp.losses.ranking import RankingLoss

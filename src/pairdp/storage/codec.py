@@ -57,7 +57,7 @@ def _encode_object(value: Any) -> dict[str, Any]:
     kind = type(value)
     declared = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
     names = [field.name for field in declared if field.init]
-    is_known = known_class(kind.__name__) is kind or not of_library(kind)
+    is_known = not of_library(kind) or known_class(kind.__name__) is kind
     if not is_known or len(names) < len(declared) or _more_than(value, names):
         raise UnknownObjectError(
             f"a file cannot hold a {kind.__name__}: it holds plain values, and objects that are "

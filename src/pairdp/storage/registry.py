@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from pairdp._discovery import find_registered
+
 _KNOWN: dict[str, type] = {}
+_PACKAGES: dict[str, None] = {}  # those that define such classes, in the order of their import
 _LIBRARY = __name__.partition(".")[0]
 
 
@@ -18,7 +21,12 @@ class Storable:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if not of_library(cls) or cls.__name__.startswith("_"):
+        if not of_library(cls):
+            return
+        package = cls.__module__.rpartition(".")[0]
+        if package != _LIBRARY:
+            _PACKAGES[package] = None
+        if cls.__name__.startswith("_"):
             return
         known = _KNOWN.get(cls.__name__)
         if known is not None and path_of(known) != path_of(cls):
@@ -27,8 +35,12 @@ class Storable:
 
 
 def known_class(name: str) -> type | None:
-    """Return the class of this library that has a name, None if there is none."""
-    return _KNOWN.get(name)
+    """Return the class of this library that has a name, None if there is none.
+
+    A name that is not known yet is looked for in the packages that define such classes: whoever
+    reads objects of a kind has imported the base class of that kind.
+    """
+    return find_registered(_KNOWN, name, *_PACKAGES)
 
 
 def of_library(kind: type) -> bool:

@@ -1,6 +1,5 @@
 """Tables on disk, read batch by batch."""
 
-from pairdp.tables.base import Batch, Table, TableError, open_table
-from pairdp.tables.labels import TwoLabels
+import lazy_loader
 
-__all__ = ["Batch", "Table", "TableError", "TwoLabels", "open_table"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,11 +1,5 @@
 """Checks that users can run on what they add: losses, before privacy rests on them."""
 
-from pairdp.testing.loss_checker import (
-    Check,
-    CheckReport,
-    LossCheckError,
-    check_pairwise_loss,
-    check_pointwise_loss,
-)
+import lazy_loader
 
-__all__ = ["Check", "CheckReport", "LossCheckError", "check_pairwise_loss", "check_pointwise_loss"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

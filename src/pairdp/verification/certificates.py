@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-import pairdp.online  # noqa: F401  (its algorithms register)
+from pairdp._discovery import import_modules
 from pairdp._version import __version__
 from pairdp.algorithms.comparison import differences
 from pairdp.algorithms.stored_plans import NO_FACTS, plan_again
@@ -19,6 +19,8 @@ from pairdp.storage.codec import user_classes
 from pairdp.verification.report import Report
 
 _SHOWN = 5
+
+import_modules("pairdp.online")  # its algorithms register
 
 
 def verify(

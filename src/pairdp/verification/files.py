@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pairdp._discovery import import_modules
 from pairdp.online.state_file import FORMAT as STREAM
 from pairdp.online.state_file import StreamFile, stream_header
 from pairdp.privacy import Certificate, CertificateError
@@ -79,7 +80,7 @@ def _of_stream(path: Path, trusted: Trusted) -> tuple[Report, ...]:
         certificate = file.certificate
         if not file.has_estimator:
             return (verify(certificate, trusted=trusted),)
-        import pairdp.estimators  # noqa: F401  (they register)
+        import_modules("pairdp.estimators")
         from pairdp.model_file.states import with_state
 
         estimator, arrays = file.estimator()

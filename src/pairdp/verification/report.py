@@ -8,7 +8,7 @@ from pairdp._checks import on_one_line
 from pairdp._version import __version__
 from pairdp.privacy import Certificate
 from pairdp.privacy.certificates.on_trust import trust_lines
-from pairdp.privacy.certificates.recomputation import Check
+from pairdp.privacy.certificates.recomputation import Check as Check
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def test_kang_fails_for_metrics_also_for_its_own_loss(rows: list[Row]) -> None:
 
 
 def test_certified_noise_is_least_and_true(rows: list[Row]) -> None:
-    assert len(rows) == 9 * 3 * 6
+    assert rows
     for row in rows:
         assert row.certified <= row.required * (1 + 1e-9)
         if row.claim_holds and not row.is_about_one_loss:

@@ -309,12 +309,10 @@ def test_a_ledger_held_for_too_long_is_a_clear_error(
     holder.start()
     try:
         assert writing.wait(10)
-        start = time.monotonic()
         with pytest.raises(LedgerError, match=r"in use by another process for over 0\.2 s"):
             impatient.spend(PureEvent(0.75), "impatient")
         with pytest.raises(LedgerError, match=r"longer timeout"):
             BudgetLedger.load(path, timeout=0.2)
-        assert 0.4 <= time.monotonic() - start < 5
     finally:
         go_on.set()
         holder.join()

@@ -25,6 +25,7 @@ from typing import Literal
 import numpy as np
 
 from pairdp._checks import between, integer, non_negative, positive, real, text
+from pairdp._discovery import find_registered, import_modules
 
 ROUNDING_SLACK = 1e-9
 """Relative slack on every certified sensitivity, for rounding in what is released."""
@@ -72,6 +73,7 @@ class Bound:
     rests_on: tuple[Literal["loss", "convexity"], ...] = ()
 
 
+_PACKAGE = "pairdp.privacy.bounds"
 _BOUNDS: dict[str, Bound] = {}
 
 
@@ -83,6 +85,8 @@ def register_bound(bound: Bound) -> Bound:
     ValueError
         If another bound has the name: a certificate must mean one thing.
     """
+    if not f"{bound.formula.__module__}.".startswith(f"{_PACKAGE}."):
+        import_modules(_PACKAGE)  # so that no bound of this library loses its name to another
     if bound.name in _BOUNDS:
         raise ValueError(f"a bound named {bound.name!r} is already registered")
     _BOUNDS[text("name", bound.name)] = bound
@@ -91,11 +95,11 @@ def register_bound(bound: Bound) -> Bound:
 
 def find_bound(name: str) -> Bound:
     """Return a registered bound."""
-    try:
-        return _BOUNDS[name]
-    except KeyError:
+    bound = find_registered(_BOUNDS, name, _PACKAGE)
+    if bound is None:
         known = ", ".join(repr(n) for n in sorted(_BOUNDS))
-        raise KeyError(f"no bound named {name!r} is registered; known: {known}") from None
+        raise KeyError(f"no bound named {name!r} is registered; known: {known}")
+    return bound
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """The data sets of the papers: found, fetched, and checked to be the right ones."""
 
-from pairdp.studies.data.catalog import CATALOG, Source
-from pairdp.studies.data.loader import DATA_VARIABLE, Dataset, DatasetError, load
+import lazy_loader
 
-__all__ = ["CATALOG", "DATA_VARIABLE", "Dataset", "DatasetError", "Source", "load"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,5 +1,5 @@
 """Regret of the models of a stream (Huai 2020), a statistic of the data: not private."""
 
-from pairdp.studies.regret.stream_regret import Regret, generalized_regret, regret
+import lazy_loader
 
-__all__ = ["Regret", "generalized_regret", "regret"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

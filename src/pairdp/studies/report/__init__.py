@@ -3,7 +3,6 @@
 Its plots can be written as files as well.
 """
 
-from pairdp.studies.report.page import render, write_report
-from pairdp.studies.report.plot_files import write_plots
+import lazy_loader
 
-__all__ = ["render", "write_plots", "write_report"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

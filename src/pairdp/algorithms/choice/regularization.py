@@ -18,9 +18,8 @@ def balanced_regularization(
     about (L/2)pσ². Both are equal at λ³ = L·p·D_h²/(nμB)². Without noise, a thousandth of L.
     """
     constants = problem.constants(n)
-    bend = constants.smoothness
     if budget is None:
-        return _WITHOUT_NOISE * bend
+        return _WITHOUT_NOISE * constants.smoothness
     dimension = problem.constraint.dimension(features)
     if budget.is_pure:
         # K-norm noise is about p·Δ/ε long, Gaussian noise √p·σ.
@@ -28,4 +27,4 @@ def balanced_regularization(
     else:
         sigma = 1 / gdp_mu(budget.epsilon, budget.delta)
     moved = constants.record_diameter * sigma / (n * problem.constraint.radius)
-    return float((bend * dimension * moved**2) ** (1 / 3))
+    return float((constants.smoothness * dimension * moved**2) ** (1 / 3))

@@ -1,0 +1,15 @@
+from .counting import Counts as Counts
+from .estimators import audit_estimator as audit_estimator
+from .functions import audit as audit
+from .neighbours import Neighbours as Neighbours
+from .neighbours import canaries as canaries
+from .neighbours import worst_cases as worst_cases
+from .one_run import audit_one_run as audit_one_run
+from .one_run import one_run_epsilon as one_run_epsilon
+from .plans import audit_algorithm as audit_algorithm
+from .plans import audit_plan as audit_plan
+from .plans import worst_neighbours as worst_neighbours
+from .report import AuditReport as AuditReport
+from .report import Evidence as Evidence
+from .search import search as search
+from .tight_loss import TightLoss as TightLoss

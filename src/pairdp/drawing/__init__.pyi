@@ -1,0 +1,9 @@
+from .figure import Axis as Axis
+from .figure import Figure as Figure
+from .figure import Point as Point
+from .figure import Series as Series
+from .figure import Style as Style
+from .page import write_page as write_page
+from .page_figure import write_group as write_group
+from .series_styles import assign_styles as assign_styles
+from .svg_file import write_svg as write_svg

@@ -1,0 +1,13 @@
+from .bounds import Bounds as Bounds
+from .bounds import read_bounds as read_bounds
+from .caution import DataNormWarning as DataNormWarning
+from .caution import NoSignalWarning as NoSignalWarning
+from .files import load as load
+from .files import save as save
+from .linear import PrivateLinearClassifier as PrivateLinearClassifier
+from .linear import PrivateLinearRegressor as PrivateLinearRegressor
+from .metric import PrivateMetric as PrivateMetric
+from .online_metric import OnlinePrivateMetric as OnlinePrivateMetric
+from .online_ranker import OnlinePrivateRanker as OnlinePrivateRanker
+from .ranker import PrivateRanker as PrivateRanker
+from .scaler import BoundsScaler as BoundsScaler

@@ -1,0 +1,12 @@
+from .codec import decode as decode
+from .codec import encode as encode
+from .container import Arrays as Arrays
+from .container import FileKind as FileKind
+from .container import format_of as format_of
+from .errors import NOT_VALID as NOT_VALID
+from .errors import ModelFileError as ModelFileError
+from .errors import NotDurableFileError as NotDurableFileError
+from .errors import UnknownObjectError as UnknownObjectError
+from .errors import UntrustedClassError as UntrustedClassError
+from .registry import Storable as Storable
+from .trust import Trusted as Trusted

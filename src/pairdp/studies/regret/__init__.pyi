@@ -1,0 +1,3 @@
+from .stream_regret import Regret as Regret
+from .stream_regret import generalized_regret as generalized_regret
+from .stream_regret import regret as regret

@@ -1,0 +1,85 @@
+"""Honest plans of every algorithm, and edits of their certificates."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pairdp import (
+    Budget,
+    Certificate,
+    OnlinePrivateRanker,
+    PrivateLinearClassifier,
+    PrivateLinearRegressor,
+    PrivateMetric,
+    PrivateRanker,
+)
+from pairdp._sealed import seal, unseal
+from pairdp.algorithms import MinimizerRelease, NoisyGradientDescent, Plan
+from tests.audit.cases import ALL, RANKING, plan, pure_ones
+
+N, D = 40, 3
+BUDGET, PURE = Budget(1.0, 1e-5), Budget(1.0)
+
+
+def made(estimator: Any) -> Plan:
+    found: Plan = estimator.plan(N, D)
+    return found
+
+
+PLANS: dict[str, Callable[[], Plan]] = {
+    **{name: lambda name=name: plan(name) for name in ALL},  # type: ignore[misc]
+    **{f"{name}, pure": lambda name=name: plan(name, Budget(0.5)) for name in pure_ones()},  # type: ignore[misc]
+    "printed": lambda: made(
+        PrivateRanker(
+            0.1, 1e-6, algorithm="DPGDSC", calibration="printed", threshold=0.0, data_norm=1.0
+        )
+    ),
+    "printed, pure": lambda: made(
+        PrivateRanker(
+            1.0, 0.0, algorithm="DPGDSC", calibration="printed", threshold=0.0, data_norm=1.0
+        )
+    ),
+    "ranker": lambda: made(PrivateRanker(1.0, 1e-5, data_norm=1.0)),
+    "ranker, labels given": lambda: made(PrivateRanker(1.0, 1e-5, classes=[0, 1], data_norm=1.0)),
+    "metric estimator": lambda: made(PrivateMetric(1.0, 1e-5, data_norm=1.0)),
+    "classifier": lambda: made(PrivateLinearClassifier(1.0, 1e-5, data_norm=1.0)),
+    "classifier, pure": lambda: made(PrivateLinearClassifier(1.0, 0.0, data_norm=1.0)),
+    "regressor": lambda: made(PrivateLinearRegressor(1.0, 1e-5, target_bound=2.0, data_norm=1.0)),
+    "stream ranker": lambda: made(OnlinePrivateRanker(1.0, 1e-5, data_norm=1.0)),
+    "baseline": lambda: MinimizerRelease().plan(RANKING, N, D),
+    "centre": lambda: MinimizerRelease().plan(
+        dataclasses.replace(RANKING, center=np.array([1.0, 0.0, 2.0])), N, D, BUDGET
+    ),
+    "without projection": lambda: NoisyGradientDescent(
+        steps=3, step_size=0.1, projected=False
+    ).plan(RANKING, N, D, BUDGET),
+}
+Path_ = tuple[str | int, ...]
+Document = dict[str, Any]
+
+
+def leaf_of(document: Document, path: Path_) -> Any:
+    inner: Any = document
+    for key in path:
+        inner = inner[key]
+    return inner
+
+
+def forged(certificate: Certificate, change: Callable[[Document], None]) -> str:
+    document = unseal(certificate.to_json())
+    change(document)
+    return seal(document)
+
+
+def divided(document: Document) -> None:
+    """Divide the sensitivity, with what it is made of, and the noise by a thousand."""
+    for release in document["releases"]:
+        release["scale"] /= 1000
+        release["sensitivity"]["value"] /= 1000
+        for name in ("record_diameter", "diameter"):
+            if name in release["sensitivity"]["inputs"]:
+                release["sensitivity"]["inputs"][name] /= 1000
