@@ -24,8 +24,7 @@ FILE = '''
 
 from dataclasses import dataclass
 
-from pairdp.algorithms import Algorithm, register_algorithm
-from pairdp.algorithms.base import PlanDraft
+from pairdp.algorithms import Algorithm, PlanDraft, Settings, register_algorithm
 from pairdp.algorithms.choice import register_candidates
 from pairdp.algorithms.noise import output_release
 from pairdp.losses import LogisticRanking
@@ -36,9 +35,11 @@ from pairdp.privacy import Sensitivity
 class SignedMean(Algorithm):
     name: str = "Mean of signed records"
 
+    settings_type = Settings
+
     def draft(self, task):
         moved = Sensitivity.of("mean of signed records", data_norm=task.problem.data_norm, n=task.n)
-        return PlanDraft((output_release("signed mean", task, moved, moved.value),), {})
+        return PlanDraft((output_release("signed mean", task, moved, moved.value),), Settings())
 
     def execute(self, plan, records, noise, progress):
         (release,) = plan.certificate.releases

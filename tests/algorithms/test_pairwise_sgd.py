@@ -66,7 +66,7 @@ def apart(plan: Plan, pair: Neighbours, seed: int) -> float:
 def allowed(plan: Plan, place: int, seed: int) -> float:
     """How far they may be apart, given the places at which the record was drawn."""
     algorithm: PairwiseSGD = plan.algorithm  # type: ignore[assignment]
-    steps, n = int(plan.settings["steps"]), plan.task.n  # type: ignore[arg-type]
+    steps, n = plan.settings.steps, plan.task.n
     order = algorithm._indices(n, steps, NoiseSource(seed).stream("draws"))
     (release,) = plan.certificate.releases
     sampling, unit = release.sampling, release.sensitivity

@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 from pairdp._checks import text
 from pairdp._discovery import find_registered, import_modules
 from pairdp._provenance import is_own
-from pairdp.algorithms.base import Algorithm
+from pairdp.algorithms.algorithm import Algorithm
 
 Kind = Literal["pairs", "metric", "records", "stream"]
 Named = TypeVar("Named", bound=Algorithm)

@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import RECORDS, between, keep
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, register_candidates
 from pairdp.algorithms.noise import deviation, shared_release
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.scaled_records import ScaledRecords
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.task import Task
 from pairdp.losses import MetricLoss
 from pairdp.privacy import (
@@ -41,7 +43,18 @@ _RIDGE = 0.05
 
 
 @dataclass(frozen=True)
-class ScatterMetric(Algorithm):
+class ScatterSettings(Settings):
+    """What is released, ρ, ξ, r² over the mean squared distance, and the size of the last noise."""
+
+    statistics: Literal["means", "pairs"]
+    mean_norm: float
+    euclidean: float
+    spread: float
+    noise: float
+
+
+@dataclass(frozen=True)
+class ScatterMetric(Algorithm[ScatterSettings]):
     r"""the Euclidean metric with the directions that tell classes apart made longer.
 
     .. math::
@@ -103,8 +116,9 @@ class ScatterMetric(Algorithm):
     euclidean: float = 0.3
     name: str = "Metric from noisy scatter"
 
+    settings_type = ScatterSettings
     without_signal: ClassVar[str] = "the metric will stay Euclidean"
-    drowned: ClassVar[float] = 1.0  # what does not exceed the noise is cut
+    max_noise_to_signal: ClassVar[float] = 1.0  # what does not exceed the noise is cut
 
     def __post_init__(self) -> None:
         if self.statistics not in ("means", "pairs"):
@@ -119,7 +133,7 @@ class ScatterMetric(Algorithm):
         """Nothing but a metric, which `draft` asks for."""
         return ()
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[ScatterSettings]:
         """Decide the noise of each statistic."""
         if not isinstance(task.problem.loss, MetricLoss):
             raise ValueError(
@@ -130,13 +144,13 @@ class ScatterMetric(Algorithm):
             shared_release(wanted.name, task, wanted.sensitivity, wanted.dimension, wanted.share)
             for wanted in self._wanted(task)
         )
-        settings = {
-            "statistics": self.statistics,
-            "mean_norm": self.mean_norm,
-            "euclidean": self.euclidean,
-            "spread": _SPREAD_WITHOUT_NOISE if task.budget is None else _SPREAD,
-            "noise": deviation(releases[-1]) * math.sqrt(2 * task.features),
-        }
+        settings = ScatterSettings(
+            self.statistics,
+            self.mean_norm,
+            self.euclidean,
+            _SPREAD_WITHOUT_NOISE if task.budget is None else _SPREAD,
+            deviation(releases[-1]) * math.sqrt(2 * task.features),
+        )
         reasons = ["records are centred and scaled by the first releases; noise is in these units"]
         if task.budget is not None:
             needed = self._cut(releases[-1], task) / self._largest(task)
@@ -146,7 +160,7 @@ class ScatterMetric(Algorithm):
             )
         return PlanDraft(releases, settings, tuple(reasons))
 
-    def noise_to_signal(self, plan: Plan) -> float:
+    def noise_to_signal(self, plan: Plan[ScatterSettings]) -> float:
         """Return what an eigenvalue must exceed to be told from noise, over the largest one."""
         return self._cut(plan.certificate.releases[-1], plan.task) / self._largest(plan.task)
 
@@ -187,7 +201,7 @@ class ScatterMetric(Algorithm):
         )
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self, plan: Plan[ScatterSettings], records: Records, noise: NoiseSource, progress: Progress
     ) -> Array:
         """Return the metric, in the constraint set."""
         releases = plan.certificate.releases
@@ -203,7 +217,7 @@ class ScatterMetric(Algorithm):
             excess = len(mean) * noises[i] ** 2 + noises[i + 1]
             spread = rows.unit**2 * max(float(square[0]) - float(mean @ mean) + 2 * excess, 0.0)
             center = center + rows.unit * mean
-        rows = _around(records, center, float(plan.settings["spread"]) * spread)  # type: ignore[arg-type]
+        rows = _around(records, center, plan.settings.spread * spread)
         if self.statistics == "pairs":
             metric = inverse_scatter(unpack(noisy(4, pack(rows.within()))), noises[4])
         else:

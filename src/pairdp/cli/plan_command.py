@@ -105,7 +105,7 @@ def _described(plan: Plan) -> dict[str, Any]:
         "noise": 0.0 if isinstance(mechanism, NoMechanism) else mechanism.scale,
         "sensitivity": None if isinstance(mechanism, NoMechanism) else mechanism.sensitivity,
         "releases": [entry.describe() for entry in plan.certificate.releases],
-        "settings": dict(plan.settings),
+        "settings": plan.settings.to_dict(),
         "reasons": list(plan.reasons),
         "warnings": list(plan.warnings),
     }
