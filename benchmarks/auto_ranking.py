@@ -1,7 +1,7 @@
 """The chosen ranker against every other candidate, on invented data of many shapes.
 
-The constants of `pairdp.choice.ranking` were tuned on shapes like those of `TUNED_ON`. What is
-printed is measured on those of `HELD_OUT`, which were looked at for one of them alone: the
+The constants of `pairdp.algorithms.choice.ranking` were tuned on shapes like those of `TUNED_ON`.
+What is printed is measured on those of `HELD_OUT`, which were looked at for one of them alone: the
 largest share of the budget that second moments may get.
 """
 
@@ -22,8 +22,8 @@ from pairdp.algorithms import (
     MomentRelease,
     StreamGradientDescent,
 )
-from pairdp.choice import Candidate
-from pairdp.choice.ranking import choose_ranker
+from pairdp.algorithms.choice import Candidate
+from pairdp.algorithms.choice.ranking import choose_ranker
 from pairdp.privacy import Budget, NoiseSource
 
 Array = NDArray[np.float64]

@@ -25,6 +25,7 @@ from pairdp.losses import (
 )
 from pairdp.privacy.accounting.appearances import appearance_weights
 from pairdp.problem import Problem
+from pairdp.score_sums import AllPairs, Structure
 from tests.algorithms.attacks import (
     Neighbours,
     attack,
@@ -65,7 +66,7 @@ def apart(plan: Plan, pair: Neighbours, seed: int) -> float:
 def allowed(plan: Plan, place: int, seed: int) -> float:
     """How far they may be apart, given the places at which the record was drawn."""
     algorithm: PairwiseSGD = plan.algorithm  # type: ignore[assignment]
-    steps, n = int(plan.settings["steps"]), plan.task.n  # type: ignore[arg-type]
+    steps, n = plan.settings.steps, plan.task.n
     order = algorithm._indices(n, steps, NoiseSource(seed).stream("draws"))
     (release,) = plan.certificate.releases
     sampling, unit = release.sampling, release.sensitivity
@@ -167,6 +168,9 @@ class LinearRanking(RankingLoss):
 
     def curvature(self, reach: float) -> float:
         return 0.0
+
+    def structure(self) -> Structure:
+        return AllPairs()
 
 
 class _Fixed(PairwiseSGD):
@@ -319,6 +323,9 @@ class AbsoluteRanking(RankingLoss):
 
     def derivative_bound(self, reach: float) -> float:
         return 1.0
+
+    def structure(self) -> Structure:
+        return AllPairs()
 
 
 def test_a_loss_that_rises_too_moves_twice_as_far() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +13,23 @@ from scipy.optimize import minimize
 
 from pairdp._checks import RECORDS, between, keep
 from pairdp.algorithms.accelerated import LIMIT, Rounds, descend_in_rounds, rounds_to_reach
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import known_radius
 from pairdp.algorithms.noise import add_noise, output_release
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.task import Task
 from pairdp.pairs import ACCURACY, Risk
 from pairdp.privacy import NoiseSource, Sensitivity, pack, unpack
 from pairdp.problem import Problem
 from pairdp.records import Records
+
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import LinearTask, MetricTask, RankingTask
 
 Array = NDArray[np.float64]
 _NEWTON_STEPS = 200
@@ -33,7 +40,15 @@ _WHAT = "minimising"
 
 
 @dataclass(frozen=True)
-class MinimizerRelease(Algorithm):
+class MinimizerSettings(Settings):
+    """tol, and how many accelerated steps reach it for any data."""
+
+    tolerance: float
+    most_steps: int
+
+
+@dataclass(frozen=True)
+class MinimizerRelease(Algorithm[MinimizerSettings]):
     r"""The minimiser of a strongly convex problem over its constraint set, with noise.
 
     Minimisers w\* of neighbouring data sets are at most D_h/(αn) apart. What gets noise is a point
@@ -71,17 +86,18 @@ class MinimizerRelease(Algorithm):
     tolerance: float = 0.01
     name: str = "Minimiser with output noise"
 
+    settings_type = MinimizerSettings
+    instead: ClassVar[str] = 'use GradientDescent(output="average") or PairwiseSGD'
+
     def __post_init__(self) -> None:
         keep(self, "tolerance", between("tolerance", self.tolerance, *RECORDS))
-
-    instead: ClassVar[str] = 'use GradientDescent(output="average") or PairwiseSGD'
 
     @property
     def needs(self) -> tuple[Need, ...]:
         """A convex and smooth loss, bounded gradients and a regulariser."""
         return (Need.CONVEX, Need.SMOOTH, Need.LIPSCHITZ, Need.STRONGLY_CONVEX)
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[MinimizerSettings]:
         """Decide the tolerance, the steps that reach it, and the noise."""
         problem = task.problem
         record_diameter, goal = self._record_diameter(task), self._goal(task)
@@ -100,7 +116,7 @@ class MinimizerRelease(Algorithm):
             inputs["diameter"] = task.diameter
         sensitivity = Sensitivity.of("regularised minimiser", **inputs)
         release = output_release("minimiser", task, sensitivity, sensitivity.value)
-        return PlanDraft((release,), {"tolerance": goal.tolerance, "most_steps": goal.rounds.total})
+        return PlanDraft((release,), MinimizerSettings(goal.tolerance, goal.rounds.total))
 
     def _record_diameter(self, task: Task) -> float:
         # The minimiser is within G/λ of the centre, whatever the data.
@@ -123,7 +139,11 @@ class MinimizerRelease(Algorithm):
         return Goal(left + LIMIT * error, error, reach, smoothness, convexity, rounds)
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self,
+        plan: Plan[MinimizerSettings],
+        records: Records,
+        noise: NoiseSource,
+        progress: Progress,
     ) -> Array:
         """Return the noisy minimiser, projected."""
         problem, goal = plan.problem, self._goal(plan.task)
@@ -250,3 +270,34 @@ def _quasi_newton(
 
 
 register_algorithm("minimizer", MinimizerRelease())
+
+
+@register_candidates("ranking", order=10)
+def _ranking(task: RankingTask) -> Iterator[Candidate]:
+    yield from best(
+        task.regularized_candidate(
+            problem, MinimizerRelease(), problem.regularization, task.noise(moved)
+        )
+        for problem, moved in task.regularized
+    )
+
+
+@register_candidates("metric", order=10)
+def _metric(task: MetricTask) -> Iterator[Candidate]:
+    if task.all_pairs:
+        yield from task.minimized(
+            lambda problem: MinimizerRelease(),
+            lambda problem, draft: (task.noise_of(draft), math.inf),
+        )
+
+
+@register_candidates("linear", order=10)
+def _linear(task: LinearTask) -> Iterator[Candidate]:
+    if not task.has_minimizer:
+        return
+    pull = task.balanced()
+    noise, bias = task.noise / pull, pull * task.problem.constraint.radius**2 / 2
+    error = bias + task.problem.constants(task.n).smoothness * noise**2 / 2
+    reason = f"noise on the minimiser, predicted excess risk {error:.3g}"
+    problem = replace(task.problem, regularization=pull)
+    yield Candidate(problem, MinimizerRelease(), error, reason)

@@ -10,13 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, integer, keep
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp.algorithms import printed
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.descent import known_radius
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.one_against import one_against
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.task import Task
 from pairdp.losses import MetricLoss, RankingLoss
 from pairdp.privacy import (
@@ -55,7 +58,16 @@ class Moves(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PairwiseSGD(Algorithm):
+class PairwiseSGDSettings(Settings):
+    """T, η, and the order in which records are drawn."""
+
+    steps: int
+    step_size: float
+    order: Literal["replacement", "permutation"]
+
+
+@dataclass(frozen=True)
+class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
     r"""The current draw against all earlier ones, averaged, with noise on the average.
 
     .. math::
@@ -102,6 +114,7 @@ class PairwiseSGD(Algorithm):
     order: Literal["replacement", "permutation"] = "permutation"
     name: str = "Pairwise SGD, averaged"
 
+    settings_type = PairwiseSGDSettings
     is_printed: ClassVar[bool] = True
     only_pairs: ClassVar[bool] = True
 
@@ -118,7 +131,7 @@ class PairwiseSGD(Algorithm):
         """A convex loss and bounded gradients."""
         return (Need.CONVEX, Need.LIPSCHITZ)
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[PairwiseSGDSettings]:
         """Decide steps, step size and noise."""
         steps = task.n if self.steps is None else self.steps
         if self.order == "permutation" and steps % task.n:
@@ -137,7 +150,7 @@ class PairwiseSGD(Algorithm):
                 f"{self.name} is certified for step sizes up to 1/λ = "
                 f"{1 / task.problem.regularization:.6g}, got {step_size:.6g}"
             )
-        settings = {"steps": steps, "step_size": step_size, "order": self.order}
+        settings = PairwiseSGDSettings(steps, step_size, self.order)
         if self.steps is None:
             reasons = (*reasons, "steps are one pass over the records")
         if runs_part_by(task.problem, step_size).common == 0:
@@ -202,8 +215,7 @@ class PairwiseSGD(Algorithm):
                 'equation (5) is for draws with replacement: use order="replacement", or '
                 "calibration='certified'"
             )
-        often = 3 * (steps * math.log(math.e * steps) * math.log(2 / budget.delta) / task.n) ** 2
-        scale = math.sqrt(8 * math.log(2.5 / budget.delta) * (steps + often)) / budget.epsilon
+        scale = printed.yang2021.average_noise(task.n, steps, budget)
         return step_size * task.printed_lipschitz * scale
 
     def _step_size(self, task: Task, steps: int) -> tuple[float, tuple[str, ...]]:
@@ -229,11 +241,15 @@ class PairwiseSGD(Algorithm):
         return step_of_least_error(problem, steps, noise, task.dimension)
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self,
+        plan: Plan[PairwiseSGDSettings],
+        records: Records,
+        noise: NoiseSource,
+        progress: Progress,
     ) -> Array:
         """Return the noisy average, projected."""
         problem = plan.problem
-        steps, eta = int(plan.settings["steps"]), float(plan.settings["step_size"])  # type: ignore[arg-type]
+        steps, eta = plan.settings.steps, plan.settings.step_size
         drawn = self._indices(records.n, steps, noise.stream("draws"))
         counts = np.zeros(records.n)
         point = problem.constraint.initial(records.features)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import RECORDS, between, keep
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice.candidates import Candidate, register_candidates
 from pairdp.algorithms.noise import deviation, shared_release
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.scaled_records import ScaledRecords
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.task import Task
 from pairdp.losses import MetricLoss
 from pairdp.privacy import (
@@ -28,6 +32,9 @@ from pairdp.privacy import (
 )
 from pairdp.records import Records
 
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import MetricTask
+
 Array = NDArray[np.float64]
 _SPREAD, _SPREAD_WITHOUT_NOISE = 0.4, 1.5
 _ROOMY = 2.0
@@ -36,7 +43,18 @@ _RIDGE = 0.05
 
 
 @dataclass(frozen=True)
-class ScatterMetric(Algorithm):
+class ScatterSettings(Settings):
+    """What is released, ρ, ξ, r² over the mean squared distance, and the size of the last noise."""
+
+    statistics: Literal["means", "pairs"]
+    mean_norm: float
+    euclidean: float
+    spread: float
+    noise: float
+
+
+@dataclass(frozen=True)
+class ScatterMetric(Algorithm[ScatterSettings]):
     r"""the Euclidean metric with the directions that tell classes apart made longer.
 
     .. math::
@@ -98,8 +116,9 @@ class ScatterMetric(Algorithm):
     euclidean: float = 0.3
     name: str = "Metric from noisy scatter"
 
+    settings_type = ScatterSettings
     without_signal: ClassVar[str] = "the metric will stay Euclidean"
-    drowned: ClassVar[float] = 1.0  # what does not exceed the noise is cut
+    max_noise_to_signal: ClassVar[float] = 1.0  # what does not exceed the noise is cut
 
     def __post_init__(self) -> None:
         if self.statistics not in ("means", "pairs"):
@@ -114,7 +133,7 @@ class ScatterMetric(Algorithm):
         """Nothing but a metric, which `draft` asks for."""
         return ()
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[ScatterSettings]:
         """Decide the noise of each statistic."""
         if not isinstance(task.problem.loss, MetricLoss):
             raise ValueError(
@@ -125,13 +144,13 @@ class ScatterMetric(Algorithm):
             shared_release(wanted.name, task, wanted.sensitivity, wanted.dimension, wanted.share)
             for wanted in self._wanted(task)
         )
-        settings = {
-            "statistics": self.statistics,
-            "mean_norm": self.mean_norm,
-            "euclidean": self.euclidean,
-            "spread": _SPREAD_WITHOUT_NOISE if task.budget is None else _SPREAD,
-            "noise": deviation(releases[-1]) * math.sqrt(2 * task.features),
-        }
+        settings = ScatterSettings(
+            self.statistics,
+            self.mean_norm,
+            self.euclidean,
+            _SPREAD_WITHOUT_NOISE if task.budget is None else _SPREAD,
+            deviation(releases[-1]) * math.sqrt(2 * task.features),
+        )
         reasons = ["records are centred and scaled by the first releases; noise is in these units"]
         if task.budget is not None:
             needed = self._cut(releases[-1], task) / self._largest(task)
@@ -141,7 +160,7 @@ class ScatterMetric(Algorithm):
             )
         return PlanDraft(releases, settings, tuple(reasons))
 
-    def noise_to_signal(self, plan: Plan) -> float:
+    def noise_to_signal(self, plan: Plan[ScatterSettings]) -> float:
         """Return what an eigenvalue must exceed to be told from noise, over the largest one."""
         return self._cut(plan.certificate.releases[-1], plan.task) / self._largest(plan.task)
 
@@ -182,7 +201,7 @@ class ScatterMetric(Algorithm):
         )
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self, plan: Plan[ScatterSettings], records: Records, noise: NoiseSource, progress: Progress
     ) -> Array:
         """Return the metric, in the constraint set."""
         releases = plan.certificate.releases
@@ -198,7 +217,7 @@ class ScatterMetric(Algorithm):
             excess = len(mean) * noises[i] ** 2 + noises[i + 1]
             spread = rows.unit**2 * max(float(square[0]) - float(mean @ mean) + 2 * excess, 0.0)
             center = center + rows.unit * mean
-        rows = _around(records, center, float(plan.settings["spread"]) * spread)  # type: ignore[arg-type]
+        rows = _around(records, center, plan.settings.spread * spread)
         if self.statistics == "pairs":
             metric = inverse_scatter(unpack(noisy(4, pack(rows.within()))), noises[4])
         else:
@@ -266,3 +285,30 @@ def _around(records: Records, center: Array, squared_radius: float) -> ScaledRec
 
 
 register_algorithm("scatter", ScatterMetric(), "metric")
+
+
+@register_candidates("metric", order=0)
+def _metric(task: MetricTask) -> Iterator[Candidate]:
+    """Yield both metrics, unless a loss must be minimised."""
+    if task.loss is not None:
+        return
+    for algorithm, found, signal in (
+        (ScatterMetric("means"), 1.0, task.between),
+        (ScatterMetric("pairs"), 0.5, 0.3 / task.features),
+    ):
+        draft = task.draft(task.problem, algorithm)
+        release = draft.releases[-1]
+        # Records are scaled to their spread, so what they fill of their bound does not matter.
+        noise = deviation(release) * (task.edge + 1) / task.data_norm**2
+        kept = found / (1 + noise / signal)
+        expected = (
+            "the metric is expected to stay Euclidean"
+            if noise >= signal
+            else f"it keeps {kept:.0%} of what can be gained over the Euclidean metric, and "
+            "directions lost in noise are left as they are"
+        )
+        reason = (
+            f"noise of size {noise:.3g} on the {release.name} against a typical signal of "
+            f"{signal:.3g}: {expected}"
+        )
+        yield Candidate(task.problem, algorithm, 1 - kept, reason, draft)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,13 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp import model_file, privacy
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, Plan, find_algorithm
+from pairdp.algorithms.choice import Choice, balanced_regularization
 from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.requirements import Need
-from pairdp.choice import Choice, balanced_regularization
 from pairdp.constraints import Constraint
 from pairdp.estimators.fit_warnings import NO_DATA_NORM, warn_before
 from pairdp.estimators.validation import public_shape, validated
-from pairdp.losses import PairwiseLoss, PointwiseLoss
+from pairdp.losses import PairwiseLoss, PointwiseLoss, find_loss, loss_names
 from pairdp.privacy import Budget, NoiseSource, default_delta
 from pairdp.problem import Problem
 from pairdp.records import check_data_norm
@@ -52,7 +52,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     plan_: Plan
 
-    _losses: ClassVar[Mapping[str, Loss]]
     _loss_kind: ClassVar[type[Loss]]
     _problem_kind: ClassVar[type[Problem]] = Problem
     _numeric_targets: ClassVar[bool] = False
@@ -73,18 +72,18 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         algorithm = self._algorithm(n)
         why: tuple[str, ...] = ()
         if algorithm is None:
-            best = self.choices(n, n_features).best
-            algorithm, problem, why = best.algorithm, best.problem, (f"auto: {best.reason}",)
+            choice = self.choices(n, n_features)
+            why = (f"auto: {choice.best.reason}",)
+            plan = choice.plan(complete=self.completed, conditions=self._conditions())
         else:
-            problem = self._problem(algorithm, n, n_features)
-        plan = self.completed(algorithm).plan(
-            problem,
-            n,
-            self._columns(n_features),
-            self._budget(n),
-            calibration=self.calibration,  # type: ignore[arg-type]
-            conditions=self._conditions(),
-        )
+            plan = self.completed(algorithm).plan(
+                self._problem(algorithm, n, n_features),
+                n,
+                self._columns(n_features),
+                self._budget(n),
+                calibration=self.calibration,  # type: ignore[arg-type]
+                conditions=self._conditions(),
+            )
         return replace(plan, reasons=(*why, *plan.reasons, *self._reasons_for_defaults(plan)))
 
     def choices(self, n: int, n_features: int) -> Choice:
@@ -128,7 +127,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _given_loss(self) -> Loss | None:
         """Return the loss that the parameters name, None when it is left open."""
-        return loss_of(self.loss, self._losses, self._loss_kind)
+        return loss_of(self.loss, self._loss_kind)
 
     def _columns(self, n_features: int) -> int:
         """Return the number of features of a record, given that of the data."""
@@ -351,20 +350,13 @@ def algorithm_of(algorithm: str | Algorithm) -> Algorithm | None:
     raise TypeError(f'algorithm must be "auto", a name or an Algorithm, got {algorithm!r}')
 
 
-def loss_of(
-    loss: str | Loss | None,
-    names: Mapping[str, Loss],
-    kind: type[Loss],
-) -> Loss | None:
+def loss_of(loss: str | Loss | None, kind: type[Loss]) -> Loss | None:
     """Return the loss of a parameter, None when it is left open."""
-    if loss is None:
-        return None
+    if loss is None or isinstance(loss, kind):
+        return loss
     if isinstance(loss, str):
-        if loss not in names:
-            raise ValueError(f"loss must be one of {', '.join(names)}, or an object; got {loss!r}")
-        return names[loss]
-    if not isinstance(loss, kind):
-        raise TypeError(
-            f"loss must be None, one of {', '.join(names)}, or a {kind.__name__}, got {loss!r}"
-        )
-    return loss
+        return find_loss(loss, kind)
+    raise TypeError(
+        f"loss must be None, one of {', '.join(loss_names(kind))}, or a {kind.__name__}, "
+        f"got {loss!r}"
+    )

@@ -13,14 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp._checks import flag, real
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit
+from pairdp.algorithms.choice import Choice, choose_linear
 from pairdp.algorithms.conditions import Condition, ConstantFeature
-from pairdp.choice import Choice, choose_linear
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.two_classes import TwoClassEstimator
 from pairdp.estimators.validation import products, validated
 from pairdp.losses import (
-    HingePointwise,
     LeastSquaresPointwise,
     LogisticPointwise,
     PointwiseLoss,
@@ -32,21 +31,12 @@ from pairdp.records import check_target_bound, clip_rows
 
 Array = NDArray[np.float64]
 
-POINTWISE_LOSSES: dict[str, PointwiseLoss] = {
-    "logistic": LogisticPointwise(),
-    "hinge": HingePointwise(),
-    "rounded_hinge": HingePointwise(width=0.5),
-    "least_squares": LeastSquaresPointwise(),
-}
-"""Losses that can be asked for by name."""
-
 
 class LinearModel(PrivateEstimator):
     """What linear models of one record's loss share: their problem, and a constant feature."""
 
     fit_intercept: bool
 
-    _losses = POINTWISE_LOSSES
     _loss_kind = PointwiseLoss
     _problem_kind = PointwiseProblem
 

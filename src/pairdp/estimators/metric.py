@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp._reading import Invalid, null_is_asked
 from pairdp.algorithms import Algorithm, Fit
-from pairdp.choice import Choice, choose_metric
+from pairdp.algorithms.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.fit_warnings import EUCLIDEAN, EuclideanWarning
@@ -24,16 +24,13 @@ from pairdp.estimators.validation import (
     products,
     validated,
 )
-from pairdp.losses import HingeMetric, LogisticMetric, MetricLoss
+from pairdp.losses import LogisticMetric, MetricLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.privacy import Budget, BudgetLedger
 
 Array = NDArray[np.float64]
 _SAME = 1e-9
 _TINY = float(np.finfo(np.float64).tiny)
-
-METRIC_LOSSES: dict[str, MetricLoss] = {"logistic": LogisticMetric(), "hinge": HingeMetric()}
-"""Losses that can be asked for by name."""
 
 
 @stored_in_model_files({"components_": ("d", "d")})
@@ -150,7 +147,6 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         tags.target_tags.required = True
         return tags
 
-    _losses = METRIC_LOSSES
     _loss_kind = MetricLoss
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import flag, integer
 from pairdp.algorithms import Fit, Plan
-from pairdp.choice import Choice
+from pairdp.algorithms.choice import Choice
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.fit_warnings import warn_before
 from pairdp.estimators.validation import validated

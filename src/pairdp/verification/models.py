@@ -69,7 +69,7 @@ def _contradictions(step: PrivateEstimator) -> Iterator[str]:
     kept = step.plan_
     for difference in differences(kept.certificate, planned.certificate):
         yield f"the model's plan_ is not what its parameters plan: {difference}"
-    if kept.reasons != planned.reasons or dict(kept.settings) != _settings(kept.certificate):
+    if kept.reasons != planned.reasons or kept.settings.to_dict() != _settings(kept.certificate):
         yield "the model's plan_ is not what its parameters plan: its reasons or settings"
 
 

@@ -61,7 +61,7 @@ def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None =
             f"sampling must be FixedSizeSampling, PoissonSampling or None, got {sampling!r}"
         )
     if sampling is None or sampling.rate == 1:
-        return math.sqrt(steps) / gaussian.ratio(budget.epsilon, budget.delta)
+        return math.sqrt(steps) / gaussian.gdp_mu(budget.epsilon, budget.delta)
     return _sampled_multiplier(budget, steps, sampling)
 
 
@@ -81,7 +81,7 @@ def _sampled_multiplier(budget: Budget, steps: int, sampling: Sampling) -> float
         return curve(log_multiplier).log_delta(budget.epsilon) - log_target
 
     # Without sampling the noise is larger: walk down from there, on the rough curve.
-    start = math.log(math.sqrt(steps) / gaussian.ratio(budget.epsilon, budget.delta))
+    start = math.log(math.sqrt(steps) / gaussian.gdp_mu(budget.epsilon, budget.delta))
     while rough(start) > 0:
         start += 0.5
     while start > _SMALLEST and rough(start - 0.5) <= 0:

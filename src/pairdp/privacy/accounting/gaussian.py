@@ -1,6 +1,6 @@
 r"""The exact privacy curve of a Gaussian release.
 
-A Gaussian release with ratio :math:`\mu = \Delta/\sigma` (sensitivity over
+A Gaussian release with parameter :math:`\mu = \Delta/\sigma` (sensitivity over
 standard deviation) is (ε, δ)-DP exactly when
 
 .. math::
@@ -100,21 +100,21 @@ def _log_odds(epsilon: float, mu: float) -> float:
 
 
 def delta(epsilon: float, mu: float) -> float:
-    """Return the smallest δ at which a Gaussian release of ratio ``mu`` is (ε, δ)-DP."""
+    """Return the smallest δ at which a Gaussian release with parameter ``mu`` is (ε, δ)-DP."""
     return math.exp(log_delta(non_negative("epsilon", epsilon), non_negative("mu", mu)))
 
 
-def ratio(epsilon: float, delta: float) -> float:
-    """Return the largest ``mu`` whose Gaussian release is (ε, δ)-DP.
+def gdp_mu(epsilon: float, delta: float) -> float:
+    """Return the largest GDP parameter ``mu`` whose Gaussian release is (ε, δ)-DP.
 
     The root is accurate to rounding and lies on the private side:
-    ``log_delta(epsilon, ratio(epsilon, delta)) <= log(delta)``.
+    ``log_delta(epsilon, gdp_mu(epsilon, delta)) <= log(delta)``.
     """
-    return _ratio(non_negative("epsilon", epsilon), probability("delta", delta))
+    return _gdp_mu(non_negative("epsilon", epsilon), probability("delta", delta))
 
 
 @lru_cache(maxsize=4096)
-def _ratio(epsilon: float, delta: float) -> float:
+def _gdp_mu(epsilon: float, delta: float) -> float:
     if delta == 0:
         return 0.0
     target = math.log(delta) - math.log1p(-delta)
@@ -140,7 +140,7 @@ def _ratio(epsilon: float, delta: float) -> float:
 
 
 def epsilon(mu: float, delta: float) -> float:
-    """Return the smallest ε ≥ 0 at which a Gaussian release of ratio ``mu`` is (ε, δ)-DP."""
+    """Return the smallest ε ≥ 0 at which a Gaussian release with parameter ``mu`` is (ε, δ)-DP."""
     mu = non_negative("mu", mu)
     delta = probability("delta", delta)
     if mu == 0:

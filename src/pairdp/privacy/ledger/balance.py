@@ -77,7 +77,7 @@ class Balance:
         pure = self._largest(PureEvent, self.budget.epsilon)
         if self.budget.is_pure:
             return Remaining(pure, 0.0, 0.0)
-        mu = self._largest(GaussianEvent, gaussian.ratio(self.budget.epsilon, self.budget.delta))
+        mu = self._largest(GaussianEvent, gaussian.gdp_mu(self.budget.epsilon, self.budget.delta))
         return Remaining(pure, mu, gaussian.epsilon(mu, self.budget.delta))
 
     def exceeded(self, label: str) -> BudgetExceededError:
