@@ -25,7 +25,7 @@ from pairdp.constraints import Constraint
 from pairdp.losses import Domain, Holder, PairwiseLoss
 from pairdp.losses.convexity import declared_convex
 from pairdp.losses.trust import is_library_loss
-from pairdp.pairs import ACCURACY, PairDesign, Risk
+from pairdp.pairs import ACCURACY, Risk
 from pairdp.records import Records, check_data_norm
 from pairdp.storage import Storable
 
@@ -296,7 +296,7 @@ class Problem(Storable):
             )
 
     def constants(
-        self, n: int, radius: float | None = None, design: PairDesign | None = None
+        self, n: int, radius: float | None = None, design: pairs.PairDesign | None = None
     ) -> ProblemConstants:
         """Return all constants for n records, on parameters within a radius if it is known.
 
@@ -360,19 +360,21 @@ class Problem(Storable):
                 f"{self.data_norm:g}: make them with problem.records(x, y)"
             )
 
-    def risk(self, records: Records, design: PairDesign | None = None) -> Risk:
+    def risk(self, records: Records, design: pairs.PairDesign | None = None) -> Risk:
         """Return the average loss over all pairs, or over a design, without the regulariser."""
         self.check_records(records)
         return pairs.risk(self.loss, records, design)
 
-    def value(self, parameters: Array, records: Records, design: PairDesign | None = None) -> float:
+    def value(
+        self, parameters: Array, records: Records, design: pairs.PairDesign | None = None
+    ) -> float:
         """Return F(w). This is a statistic of the data: it is not private."""
         shift = self._shift(parameters)
         penalty = self.regularization / 2 * float(np.vdot(shift, shift))
         return self.risk(records, design).value(parameters) + penalty
 
     def gradient(
-        self, parameters: Array, records: Records, design: PairDesign | None = None
+        self, parameters: Array, records: Records, design: pairs.PairDesign | None = None
     ) -> Array:
         """Return ∇F(w). This is a statistic of the data: it is not private."""
         return self.risk(records, design).gradient(parameters) + self.pull(parameters)

@@ -15,7 +15,7 @@ from scipy.stats import chi2
 
 from pairdp import Budget, NoiseSource
 from pairdp.algorithms import NoisyGradientDescent, kernels
-from pairdp.algorithms import compiled_steps as machine
+from pairdp.algorithms import _compiled_steps as machine
 from pairdp.algorithms.kernels import Steps, compiled_steps, draw_places, plain_steps
 from pairdp.algorithms.progress import Progress
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, Unconstrained

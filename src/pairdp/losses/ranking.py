@@ -31,12 +31,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp import score_sums
 from pairdp._checks import integer
 from pairdp.losses._overrides import overridden_after
 from pairdp.losses._ranges import check_temperature
 from pairdp.losses.base import Holder, PairwiseLoss
 from pairdp.losses.domain import Domain
-from pairdp.score_sums.base import Structure
 
 Array = NDArray[np.float64]
 FORMS = ("two-sided", "one-sided")
@@ -103,7 +103,7 @@ class RankingLoss(PairwiseLoss):
         return float("inf")
 
     @abstractmethod
-    def structure(self) -> Structure:
+    def structure(self) -> score_sums.Structure:
         """Return what φ is, for fast sums over all pairs; `AllPairs` if nothing is known."""
 
     @property
