@@ -145,9 +145,9 @@ def _pair_steps(
             i, j = places[t, q], places[t, q + 1]
             if y[i] * y[j] >= 0:
                 continue
-            turn = scale if y[i] > 0 else -scale
-            u = turn * _pair_score(point, x[i], x[j])
-            factor = weight * turn * slope(u, *parameters)
+            signed = scale if y[i] > 0 else -scale
+            u = signed * _pair_score(point, x[i], x[j])
+            factor = weight * signed * slope(u, *parameters)
             for k in range(point.size):
                 gradient[k] += factor * (x[i, k] - x[j, k])
         _step(gradient, noise[t], sigma, step_size, pull, center, radius, point, total)

@@ -16,20 +16,20 @@ from pairdp.losses.registry import register_loss
 Array = NDArray[np.float64]
 
 
-def huber_hinge(room: Array, width: float) -> Array:
-    """Return max(room, 0), with its corner replaced by a parabola on [0, width]."""
-    above = np.maximum(room, 0.0)
+def huber_hinge(x: Array, width: float) -> Array:
+    """Return max(x, 0), with its corner replaced by a parabola on [0, width]."""
+    above = np.maximum(x, 0.0)
     if width == 0:
         return above
     inside = np.minimum(above, width)
     return np.asarray(inside * inside / (2 * width) + (above - inside))
 
 
-def huber_hinge_slope(room: Array, width: float) -> Array:
+def huber_hinge_slope(x: Array, width: float) -> Array:
     """Return the derivative of `huber_hinge`; 0 at the corner of a sharp one."""
     if width == 0:
-        return (room > 0).astype(np.float64)
-    return np.clip(room / width, 0.0, 1.0)
+        return (x > 0).astype(np.float64)
+    return np.clip(x / width, 0.0, 1.0)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 class LeastSquaresRanking(RankingLoss):
     r"""φ(u) = (1 - u)²: G = 4kR(1 + U), L = 8k²R².
 
-    φ rises beyond 1, and still D_o = G. The gradient is -2ka + 2k²aaᵀw; when a becomes a',
+    φ increases beyond 1, and still D_o = G. The gradient is -2ka + 2k²aaᵀw; when a becomes a',
     the first term moves by at most 2k·2R, and the eigenvalues of aaᵀ - a'a'ᵀ lie between
     -|a'|² and |a|², so the second moves by at most 2k²·4R²B: together 4kR(1 + 2kRB) = G.
     """

@@ -28,9 +28,9 @@ class SigmoidRanking(RankingLoss):
     algorithms with noise in every gradient take it: `NoisyGradientDescent`, Kang 2021.
 
     With s = 1/(1 + e^{-u}), φ' = -s(1-s), which is negative and largest at 0: \|φ'\| ≤ 1/4, hence
-    G = kR/2 and D_o = G, as φ falls. φ'' = s(1-s)(2s-1), an odd function of u that grows until
-    u = ln(2 + √3) and falls beyond, where it is √3/18 ≈ 0.0962: φ''' = s(1-s)(1 - 6s(1-s)) changes
-    sign where s(1-s) = 1/6. So L = 4k²R²·φ''(min(U, ln(2 + √3))).
+    G = kR/2 and D_o = G, as φ decreases. φ'' = s(1-s)(2s-1) is an odd function of u whose maximum
+    √3/18 ≈ 0.0962 is at u = ln(2 + √3): φ''' = s(1-s)(1 - 6s(1-s)) changes sign where
+    s(1-s) = 1/6. So L = 4k²R²·φ''(min(U, ln(2 + √3))).
 
     Examples
     --------
