@@ -134,7 +134,7 @@ class Records:
             gathered.binary = binary and largest is None
             gathered._take(*_gathered(batches, n, features, norm, gathered.binary, largest))
             return gathered
-        table = np.empty((n, features))
+        table: Array | None = None
         labels: list[NDArray[Any]] = []
         filled = 0
         for x, y in batches:
@@ -144,11 +144,11 @@ class Records:
             if np.shape(y) != (len(rows),) or filled + len(rows) > n:
                 raise ValueError(f"the batches do not have {n} records with one label each")
             _clip(rows, norm)
-            table[filled : filled + len(rows)] = rows
+            table = _placed(rows, table, filled, n)
             # A reader may use one buffer for all of its batches.
             labels.append(np.array(label_array(y)))
             filled += len(rows)
-        if filled != n:
+        if table is None or filled != n:
             raise ValueError(f"the batches have {filled} records, not {n}")
         coded = np.concatenate(labels)
         gathered = object.__new__(cls)
@@ -322,7 +322,7 @@ def _gathered(
     target_bound: float | None,
 ) -> tuple[Array, Array, Mask]:
     """Return clipped rows and coded labels of batches, and which of the labels are none."""
-    table = np.empty((n, features))
+    table: Array | None = None
     names = np.empty(n, dtype=object)
     coded, unknown = np.empty(n), np.empty(n, dtype=np.bool_)
     by_name = not binary and target_bound is None
@@ -332,17 +332,26 @@ def _gathered(
         place = slice(filled, filled + len(rows))
         if len(labels) != len(rows) or place.stop > n:
             raise ValueError(f"the batches do not have {n} records with one label each")
-        table[place] = rows
+        table = _placed(rows, table, filled, n)
         if by_name:
             names[place] = labels
         else:
             coded[place], unknown[place] = _readable(labels, binary, target_bound)
         filled = place.stop
-    if filled != n:
+    if table is None or filled != n:
         raise ValueError(f"the batches have {filled} records, not {n}")
     if by_name:
         coded, unknown = _readable(names, False, None)
     return table, coded, unknown
+
+
+def _placed(rows: Array, table: Array | None, start: int, n: int) -> Array:
+    """Return the table of all n records with some rows of it; one batch of all is that table."""
+    if len(rows) == n:
+        return rows
+    table = np.empty((n, rows.shape[1])) if table is None else table
+    table[start : start + len(rows)] = rows
+    return table
 
 
 def _labels(y: ArrayLike, binary: bool, target_bound: float | None) -> Array:

@@ -25,6 +25,7 @@ from pairdp.losses import (
 )
 from pairdp.privacy.accounting.appearances import appearance_weights
 from pairdp.problem import Problem
+from pairdp.score_sums import AllPairs, Structure
 from tests.algorithms.attacks import (
     Neighbours,
     attack,
@@ -167,6 +168,9 @@ class LinearRanking(RankingLoss):
 
     def curvature(self, reach: float) -> float:
         return 0.0
+
+    def structure(self) -> Structure:
+        return AllPairs()
 
 
 class _Fixed(PairwiseSGD):
@@ -319,6 +323,9 @@ class AbsoluteRanking(RankingLoss):
 
     def derivative_bound(self, reach: float) -> float:
         return 1.0
+
+    def structure(self) -> Structure:
+        return AllPairs()
 
 
 def test_a_loss_that_rises_too_moves_twice_as_far() -> None:

@@ -53,6 +53,7 @@ from pairdp.online import OnlineDescent
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Sensitivity
 from pairdp.problem import Problem
+from pairdp.score_sums import AllPairs
 from pairdp.testing import check_pairwise_loss, check_pointwise_loss
 from tests.algorithms.attacks import Neighbours, attack, moved
 
@@ -101,6 +102,9 @@ class Formulas:
 
     def curvature(self, reach):
         return 0.25
+
+    def structure(self):
+        return AllPairs()
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ class ClassMoments:
         total: ClassMoments | None = None
         for x, y in batches:
             if null_is_asked(invalid):
-                x = read_table(x, features)
+                x = x if hasattr(x, "shape") else read_table(x, features)
             elif np.ndim(y) != 1:
                 raise ValueError(f"labels must be one a record, got {np.ndim(y)} dimensions")
             sums = cls.of(problem.records(x, y, invalid=invalid))

@@ -1,14 +1,17 @@
 """The steps of `pairdp.algorithms.kernels`, compiled. Import it only where they run.
 
 Every function here is plain Python over arrays and numbers, made into machine code by numba. The
-compiled code is kept next to this file, or in the user's cache when that cannot be
-written; where neither can, it is compiled anew in each process.
+compiled steps are kept next to this file, or in the user's cache when that cannot be written;
+where neither can, they are compiled anew in each process. They call the slope of the loss by its
+address, and it is compiled in each process, within a fifth of a second: what is kept on disk does
+not depend on any loss, so that it never outlives a change of one.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numba
@@ -16,10 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-
-# The kinds of `pairdp.algorithms.slopes`. They are repeated because compiled code is kept until
-# this file changes, and must not outlive a change of another one.
-LOGISTIC, HINGE, ROUNDED_HINGE, POWER_HINGE, SQUARE, RESIDUAL = 0, 1, 2, 3, 4, 5
+Places = NDArray[np.int64]
 
 _SMALLEST, _LARGEST = 1e-280, 1e280
 
@@ -31,25 +31,21 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
         return numba.njit(**options)(function)
 
 
-def _slope(kind: int, shape: float, u: float) -> float:
-    """Return φ'(u) of a built-in loss."""
-    if kind == LOGISTIC:
-        if u >= 0:
-            small = math.exp(-u)
-            return -small / (1 + small)
-        return -1 / (1 + math.exp(u))
-    if kind == HINGE:
-        return -1.0 if u < 1 else 0.0
-    if kind == ROUNDED_HINGE:
-        return -min(max((1 - u) / shape, 0.0), 1.0)
-    if kind == POWER_HINGE:
-        if shape == 2:
-            return -2 * max(1 - u, 0.0)
-        return -shape * math.pow(max(1 - u, 0.0), shape - 1)
-    return 2 * (u - 1)
+@cache
+def compiled_slope(formula: Callable[..., float], arguments: int) -> Any:
+    """Return the machine code of a formula over so many floats.
 
-
-slope = _compile(_slope)
+    Raises
+    ------
+    TypeError
+        If it is not in the Python that numba compiles.
+    """
+    signature = numba.float64(*[numba.float64] * arguments)
+    try:
+        # In the other error model a division by zero would print a message and return 0.
+        return numba.cfunc(signature, error_model="numpy")(formula)
+    except numba.core.errors.NumbaError as error:
+        raise TypeError(f"numba cannot compile {formula.__qualname__}: {error}") from error
 
 
 # Sums may be taken in any order, as they are in numpy; nothing else may be rearranged.
@@ -97,15 +93,73 @@ def _project(point: Array, radius: float) -> None:
 _shrink = _compile(_project)
 
 
-def _advance(
-    kind: int,
-    shape: float,
+def _take_step(
+    gradient: Array,
+    noise: Array,
+    sigma: float,
+    step_size: float,
+    pull: float,
+    center: Array,
+    radius: float,
+    point: Array,
+    total: Array,
+) -> None:
+    """Move ``point`` along a noisy gradient, and add it to ``total``."""
+    for k in range(point.size):
+        noisy = gradient[k] + sigma * noise[k]
+        point[k] -= step_size * (noisy + pull * (point[k] - center[k]))
+    if not math.isinf(radius):
+        _shrink(point, radius)
+    for k in range(point.size):
+        total[k] += point[k]
+
+
+_step = _compile(_take_step)
+
+
+def _pair_steps(
+    slope: Any,
+    parameters: tuple[float, ...],
     scale: float,
     weight: float,
-    paired: bool,
     x: Array,
     y: Array,
-    places: NDArray[np.int64],
+    places: Places,
+    noise: Array,
+    sigma: float,
+    step_size: float,
+    pull: float,
+    center: Array,
+    radius: float,
+    point: Array,
+    total: Array,
+) -> None:
+    """Take a step for each row of ``places``, whose neighbours are pairs.
+
+    ``point`` and ``total`` are changed. Null records have the label 0.
+    """
+    gradient = np.empty(point.size)
+    for t in range(places.shape[0]):
+        gradient[:] = 0.0
+        for q in range(0, places.shape[1], 2):
+            i, j = places[t, q], places[t, q + 1]
+            if y[i] * y[j] >= 0:
+                continue
+            turn = scale if y[i] > 0 else -scale
+            u = turn * _pair_score(point, x[i], x[j])
+            factor = weight * turn * slope(u, *parameters)
+            for k in range(point.size):
+                gradient[k] += factor * (x[i, k] - x[j, k])
+        _step(gradient, noise[t], sigma, step_size, pull, center, radius, point, total)
+
+
+def _record_steps(
+    slope: Any,
+    parameters: tuple[float, ...],
+    weight: float,
+    x: Array,
+    y: Array,
+    places: Places,
     noise: Array,
     sigma: float,
     step_size: float,
@@ -117,41 +171,18 @@ def _advance(
 ) -> None:
     """Take a step for each row of ``places``; ``point`` and ``total`` are changed.
 
-    A null record has the label 0 and zeros for features, so that all of its terms are zero.
+    Null records have zeros for features, and a label that the loss accepts.
     """
-    features = point.size
-    gradient = np.empty(features)
-    stride = 2 if paired else 1
+    gradient = np.empty(point.size)
     for t in range(places.shape[0]):
         gradient[:] = 0.0
-        for q in range(0, places.shape[1], stride):
-            first = x[places[t, q]]
-            if paired:
-                second = x[places[t, q + 1]]
-                # Null records have the label 0.
-                if y[places[t, q]] * y[places[t, q + 1]] >= 0:
-                    continue
-                turn = scale if y[places[t, q]] > 0 else -scale
-                score = _pair_score(point, first, second)
-                factor = weight * turn * slope(kind, shape, turn * score)
-                for k in range(features):
-                    gradient[k] += factor * (first[k] - second[k])
-            else:
-                score = _record_score(point, first)
-                if kind == RESIDUAL:
-                    factor = weight * 2 * (score - y[places[t, q]])
-                else:
-                    turn = scale * y[places[t, q]]
-                    factor = weight * turn * slope(kind, shape, turn * score)
-                for k in range(features):
-                    gradient[k] += factor * first[k]
-        for k in range(features):
-            noisy = gradient[k] + sigma * noise[t, k]
-            point[k] -= step_size * (noisy + pull * (point[k] - center[k]))
-        if not math.isinf(radius):
-            _shrink(point, radius)
-        for k in range(features):
-            total[k] += point[k]
+        for q in range(places.shape[1]):
+            i = places[t, q]
+            factor = weight * slope(_record_score(point, x[i]), y[i], *parameters)
+            for k in range(point.size):
+                gradient[k] += factor * x[i, k]
+        _step(gradient, noise[t], sigma, step_size, pull, center, radius, point, total)
 
 
-advance = _compile(_advance)
+pair_steps = _compile(_pair_steps)
+record_steps = _compile(_record_steps)

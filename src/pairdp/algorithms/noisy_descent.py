@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp import constraints
 from pairdp._checks import STEPS, between, flag, integer, keep_given, one_of
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
@@ -26,7 +27,6 @@ from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.signal import noise_to_signal
 from pairdp.algorithms.task import Task
-from pairdp.constraints import SymmetricMatrices, Unconstrained
 from pairdp.privacy import NoiseSource
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -176,7 +176,9 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
 
     def _without_projection(self, problem: Problem) -> Problem:
         """Return the problem on unbounded parameters."""
-        free = SymmetricMatrices() if problem.loss.matrix else Unconstrained()
+        free = (
+            constraints.SymmetricMatrices() if problem.loss.matrix else constraints.Unconstrained()
+        )
         problem = replace(problem, constraint=free)
         if not problem.is_lipschitz:
             raise ValueError(

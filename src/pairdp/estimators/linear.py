@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,6 @@ from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.two_classes import TwoClassEstimator
 from pairdp.estimators.validation import products, validated
 from pairdp.losses import (
-    HingePointwise,
     LeastSquaresPointwise,
     LogisticPointwise,
     PointwiseLoss,
@@ -32,21 +31,12 @@ from pairdp.records import check_target_bound, clip_rows
 
 Array = NDArray[np.float64]
 
-POINTWISE_LOSSES: dict[str, PointwiseLoss] = {
-    "logistic": LogisticPointwise(),
-    "hinge": HingePointwise(),
-    "rounded_hinge": HingePointwise(width=0.5),
-    "least_squares": LeastSquaresPointwise(),
-}
-"""Losses that can be asked for by name."""
-
 
 class LinearModel(PrivateEstimator):
     """What linear models of one record's loss share: their problem, and a constant feature."""
 
     fit_intercept: bool
 
-    _losses = POINTWISE_LOSSES
     _loss_kind = PointwiseLoss
     _problem_kind = PointwiseProblem
 
@@ -67,11 +57,11 @@ class LinearModel(PrivateEstimator):
         norm = self._clipped_to()
         return math.sqrt(2) * norm if self.fit_intercept else norm
 
-    def _rows(self, X: ArrayLike) -> ArrayLike:
+    def _rows(self, X: ArrayLike, n_features: int) -> ArrayLike:
         if not self.fit_intercept:
             return X
         norm = self._clipped_to()
-        rows = clip_rows(X, norm, self.invalid)
+        rows = clip_rows(X, norm, self.invalid, n_features)
         return np.column_stack([rows, np.full(len(rows), norm)])
 
     def _conditions(self) -> tuple[Condition, ...]:
@@ -211,9 +201,8 @@ default="logistic"
         self.verbose = verbose
         self.invalid = invalid
 
-    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
+    def _set_fitted(self, fit: Fit) -> None:
         weights, intercept = self._parts(fit)
-        self.classes_ = self._sorted(labels)
         self.coef_ = weights[None, :]
         self.intercept_ = np.array([intercept])
 
@@ -329,36 +318,14 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         self.verbose = verbose
         self.invalid = invalid
 
+    _numeric_targets = True
+
     def _given_loss(self) -> PointwiseLoss:
         bound = real("target_bound", self.target_bound)
         check_target_bound(bound)
         return LeastSquaresPointwise(bound)
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the model and release it.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Records. Rows are clipped to ``data_norm``.
-        y : array-like of shape (n_samples,)
-            Targets, clipped to ± ``target_bound``.
-
-        Returns
-        -------
-        self
-        """
-        self._check_ledger(X)
-        with self._all_or_nothing():
-            rows, targets = validated(
-                self, X, y, y_numeric=True, ensure_min_samples=2, invalid=self.invalid
-            )
-            plan = self.plan(*rows.shape)
-            records = plan.problem.records(self._rows(rows), targets, invalid=self.invalid)
-            self._keep(self._run(plan, records), None)
-        return self
-
-    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
+    def _set_fitted(self, fit: Fit) -> None:
         self.coef_, self.intercept_ = self._parts(fit)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from pairdp.algorithms import Algorithm, Fit
 from pairdp.algorithms.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.estimators.base import PrivateEstimator
-from pairdp.estimators.caution import EUCLIDEAN, EuclideanWarning
+from pairdp.estimators.fit_warnings import EUCLIDEAN, EuclideanWarning
 from pairdp.estimators.validation import (
     check_labels,
     checked_array,
@@ -24,16 +24,13 @@ from pairdp.estimators.validation import (
     products,
     validated,
 )
-from pairdp.losses import HingeMetric, LogisticMetric, MetricLoss
+from pairdp.losses import LogisticMetric, MetricLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.privacy import Budget, BudgetLedger
 
 Array = NDArray[np.float64]
 _SAME = 1e-9
 _TINY = float(np.finfo(np.float64).tiny)
-
-METRIC_LOSSES: dict[str, MetricLoss] = {"logistic": LogisticMetric(), "hinge": HingeMetric()}
-"""Losses that can be asked for by name."""
 
 
 @stored_in_model_files({"components_": ("d", "d")})
@@ -150,7 +147,6 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         tags.target_tags.required = True
         return tags
 
-    _losses = METRIC_LOSSES
     _loss_kind = MetricLoss
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
@@ -162,45 +158,11 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     def _default_loss(self, algorithm: Algorithm) -> MetricLoss:
         return LogisticMetric()
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the metric and release it.
+    def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> None:
+        if y is not None and not null_is_asked(self.invalid):
+            check_labels(y)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Records. Rows are clipped to ``data_norm``.
-        y : array-like of shape (n_samples,)
-            Labels of any number of classes; only which are equal matters.
-
-        Returns
-        -------
-        self
-        """
-        self._check_ledger(X)
-        with self._all_or_nothing():
-            rows, labels = validated(self, X, y, ensure_min_samples=2, invalid=self.invalid)
-            if not null_is_asked(self.invalid):
-                check_labels(labels)
-            plan = self.plan(*rows.shape)
-            records = plan.problem.records(rows, labels, invalid=self.invalid)
-            self._keep(self._run(plan, records), None)
-        self._warn_if_euclidean()
-        return self
-
-    def fit_batches(
-        self,
-        batches: Iterable[tuple[ArrayLike, ArrayLike]],
-        n: int,
-        n_features: int,
-        *,
-        labels: ArrayLike | None = None,
-    ) -> Self:
-        """Fit to records that come in batches; see `PrivateRanker.fit_batches`."""
-        super().fit_batches(batches, n, n_features, labels=labels)
-        self._warn_if_euclidean()
-        return self
-
-    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
+    def _set_fitted(self, fit: Fit) -> None:
         self.components_ = components_of(fit.parameters)
 
     @property
@@ -209,8 +171,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         check_is_fitted(self, "components_")
         return directions_of(self.components_)
 
-    def _warn_if_euclidean(self) -> None:
-        """Say so when the released metric is the Euclidean one, in more than one dimension."""
+    def _warn_of_release(self) -> None:
         if self.n_features_in_ > 1 and self.n_directions_ == 0:
             warnings.warn(EUCLIDEAN, EuclideanWarning, stacklevel=3)
 

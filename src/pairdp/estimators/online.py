@@ -16,7 +16,8 @@ from pairdp._checks import flag, integer
 from pairdp.algorithms import Fit, Plan
 from pairdp.algorithms.choice import Choice
 from pairdp.estimators.base import PrivateEstimator
-from pairdp.estimators.caution import warn_before
+from pairdp.estimators.fit_warnings import warn_before
+from pairdp.estimators.validation import validated
 from pairdp.model_file.states import state_of, with_state
 from pairdp.online import (
     ONPAIRC,
@@ -69,19 +70,11 @@ class OnlineEstimator(PrivateEstimator):
         n, n_features : int
             The horizon, and the number of features.
         """
-        algorithm = self._online_algorithm(integer("horizon", n, at_least=2))
-        plan = algorithm.plan(
-            self._problem(algorithm, n, n_features),
-            n,
-            n_features,
-            self._budget(n),
-            calibration=self.calibration,  # type: ignore[arg-type]
-            conditions=self._conditions(),
-        )
+        plan = super().plan(integer("horizon", n, at_least=2), n_features)
         self._check_parameters(plan)
-        return replace(plan, reasons=(*plan.reasons, *self._taken(plan)))
+        return plan
 
-    def _online_algorithm(self, n: int) -> OnlineAlgorithm:
+    def _algorithm(self, n: int) -> OnlineAlgorithm:
         asked = self.algorithm
         if isinstance(asked, OnlineAlgorithm):
             if self.buffer is not None or self.batch_size is not None:
@@ -123,6 +116,41 @@ class OnlineEstimator(PrivateEstimator):
             return not isinstance(plan.algorithm, OnlineMoments)
         return flag("average", self.average)
 
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Learn the next records of the stream.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Records, in their order. Rows are clipped to ``data_norm``.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like, default=None
+            All labels that may come. A ranker needs them the first time, unless they are a
+            parameter. Other labels are refused, or make null records; see ``invalid``.
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_on_error():
+            begun = hasattr(self, "_session")
+            if not begun and hasattr(self, "certificate_"):
+                raise ValueError(
+                    "the stream of this model is complete or elsewhere: a new one needs a new "
+                    "budget; take clone(model), or fit for records that are all there"
+                )
+            rows, found = validated(self, X, y, reset=not begun, invalid=self.invalid)
+            labels = self._stream_labels(found, classes)
+            session = self._session if begun else self._begin(rows, labels)
+        # What was learnt cannot be taken back.
+        self._learn(session, rows, labels)
+        return self
+
+    @abstractmethod
+    def _stream_labels(self, y: NDArray[Any], classes: ArrayLike | None) -> ArrayLike:
+        """Return the coded labels of the next records."""
+
     def _begin(self, rows: Array, labels: ArrayLike) -> OnlineSession:
         """Pay for a stream and begin it; all that can be wrong is told before."""
         plan = self.plan(self.horizon, rows.shape[1])
@@ -152,20 +180,13 @@ class OnlineEstimator(PrivateEstimator):
         finally:
             self._show(session)
 
-    def _refuse_another_stream(self) -> None:
-        if hasattr(self, "certificate_"):
-            raise ValueError(
-                "the stream of this model is complete or elsewhere: a new one needs a new budget; "
-                "take clone(model), or fit for records that are all there"
-            )
-
     def _show(self, session: OnlineSession) -> None:
         """Set the attributes that the models so far give."""
         self.certificate_ = session.certificate
         shown = session.parameters
         if self._averages(session.plan) and self._running.mean is not None:
             shown = self._running.mean
-        self._keep_parameters(shown)
+        self._set_parameters(shown)
         if session.left == 0:
             self._last_spent = session.spent
             del self._session  # and with it the last raw records
@@ -186,8 +207,7 @@ class OnlineEstimator(PrivateEstimator):
         session: OnlineSession | None = self.__dict__.get("_session")
         return 0 if session is None else session.left
 
-    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
-        """Set the attributes of a model that was fitted to all records of its stream."""
+    def _set_fitted(self, fit: Fit) -> None:
         for name in ("_session", "_last_spent"):
             self.__dict__.pop(name, None)
         shown = fit.parameters
@@ -195,14 +215,10 @@ class OnlineEstimator(PrivateEstimator):
             models = fit.statistics["models"]
             weights = np.arange(1, len(models) + 1, dtype=np.float64)
             shown = np.tensordot(weights / weights.sum(), models, axes=1)
-        self._keep_labels(labels)
-        self._keep_parameters(np.array(shown))
-
-    def _keep_labels(self, labels: ArrayLike | None) -> None:
-        """Set the attributes of labels."""
+        self._set_parameters(np.array(shown))
 
     @abstractmethod
-    def _keep_parameters(self, parameters: Array) -> None:
+    def _set_parameters(self, parameters: Array) -> None:
         """Set the attributes of a model."""
 
     def pause(self, path: str | Path, *, secrets: bool = True) -> None:

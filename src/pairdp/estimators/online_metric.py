@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairdp._reading import Invalid, null_is_asked, only_known
 from pairdp.estimators.metric import PrivateMetric, components_of
 from pairdp.estimators.online import OnlineEstimator
-from pairdp.estimators.validation import check_labels, known_labels, validated
+from pairdp.estimators.validation import known_labels
 from pairdp.losses import MetricLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.online import OnlineAlgorithm
@@ -140,38 +140,15 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
         self.batch_size = batch_size
         self.average = average
 
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Learn the next records of the stream.
+    def _stream_labels(self, y: NDArray[Any], classes: ArrayLike | None) -> NDArray[Any]:
+        self._labels(y, None)
+        if classes is None:
+            return y
+        if null_is_asked(self.invalid):
+            return only_known(y, classes)
+        if not np.all(known_labels(y, np.asarray(classes))):
+            raise ValueError("y has labels that are not in classes")
+        return y
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Records, in their order. Rows are clipped to ``data_norm``.
-        y : array-like of shape (n_samples,)
-            Their labels; only which are equal matters.
-        classes : array-like, default=None
-            Not needed, and taken for the sake of scikit-learn's interface. Other labels than these
-            are refused, or make null records; see ``invalid``.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            begun = hasattr(self, "_session")
-            if not begun:
-                self._refuse_another_stream()
-            rows, labels = validated(self, X, y, reset=not begun, invalid=self.invalid)
-            if null_is_asked(self.invalid):
-                labels = labels if classes is None else only_known(labels, classes)
-            else:
-                check_labels(labels)
-                if classes is not None and not np.all(known_labels(labels, np.asarray(classes))):
-                    raise ValueError("y has labels that are not in classes")
-            session = self._session if begun else self._begin(rows, labels)
-        # What was learnt cannot be taken back.
-        self._learn(session, rows, labels)
-        return self
-
-    def _keep_parameters(self, parameters: Array) -> None:
+    def _set_parameters(self, parameters: Array) -> None:
         self.components_ = components_of(parameters)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._checks import real
-from pairdp._reading import Invalid, null_is_asked
+from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.constraints import L2Ball
 from pairdp.estimators.auc_score import AreaScore
 from pairdp.estimators.online import OnlineEstimator
-from pairdp.estimators.ranker import RANKING_LOSSES
 from pairdp.estimators.two_classes import TwoClassEstimator
-from pairdp.estimators.validation import check_labels, known_labels, validated
 from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.online import OnlineAlgorithm, OnlineMoments
@@ -168,7 +166,6 @@ default=None
         self.verbose = verbose
         self.invalid = invalid
 
-    _losses = RANKING_LOSSES
     _loss_kind = RankingLoss
 
     def _constraint(self) -> L2Ball:
@@ -183,55 +180,21 @@ default=None
         by_moments = isinstance(algorithm, OnlineMoments)
         return LeastSquaresRanking() if by_moments else LogisticRanking()
 
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Learn the next records of the stream.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Records, in their order. Rows are clipped to ``data_norm``.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        classes : array-like of two labels, default=None
-            All labels that may come; needed the first time, unless they are a parameter.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            begun = hasattr(self, "_session")
-            if not begun:
-                self._refuse_another_stream()
-            rows, labels = validated(self, X, y, reset=not begun, invalid=self.invalid)
-            null = null_is_asked(self.invalid)
-            if not null:
-                check_labels(labels)
-            if begun:
-                known = self.classes_
-                if classes is not None and not np.array_equal(np.unique(classes), known):
-                    raise ValueError("classes are not those that the stream began with")
-            elif classes is None and self.classes is None:
-                raise ValueError("classes must be given to the first call of partial_fit")
-            else:
-                known = self._labels(labels, classes)
-            if not null and not np.all(known_labels(labels, known)):
-                raise ValueError("y has labels that are not in classes")
-            self.classes_ = known
-            coded = self._signs(labels, known)
-            session = self._session if begun else self._begin(rows, coded)
-        # What was learnt cannot be taken back.
-        self._learn(session, rows, coded)
-        return self
-
-    def _keep_labels(self, labels: ArrayLike | None) -> None:
-        self.classes_ = self._sorted(labels)
+    def _stream_labels(self, y: NDArray[Any], classes: ArrayLike | None) -> Array:
+        if hasattr(self, "_session"):
+            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError("classes are not those that the stream began with")
+        elif classes is None and self.classes is None:
+            raise ValueError("classes must be given to the first call of partial_fit")
+        else:
+            self.classes_ = self._labels(None, classes)
+        return self._coded(y, self.classes_)
 
     def _check_parameters(self, plan: Plan) -> None:
         super()._check_parameters(plan)
         if not math.isfinite(real("threshold", self.threshold)):
             raise ValueError(f"threshold must be finite, got {self.threshold!r}")
 
-    def _keep_parameters(self, parameters: Array) -> None:
+    def _set_parameters(self, parameters: Array) -> None:
         self.coef_ = np.array(parameters)[None, :]
         self.intercept_ = np.array([-float(self.threshold)])

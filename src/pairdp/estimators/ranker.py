@@ -16,27 +16,11 @@ from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.constraints import L2Ball
 from pairdp.estimators.auc_score import AreaScore
 from pairdp.estimators.two_classes import TwoClassEstimator
-from pairdp.losses import (
-    HingeRanking,
-    LeastSquaresRanking,
-    LogisticRanking,
-    RankingLoss,
-    SigmoidRanking,
-    SquaredHingeRanking,
-)
+from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.privacy import Budget, BudgetLedger
 
 Array = NDArray[np.float64]
-
-RANKING_LOSSES: dict[str, RankingLoss] = {
-    "logistic": LogisticRanking(),
-    "least_squares": LeastSquaresRanking(),
-    "hinge": HingeRanking(),
-    "squared_hinge": SquaredHingeRanking(),
-    "sigmoid": SigmoidRanking(),
-}
-"""Losses that can be asked for by name."""
 
 
 @stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)}, has_classes=True)
@@ -52,9 +36,9 @@ class PrivateRanker(AreaScore, TwoClassEstimator):
         ε, the privacy budget of the fit. None fits without noise and without any guarantee.
     delta : float, default=None
         δ; 0 for pure ε. None takes `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
-    loss : {"logistic", "least_squares", "hinge", "squared_hinge", "sigmoid"} or RankingLoss, \
-default=None
-        The loss of a pair. None leaves it to ``algorithm``.
+    loss : str or RankingLoss, default=None
+        The loss of a pair, or its name: "logistic", "least_squares", "hinge", "squared_hinge",
+        "sigmoid", or one of `pairdp.losses.register_loss`. None leaves it to ``algorithm``.
     algorithm : "auto", str or Algorithm, default="auto"
         "auto" chooses from public facts (n, d, ε, δ and the parameters here) what is predicted to
         rank best. A published name such as "DPEGD", or an object of `pairdp.algorithms`.
@@ -163,7 +147,6 @@ default=None
         self.verbose = verbose
         self.invalid = invalid
 
-    _losses = RANKING_LOSSES
     _loss_kind = RankingLoss
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
@@ -177,7 +160,8 @@ default=None
         moments = isinstance(inner, MomentRelease)
         return LeastSquaresRanking() if moments else LogisticRanking()
 
-    def _complete(self, algorithm: Algorithm) -> Algorithm:
+    def completed(self, algorithm: Algorithm) -> Algorithm:
+        """Return the algorithm with a threshold if one is released, else without."""
         with_threshold = isinstance(algorithm, WithThreshold)
         if not isinstance(self.threshold, str):
             if not math.isfinite(real("threshold", self.threshold)):
@@ -187,8 +171,7 @@ default=None
             raise ValueError(f'threshold must be "midpoint" or a number, got {self.threshold!r}')
         return algorithm if with_threshold else WithThreshold(algorithm)
 
-    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
-        self.classes_ = self._sorted(labels)
+    def _set_fitted(self, fit: Fit) -> None:
         self.coef_ = np.array(fit.parameters)[None, :]
         threshold = float(
             fit.statistics[THRESHOLD][0] if self.threshold == "midpoint" else self.threshold

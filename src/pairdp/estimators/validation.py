@@ -18,6 +18,14 @@ from pairdp._reading import Invalid, equal_to, label_array, null_is_asked, read_
 Array = NDArray[np.float64]
 
 
+def public_shape(X: Any) -> tuple[int, int] | None:
+    """Return the shape of an array or table that can be fitted to, without reading any of it."""
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple) and len(shape) == 2 and shape[0] > 1 and shape[1] > 0:
+        return shape
+    return None
+
+
 def validated(
     estimator: BaseEstimator,
     X: ArrayLike,
@@ -27,8 +35,8 @@ def validated(
 ) -> Any:
     """Return data as scikit-learn's ``validate_data`` checks it, with errors that quote none.
 
-    With ``invalid="null"`` nothing but its shape and its names is checked: rows that cannot be read
-    are all NaN, and labels are as they came.
+    With ``invalid="null"`` nothing but its shape and its names is checked, and arrays are returned
+    as they came; `Records` reads them row by row.
     """
     if null_is_asked(invalid) and not issparse(X):
         return _read(estimator, X, *y, **checks)
@@ -92,16 +100,18 @@ def _read(
     ensure_min_samples: int = 1,
     y_numeric: bool = False,
 ) -> Any:
-    """Return rows, NaN where they cannot be read, and labels, one a row."""
+    """Return rows and labels as they came, one label a row."""
     del y_numeric  # targets that are no numbers are those of null records
-    rows = read_table(X, None if reset else estimator.n_features_in_)
+    shape = np.shape(X) if hasattr(X, "shape") else ()
+    features = None if reset else estimator.n_features_in_
+    rows: Any = X if len(shape) == 2 and 0 not in shape else read_table(X, features)
     if len(rows) < ensure_min_samples:
         raise ValueError(
             f"Found array with {len(rows)} sample(s) while a minimum of {ensure_min_samples} is "
             f"required by {type(estimator).__name__}."
         )
     # Names and number of columns alone; a list is given as the table that it is.
-    validate_data(estimator, X if hasattr(X, "shape") else rows, reset=reset, skip_check_array=True)
+    validate_data(estimator, rows, reset=reset, skip_check_array=True)
     if not y:
         return rows
     if y[0] is None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pairdp.losses._ranges import check_width
 from pairdp.losses.hinge_ranking import huber_hinge, huber_hinge_slope
 from pairdp.losses.metric import MetricLoss
+from pairdp.losses.registry import register_loss
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -62,3 +63,6 @@ class HingeMetric(MetricLoss):
     def curvature(self, nearest: float, farthest: float) -> float:
         """Return 1/(τ²h)."""
         return float("inf") if self.width == 0 else 1 / (self.temperature**2 * self.width)
+
+
+register_loss("hinge", HingeMetric())

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from pairdp.losses._ranges import check_width
 from pairdp.losses.ranking import RankingLoss
-from pairdp.losses.structure import TruncatedPowers
+from pairdp.losses.registry import register_loss
+from pairdp.score_sums.truncated_powers import TruncatedPowers
 
 Array = NDArray[np.float64]
 
@@ -62,6 +63,13 @@ class HingeRanking(RankingLoss):
         """Return minus the hinge's derivative."""
         return -huber_hinge_slope(1 - u, self.width)
 
+    @staticmethod
+    def scalar_slope(u: float, width: float) -> float:
+        """Return minus the hinge's derivative."""
+        if width == 0:
+            return -1.0 if u < 1 else 0.0
+        return -min(max((1 - u) / width, 0.0), 1.0)
+
     def derivative_bound(self, margin_bound: float) -> float:
         """Return 1, or less where a wide rounding is not left within the margin bound."""
         return 1.0 if self.width == 0 else min(1.0, (1 + margin_bound) / self.width)
@@ -75,3 +83,6 @@ class HingeRanking(RankingLoss):
         if self.width == 0:
             return TruncatedPowers(1.0, 1.0)
         return TruncatedPowers(1.0, 2.0, 1 / (2 * self.width), ((1, 0.0), (-1, self.width)))
+
+
+register_loss("hinge", HingeRanking())

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from pairdp.losses.base import Holder
 from pairdp.losses.domain import Domain
 from pairdp.losses.ranking import RankingLoss
-from pairdp.losses.structure import Quadratic
+from pairdp.losses.registry import register_loss
+from pairdp.score_sums.quadratic import Quadratic
 
 Array = NDArray[np.float64]
 
@@ -36,6 +37,11 @@ class LeastSquaresRanking(RankingLoss):
         """Return -2(1 - u)."""
         return np.asarray(2 * (u - 1))
 
+    @staticmethod
+    def scalar_slope(u: float) -> float:
+        """Return -2(1 - u)."""
+        return 2 * (u - 1)
+
     def derivative_bound(self, margin_bound: float) -> float:
         """Return 2(1 + U)."""
         return 2 * (1 + margin_bound)
@@ -55,3 +61,6 @@ class LeastSquaresRanking(RankingLoss):
     def structure(self) -> Quadratic:
         """Return 1 - 2u + u²."""
         return Quadratic(1.0, -2.0, 1.0)
+
+
+register_loss("least_squares", LeastSquaresRanking())

@@ -15,6 +15,7 @@ from scipy.special import expit
 from pairdp.losses._supremum import upper_bound
 from pairdp.losses.domain import Domain
 from pairdp.losses.metric import MetricLoss
+from pairdp.losses.registry import register_loss
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -125,3 +126,6 @@ def _certified_pair_diameter(farthest: float, temperature: float, semidefinite: 
 
     turn = math.pi / 2 if semidefinite else math.pi
     return upper_bound(above, [(0.0, math.pi / 2), (0.0, math.pi / 2), (0.0, turn)])
+
+
+register_loss("logistic", LogisticMetric())

@@ -15,6 +15,7 @@ from pairdp.losses._ranges import check_temperature
 from pairdp.losses._supremum import upper_bound
 from pairdp.losses.domain import Domain
 from pairdp.losses.pointwise import PointwiseLoss
+from pairdp.losses.registry import register_loss
 
 Array = NDArray[np.float64]
 
@@ -43,6 +44,15 @@ class LogisticPointwise(PointwiseLoss):
         """Return -y·s(-y·wᵀx/τ)·x/τ."""
         slopes = expit(-y * (x @ parameters) / self.temperature)
         return np.asarray((-y * slopes / self.temperature)[:, None] * x)
+
+    @staticmethod
+    def scalar_slope(score: float, y: float, temperature: float) -> float:
+        """Return -y·s(-y·score/τ)/τ."""
+        u = y * score / temperature
+        if u >= 0:
+            small = math.exp(-u)
+            return -y * small / (1 + small) / temperature
+        return -y / (1 + math.exp(u)) / temperature
 
     def _margin_bound(self, domain: Domain) -> float:
         return domain.data_norm * domain.radius / self.temperature if domain.radius else 0.0
@@ -95,3 +105,6 @@ def _longest(cosine: Array, least: Array, most: Array) -> Array:
     peak = np.minimum(against, _PEAK)
     decreasing = np.where(against > _PEAK, peak / against, 1.0) * expit(-peak)
     return np.asarray(np.where(cosine >= 0, expit(most * cosine), decreasing))
+
+
+register_loss("logistic", LogisticPointwise())

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from pairdp.losses.ranking import RankingLoss
-from pairdp.losses.structure import Analytic
+from pairdp.losses.registry import register_loss
+from pairdp.score_sums.analytic import Analytic
 
 Array = NDArray[np.float64]
 
@@ -40,6 +41,14 @@ class LogisticRanking(RankingLoss):
         """Return -s(-u)."""
         return np.asarray(-expit(-u))
 
+    @staticmethod
+    def scalar_slope(u: float) -> float:
+        """Return -s(-u)."""
+        if u >= 0:
+            small = math.exp(-u)
+            return -small / (1 + small)
+        return -1 / (1 + math.exp(u))
+
     def derivative_bound(self, margin_bound: float) -> float:
         """Return s(U)."""
         return float(expit(margin_bound))
@@ -50,4 +59,7 @@ class LogisticRanking(RankingLoss):
 
     def structure(self) -> Analytic:
         """Return that the nearest poles of φ' are at ±iπ."""
-        return Analytic(strip=math.pi, straight=40.0, left=-1.0, right=0.0)
+        return Analytic(strip=math.pi, linear_beyond=40.0, left_slope=-1.0, right_slope=0.0)
+
+
+register_loss("logistic", LogisticRanking())

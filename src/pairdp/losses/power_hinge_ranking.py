@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +13,8 @@ from pairdp._checks import real
 from pairdp.losses.base import Holder
 from pairdp.losses.domain import Domain
 from pairdp.losses.ranking import RankingLoss
-from pairdp.losses.structure import TruncatedPowers
+from pairdp.losses.registry import register_loss
+from pairdp.score_sums.truncated_powers import TruncatedPowers
 
 Array = NDArray[np.float64]
 
@@ -52,6 +54,13 @@ class PowerHingeRanking(RankingLoss):
         """Return -q max(1 - u, 0)^{q-1}."""
         return np.asarray(-self.power * np.maximum(1 - u, 0.0) ** (self.power - 1))
 
+    @staticmethod
+    def scalar_slope(u: float, power: float) -> float:
+        """Return -q max(1 - u, 0)^{q-1}."""
+        if power == 2:
+            return -2 * max(1 - u, 0.0)
+        return -power * math.pow(max(1 - u, 0.0), power - 1)
+
     def derivative_bound(self, margin_bound: float) -> float:
         """Return q (1 + U)^{q-1}."""
         return float(self.power * (1 + margin_bound) ** (self.power - 1))
@@ -75,3 +84,6 @@ class SquaredHingeRanking(PowerHingeRanking):
 
     convex: ClassVar[bool] = True
     power: float = 2.0
+
+
+register_loss("squared_hinge", SquaredHingeRanking())

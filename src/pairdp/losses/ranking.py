@@ -24,17 +24,19 @@ Since |a| ≤ 2R and |w| ≤ B, \|u\| ≤ U = 2kRB, the *margin bound*, and
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer
+from pairdp.losses._overrides import overridden_after
 from pairdp.losses._ranges import check_temperature
 from pairdp.losses.base import Holder, PairwiseLoss
 from pairdp.losses.domain import Domain
-from pairdp.losses.structure import Structure
+from pairdp.score_sums.base import Structure
 
 Array = NDArray[np.float64]
 FORMS = ("two-sided", "one-sided")
@@ -44,11 +46,9 @@ FORMS = ("two-sided", "one-sided")
 class RankingLoss(PairwiseLoss):
     """A function φ of the scaled score difference.
 
-    A loss of one's own defines `phi`, `slope` and `derivative_bound`, and declares whether φ is
-    ``convex`` (the score difference is linear in w, so the loss is as convex as φ); with
-    `curvature` it is smooth, with `structure` its sums over pairs are fast. If φ rises anywhere,
-    it sets
-    ``decreasing = False``.
+    A loss of one's own defines `phi`, `slope` and `derivative_bound`, and declares its `structure`
+    and whether φ is ``convex`` (the score difference is linear in w, so the loss is as convex as
+    φ). With `curvature` it is smooth. If φ increases anywhere, it sets ``decreasing = False``.
 
     Parameters
     ----------
@@ -56,12 +56,30 @@ class RankingLoss(PairwiseLoss):
         Which pairs count; see `pairdp.losses.ranking`.
     temperature : float
         τ, which score differences are divided by.
+
+    Attributes
+    ----------
+    scalar_slope : static method or None
+        φ'(u) of one number in plain Python and `math`, as ``scalar_slope(u)`` or, for a loss with a
+        field ``width``, ``scalar_slope(u, width)``. With it, algorithms that take many steps on
+        few pairs compile them.
     """
 
     form: str = "two-sided"
     temperature: float = 1.0
 
     decreasing: ClassVar[bool] = True
+    scalar_slope: ClassVar[Callable[..., float] | None] = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        name, replaced = overridden_after(cls, "structure", ("phi", "slope"))
+        if replaced:
+            raise TypeError(
+                f"{name} defines {', '.join(replaced)} without its `structure`, which says how to "
+                "sum over all pairs: return Analytic(...), TruncatedPowers(...), Quadratic(...) or "
+                "a Structure of your own, or AllPairs() to sum pair by pair in O(n²) time"
+            )
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
@@ -78,15 +96,15 @@ class RankingLoss(PairwiseLoss):
 
     @abstractmethod
     def derivative_bound(self, margin_bound: float) -> float:
-        """Return the largest |φ'(u)| for |u| <= reach, which may be infinite."""
+        """Return the largest |φ'(u)| for |u| <= margin_bound, which may be infinite."""
 
     def curvature(self, margin_bound: float) -> float:
-        """Return the largest |φ''(u)| for |u| <= reach, of either sign where φ is not convex."""
+        """Return the largest |φ''(u)| for |u| <= margin_bound; infinite if there is none."""
         return float("inf")
 
-    def structure(self) -> Structure | None:
-        """Return what φ is made of, for fast sums over pairs."""
-        return None
+    @abstractmethod
+    def structure(self) -> Structure:
+        """Return what φ is, for fast sums over all pairs; `AllPairs` if nothing is known."""
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]

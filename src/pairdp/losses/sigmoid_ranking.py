@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from pairdp.losses.ranking import RankingLoss
-from pairdp.losses.structure import Analytic
+from pairdp.losses.registry import register_loss
+from pairdp.score_sums.analytic import Analytic
 
 Array = NDArray[np.float64]
 _MOST_CURVED = math.log(2 + math.sqrt(3))
@@ -49,6 +50,12 @@ class SigmoidRanking(RankingLoss):
         """Return -s(1-s)."""
         return np.asarray(-expit(u) * expit(-u))
 
+    @staticmethod
+    def scalar_slope(u: float) -> float:
+        """Return -s(1-s)."""
+        small = math.exp(-abs(u))
+        return -small / (1 + small) ** 2
+
     def derivative_bound(self, margin_bound: float) -> float:
         """Return 1/4, the slope at zero."""
         return 0.25
@@ -62,7 +69,10 @@ class SigmoidRanking(RankingLoss):
     def structure(self) -> Analytic:
         """Return that the nearest poles of φ' are at ±iπ.
 
-        They are double, so that coefficients fall by a factor of their number more slowly; a
+        They are double, so that coefficients decay more slowly by a factor of their number; a
         strip narrower by a tenth covers that.
         """
-        return Analytic(strip=0.9 * math.pi, straight=40.0, left=0.0, right=0.0)
+        return Analytic(strip=0.9 * math.pi, linear_beyond=40.0, left_slope=0.0, right_slope=0.0)
+
+
+register_loss("sigmoid", SigmoidRanking())

@@ -20,9 +20,6 @@ from pairdp.pairs.blocked import (
 from pairdp.pairs.design import PairDesign
 from pairdp.pairs.metric import metric_gradient, metric_value, metric_value_and_gradient
 from pairdp.pairs.ranking import (
-    Index,
-    ScoreSums,
-    all_slopes,
     average_loss,
     coefficients,
     in_classes,
@@ -30,6 +27,7 @@ from pairdp.pairs.ranking import (
     score_sums,
 )
 from pairdp.records import Records
+from pairdp.score_sums.base import Index, ScoreSums
 
 Array = NDArray[np.float64]
 
@@ -65,8 +63,8 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
     Parameters
     ----------
     loss : PairwiseLoss
-        A ranking loss costs O(n) or O(n log n) time when it declares its structure, a metric
-        loss O(n²d), any other O(n²) evaluations; memory is O(nd) always.
+        A ranking loss costs what its structure says, O(n) or O(n log n) time unless that is
+        `AllPairs`; a metric loss O(n²d), any other O(n²) evaluations; memory is O(nd) always.
     records : Records
         The data.
     design : PairDesign, optional
@@ -122,8 +120,9 @@ class RankingRisk:
     def gradient(self, parameters: Array) -> Array:
         """Return its gradient, Xᵀc."""
         sums, u, positive = self._sums(parameters)
-        slopes = all_slopes(sums, u, positive)
-        return self._gradient(slopes, positive)
+        if not u.size:  # all records are null
+            return np.zeros(self.records.features)
+        return self._gradient(sums.all_slopes(u, positive), positive)
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return both, from the same moments."""

@@ -9,13 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairdp._sums import two_sum
-from pairdp.losses.structure import Quadratic
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from pairdp.score_sums.base import Array, Function, Index, ScoreSums, Structure
 
 
 @dataclass(frozen=True)
@@ -67,16 +63,16 @@ def _class_sums(values: Array, positive: Index) -> Array:
 
 
 @dataclass(frozen=True)
-class QuadraticSums:
-    """Sums of φ' and φ over all positive-negative pairs, from three numbers a class.
+class Quadratic(Structure, ScoreSums):
+    """φ(u) = constant + linear · u + square · u²: O(n) time, from three numbers a class."""
 
-    Parameters
-    ----------
-    structure : Quadratic
-        The coefficients of φ.
-    """
+    constant: float
+    linear: float
+    square: float
 
-    structure: Quadratic
+    def sums(self, phi: Function, slope: Function, low: float, high: float, n: int) -> ScoreSums:
+        """Return itself: the coefficients are all that is needed."""
+        return self
 
     def moments(self, u: Array, positive: Index) -> ClassPowers:
         """Return the moments of these records; ``positive`` is 1 for positives, else 0."""
@@ -95,8 +91,8 @@ class QuadraticSums:
         # φ' is linear: Σ over partners is their number times φ' at their mean.
         partners = moments.counts[::-1].take(positive)
         apart = u - moments.means[::-1].take(positive)
-        apart *= np.where(positive, 2 * self.structure.square, -2 * self.structure.square)
-        apart += self.structure.linear
+        apart *= np.where(positive, 2 * self.square, -2 * self.square)
+        apart += self.linear
         apart *= partners
         return np.asarray(apart)
 
@@ -109,6 +105,5 @@ class QuadraticSums:
             + negatives * moments.spreads[1]
             + positives * moments.spreads[0]
         )
-        phi = self.structure
         pairs = negatives * positives
-        return float(phi.constant * pairs + phi.linear * apart * pairs + phi.square * squares)
+        return float(self.constant * pairs + self.linear * apart * pairs + self.square * squares)
