@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, keep
+from pairdp._checks import STEPS, between, keep_given
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
@@ -78,8 +78,7 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
     is_printed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.step_size is not None:
-            keep(self, "step_size", between("step_size", self.step_size, *STEPS))
+        keep_given(self, "step_size", between, *STEPS)
 
     def draft(self, task: Task) -> PlanDraft[EpochSettings]:
         """Decide the step size and the noise of each part."""
@@ -110,9 +109,8 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
                 "step_size": eta,
                 "contraction": contraction(eta, constants.smoothness, constants.strong_convexity),
                 "steps": size,
+                **task.diameter_input,
             }
-            if math.isfinite(task.diameter):
-                inputs["diameter"] = task.diameter
             sensitivity = Sensitivity.of("average iterate of gradient descent", **inputs)
             releases.append(
                 output_release(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, integer, keep
+from pairdp._checks import STEPS, between, integer, keep_given, one_of
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
@@ -83,12 +83,9 @@ class GradientDescent(Algorithm[DescentSettings]):
     instead: ClassVar[str] = 'use GradientDescent(output="average") or PairwiseSGD'
 
     def __post_init__(self) -> None:
-        if self.output not in ("last", "average"):
-            raise ValueError(f'output must be "last" or "average", got {self.output!r}')
-        if self.steps is not None:
-            keep(self, "steps", integer("steps", self.steps))
-        if self.step_size is not None:
-            keep(self, "step_size", between("step_size", self.step_size, *STEPS))
+        one_of("output", self.output, "last", "average")
+        keep_given(self, "steps", integer)
+        keep_given(self, "step_size", between, *STEPS)
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -111,9 +108,8 @@ class GradientDescent(Algorithm[DescentSettings]):
             "step_size": step_size,
             "contraction": contraction(step_size, constants.smoothness, constants.strong_convexity),
             "steps": steps,
+            **task.diameter_input,
         }
-        if math.isfinite(task.diameter):
-            inputs["diameter"] = task.diameter
         sensitivity = Sensitivity.of(f"{self.output} iterate of gradient descent", **inputs)
         release = output_release(
             f"{self.output} iterate", task, sensitivity, self._printed(task, step_size, steps)

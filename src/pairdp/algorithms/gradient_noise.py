@@ -88,9 +88,8 @@ class GradientNoise:
             "step_size": step_size,
             "contraction": c,
             "steps": steps,
+            **task.diameter_input,
         }
-        if math.isfinite(task.diameter):
-            inputs["diameter"] = task.diameter
         return Sensitivity.of("last iterate of noisy gradient descent", **inputs)
 
     def predicted_scale(self, step_size: float, steps: int) -> float:

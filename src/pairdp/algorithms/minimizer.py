@@ -111,9 +111,8 @@ class MinimizerRelease(Algorithm[MinimizerSettings]):
             "n": task.n,
             "strong_convexity": problem.strong_convexity,
             "tolerance": goal.tolerance,
+            **task.diameter_input,
         }
-        if math.isfinite(task.diameter):
-            inputs["diameter"] = task.diameter
         sensitivity = Sensitivity.of("regularised minimiser", **inputs)
         release = output_release("minimiser", task, sensitivity, sensitivity.value)
         return PlanDraft((release,), MinimizerSettings(goal.tolerance, goal.rounds.total))
@@ -215,21 +214,21 @@ def _spectral(
     for _ in progress.steps(_SPECTRAL_STEPS, _WHAT, counted=False):
         following = problem.constraint.project(point - step * gradient)
         ahead = risk.gradient(following) + problem.pull(following)
-        moved, turned = following - point, ahead - gradient
+        moved, change = following - point, ahead - gradient
         # A subgradient of the constrained objective at the projected point, for any step.
-        left = float(np.linalg.norm(turned - moved / step)) + goal.error
+        left = float(np.linalg.norm(change - moved / step)) + goal.error
         within = float(np.linalg.norm(following)) <= goal.reach * (1 + 1e-9)
         if left <= goal.tolerance and within:
             return following
         point, gradient = following, ahead
-        step = _next_step(goal, moved, turned)
+        step = _next_step(goal, moved, change)
     return None
 
 
-def _next_step(goal: Goal, moved: Array, turned: Array) -> float:
+def _next_step(goal: Goal, moved: Array, change: Array) -> float:
     """Return Barzilai and Borwein's step, which lies between 1/L and 1/α."""
-    bend = float(np.vdot(moved, turned))
-    wanted = float(np.vdot(moved, moved)) / bend if bend > 0 else 0.0
+    curvature = float(np.vdot(moved, change))
+    wanted = float(np.vdot(moved, moved)) / curvature if curvature > 0 else 0.0
     return min(max(wanted, 1 / goal.smoothness), 1 / goal.convexity)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import flag, keep, non_negative, real
+from pairdp._checks import flag, keep, keep_given, non_negative, one_of, real
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.class_moments import ClassMoments
@@ -102,8 +102,7 @@ class MomentRelease(Algorithm[MomentSettings]):
     settings_type = MomentSettings
 
     def __post_init__(self) -> None:
-        if self.statistics not in ("class", "pair"):
-            raise ValueError(f'statistics must be "class" or "pair", got {self.statistics!r}')
+        one_of("statistics", self.statistics, "class", "pair")
         check_moment_parameters(self)
 
     @property
@@ -192,8 +191,7 @@ def check_moment_parameters(algorithm: Any) -> None:
         if not 0 < value < most:
             limit = "below 1" if name == "share" else "at most 1"
             raise ValueError(f"{name} must be above 0 and {limit}, got {value!r}")
-    if algorithm.ridge is not None:
-        keep(algorithm, "ridge", non_negative("ridge", algorithm.ridge))
+    keep_given(algorithm, "ridge", non_negative)
 
 
 class _Moment(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp import constraints
-from pairdp._checks import STEPS, between, flag, integer, keep
+from pairdp._checks import STEPS, between, flag, integer, keep_given, one_of
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.batches import Batches, Pairing
@@ -62,9 +62,9 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
     Gaussians: σ = √T·(D_h/n)/μ(ε, δ) for anything made of the iterates (errata,
     X3). That holds for any loss, convex or not: each noisy gradient is a release of its own, taken
     at a parameter that earlier releases decide. When only the last iterate is released and steps
-    contract, earlier steps are forgotten, and less noise may do (3.5); the smaller of the two is
-    taken. Steps contract for a convex smooth loss alone, so a loss that is not convex is always
-    paid for by composition, regularised or not.
+    contract, earlier steps are forgotten, and less noise may do (errata, X5); the smaller of the
+    two is taken. Steps contract for a convex smooth loss alone, so a loss that is not convex is
+    always paid for by composition, regularised or not.
 
     With ``batch_size`` b, each step draws b records without replacement and uses all pairs
     inside the batch; a record of the batch moves that gradient by D_h/b, and the draw hides
@@ -129,22 +129,14 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
     needs_delta: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for name, known in (
-            ("output", ("last", "average")),
-            ("printed_rule", ("xue", "kang", "wang")),
-            ("pairing", ("all", "disjoint")),
-            ("regime", ("general", "low-noise", None)),
-        ):
-            if getattr(self, name) not in known:
-                words = " or ".join(f'"{word}"' if word else "None" for word in known)
-                raise ValueError(f"{name} must be {words}, got {getattr(self, name)!r}")
-        if self.steps is not None:
-            keep(self, "steps", integer("steps", self.steps))
-        if self.batch_size is not None:
-            keep(self, "batch_size", integer("batch_size", self.batch_size))
-        for name in ("step_size", "printed_lipschitz"):
-            if getattr(self, name) is not None:
-                keep(self, name, between(name, getattr(self, name), *STEPS))
+        one_of("output", self.output, "last", "average")
+        one_of("printed_rule", self.printed_rule, "xue", "kang", "wang")
+        one_of("pairing", self.pairing, "all", "disjoint")
+        one_of("regime", self.regime, "general", "low-noise", None)
+        keep_given(self, "steps", integer)
+        keep_given(self, "batch_size", integer)
+        keep_given(self, "step_size", between, *STEPS)
+        keep_given(self, "printed_lipschitz", between, *STEPS)
         flag("projected", self.projected)
 
     @property
@@ -184,8 +176,9 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
 
     def _without_projection(self, problem: Problem) -> Problem:
         """Return the problem on unbounded parameters."""
-        matrix = problem.loss.matrix
-        free = constraints.SymmetricMatrices() if matrix else constraints.Unconstrained()
+        free = (
+            constraints.SymmetricMatrices() if problem.loss.matrix else constraints.Unconstrained()
+        )
         problem = replace(problem, constraint=free)
         if not problem.is_lipschitz:
             raise ValueError(

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, keep
+from pairdp._checks import STEPS, between, keep_given
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, register_candidates
 from pairdp.algorithms.epoch_descent import part_sizes
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.one_against import one_against
-from pairdp.algorithms.pairwise_sgd import runs_part_by, step_of_least_error
+from pairdp.algorithms.pairwise_sgd import step_divergence, step_of_least_error
 from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
@@ -75,8 +75,7 @@ class PhasedSGD(Algorithm[PhasedSettings]):
     only_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.step_size is not None:
-            keep(self, "step_size", between("step_size", self.step_size, *STEPS))
+        keep_given(self, "step_size", between, *STEPS)
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -107,7 +106,7 @@ class PhasedSGD(Algorithm[PhasedSettings]):
         return PlanDraft(tuple(releases), settings, reasons)
 
     def _sensitivity(self, task: Task, step_size: float, size: int) -> Sensitivity:
-        moves = runs_part_by(task.problem, step_size)
+        moves = step_divergence(task.problem, step_size)
         inputs = {
             "step_size": step_size,
             "n": size,
@@ -115,9 +114,8 @@ class PhasedSGD(Algorithm[PhasedSettings]):
             "common": moves.common,
             # Each computed gradient of two runs may be off by a little.
             "rounding": task.problem.gradient_rounding(step_size, task.features),
+            **task.diameter_input,
         }
-        if math.isfinite(task.diameter):
-            inputs["diameter"] = task.diameter
         return Sensitivity.of("average of SGD on consecutive pairs", **inputs)
 
     def _step_size(self, task: Task) -> tuple[float, tuple[str, ...]]:
@@ -129,7 +127,7 @@ class PhasedSGD(Algorithm[PhasedSettings]):
         noise = 0.0
         if task.budget is not None:
             tiny = 1e-12 * problem.constraint.radius / problem.loss.lipschitz(problem.domain())
-            moved = 2 * runs_part_by(problem, tiny).replaced
+            moved = 2 * step_divergence(problem, tiny).replaced
             if task.budget.is_pure:
                 noise = moved * math.sqrt(task.dimension) / task.budget.epsilon
             else:

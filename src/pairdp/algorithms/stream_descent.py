@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, keep
+from pairdp._checks import STEPS, between, keep_given
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
@@ -76,10 +76,7 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
     only_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.strong_convexity is not None:
-            keep(
-                self, "strong_convexity", between("strong_convexity", self.strong_convexity, *STEPS)
-            )
+        keep_given(self, "strong_convexity", between, *STEPS)
 
     def draft(self, task: Task) -> PlanDraft[StreamDescentSettings]:
         """Decide the regulariser and the noise."""
@@ -98,9 +95,8 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
             "n": task.n,
             "strong_convexity": alpha,
             "smoothness": smoothness,
+            **task.diameter_input,
         }
-        if math.isfinite(task.diameter):
-            inputs["diameter"] = task.diameter
         sensitivity = Sensitivity.of("average iterate of descent on a stream of pairs", **inputs)
         stated = 0.0
         if task.is_printed:

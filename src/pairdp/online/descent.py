@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, flag, integer, keep
+from pairdp._checks import STEPS, between, flag, integer, keep, keep_given, one_of
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import PlanDraft
 from pairdp.algorithms.plan import Plan
@@ -122,21 +122,14 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
     only_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for name, accepted in (
-            ("noise", ("gradients", "models")),
-            ("replacement", ("latest", "reservoir")),
-        ):
-            if getattr(self, name) not in accepted:
-                shown = " or ".join(f'"{value}"' for value in accepted)
-                raise ValueError(f"{name} must be {shown}, got {getattr(self, name)!r}")
+        one_of("noise", self.noise, "gradients", "models")
+        one_of("replacement", self.replacement, "latest", "reservoir")
         if self.replacement == "reservoir" and self.buffer is None:
             raise ValueError("a reservoir is a sample of limited size: give buffer")
-        if self.buffer is not None:
-            keep(self, "buffer", integer("buffer", self.buffer))
+        keep_given(self, "buffer", integer)
         keep(self, "batch_size", integer("batch_size", self.batch_size))
-        for name in ("strong_convexity", "step_size"):
-            if getattr(self, name) is not None:
-                keep(self, name, between(name, getattr(self, name), *STEPS))
+        keep_given(self, "strong_convexity", between, *STEPS)
+        keep_given(self, "step_size", between, *STEPS)
         if self.step_size is not None and self.step_size > _LARGEST_STEP:
             raise ValueError(f"step_size must be at most {_LARGEST_STEP:g}, got {self.step_size!r}")
         flag("burn_in", self.burn_in)
@@ -214,7 +207,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         task = replace(task, problem=problem)
         shape, curvature = self._shape(task), _curvature(task)
         largest = {} if self.step_size is None else {"largest_step": self.step_size}
-        inputs = {**shape, **curvature._asdict(), **largest, **_diameter(task)}
+        inputs = {**shape, **curvature._asdict(), **largest, **task.diameter_input}
         inputs["record_diameter"] = _record_diameter(task, self.step_size)
         moved = Sensitivity.of(MODELS, **inputs)
         release = _release("models in units of their moves", task, moved, _steps(shape))
@@ -246,7 +239,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
                 "needs none; a stronger regularisation or a longer stream; or burn_in=False to "
                 "study the printed noise without it"
             )
-        inputs = {"n": task.n, "burn_in": random, **curvature._asdict(), **_diameter(task)}
+        inputs = {"n": task.n, "burn_in": random, **curvature._asdict(), **task.diameter_input}
         inputs["record_diameter"] = _record_diameter(task)
         moved = Sensitivity.of(PRINTED, **inputs)
         scale = printed.huai2020.model_noise(lipschitz, alpha, task.n - random, task.budget)  # type: ignore[arg-type]
@@ -325,10 +318,6 @@ class _Curvature(NamedTuple):
 def _curvature(task: Task) -> _Curvature:
     alpha = task.problem.regularization
     return _Curvature(alpha, task.problem.loss.smoothness(task.problem.domain()) + alpha)
-
-
-def _diameter(task: Task) -> dict[str, float]:
-    return {"diameter": task.diameter} if math.isfinite(task.diameter) else {}
 
 
 def _record_diameter(task: Task, largest: float | None = None) -> float:

@@ -3,8 +3,8 @@ r"""Bounds for stochastic descent on pairs.
 Each is registered with two routes to its value, as in `pairdp.privacy.bounds.sensitivity`.
 
 How far a pair's gradient moves covers its becoming zero, when a record becomes null
-(`pairdp.algorithms.pairwise_sgd.runs_part_by`). A null record is drawn as any other, so the law of
-the draws, and of how often and how late a record is drawn, is the same.
+(`pairdp.algorithms.pairwise_sgd.step_divergence`). A null record is drawn as any other, so the law
+of the draws, and of how often and how late a record is drawn, is the same.
 """
 
 from __future__ import annotations
