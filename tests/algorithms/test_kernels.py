@@ -104,7 +104,7 @@ def oracle(steps: Steps, seed: int) -> tuple[np.ndarray, np.ndarray]:
     ],
     ids=["plain", "regularised", "no noise"],
 )
-def test_compiled_is_plain_is_the_loop(name: str, others: dict[str, Any]) -> None:
+def test_compiled_and_plain_steps_equal_the_loop(name: str, others: dict[str, Any]) -> None:
     loss = LOSSES[name]
     for batch in (2, 6) if isinstance(loss, RankingLoss) else (1, 2, 5):
         steps = setup(loss, batch, **others)
