@@ -276,9 +276,9 @@ def test_the_same_seed_gives_the_same_report() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(TypeError, match="PairwiseLoss is needed"):
+    with pytest.raises(TypeError, match="loss must be a PairwiseLoss"):
         check_pairwise_loss(HingePointwise())  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="PointwiseLoss is needed"):
+    with pytest.raises(TypeError, match="loss must be a PointwiseLoss"):
         check_pointwise_loss(HingeRanking())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="features"):
         check_pairwise_loss(HingeRanking(), features=[])

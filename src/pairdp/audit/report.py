@@ -1,4 +1,4 @@
-"""What an audit found: lower bounds on ε beside the claim."""
+"""The result of an audit: lower bounds on ε, and the claim."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class Evidence:
     Attributes
     ----------
     method : {"counts", "gaussian", "curve", "one run"}
-        "counts" holds for any release. "gaussian" is the ε of the Gaussian release with the
-        least μ that the counts allow. "curve" is a test of the certificate at another ε' than the
-        claimed, and bounds no ε.
+        "counts" holds for any release. "gaussian" is the ε of the Gaussian release with the least
+        μ that is consistent with the counts. "curve" tests the certificate at an ε' other than the
+        claimed ε, and does not bound ε.
     epsilon : float
         The bound; 0 for "curve".
     decides : bool
-        Whether it is a bound on the release's ε, or refutes the proof behind it. Otherwise
-        it is an estimate, which no verdict rests on.
+        Whether it bounds the ε of the release or refutes its proof. Otherwise it is an estimate,
+        which does not affect the verdict.
     attack : str
         How the scores were made.
     details : mapping
-        Counts, threshold, μ; for "curve" the δ at ε' that was counted, and the certificate's.
+        Counts, threshold, μ; for "curve" the lower bound on δ at ε', and the certificate's δ.
     """
 
     method: Literal["counts", "gaussian", "curve", "one run"]
@@ -99,7 +99,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """What an audit found.
+    """The result of an audit.
 
     Attributes
     ----------
@@ -111,11 +111,11 @@ class AuditReport:
         The ε at the claimed δ that the certificate proves, where there is one. For printed noise it
         may be above the claim.
     confidence : float
-        A violation is reported of what is private with probability at most one minus this.
+        One minus the probability of reporting a violation of a claim that is true.
     evidence : tuple of Evidence
         Every bound.
     notes : tuple of str
-        How the runs were made, and what the attacker saw.
+        How runs were made, and what the attacker saw.
     """
 
     name: str
@@ -135,7 +135,7 @@ class AuditReport:
 
     @property
     def best(self) -> Evidence | None:
-        """The evidence of the largest bound, among what decides."""
+        """The deciding evidence with the largest bound."""
         deciding = [found for found in self.evidence if found.decides]
         return max(deciding, key=lambda found: found.epsilon) if deciding else None
 

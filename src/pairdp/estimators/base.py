@@ -22,13 +22,13 @@ from pairdp.algorithms import Algorithm, Fit, Plan, find_algorithm
 from pairdp.algorithms.choice import Choice, balanced_regularization
 from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.requirements import Need
+from pairdp.clipping import check_data_norm
 from pairdp.constraints import Constraint
 from pairdp.estimators.fit_warnings import NO_DATA_NORM, warn_before
 from pairdp.estimators.validation import public_shape, validated
 from pairdp.losses import PairwiseLoss, PointwiseLoss, find_loss, loss_names
 from pairdp.privacy import Budget, NoiseSource, default_delta
 from pairdp.problem import Problem
-from pairdp.records import check_data_norm
 
 Array = NDArray[np.float64]
 Loss = PairwiseLoss | PointwiseLoss

@@ -15,10 +15,12 @@ from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.algorithms.choice import Choice, choose_linear
 from pairdp.algorithms.conditions import Condition, ConstantFeature
+from pairdp.clipping import clip_rows
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.two_classes import TwoClassEstimator
 from pairdp.estimators.validation import products, validated
+from pairdp.label_coding import check_target_bound
 from pairdp.losses import (
     LeastSquaresPointwise,
     LogisticPointwise,
@@ -27,7 +29,6 @@ from pairdp.losses import (
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Budget, BudgetLedger
-from pairdp.records import check_target_bound, clip_rows
 
 Array = NDArray[np.float64]
 
@@ -76,7 +77,7 @@ class LinearModel(PrivateEstimator):
         return found[:-1].copy(), float(found[-1]) * self._clipped_to()
 
 
-@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)}, has_classes=True)
+@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)})
 class PrivateLinearClassifier(LinearModel, TwoClassEstimator):
     """A linear classifier of two classes that protects every record it was fitted to.
 

@@ -23,7 +23,7 @@ from pairdp.privacy import BudgetLedger
 Array = NDArray[np.float64]
 
 
-@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)}, has_classes=True)
+@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)})
 class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
     """A linear ranker of a stream; all models together protect every single record.
 

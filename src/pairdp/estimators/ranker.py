@@ -24,7 +24,7 @@ from pairdp.privacy import Budget
 Array = NDArray[np.float64]
 
 
-@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)}, has_classes=True)
+@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)})
 class PrivateRanker(AreaScore, TwoClassEstimator):
     """A linear ranker that protects every single record of the data it was fitted to.
 

@@ -119,8 +119,8 @@ def _read(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
             "is None"
         )
-    shape = getattr(y[0], "shape", None)
-    column = shape is not None and len(shape) == 2 and shape[1] == 1
+    shape = getattr(y[0], "shape", ())
+    column = len(shape) == 2 and shape[1] == 1
     labels = read_labels(np.ravel(y[0]) if column else y[0])
     if len(labels) != len(rows):
         raise ValueError(

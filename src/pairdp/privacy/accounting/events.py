@@ -1,8 +1,8 @@
-"""Privacy events: what a release costs, without a word on how it was computed.
+"""Privacy events: the privacy cost of a release, independent of how it was computed.
 
-An event is a frozen value made of public numbers. It can be composed with
-others (`pairdp.privacy.PrivacyCurve`), spent from a ledger, and stored as JSON.
-All events are under replace-one with n public.
+An event is a frozen value made of public numbers. It can be composed with others
+(`pairdp.privacy.PrivacyCurve`), spent from a ledger, and stored as JSON. All events refer to the
+replace-one relation with n public.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pairdp.privacy.accounting.sampling import (
 
 @dataclass(frozen=True)
 class GaussianEvent:
-    """Gaussian releases whose sensitivities over noise have root sum of squares ``mu``."""
+    """Gaussian releases that together are ``mu``-GDP: the root of the sum of all (Δ/σ)²."""
 
     mu: float
 
@@ -45,7 +45,7 @@ class PureEvent:
 
 @dataclass(frozen=True)
 class ApproximateEvent:
-    """A release of which only (ε, δ)-DP is known."""
+    """A release that is known to be (ε, δ)-DP and no more."""
 
     epsilon: float
     delta: float
@@ -57,7 +57,7 @@ class ApproximateEvent:
 
 @dataclass(frozen=True)
 class SampledEvent:
-    """Gaussian releases on records drawn anew for each of ``steps`` steps.
+    """Gaussian releases on freshly drawn records in each of ``steps`` steps.
 
     ``mu`` is the replace-one sensitivity of one step's value over its noise.
     """
@@ -90,9 +90,9 @@ class SequentialEvent:
 
 @dataclass(frozen=True)
 class ParallelEvent:
-    """Events on disjoint parts of the records, parts fixed before the data is read.
+    """Events on disjoint parts of the records, which are fixed before the data is read.
 
-    A replaced record sits in one part, so the worst part is what all of them cost.
+    A replaced record is in one part, so all of them cost as much as the worst part.
     """
 
     parts: tuple[Event, ...]
@@ -138,10 +138,10 @@ def sampling_from_dict(values: object) -> Sampling:
     """Return the sampling scheme that `sampling_to_dict` wrote."""
     match values:
         case {"scheme": "without replacement", "size": size, "population": population, **rest}:
-            _nothing_else("sampling", rest)
+            _check_no_others("sampling", rest)
             return FixedSizeSampling(size, population)
         case {"scheme": "poisson", "rate": rate, **rest}:
-            _nothing_else("sampling", rest)
+            _check_no_others("sampling", rest)
             return PoissonSampling(rate)
         case {
             "scheme": "repeated",
@@ -152,7 +152,7 @@ def sampling_from_dict(values: object) -> Sampling:
             "most": most,
             **rest,
         }:
-            _nothing_else("sampling", rest)
+            _check_no_others("sampling", rest)
             return RepeatedDraws(population, draws, order, base, math.inf if most is None else most)
     raise ValueError(f"not a sampling scheme: {values!r}")
 
@@ -178,7 +178,7 @@ def event_to_dict(event: Event) -> dict[str, object]:
 
 
 def event_from_dict(values: object) -> Event:
-    """Return the event that `event_to_dict` wrote, refusing anything else."""
+    """Return the event that `event_to_dict` wrote; anything else is an error."""
     match values:
         case {"kind": "gaussian", "mu": mu, **rest}:
             event: Event = GaussianEvent(mu)
@@ -196,10 +196,10 @@ def event_from_dict(values: object) -> Event:
             event = NonPrivateEvent()
         case _:
             raise ValueError(f"not a privacy event: {values!r}")
-    _nothing_else("event", rest)
+    _check_no_others("event", rest)
     return event
 
 
-def _nothing_else(what: str, rest: Mapping[Any, object]) -> None:
+def _check_no_others(what: str, rest: Mapping[Any, object]) -> None:
     if rest:
         raise ValueError(f"unknown fields in {what}: {', '.join(sorted(map(str, rest)))}")

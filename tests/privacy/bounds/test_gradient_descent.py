@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pairdp.privacy import Sensitivity
-from pairdp.privacy.bounds.descent import stream_steps
 from pairdp.privacy.bounds.sensitivity import find_bound
+from pairdp.privacy.bounds.stream_schedule import stream_steps
 
 NOISY = "last iterate of noisy gradient descent"
 STREAM = "average iterate of descent on a stream of pairs"

@@ -1,4 +1,4 @@
-"""How much likelier a noisy value is on one data set than on its neighbour."""
+"""Likelihood ratios of noisy values on two neighbouring data sets."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Array = NDArray[np.float64]
 
 
 def log_likelihood_ratio(mechanism: Mechanism, noisy: Array, one: Array, other: Array) -> float:
-    """Return ln of the density of a noisy value around the other centre over that around the one.
+    """Return the log of the density of a noisy value given the other value over that given the one.
 
-    Without noise it is ±inf, or 0 where both centres are the value or neither is.
+    Without noise it is ±inf, or 0 where both values equal the noisy one or neither does.
     """
     ratio = float(_ratios(mechanism, noisy - one, noisy - other))
     return 0.0 if math.isnan(ratio) else ratio
 
 
-def apart(mechanism: Mechanism, one: Array, other: Array) -> float:
-    """Return how far apart two values are in units of the noise: μ, or ε for pure noise."""
+def distance_in_noise(mechanism: Mechanism, one: Array, other: Array) -> float:
+    """Return the distance of two values in units of the noise: μ, or ε for pure noise."""
     moved = np.ravel(other) - np.ravel(one)
     if isinstance(mechanism, NoMechanism):
         return math.inf if np.any(moved) else 0.0
@@ -85,20 +85,20 @@ class NoisyValue:
         )
 
     def _gaussian(self, size: float, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        # Only the noise along the direction of the two values matters, and it is one number.
+        # Only the component of the noise along the difference of the two values matters.
         if isinstance(self.mechanism, NoMechanism):
-            raise TypeError("there is no noise")
+            raise TypeError("the mechanism has no noise")
         variance = self.mechanism.scale**2
         here, there = (self.mechanism.noise(count, rng) for _ in range(2))
         half = size * size / (2 * variance)
         return here * (size / variance) - half, there * (size / variance) + half
 
 
-def together(values: Iterable[NoisyValue]) -> float:
-    """Return how far apart several noisy values are: root of the sum of squares, sum for pure."""
+def composed_distance(values: Iterable[NoisyValue]) -> float:
+    """Return the distance of several noisy values: root of the sum of squares; sum for pure."""
     squares, pure = 0.0, 0.0
     for value in values:
-        moved = apart(value.mechanism, value.one, value.other)
+        moved = distance_in_noise(value.mechanism, value.one, value.other)
         if isinstance(value.mechanism, KNormMechanism | LaplaceMechanism):
             pure += moved
         else:
@@ -107,7 +107,7 @@ def together(values: Iterable[NoisyValue]) -> float:
 
 
 def _draw(mechanism: Mechanism, dimension: int, count: int, rng: np.random.Generator) -> Array:
-    """Return many noise vectors, by the law of the mechanism."""
+    """Return many noise vectors of the mechanism's distribution."""
     if isinstance(mechanism, KNormMechanism):
         directions = rng.standard_normal((count, dimension))
         radii = rng.gamma(dimension, mechanism.scale, count)

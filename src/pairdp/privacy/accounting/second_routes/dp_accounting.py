@@ -1,19 +1,17 @@
-"""The privacy curve by dp-accounting, and by enumeration: for checking, not calibrating.
+"""The privacy curve by Google's dp-accounting library.
 
-dp-accounting reads ``REPLACE_ONE`` in two ways. Its Rényi accountant divides the
-noise by the replace-one sensitivity Δ; its privacy-loss accountant divides by the norm
-of one contribution, half of Δ for a sum. Here μ = Δ/σ throughout, and the
-translation happens in this file alone.
+dp-accounting interprets ``REPLACE_ONE`` in two ways. Its Rényi accountant divides the noise by the
+replace-one sensitivity Δ; its privacy-loss accountant divides by the norm of one contribution,
+which is Δ/2 for a sum. Here μ = Δ/σ throughout, and only this module converts.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import gammaln
 
 from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.events import (
@@ -29,48 +27,8 @@ if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 
-class Enumerated(NamedTuple):
-    """δ(ε), and a bound on its rounding error."""
-
-    delta: float
-    error: float
-
-
-def enumerated_delta(events: Iterable[Event], epsilon: float) -> Enumerated:
-    """Return δ(ε) of pure and (ε, δ) events, summing over all their outcomes.
-
-    Each is randomised response with a leak, whose loss is ±ε₀; equal ones together
-    are binomial.
-    """
-    losses, log_masses, log_kept = np.zeros(1), np.zeros(1), 0.0
-    for event in events:
-        match event:
-            case PureEvent(own, count):
-                leak = 0.0
-            case ApproximateEvent(own, leak):
-                count = 1
-            case _:
-                raise TypeError(f"not a pure or (ε, δ) event: {event!r}")
-        log_kept += math.log1p(-leak)
-        ups = np.arange(count + 1)
-        log_high = -np.logaddexp(0.0, -own)
-        log_binomial = gammaln(count + 1) - gammaln(ups + 1) - gammaln(count - ups + 1)
-        own_masses = log_binomial + ups * log_high + (count - ups) * (log_high - own)
-        losses = np.add.outer(losses, (2 * ups - count) * own).ravel()
-        log_masses = np.add.outer(log_masses, own_masses).ravel()
-    masses = np.exp(log_masses)
-    above = losses > epsilon
-    delta = float(-np.expm1(epsilon - losses[above]) @ masses[above])
-    # A loss is known to about 1e-13 of the largest one, and so is what lies just around ε.
-    blur = 1e-13 * (1 + epsilon + float(np.abs(losses).max()))
-    near = float(masses[losses > epsilon - blur].sum())
-    return Enumerated(
-        -math.expm1(log_kept) + math.exp(log_kept) * delta, blur * near + 1e-10 * delta
-    )
-
-
 def fixed_size_profile(epsilon: float, mu: float, rate: float) -> float:
-    """Return one step's δ at any real ε, by the formula for sampling without replacement."""
+    """Return δ of one step at any real ε, by the formula for sampling without replacement."""
     if epsilon < 0:
         return -math.expm1(epsilon) + math.exp(epsilon) * fixed_size_profile(-epsilon, mu, rate)
     amplified = math.log1p(math.expm1(min(epsilon, 600.0)) / rate)
@@ -78,7 +36,7 @@ def fixed_size_profile(epsilon: float, mu: float, rate: float) -> float:
 
 
 def accountant_delta(events: Sequence[Event], epsilon: float, width: float = 1e-4) -> float:
-    """Return an upper bound on δ(ε) of elementary events, by dp-accounting's distributions."""
+    """Return an upper bound on δ(ε) of elementary events."""
     return float(_distribution(events, width).get_delta_for_epsilon(epsilon))
 
 
@@ -122,21 +80,21 @@ def _single(event: Event, width: float) -> Any:
 
 def _without_replacement(mu: float, rate: float, width: float) -> Any:
     reach = math.log1p(rate * math.expm1(min(600.0, mu * (mu / 2 + 9))))
-    return _dotted(lambda epsilon: fixed_size_profile(epsilon, mu, rate), reach, width)
+    return _connect_dots(lambda epsilon: fixed_size_profile(epsilon, mu, rate), reach, width)
 
 
 def _repeated(mu: float, sampling: RepeatedDraws, width: float) -> Any:
-    largest = mu * float(sampling.law.sums.max())
+    largest = mu * float(sampling.distribution.sums.max())
 
     def profile(epsilon: float) -> float:
         if epsilon < 0:
             return -math.expm1(epsilon) + math.exp(epsilon) * profile(-epsilon)
         return sampling.profile(mu, epsilon)
 
-    return _dotted(profile, min(600.0, largest * (largest / 2 + 9)), width)
+    return _connect_dots(profile, min(600.0, largest * (largest / 2 + 9)), width)
 
 
-def _dotted(profile: Callable[[float], float], reach: float, width: float) -> Any:
+def _connect_dots(profile: Callable[[float], float], reach: float, width: float) -> Any:
     from dp_accounting.pld import pld_pmf
     from dp_accounting.pld import privacy_loss_distribution as pld
 

@@ -1,10 +1,10 @@
-r"""Bounds for stochastic descent on pairs.
+r"""Bounds for stochastic gradient descent on pairs.
 
 Each is registered with two routes to its value, as in `pairdp.privacy.bounds.sensitivity`.
 
-How far a pair's gradient moves covers its becoming zero, when a record becomes null
-(`pairdp.algorithms.pairwise_sgd.step_divergence`). A null record is drawn as any other, so the law
-of the draws, and of how often and how late a record is drawn, is the same.
+The change of a pair's gradient includes its change to zero when a record becomes null
+(`pairdp.algorithms.pairwise_sgd.step_divergence`). A null record is drawn like any other, so the
+distribution of the draws stays the same.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _one_step(
     steps: int = 1,
     diameter: float = math.inf,
 ) -> float:
-    # What the other inputs do is in `beyond_appearances`, and enters by the law of the draws.
+    # The other inputs are used by `beyond_appearances`, for the distribution of the draws.
     del common, rounding, steps, diameter
     return positive("step_size", step_size) * positive("moved", moved)
 
@@ -46,7 +46,7 @@ def beyond_appearances(
     steps: int = 1,
     diameter: float = math.inf,
 ) -> tuple[float, float]:
-    """Return what a drawn record moves the average beyond its appearances, and at most.
+    """Return the change of the average that does not depend on the draws, and its upper limit.
 
     In units of one step: (G₀·Q_T + T·rounding)/D*, and the diameter over ηD*.
     """
@@ -60,9 +60,9 @@ def beyond_appearances(
 register_bound(
     Bound(
         "one step of pairwise SGD",
-        "a step of size η on pairs of which all have a replaced record moves by at most η times "
-        "how far the gradient of one such pair moves; what that does to the average follows from "
-        "how often and how late the record is drawn",
+        "a step of size η on pairs that all contain the replaced record moves by at most η times "
+        "the change of the gradient of one such pair; the effect on the average depends on how "
+        "often and how late the record is drawn",
         _one_step,
         _one_step_by_logs,
         ("loss", "convexity"),
@@ -82,7 +82,7 @@ def _worst_in_passes(
 def _worst_in_passes_by_place(
     one_step: float, n: int, passes: int, base: float, diameter: float = math.inf
 ) -> float:
-    # The weights fall, but for the first, which is never current.
+    # The weights decrease, except for the first, which is never the current record.
     total = n * passes
     harmonic = float(digamma(total) + _EULER)
     worst = 0.0
@@ -98,9 +98,10 @@ def _worst_in_passes_by_place(
 register_bound(
     Bound(
         "average of pairwise SGD in passes",
-        "each of P passes over n records meets the replaced record once, at its worst place: one "
-        "step times the sum of the largest weights c_k of all passes, and what steps on a loss "
-        "that is not smooth add, or the diameter of the constraint set if less",
+        "each of P passes over n records draws the replaced record once, at worst at the position "
+        "of the largest weight: one step times the sum of the largest weights c_k of all passes, "
+        "plus the drift of steps on a loss that is not smooth, or the diameter of the constraint "
+        "set if less",
         _worst_in_passes,
         _worst_in_passes_by_place,
         ("loss", "convexity"),
@@ -132,7 +133,7 @@ def _consecutive_by_place(
     rounding: float = 0.0,
     diameter: float = math.inf,
 ) -> float:
-    # A record at place k is in the steps k - 1 and k, of n - 1 in all; the second is worst.
+    # A record at position k is in the steps k - 1 and k of n - 1; the second record is worst.
     steps = n - 1
     best = 0.0
     for place in {1, 2, 3, n}:
@@ -148,8 +149,9 @@ register_bound(
     Bound(
         "average of SGD on consecutive pairs",
         "a replaced record is in at most two consecutive pairs, so the average over the steps of "
-        "one pass moves by at most η times (2 - 1/T) of what the gradient of such a pair moves, "
-        "and what steps on a loss that is not smooth add, or the diameter of the set if less",
+        "one pass moves by at most η times (2 - 1/T) times the change of the gradient of such a "
+        "pair, plus the drift of steps on a loss that is not smooth, or the diameter of the set if "
+        "less",
         _consecutive,
         _consecutive_by_place,
         ("loss", "convexity"),
