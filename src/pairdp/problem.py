@@ -273,10 +273,10 @@ class Problem(Storable):
         if self.regularization == 0 or np.ndim(self.center) == 0:
             return 0.0
         curvature = self.loss.smoothness(domain)
-        steepness = 4 * (self.regularization + (curvature if math.isfinite(curvature) else 0.0))
+        factor = 4 * (self.regularization + (curvature if math.isfinite(curvature) else 0.0))
         if step_size is not None:
-            steepness = max(steepness, 1 / step_size)
-        return _ROUNDING * float(np.linalg.norm(self.center)) * steepness
+            factor = max(factor, 1 / step_size)
+        return _ROUNDING * float(np.linalg.norm(self.center)) * factor
 
     def check_features(self, features: int) -> None:
         """Raise an error if the centre is for another number of features."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -83,10 +83,7 @@ def audit_estimator(
         progress=progress,
         name=type(estimator).__name__,
     )
-    proved = _certificate_epsilon(base, pair, claim)
-    return AuditReport(
-        found.name, found.claimed, proved, found.confidence, found.evidence, found.notes
-    )
+    return replace(found, certificate_epsilon=_certificate_epsilon(base, pair, claim))
 
 
 @dataclass(frozen=True)

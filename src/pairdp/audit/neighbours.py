@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._checks import integer, positive
+from pairdp._checks import integer, keep, positive
 from pairdp.problem import Problem
 
 Array = NDArray[np.float64]
@@ -43,9 +43,9 @@ class Neighbours:
     other_y: Any
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "x", _numbers(self.x))
-        object.__setattr__(self, "y", np.array(self.y))
-        object.__setattr__(self, "other_x", _numbers(self.other_x))
+        keep(self, "x", _numbers(self.x))
+        keep(self, "y", np.array(self.y))
+        keep(self, "other_x", _numbers(self.other_x))
         if self.x.ndim != 2 or self.y.shape != (len(self.x),):
             raise ValueError(
                 f"x must be a table with a label for every row, got shapes {self.x.shape} and "

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from pairdp._checks import real, text
+from pairdp._checks import keep, real, text
 from pairdp.privacy import Budget
 
 Verdict = Literal["consistent", "violated"]
@@ -51,7 +51,7 @@ class Evidence:
     details: Mapping[str, Scalar] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "details", MappingProxyType(dict(self.details)))
+        keep(self, "details", MappingProxyType(dict(self.details)))
 
     def __reduce__(self) -> tuple[object, ...]:
         values = (self.method, self.epsilon, self.decides, self.attack, dict(self.details))
@@ -130,8 +130,8 @@ class AuditReport:
         check_confidence(self.confidence)
         if not isinstance(self.claimed, Budget):
             raise TypeError(f"claimed must be a Budget, got {self.claimed!r}")
-        object.__setattr__(self, "evidence", tuple(self.evidence))
-        object.__setattr__(self, "notes", tuple(self.notes))
+        keep(self, "evidence", tuple(self.evidence))
+        keep(self, "notes", tuple(self.notes))
 
     @property
     def best(self) -> Evidence | None:

@@ -154,7 +154,7 @@ def _tail_bound(weights: Array, log_moment: Callable[[float], float]) -> float:
     return min(float(best.fun), largest * weights.size)
 
 
-def _grid(far: float, weights: Array, often: float) -> tuple[float, int]:
+def _grid(largest: float, weights: Array, often: float) -> tuple[float, int]:
     """Return width and number of points of a grid that holds the *rounded* sums.
 
     Rounding raises a sum of k weights by at most k widths. Without room for that, its mass would
@@ -168,7 +168,7 @@ def _grid(far: float, weights: Array, often: float) -> tuple[float, int]:
                 f"one record may appear {often:.3g} times, which is too often to account for: use "
                 "fewer steps"
             )
-    return (far + 2 * float(weights.max())) / (size - math.ceil(often) - 2), size
+    return (largest + 2 * float(weights.max())) / (size - math.ceil(often) - 2), size
 
 
 def _checked(distribution: SumDistribution, mean: float) -> SumDistribution:

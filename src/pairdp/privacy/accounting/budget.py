@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pairdp._checks import integer, positive, probability
+from pairdp._checks import integer, keep, positive, probability
 
 RELATION = "replace-one-or-null"
 RELATION_IN_WORDS = (
@@ -40,7 +40,7 @@ def default_delta(n: int) -> float:
 
 
 def check_budget(budget: object) -> None:
-    """Refuse anything that is not a Budget."""
+    """Raise an error for anything that is not a Budget."""
     if not isinstance(budget, Budget):
         raise TypeError(f"budget must be a Budget, got {budget!r} of type {type(budget).__name__}")
 
@@ -72,8 +72,8 @@ class Budget:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
-        object.__setattr__(self, "delta", probability("delta", self.delta))
+        keep(self, "epsilon", positive("epsilon", self.epsilon))
+        keep(self, "delta", probability("delta", self.delta))
 
     @property
     def is_pure(self) -> bool:

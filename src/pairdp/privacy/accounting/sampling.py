@@ -1,7 +1,7 @@
 """Sampling schemes: how the records of a step are drawn, and the dominating pair of the step.
 
-Draws must not depend on the data and must stay secret: an attacker who knows which records were
-drawn loses nothing to amplification by sampling.
+Draws must not depend on the data and must stay secret: amplification by sampling does not protect
+against an attacker who knows which records were drawn.
 """
 
 from __future__ import annotations

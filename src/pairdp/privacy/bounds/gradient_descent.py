@@ -143,8 +143,8 @@ def _best_window(drift: float, contraction: float, steps: int, diameter: float) 
         sums += power
         squares += power * power
         power *= contraction
-        far = 0.0 if tau == steps or contraction == 0 else diameter
-        left = math.inf if math.isinf(far) else far * power
+        start = 0.0 if tau == steps or contraction == 0 else diameter
+        left = math.inf if math.isinf(start) else start * power
         found = (left + drift * sums) / math.sqrt(squares)
         if found < best:
             best, window = found, tau
@@ -184,7 +184,7 @@ def _minimiser_by_descent(
 register_bound(
     Bound(
         "last iterate of gradient descent",
-        "two neighbouring runs drift apart by at most s·η a step, where s = D/n is how far the "
+        "two neighbouring runs drift apart by at most s·η per step, where s = D/n is how far the "
         "gradient of the average moves, shrunk by the contraction q of a step: "
         "s·η·(1-q^T)/(1-q), or the diameter of the constraint set if less",
         _last_iterate,

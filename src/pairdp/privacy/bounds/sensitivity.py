@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from pairdp._checks import between, positive, real, text
+from pairdp._checks import between, keep, positive, real, text
 from pairdp._discovery import find_registered, import_modules
 
 ROUNDING_SLACK = 1e-9
@@ -129,8 +129,8 @@ class Sensitivity:
             if not math.isfinite(number):
                 raise ValueError(f"input {name} must be finite: omit it if it is unbounded")
             inputs[name] = int(value) if isinstance(value, numbers.Integral) else number
-        object.__setattr__(self, "inputs", MappingProxyType(inputs))
-        object.__setattr__(self, "value", between("sensitivity", self.value, *_VALUES, _INSTEAD))
+        keep(self, "inputs", MappingProxyType(inputs))
+        keep(self, "value", between("sensitivity", self.value, *_VALUES, _INSTEAD))
 
     def __hash__(self) -> int:
         return hash((self.bound, tuple(sorted(self.inputs.items())), self.value))

@@ -39,14 +39,14 @@ def _stream_average(
     drifts, totals = np.zeros(groups), np.zeros(groups)
     for i, eta in enumerate(steps.tolist()):
         arriving = i * groups // steps.size
-        met = drifts[: arriving + 1]
-        met *= 1 - eta * strong_convexity
-        met += eta * slot / (i + 1)
+        reached = drifts[: arriving + 1]
+        reached *= 1 - eta * strong_convexity
+        reached += eta * slot / (i + 1)
         if i * groups % steps.size < groups:  # the first of its group starts with no drift
-            met[-1] = 0.0
-        met[-1] = max(met[-1], eta * slot)
-        np.minimum(met, diameter, out=met)
-        totals[: arriving + 1] += met
+            reached[-1] = 0.0
+        reached[-1] = max(reached[-1], eta * slot)
+        np.minimum(reached, diameter, out=reached)
+        totals[: arriving + 1] += reached
     return float(totals.max()) / steps.size
 
 

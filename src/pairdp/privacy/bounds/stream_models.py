@@ -220,7 +220,7 @@ register_bound(
 register_bound(
     Bound(
         "models of a stream in units of 1/t",
-        "every model of a stream of pairs is released with noise that falls like 1/t and the "
+        "every model of a stream of pairs is released with noise proportional to 1/t and the "
         "state has none: how far one record moves each of them follows a recursion; times t, all "
         "together are one Gaussian release of the root of the sum of squares, for the worst record",
         _as_printed,

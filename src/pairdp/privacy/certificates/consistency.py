@@ -44,7 +44,7 @@ def inconsistencies(certificate: Certificate) -> Iterator[str]:
             yield f"{release.name} has no noise, but the certificate claims privacy"
     if sum(sizes.values()) > certificate.n:
         yield (
-            f"the parts have {sum(sizes.values())} records in all, more than n = {certificate.n}: "
+            f"the parts have {sum(sizes.values())} records, more than n = {certificate.n}: "
             "they cannot be disjoint"
         )
 

@@ -79,8 +79,8 @@ def _single(event: Event, width: float) -> Any:
 
 
 def _without_replacement(mu: float, rate: float, width: float) -> Any:
-    reach = math.log1p(rate * math.expm1(min(600.0, mu * (mu / 2 + 9))))
-    return _connect_dots(lambda epsilon: fixed_size_profile(epsilon, mu, rate), reach, width)
+    largest_loss = math.log1p(rate * math.expm1(min(600.0, mu * (mu / 2 + 9))))
+    return _connect_dots(lambda epsilon: fixed_size_profile(epsilon, mu, rate), largest_loss, width)
 
 
 def _repeated(mu: float, sampling: RepeatedDraws, width: float) -> Any:
@@ -94,11 +94,11 @@ def _repeated(mu: float, sampling: RepeatedDraws, width: float) -> Any:
     return _connect_dots(profile, min(600.0, largest * (largest / 2 + 9)), width)
 
 
-def _connect_dots(profile: Callable[[float], float], reach: float, width: float) -> Any:
+def _connect_dots(profile: Callable[[float], float], largest_loss: float, width: float) -> Any:
     from dp_accounting.pld import pld_pmf
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    half = math.ceil(reach / width)
+    half = math.ceil(largest_loss / width)
     deltas = np.array([profile(k * width) for k in range(-half, half + 1)])
     pmf = pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(width, -half, half, deltas)
     return pld.PrivacyLossDistribution(pmf)
