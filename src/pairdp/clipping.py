@@ -32,23 +32,22 @@ def clip_rows(
     x : array-like of shape (n, d)
         The table.
     data_norm : float
-        R.
+        R, as `check_data_norm` returned it.
     invalid : {"error", "null"}
         Whether rows that cannot be read are an error, or all NaN.
     features : int, optional
         The required number of columns.
     """
-    norm = check_data_norm(data_norm)
     if not null_is_asked(invalid):
         rows = _finite_table(x)
         if features is not None and rows.shape[1] != features:
             raise ValueError(f"x has {rows.shape[1]} features, not {features}")
-        _clip(rows, norm)
+        _clip(rows, data_norm)
         return rows
     rows = read_table(x, features)
     null = np.isnan(rows[:, 0])
     rows[null] = 0.0
-    _clip(rows, norm)
+    _clip(rows, data_norm)
     rows[null] = np.nan
     return rows
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -200,12 +201,13 @@ class Problem(Storable):
         A radius is ignored for a loss outside this library: its constants are then those of the
         whole set, on which `check_pairwise_loss` can have checked them.
         """
-        domain = Domain(
-            self.data_norm, self.constraint.radius, self.constraint.positive_semidefinite
-        )
         if radius is None or not is_library_loss(self.loss):
-            return domain
-        return domain.within(radius)
+            return self._domain
+        return self._domain.within(radius)
+
+    @cached_property
+    def _domain(self) -> Domain:
+        return Domain(self.data_norm, self.constraint.radius, self.constraint.positive_semidefinite)
 
     def record_diameter(
         self,

@@ -75,8 +75,8 @@ def command(
         batches = table.batches(names, None, invalid=invalid)
         for batch in with_progress(table, n, batches, "scoring"):
             unreadable = np.isnan(batch.features[:, 0])
-            told = iter([] if unreadable.all() else predict(batch.features[~unreadable]))
-            yield from ([None] * len(head) if null else next(told) for null in unreadable)
+            predicted = iter([] if unreadable.all() else predict(batch.features[~unreadable]))
+            yield from ([None] * len(head) if null else next(predicted) for null in unreadable)
 
     if output is not None:
         _save(output, head, lines())

@@ -1,4 +1,4 @@
-"""Estimators that people know from scikit-learn and metric-learn, released privately."""
+"""Private estimators with the interfaces of scikit-learn and metric-learn."""
 
 import lazy_loader
 

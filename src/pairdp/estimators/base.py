@@ -1,4 +1,4 @@
-"""What private estimators share: a plan from public facts, a ledger, a certificate."""
+"""The base of private estimators: a plan from public facts, a ledger, a certificate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Loss = PairwiseLoss | PointwiseLoss
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator whose fit is one release, or several, with a certificate."""
+    """An estimator whose fit is a private release with a certificate."""
 
     epsilon: float | None
     delta: float | None

@@ -1,4 +1,4 @@
-"""What estimators of streams share: a declared horizon, one session, models as they come."""
+"""The base of estimators of streams: a declared horizon and one session."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _BUFFER = 1024
 
 
 class RunningAverage:
-    """The average of models, the t-th of them with weight t: later ones know more."""
+    """The average of models, the t-th with weight t, since later ones saw more records."""
 
     def __init__(self) -> None:
         self.mean: Array | None = None
         self.count = 0
 
     def add(self, model: Array) -> None:
-        """Take in the next model."""
+        """Add the next model."""
         self.count += 1
         before = np.zeros_like(model) if self.mean is None else self.mean
         self.mean = before + 2 / (self.count + 1) * (model - before)
@@ -143,7 +143,7 @@ class OnlineEstimator(PrivateEstimator):
             rows, found = validated(self, X, y, reset=not begun, invalid=self.invalid)
             labels = self._stream_labels(found, classes)
             session = self._session if begun else self._begin(rows, labels)
-        # What was learnt cannot be taken back.
+        # Learning cannot be undone.
         self._learn(session, rows, labels)
         return self
 
@@ -152,7 +152,7 @@ class OnlineEstimator(PrivateEstimator):
         """Return the coded labels of the next records."""
 
     def _begin(self, rows: Array, labels: ArrayLike) -> OnlineSession:
-        """Pay for a stream and begin it; all that can be wrong is told before."""
+        """Pay for a stream and begin it; whatever can be wrong is refused before."""
         plan = self.plan(self.horizon, rows.shape[1])
         plan.problem.records(rows, labels, invalid=self.invalid)
         if len(rows) > plan.task.n:
@@ -168,11 +168,11 @@ class OnlineEstimator(PrivateEstimator):
         return self._session
 
     def _check_parameters(self, plan: Plan) -> None:
-        """Refuse parameters that are needed once records are learnt."""
+        """Refuse invalid parameters that only learning uses."""
         self._averages(plan)
 
     def _learn(self, session: OnlineSession, rows: Array, labels: ArrayLike) -> None:
-        """Learn rows of the stream, and show how far it is, whatever happens."""
+        """Learn the next rows, and set the fitted attributes even if that fails."""
         self._check_parameters(session.plan)
         session.watch = self._running.add if self._averages(session.plan) else None
         try:
