@@ -44,9 +44,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @model_options
 @click.option("--calibration", type=click.Choice(("certified", "printed")), default="certified")
 @click.option("--ledger", type=FILE, help="Draw the budget from this ledger.")
-@click.option(
-    "--seed", type=int, help="For tests only: whoever knows it can subtract the noise."
-)
+@click.option("--seed", type=int, help="For tests only: whoever knows it can subtract the noise.")
 @invalid_option
 @click.option("-o", "--output", type=FILE, required=True, help="Where to save the model.")
 @click.option("--force", is_flag=True, help="Replace an existing model.")

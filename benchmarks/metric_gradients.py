@@ -1,4 +1,4 @@
-"""Gradients of metric losses over all pairs and over designs, beside the products they need."""
+"""Time and memory of metric-loss gradients, over all pairs and over designs of few pairs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def all_pairs() -> None:
             ],
             5,
         )
-        peak = in_new_process("benchmarks.metric", name)
+        peak = in_new_process("benchmarks.metric_gradients", name)
         print(
             f"  {name:10s} {ours * 1e3:8.1f} ms, {ours / products:5.2f}x the two products; "
             f"peak memory of the process {peak} MB"

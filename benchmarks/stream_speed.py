@@ -1,4 +1,4 @@
-"""Records per second of private streams, beside a learner without privacy, and by buffer size."""
+"""Records per second of private streams, compared with river, and by size of the buffer."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ def main() -> None:
     if river is not None:
         calls["river's LogisticRegression, not private"] = river
     seconds = dict(zip(calls, best_seconds(list(calls.values()), rounds=3), strict=True))
-    print(f"streams of d = {FEATURES}: records a second, and the time of a record against river's")
+    print(f"Streams, d = {FEATURES}: records per second, and time per record relative to river")
     against = seconds.get("river's LogisticRegression, not private", float("nan"))
     for name, taken in seconds.items():
         print(f"  {name:51s} {n / taken:9.0f}   {taken / against:6.2f}x")
 
-    print("descent: µs a record by size of the buffer, and against the next smaller one")
+    print("Descent: µs per record by size of the buffer, and relative to the next smaller one")
     taken = best_seconds([stream(OnlineDescent(b), LOGISTIC, 6000) for b in BUFFERS], rounds=3)
     for place, (buffer, now) in enumerate(zip(BUFFERS, taken, strict=True)):
         ratio = f"{now / taken[place - 1]:5.2f}x" if place else ""

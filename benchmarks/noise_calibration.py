@@ -1,4 +1,4 @@
-"""How long a noise multiplier takes, how sharp it is, and dp-accounting beside it."""
+"""Time and accuracy of noise multipliers for sampled steps, compared with dp-accounting."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def exact_multiplier(sampling: Sampling, steps: int, budget: Budget, near: float
 
 def main() -> None:
     """Print a table of calibrations."""
-    print("Calibrating σ/Δ for steps on sampled records, each for the first time")
+    print("Calibrating σ/Δ for steps on sampled records, without a cache")
     print("  sampling                        steps    ε     δ      σ/Δ       s   over exact")
     for sampling, steps, budget in CASES:
         start = time.perf_counter()
@@ -64,7 +64,7 @@ def main() -> None:
             f"  {_name(sampling):28} {steps:8} {budget.epsilon:4g} {budget.delta:6.0e} "
             f"{found:8.5f} {took:7.3f}   {ratio}"
         )
-    print(f"\nOne δ(ε), ours against dp-accounting's distributions at a grid of {_WIDTH:g}")
+    print(f"\nOne δ(ε), compared with dp-accounting at a grid of {_WIDTH:g}")
     print("  sampling                        steps    ours s   theirs s   time ratio   δ ratio")
     for sampling, steps, budget in CASES:
         if steps <= _LONGEST:

@@ -1,4 +1,4 @@
-"""Whole fits: how they grow with n, and beside scikit-learn's logistic regression."""
+"""Time of whole fits as n grows, and compared with scikit-learn's logistic regression."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from pairdp.privacy import Budget
 from pairdp.problem import Problem
 
 BUDGET = Budget(1.0, 1e-8)
-# One stage of epoch gradient descent in the only public code for private pairs, as stated
-# for d = 8 on another machine: it makes n passes, each over a table of all pairs.
+# Seconds of one stage of epoch gradient descent in the only public code for private pairwise
+# learning, for d = 8 on another machine: n passes, each over a table of all pairs.
 PUBLIC_CODE = {128: 0.05, 256: 0.24, 512: 1.3, 1024: 8.0}
 
 
@@ -31,7 +31,7 @@ def _exponent(times: dict[int, float]) -> float:
 
 
 def epochs() -> None:
-    """Print how epoch gradient descent grows, beside the public code's stated times."""
+    """Print the time of epoch gradient descent as n grows, and that of the public code."""
     problem = Problem(LogisticRanking(), L2Ball(1.0))
     times = {}
     print("Epoch gradient descent, n passes over the records in all, d = 8")

@@ -1,4 +1,4 @@
-"""Gradients of ranking losses over all pairs, beside the two products of any linear model."""
+"""Time and memory of ranking-loss gradients over all pairs, relative to two matrix products."""
 
 from __future__ import annotations
 

@@ -7,10 +7,8 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from pairdp.studies.learning import AUTO, EUCLID, LOGISTIC, MEANS, Goal, Learning
-from pairdp.studies.plan import Place, Scale, Spot, Study, figure
-from pairdp.studies.protocols import PROTOCOLS, Protocol
-from pairdp.studies.results import Cell
-from pairdp.studies.xue2021_figures import (
+from pairdp.studies.papers.xue2021.remarks import remarks
+from pairdp.studies.papers.xue2021.tables import (
     APPROXIMATE,
     EPSILONS_3,
     EPSILONS_4,
@@ -24,7 +22,9 @@ from pairdp.studies.xue2021_figures import (
     TABLE_4,
     Block,
 )
-from pairdp.studies.xue2021_remarks import remarks
+from pairdp.studies.protocols import PROTOCOLS, Protocol
+from pairdp.studies.results import Cell
+from pairdp.studies.study import PlannedCell, Position, Scale, Study
 
 NAME: Final = "xue2021"
 REGULARIZATION: Final[dict[Goal, float]] = {"ranking": 1e-3, "metric": 1e-2}
@@ -41,16 +41,8 @@ _FIGURES = {
 }
 
 
-_READING = (
-    "Table 3 has n = 128 as its caption says. The sizes of Figures 1 to 4 are not in the text, and "
-    "are 64 to 512 here. λ is 1e-3 for AUC and 1e-2 for metrics as printed, δ = 1/n. Steps that "
-    "the paper gives only an order for are those of pairdp. Non-private figures are OffPair* "
-    "without noise, as in the paper."
-)
-
-
 class _Table(NamedTuple):
-    """An exhibit's points: what varies, and at which n and ε each is."""
+    """A table: what x is, and n and ε at each point."""
 
     exhibit: str
     goal: Goal
@@ -64,9 +56,7 @@ _TABLES = (
     _Table("Table 3", "metric", "ε", tuple((eps, 128, eps) for eps in EPSILONS_3), TABLE_3),
     _Table("Table 4", "ranking", "ε", tuple((eps, 256, eps) for eps in EPSILONS_4), TABLE_4),
 )
-
-
-_OTHER_READINGS = tuple(
+_BY_LARGEST_NORM = tuple(
     table._replace(exhibit=f"{table.exhibit}, {LARGEST_NORM}") for table in _TABLES
 )
 
@@ -75,11 +65,14 @@ def study(scale: Scale) -> Study:
     """Return what is run of the paper."""
     return Study(
         NAME,
-        "Xue, Yang, Huai and Wang 2021: Differentially private pairwise learning revisited",
-        (*_places(scale), *_other_readings(scale)),
-        tuple(_figures(scale)),
+        "Xue et al. 2021: Differentially private pairwise learning revisited",
+        (*_cells(scale), *_cells_by_largest_norm(scale)),
         remarks,
-        _READING,
+        "Table 3 has n = 128, as its caption says. The text does not give the sizes of Figures 1 "
+        "to 4; here they are 64 to 512. λ is 1e-3 for AUC and 1e-2 for metrics as printed, and "
+        "δ = 1/n. Where the paper gives only the order of the number of steps, it is that of "
+        "pairdp. Non-private numbers are OffPairStrC and OffPairC without noise, as in the paper.",
+        tuple(_reported(scale)),
     )
 
 
@@ -88,7 +81,7 @@ def panel(dataset: str, budget: str) -> str:
     return f"{dataset}, {budget}"
 
 
-def _places(scale: Scale) -> Iterator[Place]:
+def _cells(scale: Scale) -> Iterator[PlannedCell]:
     for protocol in PROTOCOLS:
         for table in _TABLES:
             for dataset in ("diabetes", "retinopathy"):
@@ -96,18 +89,18 @@ def _places(scale: Scale) -> Iterator[Place]:
                     yield from _panel(table, dataset, budget, protocol, _ALL, scale)
         for exhibit, (dataset, methods) in _FIGURES.items():
             points = tuple((n, n, 0.8) for n in _FIGURE_SIZES)
-            drawn = _Table(exhibit, "ranking", "n", points)
+            figure = _Table(exhibit, "ranking", "n", points)
             for budget in (APPROXIMATE, PURE):
-                yield from _panel(drawn, dataset, budget, protocol, methods, scale)
+                yield from _panel(figure, dataset, budget, protocol, methods, scale)
 
 
-def _other_readings(scale: Scale) -> Iterator[Place]:
-    """Yield the tables with rows over the largest norm: the choice of a reading is not hidden."""
-    for table in _OTHER_READINGS:
+def _cells_by_largest_norm(scale: Scale) -> Iterator[PlannedCell]:
+    """Yield the tables with rows divided by the largest norm, the protocol not chosen."""
+    for table in _BY_LARGEST_NORM:
         for dataset in ("diabetes", "retinopathy"):
             for budget in (APPROXIMATE, PURE):
-                for place in _panel(table, dataset, budget, "largest norm", (), scale):
-                    yield replace(place, protocol="paper")
+                for cell in _panel(table, dataset, budget, "largest norm", (), scale):
+                    yield replace(cell, protocol="paper")
 
 
 def _panel(
@@ -117,60 +110,58 @@ def _panel(
     protocol: Protocol,
     methods: tuple[str, ...],
     scale: Scale,
-) -> Iterator[Place]:
+) -> Iterator[PlannedCell]:
     goal = table.goal
     added = REGULARIZATION[goal]
     for x, n, epsilon in scale.points(table.points):
         where = (table.exhibit, panel(dataset, budget), MEASURE[goal])
-        spot = Spot(*where, protocol, table.x_name, x)
-        bare = Learning(goal, dataset, protocol, n, AUTO, runs=scale.runs)
-        spent = replace(bare, epsilon=epsilon, delta=1 / n if budget == APPROXIMATE else 0.0)
+        at = Position(*where, protocol, table.x_name, x)
+        without = Learning(goal, dataset, protocol, n, AUTO, runs=scale.runs)
+        delta = 1 / n if budget == APPROXIMATE else 0.0
+        private = replace(without, epsilon=epsilon, delta=delta)
         for method in methods:
             if method == "DPGDC2" and budget == PURE:  # which has no pure form
                 continue
             strong = added if method in _STRONGLY_CONVEX else 0.0
-            job = replace(spent, method=method, regularization=strong)
-            yield spot.place(method, "printed", replace(job, calibration="printed"))
-            yield spot.place(method, "certified", job)
+            job = replace(private, method=method, regularization=strong)
+            yield at.cell(method, "printed", replace(job, calibration="printed"))
+            yield at.cell(method, "certified", job)
         if "OffPairStrC" in methods:
-            strongly = replace(bare, method="OffPairStrC", regularization=added)
-            yield spot.place(STRONG, "baseline", strongly)
+            strongly = replace(without, method="OffPairStrC", regularization=added)
+            yield at.cell(STRONG, "baseline", strongly)
         if "OffPairC" in methods:
-            yield spot.place(GENERAL, "baseline", replace(bare, method="OffPairC"))
-        yield spot.place(AUTO, "certified", spent)
+            yield at.cell(GENERAL, "baseline", replace(without, method="OffPairC"))
+        yield at.cell(AUTO, "certified", private)
         for baseline in (EUCLID,) if goal == "metric" else (LOGISTIC, MEANS):
-            yield spot.place(baseline, "baseline", replace(bare, method=baseline))
+            yield at.cell(baseline, "baseline", replace(without, method=baseline))
 
 
-def _figures(scale: Scale) -> Iterator[Cell]:
-    for table in (*_TABLES, *_OTHER_READINGS):
+def _reported(scale: Scale) -> Iterator[Cell]:
+    """Yield the numbers of the tables at the points that are run."""
+    for table in (*_TABLES, *_BY_LARGEST_NORM):
         kept = scale.points(table.points)
         for block in table.blocks:
             for series, values in block.rows.items():
-                for (x, n, epsilon), value in zip(table.points, values, strict=True):
-                    if (x, n, epsilon) in kept:
-                        yield figure(
-                            NAME,
-                            table.exhibit,
-                            panel(block.dataset, block.budget),
-                            MEASURE[table.goal],
-                            series=series,
-                            x_name=table.x_name,
-                            x=float(x),
-                            value=round(value / 100, 6),
-                            note=_note(table, block, series, x),
-                        )
+                for point, percent in zip(table.points, values, strict=True):
+                    if point not in kept:
+                        continue
+                    x, value = float(point[0]), round(percent / 100, 6)
+                    yield Cell(
+                        NAME, table.exhibit, panel(block.dataset, block.budget),
+                        MEASURE[table.goal], series, "paper", "", table.x_name, x,
+                        value, value, value, 0, "", _note(table, block, series, x),
+                    )  # fmt: skip
 
 
 def _note(table: _Table, block: Block, series: str, x: float) -> str:
-    """Return that a number of one data set repeats another's, if its row does."""
+    """Return a note if the number is that of another data set."""
     repeated = repeats(table.blocks, block, series)
-    place = [point[0] for point in table.points].index(x)
-    return f"the paper prints {repeated[place]} here" if place in repeated else ""
+    index = [point[0] for point in table.points].index(x)
+    return f"the paper prints {repeated[index]} here" if index in repeated else ""
 
 
 def repeats(blocks: tuple[Block, ...], block: Block, series: str) -> dict[int, str]:
-    """Return the places of a row whose numbers are those of an earlier data set's row.
+    """Return the indices in a row whose numbers are those of another data set's earlier row.
 
     One equal number may be chance; two or more in a row of one algorithm are not.
     """
@@ -178,11 +169,8 @@ def repeats(blocks: tuple[Block, ...], block: Block, series: str) -> dict[int, s
     for other in blocks[: blocks.index(block)]:
         if other.budget != block.budget or other.dataset == block.dataset:
             continue
-        same = [
-            i
-            for i, pair in enumerate(zip(row, other.rows[series], strict=True))
-            if len({*pair}) == 1
-        ]
+        pairs = zip(row, other.rows[series], strict=True)
+        same = [i for i, (one, another) in enumerate(pairs) if one == another]
         if len(same) > 1:
             return dict.fromkeys(same, f"the number of {other.dataset}")
     return {}

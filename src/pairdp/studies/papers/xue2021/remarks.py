@@ -1,4 +1,4 @@
-"""What the arithmetic says of Xue 2021's tables."""
+"""Remarks on the tables of Xue 2021."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from pairdp.losses import LogisticMetric, LogisticRanking
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
 from pairdp.studies.learning import EUCLID
+from pairdp.studies.papers.xue2021.tables import APPROXIMATE, GENERAL, LARGEST_NORM, STRONG
 from pairdp.studies.results import Cell, Remark, Results
-from pairdp.studies.xue2021_figures import GENERAL, LARGEST_NORM, STRONG
 
 NAME = "xue2021"
+_PLACE = ("exhibit", "panel", "measure", "x")
 
 
 def remarks(results: Results) -> Iterator[Remark]:
@@ -34,13 +35,13 @@ def remarks(results: Results) -> Iterator[Remark]:
         NAME,
         "Table 3",
         "The text and the caption of Table 3 differ",
-        "The text says n = 512, the caption n = 128. The figures for ε = 1 are nearer to those of "
-        "Table 2 for n = 128, so that is what is run here.",
+        "The text says n = 512, the caption n = 128. The numbers for ε = 1 are closer to those of "
+        "Table 2 for n = 128, which is what is run here.",
     )
 
 
 def _output_noise(exhibit: str, name: str, goal: str, n: int, cells: Iterable[Cell]) -> Remark:
-    """Return how large the printed noise of an output-perturbed algorithm is, on a unit ball."""
+    """Return how large the printed noise of output perturbation is on a unit ball."""
     ranking = goal == "ranking"
     loss = LogisticRanking() if ranking else LogisticMetric()
     ball = L2Ball(1.0) if ranking else PSDFrobeniusBall(1.0)
@@ -62,16 +63,16 @@ def _output_noise(exhibit: str, name: str, goal: str, n: int, cells: Iterable[Ce
     lines = [
         f"{name} as printed, n = {n}, λ = {added:g}, ε = 1, δ = 1/n, d = {features}:",
         f"  G = {lipschitz:.4g}",
-        f"  sensitivity 8G{logarithm}/(λn) = {sensitivity:.4g}, on a ball of diameter 2",
+        f"  sensitivity 8G{logarithm}/(λn) = {sensitivity:.4g}, in a ball of diameter 2",
         f"  σ = √(2 ln(1.25/δ)) · {sensitivity:.4g} / ε = {scale:.4g} for each of {count} numbers",
-        f"  length of the noise about σ√{count} = {length:.4g}, and models have norm at most 1",
+        f"  norm of the noise about σ√{count} = {length:.4g}, while models have norm at most 1",
         f"  certified σ for the same budget, after steps = {steps}: {proved:.4g}",
-        "What is released is a random point. Measured with this noise, against the paper's figure:",
+        "The release is a random point. Measured with this noise, and reported by the paper:",
     ]
     measured = [
         cell for cell in cells
         if cell.exhibit == exhibit and cell.series == name and cell.kind == "printed"
-        and cell.panel.endswith("δ = 1/n")
+        and cell.panel.endswith(APPROXIMATE)
     ]  # fmt: skip
     lines += [
         f"  {cell.panel}, {cell.x_name} = {cell.x:g}, {cell.protocol} protocol: {cell.mean:.3f} "
@@ -80,17 +81,18 @@ def _output_noise(exhibit: str, name: str, goal: str, n: int, cells: Iterable[Ce
         for paper in cells
         if paper.kind == "paper" and _same_place(paper, cell) and paper.series == name
     ]
-    title = f"{name}'s printed noise is {scale:.0f} on a set of radius 1 ({exhibit})"
+    title = f"The printed noise of {name} is {scale:.0f} in a set of radius 1 ({exhibit})"
     return Remark(NAME, exhibit, title, "\n".join(lines))
 
 
 def _same_place(one: Cell, other: Cell) -> bool:
-    return (one.exhibit, one.panel, one.measure, one.x) == (
-        other.exhibit,
-        other.panel,
-        other.measure,
-        other.x,
-    )
+    return all(getattr(one, name) == getattr(other, name) for name in _PLACE)
+
+
+def best_private(cells: Iterable[Cell]) -> Cell | None:
+    """Return the best number that the paper reports for a private algorithm."""
+    private = [c for c in cells if c.kind == "paper" and c.series not in (STRONG, GENERAL)]
+    return max(private, key=lambda cell: cell.mean, default=None)
 
 
 def _repeated(cells: list[Cell]) -> Iterator[Remark]:
@@ -105,64 +107,56 @@ def _repeated(cells: list[Cell]) -> Iterator[Remark]:
     yield Remark(
         NAME,
         noted[0].exhibit,
-        f"{len(noted)} figures of {noted[0].exhibit} are another data set's",
-        "Two decimals agree for whole runs of ε, which is no chance. Comparisons are given with "
-        "and without these:\n" + "\n".join(lines),
+        f"{len(noted)} numbers of {noted[0].exhibit} are those of another data set",
+        "They agree to two decimals at several consecutive ε, which cannot be chance. Comparisons "
+        "are given with and without them:\n" + "\n".join(lines),
     )
 
 
 def _without_noise(cells: list[Cell]) -> Iterator[Remark]:
-    """Yield what models without any noise reach where the paper has its best private figure."""
+    """Yield what models without noise achieve, beside the paper's best private number."""
     for exhibit in ("Table 2", "Table 3", "Table 4"):
         lines = []
         bare = [c for c in cells if c.exhibit == exhibit and c.kind == "baseline"]
         for where, protocol in dict.fromkeys((c.panel, c.protocol) for c in bare):
             here = [c for c in bare if (c.panel, c.protocol) == (where, protocol)]
-            figures = [
-                c for c in cells
-                if c.kind == "paper" and c.exhibit == exhibit and c.panel == where
-                and c.series not in (STRONG, GENERAL)
-            ]  # fmt: skip
-            best = max(figures, key=lambda cell: cell.mean)
-            # At the largest n; at all ε the same.
+            best = best_private(c for c in cells if (c.exhibit, c.panel) == (exhibit, where))
+            if best is None:
+                continue
+            # At the largest n; they do not depend on ε.
             reached = {c.series: c.mean for c in sorted(here, key=lambda cell: cell.x)}
             shown = ", ".join(f"{series} {mean:.3f}" for series, mean in reached.items())
             lines.append(
-                f"  {where}, {protocol} protocol: {shown}; the paper's best private figure "
+                f"  {where}, {protocol} protocol: {shown}; best private number of the paper: "
                 f"{best.series} {best.mean:.3f} at {best.x_name} = {best.x:g}"
             )
         if lines:
             yield Remark(
                 NAME,
                 exhibit,
-                "What is reached without any noise, on the same records",
-                "A private model is not expected to do better than these:\n" + "\n".join(lines),
+                "What models without noise achieve on the same records",
+                "A private model is not expected to do better:\n" + "\n".join(lines),
             )
 
 
 def _euclid(cells: list[Cell]) -> Iterator[Remark]:
-    """Yield how the papers' private metrics compare with the metric that needs no data."""
+    """Yield how the paper's private metrics compare with the metric that needs no data."""
     plain = [cell for cell in cells if cell.series == EUCLID]
     if not plain:
         return
     lines = []
     for cell in plain:
-        private = [
-            paper for paper in cells
-            if paper.kind == "paper" and _same_place(paper, cell)
-            and paper.series not in (STRONG, GENERAL)
-        ]  # fmt: skip
-        if private:
-            best = max(private, key=lambda paper: paper.mean)
+        best = best_private(paper for paper in cells if _same_place(paper, cell))
+        if best is not None:
             lines.append(
                 f"  {cell.exhibit}, {cell.panel}, {cell.x_name} = {cell.x:g}, {cell.protocol} "
-                f"protocol: {cell.mean:.4f} ({cell.low:.4f} to {cell.high:.4f}); the paper's best "
-                f"private metric {best.series} {best.mean:.4f}"
+                f"protocol: {cell.mean:.4f} ({cell.low:.4f} to {cell.high:.4f}); best private "
+                f"metric of the paper: {best.series} {best.mean:.4f}"
             )
     yield Remark(
         NAME,
         "Tables 2 and 3",
-        "the Euclidean metric costs no privacy at all, and the paper leaves it out",
-        "3 nearest neighbours in the Euclidean metric, of the same prepared records:\n"
+        "The Euclidean metric needs no data, and the paper does not compare with it",
+        "3 nearest neighbours in the Euclidean metric, on the same prepared records:\n"
         + "\n".join(lines),
     )

@@ -1,4 +1,4 @@
-"""The numbers that Xue 2021 prints in Tables 2, 3 and 4, in percent."""
+"""The numbers of Tables 2, 3 and 4 of Xue 2021, in percent."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ TABLE_2: Final = (
         "DPEGD": (63.41, 64.51, 66.54),
     }),
 )  # fmt: skip
-"""Metric learning, accuracy of 3-NN over training sizes at ε = 1."""
+"""Metric learning: accuracy of 3-NN by training size, at ε = 1."""
 
 EPSILONS_3: Final = (0.2, 0.5, 0.8, 1.0, 1.5, 2.0)
 TABLE_3: Final = (
@@ -85,7 +85,7 @@ TABLE_3: Final = (
         "DPEGD": (62.87, 62.84, 62.87, 70.48, 70.59, 70.82),
     }),
 )  # fmt: skip
-"""Metric learning, accuracy of 3-NN over ε; n = 128 by the caption, 512 by the text."""
+"""Metric learning: accuracy of 3-NN by ε; n = 128 in the caption, 512 in the text."""
 
 EPSILONS_4: Final = (0.5, 0.8, 1.0, 2.0)
 TABLE_4: Final = (
@@ -116,4 +116,4 @@ TABLE_4: Final = (
         "DPEGD": (66.34, 66.50, 66.04, 66.38),
     }),
 )  # fmt: skip
-"""AUC maximisation over ε at n = 256."""
+"""AUC maximisation: AUC by ε, at n = 256."""

@@ -1,4 +1,4 @@
-"""Noisy steps on one pair: compiled, in plain Python, and what the compiler costs."""
+"""Noisy SGD steps per second, compiled and in plain Python, and the cost of the compiler."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ LOSSES: dict[str, PairwiseLoss | PointwiseLoss] = {
 
 
 def run(loss: PairwiseLoss | PointwiseLoss, count: int) -> Steps:
-    """Return so many steps on one pair, or on one record, of made-up records."""
+    """Return so many steps on one pair, or on one record, of synthetic records."""
     paired = isinstance(loss, PairwiseLoss)
     problem = (
         Problem(loss, L2Ball(1.0), 1e-3)
@@ -130,11 +130,10 @@ def print_costs() -> None:
             files = (file for file in Path(found.origin).parent.rglob("*") if file.is_file())
             size += sum(file.stat().st_size for file in files) / 2**20
     imported, cold, warm = (
-        in_new_process("benchmarks.stochastic", what) for what in ("import", "cold", "warm")
+        in_new_process("benchmarks.compiled_steps", what) for what in ("import", "cold", "warm")
     )
     print(f"  numba and llvmlite: {size:.0f} MB installed, {imported} s to import")
-    print(f"  the first compiled step of a process, import included: {cold} s the first time,")
-    print(f"  {warm} s once compiled code is kept")
+    print(f"  first compiled step of a process, import included: {cold} s, {warm} s if cached")
 
 
 def main() -> None:

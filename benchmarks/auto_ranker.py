@@ -1,8 +1,8 @@
-"""The chosen ranker against every other candidate, on invented data of many shapes.
+"""AUC lost by the ranker that "auto" chooses, compared with other candidates, on synthetic data.
 
-The constants of `pairdp.algorithms.choice.ranking` were tuned on shapes like those of `TUNED_ON`.
-What is printed is measured on those of `HELD_OUT`, which were looked at for one of them alone: the
-largest share of the budget that second moments may get.
+The constants of `pairdp.algorithms.choice.ranking` were tuned on shapes of data like those in
+`TUNED_ON`. What is printed is measured on those in `HELD_OUT`, which were used for one constant
+only: the largest share of the budget for second moments.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WORK, FEWEST_RUNS, MOST_RUNS = 2e8, 8, 40
 
 @dataclass(frozen=True)
 class Setting:
-    """Public facts, and the shape of data that nobody is told of."""
+    """Public facts, and the shape of the data, which the choice does not know."""
 
     shape: str
     n: int
@@ -295,7 +295,7 @@ def main() -> None:
     start = time.perf_counter()
     regrets, mean = measure(HELD_OUT, SETTINGS, 2024)
     print(
-        f"{SETTINGS} invented data sets, n = 100 to {MOST}, d = 2 to 100, ε = 0.1 to 8: AUC lost "
+        f"{SETTINGS} synthetic data sets, n = 100 to {MOST}, d = 2 to 100, ε = 0.1 to 8: AUC lost "
         "against the best in hindsight,\n  at most, and when the best is named by other runs"
     )
     print(f"  {'':52s} {'at most':>8s} {'worst':>7s} {'crossed':>8s} {'worst':>7s}  data sets")

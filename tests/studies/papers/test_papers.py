@@ -1,4 +1,4 @@
-"""What the studies plan to run, and how outcomes become results."""
+"""What the studies plan to run, and what their remarks compute."""
 
 from __future__ import annotations
 
@@ -8,21 +8,17 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pairdp.studies import wang2024
-from pairdp.studies.assembly import assemble
-from pairdp.studies.huai2020_remarks import remarks as huai_remarks
-from pairdp.studies.jobs import Job, RunResult
-from pairdp.studies.kang2021 import steps
-from pairdp.studies.kang2021 import study as kang2021
+from pairdp.studies.jobs import Job
 from pairdp.studies.learning import AUTO, EUCLID, Learning
-from pairdp.studies.plan import Place, Scale, Study
+from pairdp.studies.papers import STUDIES, kang2021, wang2024
+from pairdp.studies.papers.huai2020 import remarks as huai_remarks
+from pairdp.studies.papers.xue2021 import panel, repeats
+from pairdp.studies.papers.xue2021.remarks import remarks as xue_remarks
+from pairdp.studies.papers.xue2021.tables import APPROXIMATE, PURE, TABLE_2, TABLE_3, TABLE_4
 from pairdp.studies.population import FEATURES, draw, least, problem_of
-from pairdp.studies.results import Remark, Results
-from pairdp.studies.run import STUDIES, find_study
-from pairdp.studies.xue2021 import panel, repeats
-from pairdp.studies.xue2021_figures import APPROXIMATE, PURE, TABLE_2, TABLE_3, TABLE_4
-from pairdp.studies.xue2021_remarks import remarks as xue_remarks
-from tests.studies.small import Count
+from pairdp.studies.results import Results
+from pairdp.studies.run import find_study
+from pairdp.studies.study import Scale
 
 EMPTY = Results("t", (), (), {}, {})
 
@@ -31,23 +27,23 @@ EMPTY = Results("t", (), (), {}, {})
 def test_places_are_unique_and_jobs_have_keys(name: str) -> None:
     study = find_study(name, Scale())
     places = Counter(
-        (p.exhibit, p.panel, p.measure, p.series, p.kind, p.protocol, p.x) for p in study.places
+        (p.exhibit, p.panel, p.measure, p.series, p.kind, p.protocol, p.x) for p in study.planned
     )
     assert max(places.values()) == 1
-    assert all(isinstance(place.job, Job) for place in study.places)
-    assert all(place.job.runs == 20 for place in study.places)
-    assert study.reading
+    assert all(isinstance(cell.job, Job) for cell in study.planned)
+    assert all(cell.job.runs == 20 for cell in study.planned)
+    assert study.assumptions
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_quick_runs_a_part_of_the_same_exhibits(name: str) -> None:
     full, quick = find_study(name, Scale()), find_study(name, Scale(3, quick=True))
-    assert {p.exhibit for p in quick.places} == {p.exhibit for p in full.places}
-    assert {(p.exhibit, p.series, p.kind, p.x) for p in quick.places} <= {
-        (p.exhibit, p.series, p.kind, p.x) for p in full.places
+    assert {p.exhibit for p in quick.planned} == {p.exhibit for p in full.planned}
+    assert {(p.exhibit, p.series, p.kind, p.x) for p in quick.planned} <= {
+        (p.exhibit, p.series, p.kind, p.x) for p in full.planned
     }
-    assert len(quick.places) < len(full.places)
-    assert all(place.job.runs == 3 for place in quick.places)
+    assert len(quick.planned) < len(full.planned)
+    assert all(cell.job.runs == 3 for cell in quick.planned)
 
 
 def test_unknown_studies_are_refused() -> None:
@@ -57,8 +53,8 @@ def test_unknown_studies_are_refused() -> None:
 
 def test_every_printed_cell_of_xue_has_auto_both_noises_and_a_baseline() -> None:
     study = find_study("xue2021", Scale())
-    run = {(p.exhibit, p.panel, p.x, p.series, p.kind, p.protocol) for p in study.places}
-    for figure in study.figures:
+    run = {(p.exhibit, p.panel, p.x, p.series, p.kind, p.protocol) for p in study.planned}
+    for figure in study.reported:
         at = (figure.exhibit, figure.panel, figure.x)
         protocols = ("paper",) if "," in figure.exhibit else ("paper", "honest")
         for protocol in protocols:
@@ -71,19 +67,19 @@ def test_every_printed_cell_of_xue_has_auto_both_noises_and_a_baseline() -> None
 
 
 def test_budgets_of_xue_are_as_printed() -> None:
-    for place in find_study("xue2021", Scale()).places:
-        job = place.job
+    for cell in find_study("xue2021", Scale()).planned:
+        job = cell.job
         assert isinstance(job, Learning)
-        if place.exhibit.startswith("Table 4"):
+        if cell.exhibit.startswith("Table 4"):
             assert job.n == 256
         if job.epsilon is not None:
-            expected = 1 / job.n if place.panel.endswith(APPROXIMATE) else 0.0
+            expected = 1 / job.n if cell.panel.endswith(APPROXIMATE) else 0.0
             assert job.delta == expected
-            assert place.x_name == "n" or job.epsilon == place.x
+            assert cell.x_name == "n" or job.epsilon == cell.x
 
 
 def test_huai_has_its_sizes_and_budgets() -> None:
-    places = find_study("huai2020", Scale()).places
+    places = find_study("huai2020", Scale()).planned
     sizes = {e: sorted({p.x for p in places if p.exhibit == e}) for e in ("Figure 1", "Figure 6")}
     assert (sizes["Figure 1"][0], sizes["Figure 1"][-1]) == (40, 90)
     assert (sizes["Figure 6"][0], sizes["Figure 6"][-1]) == (50, 350)
@@ -97,7 +93,7 @@ def test_rows_of_table_3_that_repeat_another_data_set_are_found() -> None:
     assert set(repeats(TABLE_3, block, "DPEGD")) == {3, 4, 5}
     for table in (TABLE_2, TABLE_4):
         assert not any(repeats(table, b, series) for b in table for series in b.rows)
-    figures = find_study("xue2021", Scale()).figures
+    figures = find_study("xue2021", Scale()).reported
     noted = [f for f in figures if f.note and f.exhibit == "Table 3"]
     assert len(noted) == 3 * (5 + 4)
     assert all("retinopathy" in f.panel and f.x >= 1 for f in noted)
@@ -108,7 +104,7 @@ def test_xue_remarks_compute_the_printed_noise() -> None:
     lipschitz = 4 / (1 + math.exp(-4)) + 1e-3
     sensitivity = 8 * lipschitz / (1e-3 * 256)
     sigma = math.sqrt(2 * math.log(1.25 * 256)) * sensitivity
-    assert f"= {sensitivity:.4g}, on a ball" in first.text
+    assert f"= {sensitivity:.4g}, in a ball" in first.text
     assert f"= {sigma:.4g} for each of 8" in first.text
 
 
@@ -118,8 +114,8 @@ def test_huai_remarks_compute_the_burn_in() -> None:
 
 
 def test_kang_takes_a_logarithm_of_steps_and_tells_what_its_constant_gives() -> None:
-    assert steps(1000) == math.ceil(4 * math.log(1000))
-    ranking, metric = kang2021(Scale(2, quick=True)).remarks(EMPTY)
+    assert kang2021.steps(1000) == math.ceil(4 * math.log(1000))
+    ranking, metric = kang2021.study(Scale(2, quick=True)).remarks(EMPTY)
     assert "the claim holds" in ranking.text
     assert "NOT proved" in metric.text
 
@@ -145,53 +141,6 @@ def test_the_least_risk_is_below_that_of_many_points() -> None:
     for _ in range(50):
         point = problem.constraint.project(rng.normal(size=FEATURES))
         assert problem.value(point, everyone) >= floor - 1e-9
-
-
-def _study(*places: Place) -> Study:
-    return Study("kang2021", "t", places, (), lambda results: [Remark("s", "e", "x", "y")], "read")
-
-
-def _place(job: Job, **more: object) -> Place:
-    values: dict[str, object] = {
-        "exhibit": "e", "panel": "p", "measure": "value", "series": "s", "kind": "certified",
-        "protocol": "", "x_name": "n", "x": 1.0, "job": job,
-    }  # fmt: skip
-    return Place(**{**values, **more})  # type: ignore[arg-type]
-
-
-def test_outcomes_become_cells_certificates_and_remarks() -> None:
-    first, second = Count(1, "d", runs=3), Count(2, "d", runs=3)
-    certificate = {"statement": "s", "json": {"n": 1}}
-    outcomes = {
-        first.key: RunResult({"value": (1.0, 2.0, 3.0)}, certificate),
-        second.key: RunResult({}, refused="burn-in of 8 is longer than 3"),
-    }
-    study = _study(
-        _place(first), _place(first, x=2.0), _place(second, kind="printed"),
-        _place(second, kind="printed", x=2.0),
-    )  # fmt: skip
-    found = assemble("t", [study], outcomes, {"a": "b"})
-    assert [cell.mean for cell in found.cells] == [2.0, 2.0]
-    assert found.cells[0].runs == 3
-    (key,) = found.certificates
-    assert {cell.certificate for cell in found.cells} == {key}
-    own, refused = found.remarks
-    assert own.title == "x"
-    assert refused.title == "s with printed noise cannot be run in 2 cells"
-    assert "p, n = 1; p, n = 2:\n  burn-in of 8" in refused.text
-    assert found.facts == {"a": "b", "how kang2021 was read": "read"}
-
-
-def test_of_many_reasons_the_first_and_the_last_are_told() -> None:
-    pieces = [Count(i, "d", runs=2) for i in range(5)]
-    outcomes = {job.key: RunResult({}, refused=f"burn-in {job.number}") for job in pieces}
-    study = _study(*(_place(job, x=float(job.number)) for job in pieces))
-    remark = assemble("t", [study], outcomes, {}).remarks[-1]
-    assert remark.title.endswith("cannot be run in 5 cells")
-    assert "burn-in 0" in remark.text
-    assert "3 more of the kind" in remark.text
-    assert "burn-in 2" not in remark.text
-    assert "burn-in 4" in remark.text
 
 
 def test_panels_name_data_and_budget() -> None:
