@@ -207,7 +207,7 @@ def test_the_number_of_gradients_is_public() -> None:
     ):
         for seed in range(3):
             found(plan, *collinear(seed))
-    assert {risk.count for risk in risks} == {plan.settings["most_steps"]}
+    assert {risk.count for risk in risks} == {plan.settings.most_steps}
 
 
 def test_the_rounding_of_projections_grows_with_the_features() -> None:

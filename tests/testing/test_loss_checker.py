@@ -29,6 +29,7 @@ from pairdp.losses import (
     SigmoidRanking,
     SquaredHingeRanking,
 )
+from pairdp.score_sums import AllPairs
 from pairdp.testing.loss_checker import (
     LossCheckError,
     check_pairwise_loss,
@@ -234,6 +235,9 @@ class Exponential(RankingLoss):
 
     def curvature(self, margin_bound: float) -> float:
         return self.derivative_bound(margin_bound)
+
+    def structure(self) -> Any:
+        return AllPairs()
 
 
 @pytest.mark.parametrize("form", ["two-sided", "one-sided"])

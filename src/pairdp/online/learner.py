@@ -9,8 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.algorithms.base import Algorithm, Plan, RunResult
+from pairdp.algorithms.algorithm import Algorithm
+from pairdp.algorithms.plan import Plan, RunResult
 from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.settings import S
 from pairdp.privacy import NoiseSource, Release, Sensitivity
 from pairdp.records import Records
 
@@ -25,9 +27,12 @@ class Learner(ABC):
     ----------
     parameters : array
         The model that was released last; a property or an attribute.
+    batch_size : int
+        How many records a step reads.
     """
 
     parameters: Array
+    batch_size: int
 
     resumes_from_public: ClassVar[bool] = True
     """Whether the plan covers going on without the secret state."""
@@ -61,22 +66,19 @@ class Learner(ABC):
         return None
 
 
-class OnlineAlgorithm(Algorithm):
-    """An algorithm that releases a model after every batch of a stream.
-
-    Its plans have ``batch_size`` among their settings.
-    """
+class OnlineAlgorithm(Algorithm[S]):
+    """An algorithm that releases a model after every batch of a stream."""
 
     @abstractmethod
-    def learner(self, plan: Plan, generator: np.random.Generator) -> Learner:
+    def learner(self, plan: Plan[S], generator: np.random.Generator) -> Learner:
         """Return what learns by a plan, at the beginning of the stream."""
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self, plan: Plan[S], records: Records, noise: NoiseSource, progress: Progress
     ) -> RunResult:
         """Return the last model of the stream, and all of them."""
-        size = int(plan.settings["batch_size"])  # type: ignore[arg-type]
         learner = self.learner(plan, noise.stream("stream noise", 0))
+        size = learner.batch_size
         steps = -(-records.n // size)
         models = np.empty((steps, *learner.parameters.shape))
         for step in progress.steps(steps, self.name):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._reading import Invalid, label_array, null_is_asked, read_labels, read_table
-from pairdp.algorithms.base import Plan
+from pairdp.algorithms.plan import Plan
 from pairdp.online.learner import NO_SEED, Learner, OnlineAlgorithm
 from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource, NoMechanism
 from pairdp.privacy.accounting.gaussian import epsilon
@@ -101,7 +101,7 @@ class OnlineSession:
         # A stream that goes on takes other noise, even with the seed that it began with.
         generator = source.stream("stream noise", seen)
         self._learner: Learner = algorithm.learner(plan, generator)
-        self._batch = int(plan.settings["batch_size"])  # type: ignore[arg-type]
+        self._batch = self._learner.batch_size
         self._x = np.empty((self._batch, plan.task.features))
         self._y = np.empty(self._batch)
         self._waiting = 0
@@ -224,10 +224,10 @@ class OnlineSession:
         self._waiting += count
         self.seen += count
         if self._waiting == self._batch or self.left == 0:
-            whole = slice(0, self._waiting)
+            batch = slice(0, self._waiting)
             self._waiting = 0
             try:
-                self._learner.learn(records.beside(self._x[whole], self._y[whole]))
+                self._learner.learn(records.beside(self._x[batch], self._y[batch]))
             except BaseException:
                 self._closed = (
                     "a step of this stream was interrupted, and it cannot go on: begin a new one "

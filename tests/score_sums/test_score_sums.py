@@ -5,6 +5,8 @@ The accuracy that the library states is 1e-12 a term; these ask for 1e-13.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,13 +22,13 @@ from pairdp.losses import (
     SquaredHingeRanking,
 )
 from pairdp.pairs import RankingSums
-from pairdp.pairs.dense_pieces import DenseSums
-from pairdp.pairs.direct import DirectSums
-from pairdp.pairs.pieces import Pieces, choose_pieces, widest_piece
-from pairdp.pairs.ranking import all_slopes, score_sums
-from pairdp.pairs.sparse_pieces import SparseSums
-from pairdp.pairs.truncated import TruncatedSums
+from pairdp.pairs.ranking import score_sums
 from pairdp.records import Records
+from pairdp.score_sums import AllPairs
+from pairdp.score_sums.all_pairs import AllPairsSums
+from pairdp.score_sums.dense_pieces import DenseSums
+from pairdp.score_sums.pieces import Pieces, choose_pieces, widest_piece
+from pairdp.score_sums.sparse_pieces import SparseSums
 from tests.oracles import score_sums as oracle
 
 ACCURACY = 1e-13
@@ -49,7 +51,7 @@ def check(sums, loss: RankingLoss, u: np.ndarray, positive: np.ndarray) -> None:
     allowed = ACCURACY * np.maximum(partners, 1) * loss.derivative_bound(reach)
     moments = sums.moments(u, positive)
     wanted = oracle.slopes(loss, u, positive)
-    for found in (sums.slopes(u, positive, moments), all_slopes(sums, u, positive)):
+    for found in (sums.slopes(u, positive, moments), sums.all_slopes(u, positive)):
         assert np.all(np.abs(found - wanted) <= allowed)
     pairs = float((positive == 1).sum() * (positive == 0).sum())
     largest = float(loss.phi(np.array([-reach]))[0])
@@ -140,7 +142,7 @@ def test_sparse_pieces_at_any_spread(spread: float) -> None:
     loss, rng = LogisticRanking(), np.random.default_rng(5)
     u = rng.uniform(-spread, spread, 800)
     positive = (rng.random(u.size) < 0.4).astype(np.intp)
-    check(SparseSums(loss.phi, loss.slope, loss.structure()), loss, u, positive)
+    check(SparseSums(loss.phi, loss.slope, math.pi, 40.0, -1.0, 0.0), loss, u, positive)
 
 
 def test_pieces_follow_the_spread() -> None:
@@ -151,15 +153,15 @@ def test_pieces_follow_the_spread() -> None:
     assert isinstance(score_sums(loss, -1e9, 1e9, 1000), SparseSums)
 
 
-def test_a_function_without_structure_is_summed_pair_by_pair() -> None:
+def test_a_function_of_which_nothing_is_known_is_summed_pair_by_pair() -> None:
     class Plain(LogisticRanking):
         def structure(self):
-            return None
+            return AllPairs()
 
     rng = np.random.default_rng(0)
     u, positive = rng.normal(size=500), (rng.random(500) < 0.3).astype(np.intp)
     sums = fast(Plain(), u)
-    assert isinstance(sums, DirectSums)
+    assert isinstance(sums, AllPairsSums)
     check(sums, LogisticRanking(), u, positive)
 
 
@@ -221,7 +223,7 @@ def test_large_sums_agree_between_the_two_orders_of_work() -> None:
     u[:30_000] = np.round(u[:30_000], 2)
     positive = (rng.random(u.size) < 0.3).astype(np.intp)
     for loss in (HingeRanking(), SquaredHingeRanking(), HingeRanking(width=0.01)):
-        sums = TruncatedSums(loss.structure())
+        sums = loss.structure()
         by_search = sums.slopes(u, positive, sums.moments(u, positive))
         gap = np.abs(sums.all_slopes(u, positive) - by_search).max()
         assert gap <= ACCURACY * u.size * loss.derivative_bound(float(np.ptp(u)))

@@ -19,33 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._sums import Total, prefix_sums
-from pairdp.losses.structure import TruncatedPowers
-from pairdp.pairs.order import ascending_order
-from pairdp.pairs.power_tree import power_sums
-from pairdp.pairs.sorted_values import SortedValues, exact_unit, split
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from pairdp.score_sums.all_pairs import ClassScores
+from pairdp.score_sums.base import Array, Function, Index, ScoreSums, Structure
+from pairdp.score_sums.order import ascending_order
+from pairdp.score_sums.power_tree import power_sums
+from pairdp.score_sums.sorted_values import SortedValues, exact_unit, split
 
 _BLOCK = 32_768
 
 
 @dataclass(frozen=True)
-class SortedClasses:
-    """The scaled scores of both classes, ascending; those of disjoint parts merge.
+class SortedClasses(ClassScores):
+    """The scaled scores of both classes, ascending; those of disjoint parts merge."""
 
-    This is what the other parts must know: a number a record, and no features.
-    """
-
-    negatives: Array
-    positives: Array
-
-    @property
-    def counts(self) -> Array:
-        """How many negatives and positives there are."""
-        return np.array([self.negatives.size, self.positives.size], dtype=np.float64)
-
-    def __add__(self, other: SortedClasses) -> SortedClasses:
+    def __add__(self, other: ClassScores) -> SortedClasses:
         # Timsort merges two runs in linear time.
         return SortedClasses(
             np.sort(np.concatenate([self.negatives, other.negatives]), kind="stable"),
@@ -54,16 +41,36 @@ class SortedClasses:
 
 
 @dataclass(frozen=True)
-class TruncatedSums:
-    """Sums of φ' and φ over all positive-negative pairs.
+class TruncatedPowers(Structure, ScoreSums):
+    r"""φ(u) = scale · Σ_m sign_m · max(knot - drop_m - u, 0)^power: O(n log n) time.
 
     Parameters
     ----------
-    structure : TruncatedPowers
-        What φ is made of.
+    knot : float
+        Where φ becomes zero.
+    power : float
+        At least 1; 1 and 2 are summed by suffix sums, others by a tree.
+    scale : float
+        What the sum is multiplied by.
+    terms : tuple of (sign, drop)
+        Signs are +1 or -1. A drop is kept apart from the knot because a small one would
+        lose its digits.
     """
 
-    structure: TruncatedPowers
+    knot: float
+    power: float
+    scale: float = 1.0
+    terms: tuple[tuple[int, float], ...] = ((1, 0.0),)
+
+    @property
+    def is_rounded_ramp(self) -> bool:
+        """Whether φ is the difference of two parabolas, linear beyond the second one."""
+        signs = tuple(sign for sign, _ in self.terms)
+        return self.power == 2 and signs == (1, -1) and self.terms[0][1] == 0 < self.terms[1][1]
+
+    def sums(self, phi: Function, slope: Function, low: float, high: float, n: int) -> ScoreSums:
+        """Return itself: the terms are all that is needed."""
+        return self
 
     def moments(self, u: Array, positive: Index) -> SortedClasses:
         """Return the sorted scores of these records; ``positive`` is 1 for positives, else 0."""
@@ -74,57 +81,55 @@ class TruncatedSums:
         """Return, for each record, Σ φ'(u₊ - u₋) over the partners in the other class."""
         sums = np.empty_like(u)
         members, others = np.flatnonzero(positive), np.flatnonzero(positive == 0)
-        thresholds = moments.positives - self.structure.knot
-        sums[members] = self._slopes_at(u.take(members) - self.structure.knot, moments.negatives)
+        thresholds = moments.positives - self.knot
+        sums[members] = self._slopes_at(u.take(members) - self.knot, moments.negatives)
         # A negative meets the thresholds below it: mirrored, those above minus itself.
         sums[others] = self._slopes_at(-u.take(others), -thresholds[::-1])
         return sums
 
     def _slopes_at(self, thresholds: Array, values: Array) -> Array:
-        structure = self.structure
         held, total = SortedValues(values), np.zeros(thresholds.size)
-        if structure.power == 1:
-            for sign, drop in structure.terms:
+        if self.power == 1:
+            for sign, drop in self.terms:
                 total += sign * held.counts_above(thresholds + drop)
-        elif structure.power == 2:
-            unit = exact_unit(held.size * len(structure.terms), thresholds, values)
+        elif self.power == 2:
+            unit = exact_unit(held.size * len(self.terms), thresholds, values)
             small = np.zeros(thresholds.size)
-            for sign, drop in structure.terms:
+            for sign, drop in self.terms:
                 parts = held.excess_above(thresholds, drop, unit)
                 total += sign * parts[0]
                 small += sign * parts[1]
             total *= unit
             total += small
         else:
-            for sign, drop in structure.terms:
-                total += sign * power_sums(values, thresholds + drop, structure.power - 1)
-        total *= -structure.scale * structure.power
+            for sign, drop in self.terms:
+                total += sign * power_sums(values, thresholds + drop, self.power - 1)
+        total *= -self.scale * self.power
         return total
 
     def all_slopes(self, u: Array, positive: Index) -> Array:
         """Return `slopes` when these are all the records: one sort a term, no search."""
-        structure = self.structure
-        if structure.power not in (1, 2):
+        if self.power not in (1, 2):
             return self.slopes(u, positive, self.moments(u, positive))
-        places = u - structure.knot * positive
-        if structure.power == 1:
+        places = u - self.knot * positive
+        if self.power == 1:
             total = np.zeros(u.size)
-            for sign, drop in structure.terms:
+            for sign, drop in self.terms:
                 total += sign * _partners(places, positive, drop)
-        elif len(structure.terms) == 1:
-            ((sign, drop),) = structure.terms
+        elif len(self.terms) == 1:
+            ((sign, drop),) = self.terms
             total = sign * _excess(places, positive, drop)
         else:
             total = self._cancelling(places, positive)
-        total *= -structure.scale * structure.power
+        total *= -self.scale * self.power
         return total
 
     def _cancelling(self, places: Array, positive: Index) -> Array:
         """Return the sum over terms that nearly cancel, by whole and small parts."""
-        unit = exact_unit(places.size * len(self.structure.terms), places)
+        unit = exact_unit(places.size * len(self.terms), places)
         whole, rest = split(places, unit)
         large, small = np.zeros(places.size), np.zeros(places.size)
-        for sign, drop in self.structure.terms:
+        for sign, drop in self.terms:
             order = ascending_order(places + drop * positive, positive)
             large += sign * _sums_in_order(whole, positive, 0.0, order)
             small += sign * _sums_in_order(rest, positive, drop, order)
@@ -134,21 +139,21 @@ class TruncatedSums:
 
     def total(self, moments: SortedClasses) -> float:
         """Return Σ φ(u₊ - u₋) over all positive-negative pairs."""
-        structure, held = self.structure, SortedValues(moments.negatives)
-        thresholds = moments.positives - structure.knot
-        if structure.is_rounded_ramp:
-            sums = _rounded_ramps(held, moments.negatives, thresholds, structure.terms[1][1])
-            return structure.scale * float(np.sum(sums))
+        held = SortedValues(moments.negatives)
+        thresholds = moments.positives - self.knot
+        if self.is_rounded_ramp:
+            sums = _rounded_ramps(held, moments.negatives, thresholds, self.terms[1][1])
+            return self.scale * float(np.sum(sums))
         total = 0.0
-        for sign, drop in structure.terms:
-            if structure.power == 1:
+        for sign, drop in self.terms:
+            if self.power == 1:
                 sums = _ramps(held, moments.negatives, thresholds, drop)
-            elif structure.power == 2:
+            elif self.power == 2:
                 sums = held.squares_above(thresholds + drop)
             else:
-                sums = power_sums(moments.negatives, thresholds + drop, structure.power)
+                sums = power_sums(moments.negatives, thresholds + drop, self.power)
             total += sign * float(np.sum(sums))
-        return structure.scale * total
+        return self.scale * total
 
 
 def _ramps(held: SortedValues, values: Array, thresholds: Array, drop: float) -> Array:

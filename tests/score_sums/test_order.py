@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairdp.pairs.order import ascending_order
+from pairdp.score_sums.order import ascending_order
 
 RNG = np.random.default_rng(0)
 N = 60_000

@@ -9,10 +9,8 @@ import scipy.fft
 from numpy.typing import NDArray
 
 from pairdp._sums import Total
-from pairdp.pairs.pieces import Function, Pieces, class_moments, evaluate, interaction
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from pairdp.score_sums.base import Array, Function, Index, ScoreSums
+from pairdp.score_sums.pieces import Pieces, class_moments, evaluate, interaction
 
 _BLOCK = 16_384
 _LARGEST_BLOCK = 65_536
@@ -50,7 +48,7 @@ class DenseMoments:
 
 
 @dataclass(frozen=True)
-class DenseSums:
+class DenseSums(ScoreSums):
     """Sums of φ' and φ over all positive-negative pairs, from moments in pieces.
 
     Parameters

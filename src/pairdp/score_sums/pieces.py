@@ -14,23 +14,19 @@ less when records are many; `choose_pieces` weighs the two.
 
 When pieces would far outnumber the records (scores spread over thousands of units
 of u), only pieces that hold records are kept, near ones interact one offset at a time,
-and from far ones the function is a straight line.
+and between far ones the function is linear.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairdp._sums import BLOCK
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
-Function = Callable[[Array], Array]
+from pairdp.score_sums.base import Array, Function, Index
 
 _TRUNCATION = 1e-15
 _DEGREES = (2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 26, 34)
@@ -98,8 +94,8 @@ def interaction(function: Function, offsets: Array, width: float, degree: int) -
     nodes = np.cos(angles)
     to_coefficients = np.cos(np.outer(np.arange(order), angles)) * (2 / order)
     to_coefficients[0] /= 2
-    apart = (width / 2) * (nodes[:, None] - nodes[None, :])
-    samples = function((offsets * width)[:, None, None] + apart)
+    difference = (width / 2) * (nodes[:, None] - nodes[None, :])
+    samples = function((offsets * width)[:, None, None] + difference)
     return np.asarray(to_coefficients @ samples @ to_coefficients.T)
 
 

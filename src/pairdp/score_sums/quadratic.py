@@ -9,13 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairdp._sums import two_sum
-from pairdp.losses.structure import Quadratic
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from pairdp.score_sums.base import Array, Function, Index, ScoreSums, Structure
 
 
 @dataclass(frozen=True)
@@ -23,11 +19,11 @@ class ClassPowers:
     r"""Count, mean and sum of squares about the mean of each class; they add up.
 
     The mean of two parts is that of the larger, moved by at most half of the way to that of the
-    smaller: by the share s of the smaller, with an error of 3u·s·|apart| and what rounding left
-    carried on. An error in the mean of one part counts by the share of the part in the whole. So
-    all errors together are at most 3u times the range of the scores times Σ(smaller part)/n over
-    all additions, which is at most log₂(n)/2 for any order of adding n records: below 50u for
-    n ≤ 10¹⁰.
+    smaller: by the share s of the smaller, with an error of 3u·s times their distance, and what
+    rounding left carried on. An error in the mean of one part counts by the share of the part in
+    the whole. So all errors together are at most 3u times the range of the scores times
+    Σ(smaller part)/n over all additions, which is at most log₂(n)/2 for any order of adding n
+    records: below 50u for n ≤ 10¹⁰.
 
     Attributes
     ----------
@@ -48,11 +44,11 @@ class ClassPowers:
             for one, two in ((self._mean, other._mean), (other._mean, self._mean))
         )
         share = np.minimum(self.counts, other.counts) / np.maximum(counts, 1.0)
-        apart = (small[0] - large[0]) + (small[1] - large[1])
-        means, left = two_sum(large[0], apart * share)
+        difference = (small[0] - large[0]) + (small[1] - large[1])
+        means, left = two_sum(large[0], difference * share)
         means, rests = two_sum(means, left + large[1])
         larger = np.maximum(self.counts, other.counts)
-        spreads = self.spreads + other.spreads + apart**2 * larger * share
+        spreads = self.spreads + other.spreads + difference**2 * larger * share
         return ClassPowers(counts, means, rests, spreads)
 
     @property
@@ -67,16 +63,16 @@ def _class_sums(values: Array, positive: Index) -> Array:
 
 
 @dataclass(frozen=True)
-class QuadraticSums:
-    """Sums of φ' and φ over all positive-negative pairs, from three numbers a class.
+class Quadratic(Structure, ScoreSums):
+    """φ(u) = constant + linear · u + square · u²: O(n) time, from three numbers a class."""
 
-    Parameters
-    ----------
-    structure : Quadratic
-        The coefficients of φ.
-    """
+    constant: float
+    linear: float
+    square: float
 
-    structure: Quadratic
+    def sums(self, phi: Function, slope: Function, low: float, high: float, n: int) -> ScoreSums:
+        """Return itself: the coefficients are all that is needed."""
+        return self
 
     def moments(self, u: Array, positive: Index) -> ClassPowers:
         """Return the moments of these records; ``positive`` is 1 for positives, else 0."""
@@ -94,21 +90,22 @@ class QuadraticSums:
         """Return, for each record, Σ φ'(u₊ - u₋) over the partners in the other class."""
         # φ' is linear: Σ over partners is their number times φ' at their mean.
         partners = moments.counts[::-1].take(positive)
-        apart = u - moments.means[::-1].take(positive)
-        apart *= np.where(positive, 2 * self.structure.square, -2 * self.structure.square)
-        apart += self.structure.linear
-        apart *= partners
-        return np.asarray(apart)
+        slopes = u - moments.means[::-1].take(positive)
+        slopes *= np.where(positive, 2 * self.square, -2 * self.square)
+        slopes += self.linear
+        slopes *= partners
+        return np.asarray(slopes)
 
     def total(self, moments: ClassPowers) -> float:
         """Return Σ φ(u₊ - u₋) over all positive-negative pairs."""
         negatives, positives = moments.counts
-        apart = moments.means[1] - moments.means[0]
+        difference = moments.means[1] - moments.means[0]
         squares = (
-            negatives * positives * apart**2
+            negatives * positives * difference**2
             + negatives * moments.spreads[1]
             + positives * moments.spreads[0]
         )
-        phi = self.structure
         pairs = negatives * positives
-        return float(phi.constant * pairs + phi.linear * apart * pairs + phi.square * squares)
+        return float(
+            self.constant * pairs + self.linear * difference * pairs + self.square * squares
+        )

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pairdp.pairs import line_tree, power_tree
-from pairdp.pairs.power_tree import power_sums
+from pairdp.score_sums import line_tree, power_tree
+from pairdp.score_sums.power_tree import power_sums
 
 Array = NDArray[np.float64]
 Samples = tuple[Array, Array]

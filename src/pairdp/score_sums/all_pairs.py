@@ -1,4 +1,4 @@
-"""Sums over pairs for a function without declared structure: every pair, in blocks."""
+"""Any function: sums pair by pair, in blocks."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairdp._sums import Total
-from pairdp.pairs.pieces import Function
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from pairdp.score_sums.base import Array, Function, Index, ScoreSums, Structure
 
 _ENTRIES = 2**20
 """Pairs looked at together: 8 MB an array."""
@@ -39,7 +35,16 @@ class ClassScores:
 
 
 @dataclass(frozen=True)
-class DirectSums:
+class AllPairs(Structure):
+    """Nothing is known of φ: sums are taken pair by pair, in O(n²) time and O(n) memory."""
+
+    def sums(self, phi: Function, slope: Function, low: float, high: float, n: int) -> ScoreSums:
+        """Return sums pair by pair."""
+        return AllPairsSums(phi, slope)
+
+
+@dataclass(frozen=True)
+class AllPairsSums(ScoreSums):
     """Sums of φ' and φ over all positive-negative pairs, one by one: O(n²) time, O(n) memory.
 
     Parameters
@@ -67,8 +72,8 @@ class DirectSums:
                 rows = mine[start : start + height]
                 total = Total.zeros(rows.size)
                 for left in range(0, partners.size, width):
-                    apart = sign * (u[rows, None] - partners[None, left : left + width])
-                    total += self.slope(apart).sum(axis=1)
+                    difference = sign * (u[rows, None] - partners[None, left : left + width])
+                    total += self.slope(difference).sum(axis=1)
                 sums[rows] = total.high
         return sums
 

@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import comb
 
 from pairdp._checks import real
-from pairdp.pairs.line_tree import LEAF, LineTree, build_tree, decompose
+from pairdp.score_sums.line_tree import LEAF, LineTree, build_tree, decompose
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -6,14 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairdp._sums import BLOCK, Total, compensated, prefix_sums
-from pairdp.losses.structure import Analytic
-from pairdp.pairs.pieces import Function, evaluate, interaction, slot_sums, widest_piece
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from pairdp.score_sums.base import Array, Function, Index, ScoreSums
+from pairdp.score_sums.pieces import evaluate, interaction, slot_sums, widest_piece
 
 _DEGREE = 26
 _NEGLIGIBLE = 1e-18
@@ -60,20 +56,23 @@ class SparseMoments:
 
 
 @dataclass(frozen=True)
-class SparseSums:
-    """Sums of φ' and φ over all positive-negative pairs, near pieces by expansion, far by line.
+class SparseSums(ScoreSums):
+    """Sums of φ' and φ over all positive-negative pairs, near pieces by expansion.
 
     Parameters
     ----------
     phi, slope : callable
         φ and φ'.
-    structure : Analytic
-        Where φ is straight, and how far it is analytic.
+    strip, linear_beyond, left_slope, right_slope : float
+        See `pairdp.score_sums.analytic.Analytic`.
     """
 
     phi: Function
     slope: Function
-    structure: Analytic
+    strip: float
+    linear_beyond: float
+    left_slope: float
+    right_slope: float
 
     def cost(self, length: float, n: int) -> float:
         """Return about how many seconds the sums take for n records spread over a length."""
@@ -82,12 +81,12 @@ class SparseSums:
     @property
     def width(self) -> float:
         """Width of a piece."""
-        return widest_piece(self.structure.strip, _DEGREE)
+        return widest_piece(self.strip, _DEGREE)
 
     @property
     def near(self) -> int:
-        """Pieces further apart than this see each other along a straight line."""
-        return math.ceil(self.structure.straight / self.width) + 1
+        """Between pieces further apart than this φ is linear."""
+        return math.ceil(self.linear_beyond / self.width) + 1
 
     def _locate(self, u: Array) -> tuple[Array, Array]:
         place = u / self.width
@@ -130,7 +129,7 @@ class SparseSums:
         # Seen from a negative, the other way round: offsets and matrices turned.
         turned = {-offset: matrix.T for offset, matrix in matrices.items()}
         at_negatives = self._near(turned, moments.pieces, positives)
-        limits = self.structure.left, self.structure.right
+        limits = self.left_slope, self.right_slope
         above, below = self._beyond(moments.pieces, negatives[0])
         at_positives[0] += limits[0] * above + limits[1] * below
         above, below = self._beyond(moments.pieces, positives[0])
@@ -146,8 +145,8 @@ class SparseSums:
         sums = centres * negatives[0] + self.width / 2 * negatives[1]
         own = centres * positives[0] + self.width / 2 * positives[1]
         counted, summed = (self._beyond(moments.pieces, v) for v in (negatives[0], sums))
-        ends = (-self.structure.straight, self.structure.straight)
-        limits = (self.structure.left, self.structure.right)
+        ends = (-self.linear_beyond, self.linear_beyond)
+        limits = (self.left_slope, self.right_slope)
         for count, of_scores, end, limit in zip(counted, summed, ends, limits, strict=True):
             height = float(self.phi(np.array([end]))[0]) - limit * end
             total += float(np.sum(limit * (own * count - positives[0] * of_scores)))
@@ -187,7 +186,7 @@ class SparseSums:
 
 def _shortened(matrix: Array) -> Array:
     """Return the leading square of an interaction beyond which it is too small to matter."""
-    # Between distant pieces the function is nearly straight, and a few terms are enough.
+    # Between distant pieces the function is nearly linear, and a few terms are enough.
     rows, columns = np.nonzero(np.abs(matrix) > _NEGLIGIBLE * max(1.0, np.abs(matrix).max()))
     order = 1 + max(rows.max(initial=0), columns.max(initial=0))
     return matrix[:order, :order]
