@@ -17,9 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._provenance import is_own
+from pairdp.algorithms.assumptions import (
+    assumption_facts,
+    assumption_sentences,
+    check_convexity,
+)
 from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.facts import plan_facts, problem_facts
-from pairdp.algorithms.foundations import check_convexity, facts_of, sentences_of
 from pairdp.algorithms.plan import Plan, RunResult
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need, check_needs
@@ -130,18 +134,18 @@ class Algorithm(Storable, ABC, Generic[S]):
         task = Task(
             solved, task.n, task.features, budget, "certified" if budget is None else calibration
         )
-        foundations = facts_of(solved, draft.releases, _is_of_this_library(self))
+        assumed = assumption_facts(solved, draft.releases, _is_of_this_library(self))
         certificate = Certificate(
             algorithm=self.name,
             budget=budget,
             n=task.n,
             releases=draft.releases,
-            problem={**problem_facts(solved, task.features), **foundations},
+            problem={**problem_facts(solved, task.features), **assumed},
             calibration="none" if budget is None else calibration,
             assumptions=(
                 f"Every record is clipped to norm {problem.data_norm:g}, which is public.",
                 problem.labels_in_words,
-                *sentences_of(solved, draft.releases, foundations, type(self).__name__),
+                *assumption_sentences(solved, draft.releases, assumed, type(self).__name__),
                 *(condition.sentence for condition in conditions),
             ),
             plan=plan_facts(self, problem, task, draft.settings, conditions),

@@ -128,14 +128,15 @@ class MinimizerRelease(Algorithm[MinimizerSettings]):
         convexity, smoothness = constants.strong_convexity, constants.smoothness
         center = float(np.linalg.norm(problem.center))
         # |w* - Π(w₀)| ≤ G/λ, and accelerated steps go no further than twice their start.
-        far = constants.lipschitz / convexity + center
-        reach = min(problem.constraint.radius, 3 * far)
-        size = constants.lipschitz + smoothness * (reach + center)
+        start_distance = constants.lipschitz / convexity + center
+        largest_norm = min(problem.constraint.radius, 3 * start_distance)
+        size = constants.lipschitz + smoothness * (largest_norm + center)
         rounding = _ROUNDING + _OF_A_FEATURE * task.features
         error = ACCURACY * constants.lipschitz + rounding * size
-        left = self.tolerance * self._record_diameter(task) / task.n + LIMIT * error
-        rounds = rounds_to_reach(left / convexity, min(far, task.diameter), smoothness, convexity)
-        return Goal(left + LIMIT * error, error, reach, smoothness, convexity, rounds)
+        tolerance = self.tolerance * self._record_diameter(task) / task.n + LIMIT * error
+        start_distance = min(start_distance, task.diameter)
+        rounds = rounds_to_reach(tolerance / convexity, start_distance, smoothness, convexity)
+        return Goal(tolerance + LIMIT * error, error, largest_norm, smoothness, convexity, rounds)
 
     def execute(
         self,
@@ -161,7 +162,7 @@ class Goal(NamedTuple):
         tol.
     error : float
         e, how far a computed gradient may be from the exact one.
-    reach : float
+    largest_norm : float
         How large parameters may be for that to hold; the minimiser is well within.
     smoothness, convexity : float
         L and α.
@@ -171,7 +172,7 @@ class Goal(NamedTuple):
 
     tolerance: float
     error: float
-    reach: float
+    largest_norm: float
     smoothness: float
     convexity: float
     rounds: Rounds
@@ -217,7 +218,7 @@ def _spectral(
         moved, change = following - point, ahead - gradient
         # A subgradient of the constrained objective at the projected point, for any step.
         left = float(np.linalg.norm(change - moved / step)) + goal.error
-        within = float(np.linalg.norm(following)) <= goal.reach * (1 + 1e-9)
+        within = float(np.linalg.norm(following)) <= goal.largest_norm * (1 + 1e-9)
         if left <= goal.tolerance and within:
             return following
         point, gradient = following, ahead

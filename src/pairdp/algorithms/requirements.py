@@ -59,8 +59,8 @@ def require_smooth(name: str, problem: Problem, instead: str) -> None:
     if problem.is_smooth:
         if problem.loss.smoothness(problem.domain()) + problem.regularization == 0:
             raise ValueError(
-                f"{name} takes steps as long as the loss bends, and {type(problem.loss).__name__} "
-                "is linear: set regularization > 0 in the Problem"
+                f"{name} takes steps of about 1/L, and {type(problem.loss).__name__} is linear, "
+                "with L = 0: set regularization > 0 in the Problem"
             )
         return
     loss = problem.loss

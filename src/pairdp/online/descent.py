@@ -260,7 +260,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
     def learner(
         self, plan: Plan[OnlineDescentSettings], generator: np.random.Generator
     ) -> DescentLearner:
-        """Return what learns by a plan."""
+        """Return the learner of a plan."""
         n, settings = plan.task.n, plan.settings
         shape = StreamShape(n, batch=settings.batch_size)
         sizes = (

@@ -1,4 +1,4 @@
-"""What learns from a stream, and the algorithms that make such learners."""
+"""Learners of streams, and the algorithms that make them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NO_SEED = "a ledger pays for independent noise, and a seed repeats it: leave out
 
 
 class Learner(ABC):
-    """What learns from a stream, one batch after the other; a session feeds it.
+    """Learns from a stream, one batch after the other; a session feeds it.
 
     Attributes
     ----------
@@ -59,10 +59,10 @@ class Learner(ABC):
     @property
     @abstractmethod
     def holds_raw_records(self) -> bool:
-        """Whether records as they came can be read from the whole state."""
+        """Whether raw records can be read from the public and secret state."""
 
     def labels_held(self) -> Array | None:
-        """Return the labels of records that are kept, None when all are or none."""
+        """Return the labels of the records that are kept; None if all or none are."""
         return None
 
 
@@ -71,7 +71,7 @@ class OnlineAlgorithm(Algorithm[S]):
 
     @abstractmethod
     def learner(self, plan: Plan[S], generator: np.random.Generator) -> Learner:
-        """Return what learns by a plan, at the beginning of the stream."""
+        """Return the learner of a plan, at the beginning of the stream."""
 
     def execute(
         self, plan: Plan[S], records: Records, noise: NoiseSource, progress: Progress

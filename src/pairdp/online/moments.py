@@ -165,7 +165,7 @@ class OnlineMoments(OnlineAlgorithm[OnlineMomentSettings]):
     def learner(
         self, plan: Plan[OnlineMomentSettings], generator: np.random.Generator
     ) -> MomentLearner:
-        """Return what learns by a plan, at the beginning of the stream."""
+        """Return the learner of a plan, at the beginning of the stream."""
         return MomentLearner(self, plan, generator)
 
 

@@ -51,10 +51,10 @@ class OnlineSession:
     A session holds raw records (the buffer and an unfinished batch) and leaves them in no way but
     `save`, which says so in the file. It is not pickled.
 
-    A session that is lost in a crash cannot be repeated, for its models were seen. Its records
-    are not to be learnt again (``seen`` tells how many were, after an error too); a new session for
-    those that have not come yet costs them nothing
-    more than the first one would have, as no record is in both.
+    A session that ends in a crash must not be repeated: its models were seen. Its records must not
+    be learnt again (``seen`` tells how many were, after an error too). A new session for records
+    that have not come yet costs them no more than the first one would have, as no record is in
+    both.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from pairdp.privacy.certificates.on_trust import CHECKED, LIBRARY, ON_TRUST, UNU
 from pairdp.problem import Problem
 
 
-def rested_on(releases: Iterable[Release]) -> set[str]:
+def assumed_by(releases: Iterable[Release]) -> set[str]:
     """Return what the bounds of some releases take for granted of the loss."""
     stated = (release.sensitivity for release in releases)
     return {what for one in stated if one is not None for what in find_bound(one.bound).rests_on}
@@ -28,19 +28,19 @@ def rested_on(releases: Iterable[Release]) -> set[str]:
 
 def check_convexity(name: str, problem: Problem, releases: Iterable[Release]) -> None:
     """Refuse a bound that needs convexity of a loss without it, whatever its algorithm declares."""
-    if "convexity" in rested_on(releases):
+    if "convexity" in assumed_by(releases):
         require_convex(name, problem)
 
 
-def facts_of(
+def assumption_facts(
     problem: Problem, releases: Iterable[Release], algorithm_is_own: bool
 ) -> dict[str, Scalar]:
-    """Return the facts of a certificate on where its foundations come from.
+    """Return the facts of a certificate on where its assumptions come from.
 
     ``convex`` is what the loss declares; ``loss_constants``, ``constraint_set`` and
     ``algorithm_proof`` tell whose they are, see `pairdp.privacy.certificates.on_trust`.
     """
-    used = bool(rested_on(releases))
+    used = bool(assumed_by(releases))
     return {
         "convex": problem.is_convex,
         "loss_constants": _constants(problem) if used else UNUSED,
@@ -57,11 +57,11 @@ def _constants(problem: Problem) -> str:
     return constants_from(problem.loss, problem.domain()) if own else ON_TRUST
 
 
-def sentences_of(
+def assumption_sentences(
     problem: Problem, releases: Iterable[Release], facts: dict[str, Scalar], algorithm: str
 ) -> tuple[str, ...]:
     """Return the same in words, for the assumptions of a certificate."""
-    used = rested_on(releases)
+    used = assumed_by(releases)
     loss, source = type(problem.loss).__name__, facts["loss_constants"]
     check = (
         "check_pairwise_loss" if isinstance(problem.loss, PairwiseLoss) else "check_pointwise_loss"
