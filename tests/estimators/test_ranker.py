@@ -86,7 +86,7 @@ def test_given_labels_need_not_occur() -> None:
         ({"delta": 1.0}, ValueError, "delta"),
         ({"loss": "cubic"}, ValueError, "least_squares, logistic"),
         ({"loss": LogisticMetric()}, TypeError, "RankingLoss"),
-        ({"algorithm": "SGD"}, ValueError, "DPGDSC, DPGDC"),
+        ({"algorithm": "SGD"}, ValueError, "known: .*DPGDSC"),
         ({"algorithm": 3}, TypeError, "Algorithm"),
         ({"radius": -1.0}, ValueError, "radius"),
         ({"data_norm": 0.0}, ValueError, "data_norm"),

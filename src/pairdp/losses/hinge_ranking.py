@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp import score_sums
 from pairdp.losses._ranges import check_width
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.registry import register_loss
-from pairdp.score_sums.truncated_powers import TruncatedPowers
 
 Array = NDArray[np.float64]
 
@@ -78,11 +78,13 @@ class HingeRanking(RankingLoss):
         """Return 1/h."""
         return float("inf") if self.width == 0 else 1 / self.width
 
-    def structure(self) -> TruncatedPowers:
+    def structure(self) -> score_sums.TruncatedPowers:
         """Return one ramp, or the difference of two parabolas."""
         if self.width == 0:
-            return TruncatedPowers(1.0, 1.0)
-        return TruncatedPowers(1.0, 2.0, 1 / (2 * self.width), ((1, 0.0), (-1, self.width)))
+            return score_sums.TruncatedPowers(1.0, 1.0)
+        return score_sums.TruncatedPowers(
+            1.0, 2.0, 1 / (2 * self.width), ((1, 0.0), (-1, self.width))
+        )
 
 
 register_loss("hinge", HingeRanking())

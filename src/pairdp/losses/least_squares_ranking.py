@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp import score_sums
 from pairdp.losses.base import Holder
 from pairdp.losses.domain import Domain
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.registry import register_loss
-from pairdp.score_sums.quadratic import Quadratic
 
 Array = NDArray[np.float64]
 
@@ -58,9 +58,9 @@ class LeastSquaresRanking(RankingLoss):
         """Return G, by the eigenvalues of aaᵀ - a'a'ᵀ."""
         return self.lipschitz(domain)
 
-    def structure(self) -> Quadratic:
+    def structure(self) -> score_sums.Quadratic:
         """Return 1 - 2u + u²."""
-        return Quadratic(1.0, -2.0, 1.0)
+        return score_sums.Quadratic(1.0, -2.0, 1.0)
 
 
 register_loss("least_squares", LeastSquaresRanking())

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from pairdp import score_sums
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.registry import register_loss
-from pairdp.score_sums.analytic import Analytic
 
 Array = NDArray[np.float64]
 _MOST_CURVED = math.log(2 + math.sqrt(3))
@@ -66,13 +66,15 @@ class SigmoidRanking(RankingLoss):
         # 2s - 1 = tanh(u/2), which keeps its digits where u is small.
         return float(expit(u) * expit(-u)) * math.tanh(u / 2)
 
-    def structure(self) -> Analytic:
+    def structure(self) -> score_sums.Analytic:
         """Return that the nearest poles of φ' are at ±iπ.
 
         They are double, so that coefficients decay more slowly by a factor of their number; a
         strip narrower by a tenth covers that.
         """
-        return Analytic(strip=0.9 * math.pi, linear_beyond=40.0, left_slope=0.0, right_slope=0.0)
+        return score_sums.Analytic(
+            strip=0.9 * math.pi, linear_beyond=40.0, left_slope=0.0, right_slope=0.0
+        )
 
 
 register_loss("sigmoid", SigmoidRanking())
