@@ -184,9 +184,9 @@ class RankingLoss(PairwiseLoss):
 
 def slow_sums(loss: object) -> tuple[str, ...]:
     """Say in a sentence that a ranking loss is summed pair by pair; nothing if it is not."""
-    kind = type(loss)
-    if not isinstance(loss, RankingLoss) or is_own(kind):  # the library's are all fast
+    if not isinstance(loss, RankingLoss) or is_own(type(loss)):  # the library's are all fast
         return ()
+    kind = type(loss)
     if kind.value is not RankingLoss.value or kind.gradient is not RankingLoss.gradient:
         why = "its value or gradient is its own"
     elif isinstance(loss.structure(), score_sums.AllPairs):
