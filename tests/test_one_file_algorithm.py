@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import pairdp.algorithms
 from pairdp import PrivateRanker, load, verify
 from pairdp.algorithms import algorithms, find_algorithm, registry
 from pairdp.algorithms.choice import candidates
@@ -133,14 +132,20 @@ def test_auto_does_not_consider_it_where_it_does_not_apply(module: ModuleType) -
     assert considered(3) - considered(4) == {module.SignedMean}
 
 
-def test_a_file_in_the_package_is_found_by_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "one_file_more.py").write_text(FILE)
-    monkeypatch.setattr(pairdp.algorithms, "__path__", [*pairdp.algorithms.__path__, str(tmp_path)])
-    try:
-        assert "signed-mean" in algorithms("pairs")
-        assert find_algorithm("signed-mean").name == "Mean of signed records"
-        assert ranker("auto").plan(300, 3).certificate.algorithm == "Mean of signed records"
-    finally:
-        del sys.modules["pairdp.algorithms.one_file_more"]
+@pytest.fixture(params=["pairdp.algorithms", "pairdp.online"])
+def package(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """Yield a package of the library that has the file as one of its modules."""
+    own = f"SignedMeanOf{request.param.rpartition('.')[2].title()}"  # names of classes are unique
+    (tmp_path / "one_file_more.py").write_text(FILE.replace("SignedMean", own))
+    found = importlib.import_module(request.param)
+    monkeypatch.setattr(found, "__path__", [*found.__path__, str(tmp_path)])
+    yield request.param
+    sys.modules.pop(f"{request.param}.one_file_more", None)
+
+
+def test_a_file_in_a_package_is_all_that_an_algorithm_needs(package: str) -> None:
+    assert find_algorithm("signed-mean").name == "Mean of signed records"
+    assert "signed-mean" in algorithms("pairs")
+    assert ranker("auto").plan(300, 3).certificate.algorithm == "Mean of signed records"
