@@ -15,7 +15,7 @@ from scipy.stats import chi2
 
 from pairdp import Budget, NoiseSource
 from pairdp.algorithms import NoisyGradientDescent, kernels
-from pairdp.algorithms import compiled_steps as machine
+from pairdp.algorithms import _compiled_steps as machine
 from pairdp.algorithms.kernels import Steps, compiled_steps, draw_places, plain_steps
 from pairdp.algorithms.progress import Progress
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, Unconstrained
@@ -104,7 +104,7 @@ def oracle(steps: Steps, seed: int) -> tuple[np.ndarray, np.ndarray]:
     ],
     ids=["plain", "regularised", "no noise"],
 )
-def test_compiled_is_plain_is_the_loop(name: str, others: dict[str, Any]) -> None:
+def test_compiled_and_plain_steps_equal_the_loop(name: str, others: dict[str, Any]) -> None:
     loss = LOSSES[name]
     for batch in (2, 6) if isinstance(loss, RankingLoss) else (1, 2, 5):
         steps = setup(loss, batch, **others)

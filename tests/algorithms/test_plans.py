@@ -322,7 +322,7 @@ def test_a_far_centre_pays_for_the_rounding_near_it() -> None:
 def test_a_centre_of_another_size_is_refused() -> None:
     problem = Problem(LogisticRanking(), L2Ball(1.0), 0.1, center=[0.5, 0.5])
     for algorithm in (GradientDescent(), MinimizerRelease(), NoisyGradientDescent()):
-        with pytest.raises(ValueError, match="center is for 2 features, and there are 3"):
+        with pytest.raises(ValueError, match="center has 2 features, but the data has 3"):
             algorithm.plan(problem, 50, 3, BUDGET)
 
 

@@ -322,7 +322,7 @@ def test_a_source_of_noise_of_ones_own_is_named() -> None:
 
     made = certificate(problem()).with_noise_source(Silent())
     assert made.noise_source == "Silent, which is not of this library"
-    assert "the noise source is not one of this library" in str(verify(made))
+    assert "the noise source is not part of this library" in str(verify(made))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from pairdp import NoiseSource, PrivateRanker, load
+from pairdp._provenance import is_own
 from pairdp.algorithms.kernels import Steps, compiled_steps, plain_steps
 from pairdp.algorithms.progress import Progress
 from pairdp.constraints import L2Ball
@@ -121,7 +122,10 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType
     """A module of a user's own, imported, and forgotten afterwards."""
     (tmp_path / "exponential_ranking.py").write_text(FILE)
     monkeypatch.syspath_prepend(tmp_path)
-    named = {kind: dict(losses) for kind, losses in registry._NAMED.items()}
+    named = {
+        kind: {name: loss for name, loss in losses.items() if is_own(type(loss))}
+        for kind, losses in registry._NAMED.items()
+    }
     monkeypatch.setattr(registry, "_NAMED", named)
     import exponential_ranking  # type: ignore[import-not-found]
 

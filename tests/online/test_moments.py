@@ -15,7 +15,7 @@ from pairdp.algorithms import MomentRelease, Plan
 from pairdp.constraints import L2Ball
 from pairdp.losses import LeastSquaresRanking, LogisticRanking
 from pairdp.online import OnlineMoments, OnlineSession
-from pairdp.privacy.bounds.prefix_sums import PrefixFactor
+from pairdp.privacy.mechanisms.matrix_mechanism import PrefixFactor
 from pairdp.problem import Problem
 from pairdp.records import Records
 from tests.algorithms.attacks import Neighbours, drawn, staged

@@ -94,7 +94,7 @@ def test_what_is_refused_says_what_to_do() -> None:
         OnlineDescent(noise="models").plan(Problem(HingeRanking(), L2Ball(1.0)), 9, 2, BUDGET)
     with pytest.raises(ValueError, match="leave out buffer"):
         OnlineDescent(4).plan(ridge(0.1), 9, 2, BUDGET, calibration="printed")
-    with pytest.raises(ValueError, match="read more records a step"):
+    with pytest.raises(ValueError, match="use larger batches"):
         OnlineDescent(noise="models").plan(ridge(0.1), 30_000, 2, BUDGET)
     with pytest.raises(ValueError, match="give buffer"):
         OnlineDescent(replacement="reservoir")

@@ -162,7 +162,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("loss", "names"), BROKEN, ids=lambda part: type(part).__name__)
-def test_what_is_wrong_is_named(loss: Any, names: set[str]) -> None:
+def test_errors_in_a_loss_are_named(loss: Any, names: set[str]) -> None:
     assert names <= set(examine(loss).failures)
 
 

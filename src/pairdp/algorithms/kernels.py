@@ -167,7 +167,7 @@ def compiled_steps(steps: Steps, noise: NoiseSource, progress: Progress) -> tupl
 
 def _compiled(steps: Steps) -> Callable[..., None]:
     """Return the compiled steps of a loss on its records."""
-    from pairdp.algorithms.compiled_steps import compiled_slope, pair_steps, record_steps
+    from pairdp.algorithms._compiled_steps import compiled_slope, pair_steps, record_steps
 
     loss, records = steps.problem.loss, steps.records
     declared = scalar_slope_of(loss)

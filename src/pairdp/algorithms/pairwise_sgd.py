@@ -34,7 +34,7 @@ from pairdp.privacy import (
     noise_multiplier,
 )
 from pairdp.privacy.accounting.appearances import appearance_weights
-from pairdp.privacy.bounds.stochastic import beyond_appearances
+from pairdp.privacy.bounds.pairwise_sgd import beyond_appearances
 from pairdp.problem import Problem
 from pairdp.records import Records
 
@@ -290,8 +290,9 @@ def step_divergence(problem: Problem, step_size: float) -> StepDivergence:
     """Return how far apart one step brings two neighbouring runs.
 
     A record that is replaced by a null one takes a pair's gradient away: at most D_h/2 at one
-    point (`Problem.moved_pair`), and at two points at most G times the share of orders that count,
-    which none of the others is below. A pair of which both runs have a null record moves neither.
+    point (`Problem.exact_record_diameter`), and at two points at most G times the share of orders
+    that count, which none of the others is below. A pair of which both runs have a null record
+    moves neither.
     """
     loss, domain = problem.loss, problem.domain()
     smoothness = loss.smoothness(domain) + problem.regularization
@@ -300,7 +301,9 @@ def step_divergence(problem: Problem, step_size: float) -> StepDivergence:
     # gradient is zero for ranking and metric losses.
     meets_itself = not isinstance(loss, RankingLoss | MetricLoss)
     if math.isfinite(smoothness) and step_size * smoothness <= 2 * (1 + 1e-12):
-        return StepDivergence(problem.moved_pair(domain) / (1 if meets_itself else 2), 0.0)
+        return StepDivergence(
+            problem.exact_record_diameter(domain) / (1 if meets_itself else 2), 0.0
+        )
     if isinstance(loss, RankingLoss):
         # Slopes of one sign lie on one side of zero, so two of them are at most G apart.
         both = lipschitz * loss.orders / 2 * (1 if loss.decreasing else 2)

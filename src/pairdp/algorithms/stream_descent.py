@@ -23,7 +23,7 @@ from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.strong_convexity import regularised
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Sensitivity
-from pairdp.privacy.bounds.descent import stream_steps
+from pairdp.privacy.bounds.stream_schedule import stream_steps
 from pairdp.records import Records
 
 if TYPE_CHECKING:

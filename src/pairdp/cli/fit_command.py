@@ -44,7 +44,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @model_options
 @click.option("--calibration", type=click.Choice(("certified", "printed")), default="certified")
 @click.option("--ledger", type=FILE, help="Draw the budget from this ledger.")
-@click.option("--seed", type=int, help="For tests only: makes the noise known to who knows it.")
+@click.option("--seed", type=int, help="For tests only: whoever knows it can subtract the noise.")
 @invalid_option
 @click.option("-o", "--output", type=FILE, required=True, help="Where to save the model.")
 @click.option("--force", is_flag=True, help="Replace an existing model.")
@@ -54,11 +54,11 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     """Fit a private ranker or metric to DATA (CSV or Parquet), and save it.
 
     Features are the columns that BOUNDS names. The number of records and the labels that occur
-    are taken to be public; give --classes if the labels are not. The larger label is ranked higher.
-    Two --classes that are numbers match cells that are the same numbers, such as 1 and 1.0; others
-    match the same text. A record that cannot be read, or that has another label, makes the fit
-    fail, and that it did tells of the data; with --invalid null it contributes nothing, and nothing
-    tells that it did.
+    are assumed to be public; give --classes if the labels are not. The larger label is ranked
+    higher. Two --classes that are numbers match cells that are the same numbers, such as 1 and 1.0;
+    others match the same text. A record that cannot be read, or that has another label, makes the
+    fit fail, which reveals something about the data; with --invalid null it contributes nothing
+    and reveals nothing.
 
     \b
     Example:
@@ -74,7 +74,7 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
         raise TableError(f"{data} has {n} records, and a pair needs two")
     if scaler is not None and options["data_norm"] is None:
         options["data_norm"] = 1.0  # that of scaled rows
-    model = estimator(options, **_more(options))
+    model = estimator(options, **_task_parameters(options))
     labels = _classes(options, found) if options["task"] == "ranking" else None
     if labels is not None and options["classes"] is not None:
         model.set_params(classes=labels.values.tolist())
@@ -83,12 +83,12 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     fitted = _fit(model, plan, scaler, table, names, options["label"], labels)
     _release(fitted, model, output, ledger)
     try:
-        _tell(model, output, n, names, labels, options, as_json)
+        _print_result(model, output, n, names, labels, options, as_json)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted: the model is in {output}") from None
 
 
-def _tell(
+def _print_result(
     model: Any,
     output: Path,
     n: int,
@@ -176,7 +176,7 @@ def _features(table: Table, options: dict[str, Any]) -> tuple[list[str], BoundsS
     return names, BoundsScaler(*kept, invalid=options["invalid"])
 
 
-def _more(options: dict[str, Any]) -> dict[str, Any]:
+def _task_parameters(options: dict[str, Any]) -> dict[str, Any]:
     """Return the estimator's parameters that depend on the task."""
     more: dict[str, Any] = {
         "calibration": options["calibration"],

@@ -1,4 +1,4 @@
-"""What private estimators share: a plan from public facts, a ledger, a certificate."""
+"""The base of private estimators: a plan from public facts, a ledger, a certificate."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from pairdp import model_file
+from pairdp import model_file, privacy
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, Plan, find_algorithm
 from pairdp.algorithms.choice import Choice, balanced_regularization
 from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.requirements import Need
+from pairdp.clipping import check_data_norm
 from pairdp.constraints import Constraint
 from pairdp.estimators.fit_warnings import NO_DATA_NORM, warn_before
 from pairdp.estimators.validation import public_shape, validated
 from pairdp.losses import PairwiseLoss, PointwiseLoss, find_loss, loss_names
-from pairdp.privacy import Budget, BudgetLedger, NoiseSource, default_delta
+from pairdp.privacy import Budget, NoiseSource, default_delta
 from pairdp.problem import Problem
-from pairdp.records import check_data_norm
 
 Array = NDArray[np.float64]
 Loss = PairwiseLoss | PointwiseLoss
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator whose fit is one release, or several, with a certificate."""
+    """An estimator whose fit is a private release with a certificate."""
 
     epsilon: float | None
     delta: float | None
@@ -45,7 +45,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     loss: str | Loss | None
     algorithm: str | Algorithm
     calibration: str
-    ledger: BudgetLedger | None
+    ledger: privacy.BudgetLedger | None
     random_state: Any
     verbose: bool | None
     invalid: Invalid
@@ -318,8 +318,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             self.__dict__.update(before)
             raise
 
-    def _ledger(self) -> BudgetLedger:
-        if not isinstance(self.ledger, BudgetLedger):
+    def _ledger(self) -> privacy.BudgetLedger:
+        if not isinstance(self.ledger, privacy.BudgetLedger):
             raise TypeError(f"ledger must be a BudgetLedger or None, got {self.ledger!r}")
         if self.random_state is not None:
             raise ValueError(

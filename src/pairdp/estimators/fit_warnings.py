@@ -1,4 +1,4 @@
-"""What a fit warns of: what is known before data is read, or what was released says itself."""
+"""Warnings of a fit: from public facts before data is read, or from what was released."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pairdp.algorithms import Plan
 
 
 class DataNormWarning(UserWarning):
-    """No bound on the norm of records was given, and 1 is taken."""
+    """No bound on the norm of records was given, and 1 is used."""
 
 
 class NoSignalWarning(UserWarning):
-    """Noise hides what the records have to tell, by public facts or by what was released."""
+    """Noise hides the signal, by public facts or by what was released."""
 
 
 class EuclideanWarning(NoSignalWarning):
@@ -30,9 +30,9 @@ NO_DATA_NORM = (
 
 
 def warn_before(plan: Plan, *, norm_is_given: bool) -> None:
-    """Warn of what is weak or not proved in a plan, and of a bound that nobody gave.
+    """Warn if a plan is weak or not proved, or if no bound on the norm was given.
 
-    Nothing here depends on the data, so a warning tells nothing of it.
+    No warning depends on the data.
     """
     if not norm_is_given:
         _warn(NO_DATA_NORM, DataNormWarning)
@@ -50,11 +50,11 @@ def warn_before(plan: Plan, *, norm_is_given: bool) -> None:
     if budget.delta * plan.task.n >= 1:
         _warn(
             f"delta = {budget.delta:g} is not below 1/n = {1 / plan.task.n:.2g}, which would allow "
-            "to publish a record outright: use a smaller delta",
+            "publishing a record outright: use a smaller delta",
             UserWarning,
         )
 
 
 def _warn(sentence: str, kind: type[Warning]) -> None:
-    # Past this function, warn_before, the estimator's own step and its fit: to who called fit.
+    # Past this function, warn_before, the estimator's own step and its fit: at the caller of fit.
     warnings.warn(sentence, kind, stacklevel=5)

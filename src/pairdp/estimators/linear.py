@@ -15,10 +15,12 @@ from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.algorithms.choice import Choice, choose_linear
 from pairdp.algorithms.conditions import Condition, ConstantFeature
+from pairdp.clipping import clip_rows
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.two_classes import TwoClassEstimator
 from pairdp.estimators.validation import products, validated
+from pairdp.label_coding import check_target_bound
 from pairdp.losses import (
     LeastSquaresPointwise,
     LogisticPointwise,
@@ -27,13 +29,12 @@ from pairdp.losses import (
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Budget, BudgetLedger
-from pairdp.records import check_target_bound, clip_rows
 
 Array = NDArray[np.float64]
 
 
 class LinearModel(PrivateEstimator):
-    """What linear models of one record's loss share: their problem, and a constant feature."""
+    """A linear model with a loss of one record, and an intercept as a constant feature."""
 
     fit_intercept: bool
 
@@ -76,7 +77,7 @@ class LinearModel(PrivateEstimator):
         return found[:-1].copy(), float(found[-1]) * self._clipped_to()
 
 
-@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)}, has_classes=True)
+@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)})
 class PrivateLinearClassifier(LinearModel, TwoClassEstimator):
     """A linear classifier of two classes that protects every record it was fitted to.
 
@@ -88,7 +89,7 @@ class PrivateLinearClassifier(LinearModel, TwoClassEstimator):
     epsilon : float or None, default=1.0
         ε, the privacy budget of the fit. None fits without noise and without any guarantee.
     delta : float, default=None
-        δ; 0 for pure ε. None takes `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
+        δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     loss : {"logistic", "hinge", "rounded_hinge", "least_squares"} or PointwiseLoss, \
 default="logistic"
         The loss of a record. "rounded_hinge" has a parabola for its corner, which makes it smooth.
@@ -104,28 +105,28 @@ default="logistic"
     regularization : float, default=None
         λ of the penalty λ|w|²/2. None chooses it from public facts where one is needed.
     data_norm : float, default=None
-        R. Every row is clipped to this norm before it is looked at. It must not come from the
+        R. Every row is clipped to this norm before it is used. It must not come from the
         data: scale features by public bounds, for instance with `BoundsScaler`, whose rows have
-        norm at most 1. None takes 1 and warns.
+        norm at most 1. None uses 1 and warns.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as the weight of a constant feature of value R. Records
         then have norm up to √2·R, which the noise is made for.
     classes : array-like of two labels, default=None
-        The labels. None takes them from y: then the labels that occur are taken to be public.
+        The labels. None takes them from y, which assumes that the labels that occur are public.
         The larger one, in sorted order, gets the higher scores.
     calibration : {"certified", "printed"}, default="certified"
-        "printed" takes a paper's noise formula to the letter, for study.
+        "printed" uses a paper's noise formula as printed, for study.
     ledger : BudgetLedger, default=None
-        Where the budget is drawn from. A fit that does not fit is refused before data is touched.
+        The ledger that pays for the fit. A fit it cannot pay for is refused before data is read.
     random_state : int, RandomState or Generator, default=None
-        None draws secret noise from the operating system, and nothing else is private in earnest.
-        A seed is for studies and tests: who knows it can take the noise off.
+        None draws secret noise from the operating system, which privacy needs. A seed is for
+        studies and tests: anyone who knows it can subtract the noise.
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
     invalid : {"error", "null"}, default="error"
         What `fit` does with a record that cannot be read (NaN, infinity, no number, no label of
-        ``classes``). "error" refuses the data, which tells whoever sees it about them. "null"
-        counts it as a null record, which contributes nothing, and nothing tells that it did.
+        ``classes``). "error" raises an error, which reveals something about the data. "null"
+        makes it a null record, which contributes nothing, and reveals nothing.
 
     Attributes
     ----------
@@ -138,7 +139,7 @@ default="logistic"
     certificate_ : Certificate
         What was released and why it is private; `pairdp.verify` checks it.
     plan_ : Plan
-        Every number of the fit and the reasons for them. It was fixed before data was read.
+        Every number of the fit and the reasons for it, fixed before data was read.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -218,9 +219,9 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     epsilon : float or None, default=1.0
         ε, the privacy budget of the fit. None fits without noise and without any guarantee.
     delta : float, default=None
-        δ; 0 for pure ε. None takes `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
+        δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     target_bound : float, default=1.0
-        Every target is clipped to ± this before it is looked at. It must not come from the data.
+        Every target is clipped to ± this before it is used. It must not come from the data.
     algorithm : "auto", str or Algorithm, default="auto"
         "auto" takes noise on every gradient where δ > 0, in mini-batches for more than 20 000
         records, and noise on the minimiser for pure ε, whichever of the two is predicted to lose
@@ -231,24 +232,24 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     regularization : float, default=None
         λ of the penalty λ|w|²/2. None chooses it from public facts where one is needed.
     data_norm : float, default=None
-        R. Every row is clipped to this norm before it is looked at. It must not come from the
+        R. Every row is clipped to this norm before it is used. It must not come from the
         data: scale features by public bounds, for instance with `BoundsScaler`, whose rows have
-        norm at most 1. None takes 1 and warns.
+        norm at most 1. None uses 1 and warns.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as the weight of a constant feature of value R. Records
         then have norm up to √2·R, which the noise is made for.
     calibration : {"certified", "printed"}, default="certified"
-        "printed" takes a paper's noise formula to the letter, for study.
+        "printed" uses a paper's noise formula as printed, for study.
     ledger : BudgetLedger, default=None
-        Where the budget is drawn from. A fit that does not fit is refused before data is touched.
+        The ledger that pays for the fit. A fit it cannot pay for is refused before data is read.
     random_state : int, RandomState or Generator, default=None
         None draws secret noise from the operating system. A seed is for studies and tests.
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
     invalid : {"error", "null"}, default="error"
         What `fit` does with a record that cannot be read (NaN, infinity, no number). "error"
-        refuses the data, which tells whoever sees it about them. "null" counts it as a null record,
-        which contributes nothing, and nothing tells that it did.
+        raises an error, which reveals something about the data. "null" makes it a null record,
+        which contributes nothing, and reveals nothing.
 
     Attributes
     ----------
@@ -259,7 +260,7 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     certificate_ : Certificate
         What was released and why it is private; `pairdp.verify` checks it.
     plan_ : Plan
-        Every number of the fit and the reasons for them. It was fixed before data was read.
+        Every number of the fit and the reasons for it, fixed before data was read.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of shape (n_features_in_,)

@@ -1,4 +1,4 @@
-"""PrivateMetric: a Mahalanobis metric that puts alike records close, released privately."""
+"""PrivateMetric: a private Mahalanobis metric in which similar records are close."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     epsilon : float or None, default=1.0
         ε, the privacy budget of the fit. None fits without noise and without any guarantee.
     delta : float, default=None
-        δ; 0 for pure ε. None takes `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
+        δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     loss : {"logistic", "hinge"} or MetricLoss, default=None
         The loss of a pair. None leaves it to ``algorithm``.
     algorithm : "auto", str or Algorithm, default="auto"
@@ -56,21 +56,21 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     regularization : float, default=None
         λ of the penalty. None chooses it from public facts where one is needed.
     data_norm : float, default=None
-        Every row is clipped to this norm before it is looked at. It must not come from the data:
+        Every row is clipped to this norm before it is used. It must not come from the data:
         scale features by public bounds, for instance with `BoundsScaler`, whose rows have norm
-        at most 1. None takes 1 and warns.
+        at most 1. None uses 1 and warns.
     calibration : {"certified", "printed"}, default="certified"
-        "printed" takes a paper's noise formula to the letter, for study.
+        "printed" uses a paper's noise formula as printed, for study.
     ledger : BudgetLedger, default=None
-        Where the budget is drawn from. A fit that does not fit is refused before data is touched.
+        The ledger that pays for the fit. A fit it cannot pay for is refused before data is read.
     random_state : int, RandomState or Generator, default=None
         None draws secret noise from the operating system. A seed is for studies and tests.
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
     invalid : {"error", "null"}, default="error"
         What `fit` does with a record that cannot be read (NaN, infinity, no number, no label).
-        "error" refuses the data, which tells whoever sees it about them. "null" counts it as a null
-        record, which contributes nothing, and nothing tells that it did.
+        "error" raises an error, which reveals something about the data. "null" makes it a null
+        record, which contributes nothing, and reveals nothing.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     certificate_ : Certificate
         What was released and why it is private; `pairdp.verify` checks it.
     plan_ : Plan
-        Every number of the fit and the reasons for them. It was fixed before data was read.
+        Every number of the fit and the reasons for it, fixed before data was read.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -206,7 +206,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
             return finite(np.sqrt(np.einsum("ij,ij->i", unit, unit)) * 2 * largest)
 
     def pair_score(self, pairs: ArrayLike) -> Array:
-        """Return how alike the records of each pair are: minus their distance."""
+        """Return the similarity of each pair: minus its distance."""
         return -self.pair_distance(pairs)
 
     def get_metric(self) -> Callable[..., float]:
@@ -233,7 +233,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
 
 
 def components_of(matrix: Array) -> Array:
-    """Return L with M = LᵀL, its rows by falling size."""
+    """Return L with M = LᵀL, its rows by decreasing norm."""
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray(np.sqrt(np.maximum(values[::-1], 0.0))[:, None] * vectors.T[::-1])
 
@@ -245,5 +245,5 @@ def directions_of(components: Array) -> int:
     """
     values = np.sort(np.einsum("ij,ij->i", components, components))
     close = values[None, :] - values[:, None] <= _SAME * values[-1]
-    alike = np.triu(close).sum(axis=1)  # how many from each one on are equal to it
-    return int(values.size - alike.max())
+    multiplicities = np.triu(close).sum(axis=1)
+    return int(values.size - multiplicities.max())

@@ -1,4 +1,4 @@
-"""OnlinePrivateMetric: a Mahalanobis metric that learns from a stream, every one of it private."""
+"""OnlinePrivateMetric: private Mahalanobis metrics that learn from a stream."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
     epsilon : float or None, default=1.0
         ε, the privacy budget of the stream. None learns without noise and without any guarantee.
     delta : float, default=None
-        δ, above 0. None takes `pairdp.default_delta` of the horizon, min(1e-6, 1/(100·horizon)).
+        δ, above 0. None uses `pairdp.default_delta` of the horizon, min(1e-6, 1/(100·horizon)).
     horizon : int, default=10000
         How many records the budget covers. More of them are refused. `fit` takes the number of
         its records instead.
@@ -50,20 +50,20 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
     regularization : float, default=None
         λ of the penalty; None is none.
     data_norm : float, default=None
-        Every row is clipped to this norm before it is looked at. It must not come from the data.
-        None takes 1 and warns.
+        Every row is clipped to this norm before it is used. It must not come from the data.
+        None uses 1 and warns.
     calibration : {"certified", "printed"}, default="certified"
-        "printed" takes a paper's noise formula to the letter, for study.
+        "printed" uses a paper's noise formula as printed, for study.
     ledger : BudgetLedger, default=None
-        Where the budget is drawn from, all of it when the stream begins.
+        The ledger that pays for the stream, all of it when the stream begins.
     random_state : int, RandomState or Generator, default=None
         None draws secret noise from the operating system. A seed is for studies and tests.
     verbose : bool, default=None
         Whether `fit` shows progress.
     invalid : {"error", "null"}, default="error"
         What `fit` and `partial_fit` do with a record that cannot be read (NaN, infinity, no number,
-        no label). "error" refuses the data, which tells whoever sees it about them. "null" counts
-        it as a null record, which contributes nothing, and nothing tells that it did.
+        no label). "error" raises an error, which reveals something about the data. "null" makes
+        it a null record, which contributes nothing, and reveals nothing.
 
     Attributes
     ----------

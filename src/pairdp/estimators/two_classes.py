@@ -1,4 +1,4 @@
-"""What linear models of two classes share: coding of labels, scores and predictions."""
+"""The base of linear models of two classes: coding of labels, scores and predictions."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         if classes.size < 2:
             raise ValueError(
                 f"{type(self).__name__} needs records of two classes, and y has only one "
-                "class: give classes=(low, high) if that is how it is"
+                "class: give classes=(low, high) if that is intended"
             )
         return classes
 

@@ -1,4 +1,4 @@
-"""Checks of data whose errors and warnings tell nothing of the data's values."""
+"""Checks of data whose errors and warnings reveal no value of the data."""
 
 from __future__ import annotations
 
@@ -119,8 +119,8 @@ def _read(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
             "is None"
         )
-    shape = getattr(y[0], "shape", None)
-    column = shape is not None and len(shape) == 2 and shape[1] == 1
+    shape = getattr(y[0], "shape", ())
+    column = len(shape) == 2 and shape[1] == 1
     labels = read_labels(np.ravel(y[0]) if column else y[0])
     if len(labels) != len(rows):
         raise ValueError(
@@ -131,7 +131,7 @@ def _read(
 
 
 def check_labels(y: ArrayLike) -> None:
-    """Refuse targets that are no classes, without a word on how many classes there are."""
+    """Refuse targets that are not classes, without revealing how many classes there are."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", UserWarning)
         try:
@@ -154,7 +154,7 @@ def known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.bool_]:
 def check_known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[Any]:
     """Return labels as an array, refusing those that a model does not know.
 
-    A table of one column, which `fit` takes too, is as good as its column.
+    A table of one column is accepted, as `fit` does.
     """
     labels = label_array(np.ravel(y) if np.shape(y)[1:] == (1,) else y)
     if not np.all(known_labels(labels, classes)):

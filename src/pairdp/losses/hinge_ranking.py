@@ -8,28 +8,28 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp import score_sums
 from pairdp.losses._ranges import check_width
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.registry import register_loss
-from pairdp.score_sums.truncated_powers import TruncatedPowers
 
 Array = NDArray[np.float64]
 
 
-def huber_hinge(room: Array, width: float) -> Array:
-    """Return max(room, 0), with its corner replaced by a parabola on [0, width]."""
-    above = np.maximum(room, 0.0)
+def huber_hinge(x: Array, width: float) -> Array:
+    """Return max(x, 0), with its corner replaced by a parabola on [0, width]."""
+    above = np.maximum(x, 0.0)
     if width == 0:
         return above
     inside = np.minimum(above, width)
     return np.asarray(inside * inside / (2 * width) + (above - inside))
 
 
-def huber_hinge_slope(room: Array, width: float) -> Array:
+def huber_hinge_slope(x: Array, width: float) -> Array:
     """Return the derivative of `huber_hinge`; 0 at the corner of a sharp one."""
     if width == 0:
-        return (room > 0).astype(np.float64)
-    return np.clip(room / width, 0.0, 1.0)
+        return (x > 0).astype(np.float64)
+    return np.clip(x / width, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,13 @@ class HingeRanking(RankingLoss):
         """Return 1/h."""
         return float("inf") if self.width == 0 else 1 / self.width
 
-    def structure(self) -> TruncatedPowers:
+    def structure(self) -> score_sums.TruncatedPowers:
         """Return one ramp, or the difference of two parabolas."""
         if self.width == 0:
-            return TruncatedPowers(1.0, 1.0)
-        return TruncatedPowers(1.0, 2.0, 1 / (2 * self.width), ((1, 0.0), (-1, self.width)))
+            return score_sums.TruncatedPowers(1.0, 1.0)
+        return score_sums.TruncatedPowers(
+            1.0, 2.0, 1 / (2 * self.width), ((1, 0.0), (-1, self.width))
+        )
 
 
 register_loss("hinge", HingeRanking())

@@ -80,7 +80,7 @@ _PEAK = 1.2784645427610738
 
 @lru_cache(maxsize=256)
 def _certified_record_diameter(margin_bound: float) -> float:
-    r"""Return a bound on D·τ/R for RB/τ = ``reach``, by branch and bound.
+    r"""Return a bound on D·τ/R for RB/τ = ``margin_bound``, by branch and bound.
 
     With v = yx, the gradient is -s(-wᵀv/τ)·v/τ. Let v and v' make the angles α and β with -w, and
     let b = R|w|/τ. Along its ray a gradient, times τ/R, has length up to the largest
@@ -91,8 +91,8 @@ def _certified_record_diameter(margin_bound: float) -> float:
     def above(low: Array, high: Array) -> Array:
         first = _longest(np.cos(low[0]), low[2], high[2])
         second = _longest(np.cos(low[1]), low[2], high[2])
-        apart = np.cos(np.minimum(high[0] + high[1], math.pi))
-        both = np.sqrt(np.maximum(first**2 + second**2 - 2 * first * second * apart, 0.0))
+        cosine = np.cos(np.minimum(high[0] + high[1], math.pi))
+        both = np.sqrt(np.maximum(first**2 + second**2 - 2 * first * second * cosine, 0.0))
         # For an acute angle the difference may be longest where one length is zero.
         return np.asarray(np.maximum(both, np.maximum(first, second)))
 

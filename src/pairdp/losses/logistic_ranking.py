@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from pairdp import score_sums
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.registry import register_loss
-from pairdp.score_sums.analytic import Analytic
 
 Array = NDArray[np.float64]
 
@@ -57,9 +57,11 @@ class LogisticRanking(RankingLoss):
         """Return 1/4, the curvature at zero."""
         return 0.25
 
-    def structure(self) -> Analytic:
+    def structure(self) -> score_sums.Analytic:
         """Return that the nearest poles of φ' are at ±iπ."""
-        return Analytic(strip=math.pi, linear_beyond=40.0, left_slope=-1.0, right_slope=0.0)
+        return score_sums.Analytic(
+            strip=math.pi, linear_beyond=40.0, left_slope=-1.0, right_slope=0.0
+        )
 
 
 register_loss("logistic", LogisticRanking())

@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp import score_sums
 from pairdp._checks import real
 from pairdp.losses.base import Holder
 from pairdp.losses.domain import Domain
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.registry import register_loss
-from pairdp.score_sums.truncated_powers import TruncatedPowers
 
 Array = NDArray[np.float64]
 
@@ -73,9 +73,9 @@ class PowerHingeRanking(RankingLoss):
         """Return exponent q - 1 with constant q (2kR)^q."""
         return Holder(self.power - 1, self.power * (self.scale * domain.widest) ** self.power)
 
-    def structure(self) -> TruncatedPowers:
+    def structure(self) -> score_sums.TruncatedPowers:
         """Return one truncated power."""
-        return TruncatedPowers(1.0, self.power)
+        return score_sums.TruncatedPowers(1.0, self.power)
 
 
 @dataclass(frozen=True)

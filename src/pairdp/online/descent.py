@@ -28,9 +28,8 @@ from pairdp.online.buffer import PartnerBuffer
 from pairdp.online.descent_learner import DescentLearner, NoisyGradients, NoisyModels
 from pairdp.online.learner import OnlineAlgorithm
 from pairdp.privacy import GaussianMechanism, NoMechanism, Release, Sensitivity
-from pairdp.privacy.bounds.descent import stream_steps
 from pairdp.privacy.bounds.stream_models import falling_units, printed_steps, stream_drift
-from pairdp.privacy.bounds.stream_schedule import StreamShape
+from pairdp.privacy.bounds.stream_schedule import StreamShape, stream_steps
 
 Array = NDArray[np.float64]
 GRADIENTS = "gradients on a stream of pairs"

@@ -28,7 +28,8 @@ from pairdp.losses import LeastSquaresRanking
 from pairdp.online.learner import Learner, OnlineAlgorithm
 from pairdp.pairs.products import weighted_rows
 from pairdp.privacy import Release, Sensitivity
-from pairdp.privacy.bounds.prefix_sums import PrefixFactor, PrefixNoise, batch_count
+from pairdp.privacy.bounds.prefix_sums import batch_count
+from pairdp.privacy.mechanisms.matrix_mechanism import PrefixFactor, PrefixNoise
 from pairdp.privacy.mechanisms.packing import pack_gram, packed_dimension
 from pairdp.records import Records
 
@@ -53,9 +54,9 @@ class OnlineMoments(OnlineAlgorithm[OnlineMomentSettings]):
 
     The moments are those of `pairdp.algorithms.MomentRelease`: Σ(yx, βx, βRy), which one record
     moves by 2R√(1+β²), and, if wanted, Σ₊xxᵀ and Σ₋xxᵀ, which it moves by √2·R². All their running
-    sums leave with the noise of a matrix mechanism (`pairdp.privacy.bounds.prefix_sums`): that of
-    the last sum is about 1 + ln(steps)/π times the noise of one release, where n gradients with
-    independent noise would bring √n times. Every model is a function of the sums, and costs
+    sums are released by a matrix mechanism (`pairdp.privacy.mechanisms.matrix_mechanism`): the
+    noise of the last sum is about 1 + ln(steps)/π times that of one release, where n gradients
+    with independent noise would bring √n times. Every model is a function of the sums, and costs
     nothing more.
 
     Parameters

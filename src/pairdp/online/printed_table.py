@@ -20,8 +20,8 @@ from pairdp.constraints import L2Ball
 from pairdp.losses import LogisticRanking
 from pairdp.online.descent import OnlineDescent
 from pairdp.privacy import Budget
-from pairdp.privacy.bounds.descent import stream_steps
 from pairdp.privacy.bounds.stream_models import stream_drift
+from pairdp.privacy.bounds.stream_schedule import stream_steps
 from pairdp.problem import Problem
 
 Array = NDArray[np.float64]

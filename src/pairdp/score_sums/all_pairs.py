@@ -72,8 +72,8 @@ class AllPairsSums(ScoreSums):
                 rows = mine[start : start + height]
                 total = Total.zeros(rows.size)
                 for left in range(0, partners.size, width):
-                    apart = sign * (u[rows, None] - partners[None, left : left + width])
-                    total += self.slope(apart).sum(axis=1)
+                    difference = sign * (u[rows, None] - partners[None, left : left + width])
+                    total += self.slope(difference).sum(axis=1)
                 sums[rows] = total.high
         return sums
 

@@ -94,8 +94,8 @@ def interaction(function: Function, offsets: Array, width: float, degree: int) -
     nodes = np.cos(angles)
     to_coefficients = np.cos(np.outer(np.arange(order), angles)) * (2 / order)
     to_coefficients[0] /= 2
-    apart = (width / 2) * (nodes[:, None] - nodes[None, :])
-    samples = function((offsets * width)[:, None, None] + apart)
+    difference = (width / 2) * (nodes[:, None] - nodes[None, :])
+    samples = function((offsets * width)[:, None, None] + difference)
     return np.asarray(to_coefficients @ samples @ to_coefficients.T)
 
 

@@ -19,11 +19,11 @@ class ClassPowers:
     r"""Count, mean and sum of squares about the mean of each class; they add up.
 
     The mean of two parts is that of the larger, moved by at most half of the way to that of the
-    smaller: by the share s of the smaller, with an error of 3u·s·|apart| and what rounding left
-    carried on. An error in the mean of one part counts by the share of the part in the whole. So
-    all errors together are at most 3u times the range of the scores times Σ(smaller part)/n over
-    all additions, which is at most log₂(n)/2 for any order of adding n records: below 50u for
-    n ≤ 10¹⁰.
+    smaller: by the share s of the smaller, with an error of 3u·s times their distance, and what
+    rounding left carried on. An error in the mean of one part counts by the share of the part in
+    the whole. So all errors together are at most 3u times the range of the scores times
+    Σ(smaller part)/n over all additions, which is at most log₂(n)/2 for any order of adding n
+    records: below 50u for n ≤ 10¹⁰.
 
     Attributes
     ----------
@@ -44,11 +44,11 @@ class ClassPowers:
             for one, two in ((self._mean, other._mean), (other._mean, self._mean))
         )
         share = np.minimum(self.counts, other.counts) / np.maximum(counts, 1.0)
-        apart = (small[0] - large[0]) + (small[1] - large[1])
-        means, left = two_sum(large[0], apart * share)
+        difference = (small[0] - large[0]) + (small[1] - large[1])
+        means, left = two_sum(large[0], difference * share)
         means, rests = two_sum(means, left + large[1])
         larger = np.maximum(self.counts, other.counts)
-        spreads = self.spreads + other.spreads + apart**2 * larger * share
+        spreads = self.spreads + other.spreads + difference**2 * larger * share
         return ClassPowers(counts, means, rests, spreads)
 
     @property
@@ -90,20 +90,22 @@ class Quadratic(Structure, ScoreSums):
         """Return, for each record, Σ φ'(u₊ - u₋) over the partners in the other class."""
         # φ' is linear: Σ over partners is their number times φ' at their mean.
         partners = moments.counts[::-1].take(positive)
-        apart = u - moments.means[::-1].take(positive)
-        apart *= np.where(positive, 2 * self.square, -2 * self.square)
-        apart += self.linear
-        apart *= partners
-        return np.asarray(apart)
+        slopes = u - moments.means[::-1].take(positive)
+        slopes *= np.where(positive, 2 * self.square, -2 * self.square)
+        slopes += self.linear
+        slopes *= partners
+        return np.asarray(slopes)
 
     def total(self, moments: ClassPowers) -> float:
         """Return Σ φ(u₊ - u₋) over all positive-negative pairs."""
         negatives, positives = moments.counts
-        apart = moments.means[1] - moments.means[0]
+        difference = moments.means[1] - moments.means[0]
         squares = (
-            negatives * positives * apart**2
+            negatives * positives * difference**2
             + negatives * moments.spreads[1]
             + positives * moments.spreads[0]
         )
         pairs = negatives * positives
-        return float(self.constant * pairs + self.linear * apart * pairs + self.square * squares)
+        return float(
+            self.constant * pairs + self.linear * difference * pairs + self.square * squares
+        )

@@ -19,7 +19,7 @@ from pairdp.privacy import (
 )
 from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.calibration import _sampled_multiplier
-from pairdp.privacy.accounting.moment_inversion import inverted_delta
+from pairdp.privacy.accounting.second_routes.moment_inversion import inverted_delta
 
 
 def true_delta(multiplier: float, budget: Budget, steps: int, sampling: Sampling) -> float:

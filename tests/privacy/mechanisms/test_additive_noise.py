@@ -191,7 +191,9 @@ def test_event_of_less_than_one_step_is_refused(mechanism: Mechanism, steps: int
 
 @each_mechanism
 @pytest.mark.parametrize("steps", [1.0, "1", None, True])
-def test_event_of_steps_that_are_not_whole_is_refused(mechanism: Mechanism, steps: Any) -> None:
+def test_event_of_a_non_integer_number_of_steps_is_refused(
+    mechanism: Mechanism, steps: Any
+) -> None:
     with pytest.raises(TypeError, match="must be an integer"):
         mechanism.event(steps)
 

@@ -27,13 +27,13 @@ from pairdp.algorithms.choice.candidates import Candidate, Choice, candidates_fo
 from pairdp.algorithms.descent import known_radius
 from pairdp.algorithms.settings import S
 from pairdp.algorithms.task import Task
+from pairdp.clipping import check_data_norm
 from pairdp.constraints import L2Ball
 from pairdp.losses import LogisticRanking, RankingLoss
 from pairdp.privacy import Budget, GaussianMechanism, KNormMechanism, Release
 from pairdp.privacy.accounting.budget import check_budget
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.problem import Problem
-from pairdp.records import check_data_norm
 
 # The typical data set: classes 1.5 standard deviations apart (an AUC of 0.856), records that
 # spread by a fifth of the bound, as bounds are wider than data, and π(1-π) of 28 % positives.

@@ -24,7 +24,7 @@ _SCORES = 200
 
 
 def structure_problem(phi: Function, slope: Function, structure: Structure) -> str:
-    """Say how a function differs from its declared structure; nothing if it does not."""
+    """Return how a function differs from its declared structure; empty if it does not."""
     if isinstance(structure, TruncatedPowers):
         return _truncated_problem(phi, structure)
     if isinstance(structure, Quadratic):
@@ -98,10 +98,10 @@ def _limits_problem(phi: Function, slope: Function, structure: Analytic) -> str:
 
 
 def _strip_problem(slope: Function, structure: Analytic) -> str:
-    """Say where Chebyshev coefficients fall more slowly than analyticity in the strip implies.
+    """Return where Chebyshev coefficients decay more slowly than analyticity in the strip implies.
 
     On an interval of half-width H, those of a function that is analytic within the ellipse
-    through ± i·strip fall like ρ^{-n}, with ρ = (strip + √(strip² + H²)) / H.
+    through ± i·strip decay like ρ^{-n}, with ρ = (strip + √(strip² + H²)) / H.
     """
     for half in structure.strip * np.array([1.0, 2.0, 4.0]):
         rate = math.asinh(structure.strip / half)
@@ -110,21 +110,21 @@ def _strip_problem(slope: Function, structure: Analytic) -> str:
             measured = _decay(slope, centre, half, degree)
             if measured < _SLOWER * rate:
                 return (
-                    f"around {centre:.3g} ± {half:.3g} coefficients fall by "
+                    f"around {centre:.3g} ± {half:.3g} coefficients decay by "
                     f"e^-{measured:.4g}, the strip implies e^-{rate:.4g}"
                 )
     return ""
 
 
 def _decay(function: Function, centre: float, half: float, degree: int) -> float:
-    """Return the rate at which Chebyshev coefficients fall, before they drown in rounding."""
+    """Return the rate at which Chebyshev coefficients decay, above the level of rounding."""
     nodes = chebyshev.chebpts1(2 * degree)
     values = function(centre + half * nodes)
     found = chebyshev.chebvander(nodes, 2 * degree - 1).T @ values / degree
     envelope = np.maximum.accumulate(np.abs(found)[::-1])[::-1]
     heard = np.nonzero(envelope > 1e-12 * envelope[0])[0]
     first, last = degree // 5, min(int(heard[-1]), degree)
-    # Too few to measure a rate: they fell at once.
+    # Too few to measure a rate: they decay immediately.
     if last - first < 5:
         return math.inf
     return float(np.log(envelope[first] / envelope[last]) / (last - first))
