@@ -1,4 +1,4 @@
-"""What `choose_metric` takes against what it might have taken, on synthetic families of data."""
+"""Accuracy of the metric that "auto" chooses, and regret to other candidates, on synthetic data."""
 
 from __future__ import annotations
 

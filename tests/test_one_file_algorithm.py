@@ -10,11 +10,12 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
-import pairdp.algorithms
 from pairdp import PrivateRanker, load, verify
 from pairdp.algorithms import algorithms, find_algorithm, registry
 from pairdp.algorithms.choice import candidates
+from pairdp.cli.main import main
 from pairdp.verification import verify_file
 
 FILE = '''
@@ -22,8 +23,7 @@ FILE = '''
 
 from dataclasses import dataclass
 
-from pairdp.algorithms import Algorithm, register_algorithm
-from pairdp.algorithms.base import PlanDraft
+from pairdp.algorithms import Algorithm, PlanDraft, Settings, register_algorithm
 from pairdp.algorithms.choice import register_candidates
 from pairdp.algorithms.noise import output_release
 from pairdp.losses import LogisticRanking
@@ -34,9 +34,11 @@ from pairdp.privacy import Sensitivity
 class SignedMean(Algorithm):
     name: str = "Mean of signed records"
 
+    settings_type = Settings
+
     def draft(self, task):
         moved = Sensitivity.of("mean of signed records", data_norm=task.problem.data_norm, n=task.n)
-        return PlanDraft((output_release("signed mean", task, moved, moved.value),), {})
+        return PlanDraft((output_release("signed mean", task, moved, moved.value),), Settings())
 
     def execute(self, plan, records, noise, progress):
         (release,) = plan.certificate.releases
@@ -67,11 +69,16 @@ def _own_registries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     (tmp_path / "signed_mean.py").write_text(FILE)
     monkeypatch.syspath_prepend(tmp_path)
-    yield importlib.import_module("signed_mean")
+    yield "signed_mean"
     del sys.modules["signed_mean"]
+
+
+@pytest.fixture
+def module(file: str) -> ModuleType:
+    return importlib.import_module(file)
 
 
 def ranker(algorithm: str = "signed-mean", **options: object) -> PrivateRanker:
@@ -88,6 +95,14 @@ def test_it_is_used_by_its_name(module: ModuleType) -> None:
 def test_printed_noise_is_refused_as_for_all_that_no_paper_prints(module: ModuleType) -> None:
     with pytest.raises(ValueError, match="no paper prints the noise of Mean of signed records"):
         ranker(calibration="printed").plan(300, 3)
+
+
+@pytest.mark.parametrize("algorithm", ["signed-mean", "auto"])
+def test_the_command_line_imports_and_plans_it(file: str, algorithm: str) -> None:
+    size = ["--n", "300", "--features", "3", "--epsilon", "2"]
+    done = CliRunner().invoke(main, ["plan", *size, "--algorithm", algorithm, "--import", file])
+    assert done.exit_code == 0, done.output
+    assert "Mean of signed records" in done.output
 
 
 def test_it_is_stored_and_verified_on_trust(module: ModuleType, tmp_path: Path) -> None:
@@ -117,14 +132,20 @@ def test_auto_does_not_consider_it_where_it_does_not_apply(module: ModuleType) -
     assert considered(3) - considered(4) == {module.SignedMean}
 
 
-def test_a_file_in_the_package_is_found_by_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "one_file_more.py").write_text(FILE)
-    monkeypatch.setattr(pairdp.algorithms, "__path__", [*pairdp.algorithms.__path__, str(tmp_path)])
-    try:
-        assert "signed-mean" in algorithms("pairs")
-        assert find_algorithm("signed-mean").name == "Mean of signed records"
-        assert ranker("auto").plan(300, 3).certificate.algorithm == "Mean of signed records"
-    finally:
-        del sys.modules["pairdp.algorithms.one_file_more"]
+@pytest.fixture(params=["pairdp.algorithms", "pairdp.online"])
+def package(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """Yield a package of the library that has the file as one of its modules."""
+    own = f"SignedMeanOf{request.param.rpartition('.')[2].title()}"  # names of classes are unique
+    (tmp_path / "one_file_more.py").write_text(FILE.replace("SignedMean", own))
+    found = importlib.import_module(request.param)
+    monkeypatch.setattr(found, "__path__", [*found.__path__, str(tmp_path)])
+    yield request.param
+    sys.modules.pop(f"{request.param}.one_file_more", None)
+
+
+def test_a_file_in_a_package_is_all_that_an_algorithm_needs(package: str) -> None:
+    assert find_algorithm("signed-mean").name == "Mean of signed records"
+    assert "signed-mean" in algorithms("pairs")
+    assert ranker("auto").plan(300, 3).certificate.algorithm == "Mean of signed records"

@@ -64,9 +64,9 @@ print(*sys.modules)
     unused = (
         "audit", "cli", "drawing", "online", "studies", "tables", "testing", "verification",
         "algorithms.choice.linear", "algorithms.choice.metric", "constraints.matrices",
-        "estimators.linear",
-        "estimators.metric", "estimators.online", "losses.logistic_metric", "pointwise_problem",
-        "privacy.bounds.scatter",
+        "estimators.linear", "estimators.metric", "estimators.online", "losses.logistic_metric",
+        "model_file.files", "pairs.risk", "pointwise_problem", "privacy.bounds.scatter",
+        "privacy.ledger", "storage.container",
     )  # fmt: skip
     loaded = {name.removeprefix("pairdp.") for name in done.stdout.split()}
     assert not loaded & set(unused)

@@ -19,6 +19,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp import pairs
 from pairdp._checks import PARAMETERS, STEPS, between, integer, keep, non_negative
 from pairdp._reading import Invalid
 from pairdp.clipping import check_data_norm
@@ -26,7 +27,7 @@ from pairdp.constraints import Constraint
 from pairdp.losses import Domain, Holder, PairwiseLoss
 from pairdp.losses.convexity import declared_convex
 from pairdp.losses.trust import is_library_loss
-from pairdp.pairs import ACCURACY, PairDesign, Risk, risk
+from pairdp.pairs import ACCURACY, Risk
 from pairdp.records import Records
 from pairdp.storage import Storable
 
@@ -308,7 +309,7 @@ class Problem(Storable):
             )
 
     def constants(
-        self, n: int, radius: float | None = None, design: PairDesign | None = None
+        self, n: int, radius: float | None = None, design: pairs.PairDesign | None = None
     ) -> ProblemConstants:
         """Return all constants for n records, on parameters within a radius if it is known.
 
@@ -336,7 +337,7 @@ class Problem(Storable):
             sensitivity=self.sensitivity(n, radius),
         )
 
-    def _risk_smoothness(self, domain: Domain, n: int, design: PairDesign | None) -> float:
+    def _risk_smoothness(self, domain: Domain, n: int, design: pairs.PairDesign | None) -> float:
         if design is None:
             return self.loss.risk_smoothness(domain, n)
         return self.loss.smoothness(domain)
@@ -385,19 +386,21 @@ class Problem(Storable):
                 f"{self.data_norm:g}: make them with problem.records(x, y)"
             )
 
-    def risk(self, records: Records, design: PairDesign | None = None) -> Risk:
+    def risk(self, records: Records, design: pairs.PairDesign | None = None) -> Risk:
         """Return the average loss over all pairs, or over a design, without the regulariser."""
         self.check_records(records)
-        return risk(self.loss, records, design)
+        return pairs.risk(self.loss, records, design)
 
-    def value(self, parameters: Array, records: Records, design: PairDesign | None = None) -> float:
+    def value(
+        self, parameters: Array, records: Records, design: pairs.PairDesign | None = None
+    ) -> float:
         """Return F(w). It depends on the data and is not private."""
         shift = self._shift(parameters)
         penalty = self.regularization / 2 * float(np.vdot(shift, shift))
         return self.risk(records, design).value(parameters) + penalty
 
     def gradient(
-        self, parameters: Array, records: Records, design: PairDesign | None = None
+        self, parameters: Array, records: Records, design: pairs.PairDesign | None = None
     ) -> Array:
         """Return ∇F(w). It depends on the data and is not private."""
         return self.risk(records, design).gradient(parameters) + self.pull(parameters)

@@ -99,7 +99,7 @@ def test_no_adaptive_budget_pays_for_repeated_draws_that_exceed_it(
 ) -> None:
     ledger = BudgetLedger(Budget(epsilon, delta), adaptive=True)
     sampling = RepeatedDraws(population, draws)
-    mu = largest_admitted(lambda mu: ledger._fits(SampledEvent(mu, sampling, 1)))
+    mu = largest_admitted(lambda mu: ledger._balance().fits(SampledEvent(mu, sampling, 1)))
     with mp.workdps(40):
         assert mu == 0 or at_least_by_draws(epsilon, mu, population, draws) <= delta
 

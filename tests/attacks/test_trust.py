@@ -39,6 +39,7 @@ from pairdp.losses.trust import constants_from
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Bound, GaussianMechanism, Release, Sensitivity, register_bound
 from pairdp.problem import Problem
+from pairdp.score_sums import AllPairs
 from pairdp.testing import check_pairwise_loss, check_pointwise_loss
 from tests.audit.broken import QuietNoise
 
@@ -73,6 +74,9 @@ class Honest(RankingLoss):
 
     def curvature(self, margin_bound):
         return float(self.power**2 * np.exp(self.power * margin_bound))
+
+    def structure(self):
+        return AllPairs()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 from pairdp import PrivateMetric, PrivateRanker, load
-from pairdp.algorithms.base import Plan
+from pairdp.algorithms.plan import Plan
 from tests.cli.helpers import (
     BOUNDED,
     FIT,

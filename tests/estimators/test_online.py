@@ -320,9 +320,9 @@ def test_resume_keeps_the_file_when_it_fails(tmp_path: Path) -> None:
 
 
 def test_a_long_stream_keeps_a_buffer_of_its_own_accord() -> None:
-    assert OnlinePrivateMetric(data_norm=1.0).plan(10**6, 5).settings["buffer"] == 1024
+    assert OnlinePrivateMetric(data_norm=1.0).plan(10**6, 5).settings.buffer == 1024
     assert (
-        OnlinePrivateRanker(algorithm="OnPairC", data_norm=1.0).plan(5000, 5).settings["buffer"]
+        OnlinePrivateRanker(algorithm="OnPairC", data_norm=1.0).plan(5000, 5).settings.buffer
         == 5000
     )
     with pytest.raises(ValueError, match="print plan"):

@@ -84,7 +84,7 @@ def test_given_labels_need_not_occur() -> None:
         ({"epsilon": 0.0}, ValueError, "epsilon"),
         ({"epsilon": "1"}, TypeError, "epsilon"),
         ({"delta": 1.0}, ValueError, "delta"),
-        ({"loss": "cubic"}, ValueError, "logistic, least_squares"),
+        ({"loss": "cubic"}, ValueError, "least_squares, logistic"),
         ({"loss": LogisticMetric()}, TypeError, "RankingLoss"),
         ({"algorithm": "SGD"}, ValueError, "known: .*DPGDSC"),
         ({"algorithm": 3}, TypeError, "Algorithm"),

@@ -47,7 +47,7 @@ def test_printed_noise_is_certified_for_what_it_truly_gives(burn_in: bool) -> No
     assert plan.true_epsilon < BUDGET.epsilon
     verify(plan.certificate)
     (release,) = plan.certificate.releases
-    random = int(plan.settings["burn_in"])  # type: ignore[arg-type]
+    random = plan.settings.burn_in
     assert (random > 0) == burn_in
     units = 1 / np.arange(1, 61)
     rng = np.random.default_rng(0)
@@ -70,7 +70,7 @@ def test_random_points_see_no_record() -> None:
         ).statistics["models"]
         for _ in range(2)
     ]
-    random = int(plan.settings["burn_in"])  # type: ignore[arg-type]
+    random = plan.settings.burn_in
     np.testing.assert_array_equal(found[0][:random], found[1][:random])
     assert len(np.unique(found[0][:random], axis=0)) == random
     assert not np.array_equal(found[0][random], found[1][random])

@@ -1,4 +1,4 @@
-"""CSV tables as people have them, and errors that tell no value."""
+"""CSV tables as people have them, and errors that quote no value."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ BAD_CSV: dict[str, tuple[str | bytes, str]] = {
 
 @pytest.mark.parametrize("name", ["data.csv", "data.csv.gz"])
 @pytest.mark.parametrize("kind", BAD_CSV)
-def test_bad_csv_files_are_refused_without_telling_a_value(
+def test_bad_csv_files_are_refused_without_quoting_a_value(
     tmp_path: Path, kind: str, name: str
 ) -> None:
     content, reason = BAD_CSV[kind]
@@ -149,7 +149,7 @@ def test_a_table_of_names_has_no_rows(tmp_path: Path) -> None:
         assert read(table, ["x"], "label") == ([], [])
 
 
-def test_a_file_that_shrinks_while_it_is_read_is_no_crash(tmp_path: Path) -> None:
+def test_a_file_that_shrinks_while_it_is_read_does_not_crash(tmp_path: Path) -> None:
     table = csv_table(tmp_path, PLAIN)
     table.path.write_text("")
     assert table.count("label") == (0, ())
@@ -199,7 +199,7 @@ def test_damaged_gzip_files_are_refused_or_read(tmp_path: Path) -> None:
         ("data.gz", "must have the extension"),
     ],
 )
-def test_what_cannot_be_opened_is_refused(tmp_path: Path, name: str, reason: str) -> None:
+def test_files_that_cannot_be_opened_are_refused(tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "folder.csv").mkdir()
     for other in ["data.xlsx", "data", "data.gz"]:
         (tmp_path / other).write_text(PLAIN)

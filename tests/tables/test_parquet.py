@@ -1,4 +1,4 @@
-"""Parquet tables as people have them, and errors that tell no value."""
+"""Parquet tables as people have them, and errors that quote no value."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ BAD_PARQUET: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("kind", BAD_PARQUET)
-def test_bad_parquet_columns_are_refused_without_telling_a_value(tmp_path: Path, kind: str) -> None:
+def test_bad_parquet_columns_are_refused_without_quoting_a_value(tmp_path: Path, kind: str) -> None:
     columns, reason = BAD_PARQUET[kind]
     table = parquet_table(tmp_path, **{"x": [1.0, 2.0], "label": [0, 1], **columns})
     with pytest.raises(TableError, match=reason) as error:
@@ -124,7 +124,7 @@ def test_parquet_columns_twice_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" * 5, PLAIN.encode()])
-def test_what_is_no_parquet_file_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_other_files_are_not_read_as_parquet(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "data.parquet").write_bytes(content)
     with pytest.raises(TableError, match="not a readable Parquet file"):
         open_table(tmp_path / "data.parquet")

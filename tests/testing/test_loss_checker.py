@@ -29,6 +29,7 @@ from pairdp.losses import (
     SigmoidRanking,
     SquaredHingeRanking,
 )
+from pairdp.score_sums import AllPairs
 from pairdp.testing.loss_checker import (
     LossCheckError,
     check_pairwise_loss,
@@ -210,7 +211,7 @@ class Product(PairwiseLoss):
         return domain.data_norm
 
 
-def test_a_loss_of_ones_own_passes_with_defaults_that_are_attained() -> None:
+def test_a_user_defined_loss_passes_with_defaults_that_are_attained() -> None:
     report = check_pairwise_loss(Product())
     assert report.passed
     for name in ("lipschitz", "pair_diameter", "record_diameter", "sensitivity(n=5)"):
@@ -235,9 +236,12 @@ class Exponential(RankingLoss):
     def curvature(self, margin_bound: float) -> float:
         return self.derivative_bound(margin_bound)
 
+    def structure(self) -> Any:
+        return AllPairs()
+
 
 @pytest.mark.parametrize("form", ["two-sided", "one-sided"])
-def test_a_ranking_loss_of_ones_own_passes(form: str) -> None:
+def test_a_user_defined_ranking_loss_passes(form: str) -> None:
     report = examine(Exponential(form), [Domain(1.0, 2.0), Domain(0.5, math.inf)])
     assert report.passed
     assert report.worst("record_diameter").ratio == pytest.approx(1.0)

@@ -15,7 +15,8 @@ from typing import Literal, TypeVar
 
 from pairdp._checks import text
 from pairdp._discovery import find_registered, import_modules
-from pairdp.algorithms.base import Algorithm
+from pairdp._provenance import is_own
+from pairdp.algorithms.algorithm import Algorithm
 
 Kind = Literal["pairs", "metric", "records", "stream"]
 Named = TypeVar("Named", bound=Algorithm)
@@ -54,10 +55,12 @@ def register_algorithm(
     ValueError
         If another algorithm has the name.
     """
-    entry = Entry(algorithm, kind, is_published)
+    name, entry = text("name", name), Entry(algorithm, kind, is_published)
+    if not is_own(type(algorithm), tuple(_PACKAGES)):
+        find_registered(_ENTRIES, name, *_PACKAGES)  # none of this library loses its name
     if name == "auto" or _ENTRIES.get(name, entry) != entry:
         raise ValueError(f"an algorithm named {name!r} is already registered")
-    _ENTRIES[text("name", name)] = entry
+    _ENTRIES[name] = entry
     return algorithm
 
 

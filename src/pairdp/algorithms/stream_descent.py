@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, keep
+from pairdp._checks import STEPS, between, keep_given
 from pairdp.algorithms import printed
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.one_against import one_against
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.strong_convexity import regularised
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Sensitivity
@@ -32,7 +34,16 @@ _MOST_RECORDS = 20_000  # `auto` does not consider it for more, which it reads n
 
 
 @dataclass(frozen=True)
-class StreamGradientDescent(Algorithm):
+class StreamDescentSettings(Settings):
+    """α, the number of steps, and L."""
+
+    strong_convexity: float
+    steps: int
+    smoothness: float
+
+
+@dataclass(frozen=True)
+class StreamGradientDescent(Algorithm[StreamDescentSettings]):
     r"""Pairwise GIGA: step t descends on the loss of record t against all earlier ones.
 
     w_t = Π(w_{t-1} - η_t·∇[1/(t-1)·Σ_{j<t} (ℓ(w;z_t,z_j)+ℓ(w;z_j,z_t))/2 + λ/2|w|²]), and the
@@ -60,16 +71,14 @@ class StreamGradientDescent(Algorithm):
     strong_convexity: float | None = None
     name: str = "Descent on a stream of pairs, averaged"
 
+    settings_type = StreamDescentSettings
     is_printed: ClassVar[bool] = True
     only_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.strong_convexity is not None:
-            keep(
-                self, "strong_convexity", between("strong_convexity", self.strong_convexity, *STEPS)
-            )
+        keep_given(self, "strong_convexity", between, *STEPS)
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[StreamDescentSettings]:
         """Decide the regulariser and the noise."""
         problem, reasons = regularised(self.name, task, self.strong_convexity)
         alpha = problem.regularization
@@ -86,15 +95,14 @@ class StreamGradientDescent(Algorithm):
             "n": task.n,
             "strong_convexity": alpha,
             "smoothness": smoothness,
+            **task.diameter_input,
         }
-        if math.isfinite(task.diameter):
-            inputs["diameter"] = task.diameter
         sensitivity = Sensitivity.of("average iterate of descent on a stream of pairs", **inputs)
         stated = 0.0
         if task.is_printed:
             stated = printed.huai2020.average_iterate_sensitivity(lipschitz, alpha, task.n)
         release = output_release("average iterate", task, sensitivity, stated)
-        settings = {"strong_convexity": alpha, "steps": task.n - 1, "smoothness": smoothness}
+        settings = StreamDescentSettings(alpha, task.n - 1, smoothness)
         if task.is_printed:
             burnt = printed.huai2020.burn_in(smoothness, alpha)
             reasons += (
@@ -104,17 +112,17 @@ class StreamGradientDescent(Algorithm):
         return PlanDraft((release,), settings, reasons, problem)
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self,
+        plan: Plan[StreamDescentSettings],
+        records: Records,
+        noise: NoiseSource,
+        progress: Progress,
     ) -> Array:
         """Return the noisy average, projected."""
         problem = plan.problem
         point = problem.constraint.initial(records.features)
         total = np.zeros_like(point)
-        etas = stream_steps(
-            records.n,
-            problem.regularization,
-            float(plan.settings["smoothness"]),  # type: ignore[arg-type]
-        )
+        etas = stream_steps(records.n, problem.regularization, plan.settings.smoothness)
         for i in progress.steps(etas.size, "stream descent"):
             earlier = records.part(slice(0, i + 1))
             gradient = one_against(problem.loss, point, records, i + 1, earlier) / (i + 1)

@@ -56,7 +56,7 @@ class AuditSettings:
             return integer("runs", self.runs, at_least=FEWEST)
         steps = max(
             sum(release.count for release in self.plan.certificate.releases),
-            int(self.plan.settings.get("steps", 1)),  # type: ignore[arg-type]
+            getattr(self.plan.settings, "steps", 1),
             self.plan.task.n if isinstance(self.plan.algorithm, OnlineAlgorithm) else 1,
         )
         return min(_RUNS, max(_FEW_RUNS, _RUN_STEPS // steps))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from pairdp import model_file
+from pairdp import model_file, privacy
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, Plan, find_algorithm
 from pairdp.algorithms.choice import Choice, balanced_regularization
@@ -26,8 +26,8 @@ from pairdp.clipping import check_data_norm
 from pairdp.constraints import Constraint
 from pairdp.estimators.fit_warnings import NO_DATA_NORM, warn_before
 from pairdp.estimators.validation import public_shape, validated
-from pairdp.losses import PairwiseLoss, PointwiseLoss
-from pairdp.privacy import Budget, BudgetLedger, NoiseSource, default_delta
+from pairdp.losses import PairwiseLoss, PointwiseLoss, find_loss, loss_names
+from pairdp.privacy import Budget, NoiseSource, default_delta
 from pairdp.problem import Problem
 
 Array = NDArray[np.float64]
@@ -45,14 +45,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     loss: str | Loss | None
     algorithm: str | Algorithm
     calibration: str
-    ledger: BudgetLedger | None
+    ledger: privacy.BudgetLedger | None
     random_state: Any
     verbose: bool | None
     invalid: Invalid
 
     plan_: Plan
 
-    _losses: ClassVar[Mapping[str, Loss]]
     _loss_kind: ClassVar[type[Loss]]
     _problem_kind: ClassVar[type[Problem]] = Problem
     _numeric_targets: ClassVar[bool] = False
@@ -128,7 +127,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _given_loss(self) -> Loss | None:
         """Return the loss that the parameters name, None when it is left open."""
-        return loss_of(self.loss, self._losses, self._loss_kind)
+        return loss_of(self.loss, self._loss_kind)
 
     def _columns(self, n_features: int) -> int:
         """Return the number of features of a record, given that of the data."""
@@ -319,8 +318,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             self.__dict__.update(before)
             raise
 
-    def _ledger(self) -> BudgetLedger:
-        if not isinstance(self.ledger, BudgetLedger):
+    def _ledger(self) -> privacy.BudgetLedger:
+        if not isinstance(self.ledger, privacy.BudgetLedger):
             raise TypeError(f"ledger must be a BudgetLedger or None, got {self.ledger!r}")
         if self.random_state is not None:
             raise ValueError(
@@ -351,20 +350,13 @@ def algorithm_of(algorithm: str | Algorithm) -> Algorithm | None:
     raise TypeError(f'algorithm must be "auto", a name or an Algorithm, got {algorithm!r}')
 
 
-def loss_of(
-    loss: str | Loss | None,
-    names: Mapping[str, Loss],
-    kind: type[Loss],
-) -> Loss | None:
+def loss_of(loss: str | Loss | None, kind: type[Loss]) -> Loss | None:
     """Return the loss of a parameter, None when it is left open."""
-    if loss is None:
-        return None
+    if loss is None or isinstance(loss, kind):
+        return loss
     if isinstance(loss, str):
-        if loss not in names:
-            raise ValueError(f"loss must be one of {', '.join(names)}, or an object; got {loss!r}")
-        return names[loss]
-    if not isinstance(loss, kind):
-        raise TypeError(
-            f"loss must be None, one of {', '.join(names)}, or a {kind.__name__}, got {loss!r}"
-        )
-    return loss
+        return find_loss(loss, kind)
+    raise TypeError(
+        f"loss must be None, one of {', '.join(loss_names(kind))}, or a {kind.__name__}, "
+        f"got {loss!r}"
+    )

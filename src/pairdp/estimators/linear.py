@@ -22,7 +22,6 @@ from pairdp.estimators.two_classes import TwoClassEstimator
 from pairdp.estimators.validation import products, validated
 from pairdp.label_coding import check_target_bound
 from pairdp.losses import (
-    HingePointwise,
     LeastSquaresPointwise,
     LogisticPointwise,
     PointwiseLoss,
@@ -33,21 +32,12 @@ from pairdp.privacy import Budget, BudgetLedger
 
 Array = NDArray[np.float64]
 
-POINTWISE_LOSSES: dict[str, PointwiseLoss] = {
-    "logistic": LogisticPointwise(),
-    "hinge": HingePointwise(),
-    "rounded_hinge": HingePointwise(width=0.5),
-    "least_squares": LeastSquaresPointwise(),
-}
-"""Losses that can be asked for by name."""
-
 
 class LinearModel(PrivateEstimator):
     """A linear model with a loss of one record, and an intercept as a constant feature."""
 
     fit_intercept: bool
 
-    _losses = POINTWISE_LOSSES
     _loss_kind = PointwiseLoss
     _problem_kind = PointwiseProblem
 

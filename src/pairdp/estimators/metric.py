@@ -24,16 +24,13 @@ from pairdp.estimators.validation import (
     products,
     validated,
 )
-from pairdp.losses import HingeMetric, LogisticMetric, MetricLoss
+from pairdp.losses import LogisticMetric, MetricLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.privacy import Budget, BudgetLedger
 
 Array = NDArray[np.float64]
 _SAME = 1e-9
 _TINY = float(np.finfo(np.float64).tiny)
-
-METRIC_LOSSES: dict[str, MetricLoss] = {"logistic": LogisticMetric(), "hinge": HingeMetric()}
-"""Losses that can be asked for by name."""
 
 
 @stored_in_model_files({"components_": ("d", "d")})
@@ -150,7 +147,6 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         tags.target_tags.required = True
         return tags
 
-    _losses = METRIC_LOSSES
     _loss_kind = MetricLoss
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:

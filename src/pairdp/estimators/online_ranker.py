@@ -14,7 +14,6 @@ from pairdp.algorithms import Algorithm, Plan
 from pairdp.constraints import L2Ball
 from pairdp.estimators.auc_score import AreaScore
 from pairdp.estimators.online import OnlineEstimator
-from pairdp.estimators.ranker import RANKING_LOSSES
 from pairdp.estimators.two_classes import TwoClassEstimator
 from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
 from pairdp.model_file.registry import stored_in_model_files
@@ -167,7 +166,6 @@ default=None
         self.verbose = verbose
         self.invalid = invalid
 
-    _losses = RANKING_LOSSES
     _loss_kind = RankingLoss
 
     def _constraint(self) -> L2Ball:

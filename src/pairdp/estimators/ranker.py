@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp import privacy
 from pairdp._checks import real
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, MomentRelease, WithThreshold
@@ -16,27 +17,11 @@ from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.constraints import L2Ball
 from pairdp.estimators.auc_score import AreaScore
 from pairdp.estimators.two_classes import TwoClassEstimator
-from pairdp.losses import (
-    HingeRanking,
-    LeastSquaresRanking,
-    LogisticRanking,
-    RankingLoss,
-    SigmoidRanking,
-    SquaredHingeRanking,
-)
+from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
 from pairdp.model_file.registry import stored_in_model_files
-from pairdp.privacy import Budget, BudgetLedger
+from pairdp.privacy import Budget
 
 Array = NDArray[np.float64]
-
-RANKING_LOSSES: dict[str, RankingLoss] = {
-    "logistic": LogisticRanking(),
-    "least_squares": LeastSquaresRanking(),
-    "hinge": HingeRanking(),
-    "squared_hinge": SquaredHingeRanking(),
-    "sigmoid": SigmoidRanking(),
-}
-"""Losses that can be asked for by name."""
 
 
 @stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)})
@@ -52,9 +37,9 @@ class PrivateRanker(AreaScore, TwoClassEstimator):
         ε, the privacy budget of the fit. None fits without noise and without any guarantee.
     delta : float, default=None
         δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
-    loss : {"logistic", "least_squares", "hinge", "squared_hinge", "sigmoid"} or RankingLoss, \
-default=None
-        The loss of a pair. None leaves it to ``algorithm``.
+    loss : str or RankingLoss, default=None
+        The loss of a pair, or its name: "logistic", "least_squares", "hinge", "squared_hinge",
+        "sigmoid", or one of `pairdp.losses.register_loss`. None leaves it to ``algorithm``.
     algorithm : "auto", str or Algorithm, default="auto"
         "auto" chooses from public facts (n, d, ε, δ and the parameters here) what is predicted to
         rank best. A published name such as "DPEGD", or an object of `pairdp.algorithms`.
@@ -143,7 +128,7 @@ default=None
         threshold: Literal["midpoint"] | float = "midpoint",
         classes: ArrayLike | None = None,
         calibration: str = "certified",
-        ledger: BudgetLedger | None = None,
+        ledger: privacy.BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
@@ -163,7 +148,6 @@ default=None
         self.verbose = verbose
         self.invalid = invalid
 
-    _losses = RANKING_LOSSES
     _loss_kind = RankingLoss
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:

@@ -74,7 +74,7 @@ def _contradictions(step: PrivateEstimator) -> Iterator[str]:
     kept = step.plan_
     for difference in differences(kept.certificate, planned.certificate):
         yield f"the model's plan_ does not follow from its parameters: {difference}"
-    if kept.reasons != planned.reasons or dict(kept.settings) != _settings(kept.certificate):
+    if kept.reasons != planned.reasons or kept.settings.to_dict() != _settings(kept.certificate):
         yield "the model's plan_ does not follow from its parameters: its reasons or settings"
 
 

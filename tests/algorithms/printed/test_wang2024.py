@@ -180,7 +180,7 @@ def test_disjoint_pairs_cost_the_noise_of_all_pairs() -> None:
         first, second = (plan.certificate.releases[0] for plan in plans)
         assert first.mechanism == second.mechanism
         assert first.sampling == second.sampling
-        assert plans[1].settings["pairing"] == "disjoint"
+        assert plans[1].settings.pairing == "disjoint"
     rng = np.random.default_rng(0)
     records = AUC.records(rng.normal(size=(100, 3)), rng.choice([-1, 1], 100))
     found = [
@@ -260,8 +260,8 @@ def test_regimes_are_the_theorems(loss: Any, a: float, regime: Any, eps: float) 
     algorithm = NoisyGradientDescent(batch_size=2 if paired else 1, regime=regime)
     plan = algorithm.plan(problem, n, d, Budget(eps, n**-2.0))
     steps, size = expected(problem, regime, a, n, d, eps)
-    assert plan.settings["steps"] == steps
-    assert plan.settings["step_size"] == pytest.approx(size)
+    assert plan.settings.steps == steps
+    assert plan.settings.step_size == pytest.approx(size)
     part = "(a)" if regime == "general" else "(b)"
     theorems = "Theorems 3 and 6" if a == 1 else "Theorems 4 and 7"
     assert len(plan.reasons) == 2
@@ -272,21 +272,21 @@ def test_what_is_given_stays() -> None:
     budget = Budget(1.0, 1e-5)
     algorithm = NoisyGradientDescent(batch_size=2, regime="low-noise", steps=77)
     plan = algorithm.plan(AUC, 100, 3, budget)
-    assert plan.settings["steps"] == 77
+    assert plan.settings.steps == 77
     assert len(plan.reasons) == 1
     plan = replace(algorithm, steps=None, step_size=0.125).plan(AUC, 100, 3, budget)
-    assert plan.settings["step_size"] == 0.125
-    assert plan.settings["steps"] == 100
+    assert plan.settings.step_size == 0.125
+    assert plan.settings.steps == 100
 
 
 def test_regimes_without_budget_or_bound() -> None:
     algorithm = NoisyGradientDescent(batch_size=2, regime="low-noise")
     plan = algorithm.plan(AUC, 100, 3)
-    assert plan.settings["step_size"] == pytest.approx(2 / AUC.constants(100).pair_smoothness)
+    assert plan.settings.step_size == pytest.approx(2 / AUC.constants(100).pair_smoothness)
     assert any("at most min{2/L, 1}" in reason for reason in plan.reasons)
     free = Problem(HingeRanking(), Unconstrained())
     plan = replace(algorithm, regime="general").plan(free, 100, 3, Budget(1.0, 1e-5))
     assert any("c = 1/G" in reason for reason in plan.reasons)
     metric = Problem(LogisticMetric(), PSDFrobeniusBall(1.0), 0.1)
     plan = replace(algorithm, regime="general").plan(metric, 100, 3, Budget(1.0, 1e-5))
-    assert plan.settings["steps"] == 100
+    assert plan.settings.steps == 100

@@ -150,7 +150,7 @@ def test_calibration_against_another_route(
 def test_a_limit_cuts_what_many_appearances_do() -> None:
     free, cut = RepeatedDraws(10, 100), RepeatedDraws(10, 100, most=5.0)
     assert noise_multiplier(BUDGET, 1, cut) < noise_multiplier(BUDGET, 1, free)
-    one = 5 / gaussian.ratio(1.0, 1e-5)
+    one = 5 / gaussian.gdp_mu(1.0, 1e-5)
     assert noise_multiplier(BUDGET, 1, cut) <= one * (1 + 1e-6)
 
 
@@ -213,7 +213,7 @@ def test_many_appearances_do_not_wrap_around(n: int, steps: int, order: str) -> 
     mean = float(appearance_weights(steps).sum()) / n
     assert mean <= float(draws.distribution.sums @ draws.distribution.masses) <= 1.02 * mean
     mu = 1 / noise_multiplier(BUDGET, 1, draws)
-    assert mu * mean < gaussian.ratio(1.0, 1e-5)
+    assert mu * mean < gaussian.gdp_mu(1.0, 1e-5)
 
 
 def test_too_many_appearances_are_refused() -> None:

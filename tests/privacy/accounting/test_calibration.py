@@ -32,7 +32,7 @@ def true_delta(multiplier: float, budget: Budget, steps: int, sampling: Sampling
 @pytest.mark.parametrize("steps", [1, 10, 12_345])
 def test_without_sampling_it_is_the_exact_gaussian(steps: int) -> None:
     budget = Budget(0.7, 1e-7)
-    exact = math.sqrt(steps) / gaussian.ratio(0.7, 1e-7)
+    exact = math.sqrt(steps) / gaussian.gdp_mu(0.7, 1e-7)
     assert noise_multiplier(budget, steps) == exact
     assert noise_multiplier(budget, steps, FixedSizeSampling(50, 50)) == exact
     assert noise_multiplier(budget, steps, PoissonSampling(1.0)) == exact

@@ -286,7 +286,7 @@ def test_a_plan_has_json_values_only(plan: Any) -> None:
         (lambda d: d["releases"][0]["sensitivity"].update(note="x"), "unknown fields note"),
     ],
 )
-def test_sealed_nonsense_is_refused_with_its_reason(
+def test_sealed_but_invalid_documents_are_refused_with_a_reason(
     change: Callable[[dict[str, object]], object], reason: str
 ) -> None:
     with pytest.raises(CertificateError, match=re.escape(reason)):
@@ -294,7 +294,7 @@ def test_sealed_nonsense_is_refused_with_its_reason(
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "null", "certificate", b"\xff\xfe\x00"])
-def test_what_is_no_certificate_is_refused(text: str | bytes) -> None:
+def test_other_texts_are_not_read_as_certificates(text: str | bytes) -> None:
     with pytest.raises(CertificateError):
         Certificate.from_json(text)
 

@@ -40,7 +40,7 @@ from tests.privacy.certificates.kinds import (
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_holds_passes_with_a_readable_report(kind: str) -> None:
+def test_valid_certificates_pass_with_a_readable_report(kind: str) -> None:
     made = KINDS[kind]()
     report = verify(made)
     assert isinstance(report, Report)
@@ -251,7 +251,7 @@ class Lenient(PrivacyCurve):
         "two pure kinds, delta positive",
     ],
 )
-def test_a_mistake_in_the_accounting_is_found_by_the_other_route(
+def test_an_accounting_mistake_is_found_by_the_second_route(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = KINDS[kind]()

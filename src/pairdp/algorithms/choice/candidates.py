@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from pairdp._discovery import import_modules
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.conditions import Condition
+from pairdp.algorithms.plan import Plan
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
 
@@ -98,7 +99,7 @@ class Choice:
             self.features,
             self.budget,
             conditions=conditions,
-            draft=chosen.draft if algorithm.decides_like(chosen.algorithm) else None,
+            draft=chosen.draft and algorithm.draft_from(chosen.algorithm, chosen.draft),
         )
 
 

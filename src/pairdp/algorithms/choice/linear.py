@@ -23,7 +23,7 @@ from pairdp.constraints import L2Ball
 from pairdp.losses import PointwiseLoss
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Budget
-from pairdp.privacy.accounting.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import gdp_mu
 
 
 def choose_linear(
@@ -109,4 +109,4 @@ class LinearTask:
         moved = self.problem.sensitivity(self.n)
         if self.budget.is_pure:
             return self.features * moved / self.budget.epsilon
-        return math.sqrt(self.features) * moved / ratio(self.budget.epsilon, self.budget.delta)
+        return math.sqrt(self.features) * moved / gdp_mu(self.budget.epsilon, self.budget.delta)

@@ -23,14 +23,15 @@ from typing import ClassVar
 import numpy as np
 
 from pairdp._checks import integer, non_negative, positive
-from pairdp.algorithms.base import Algorithm, PlanDraft
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, Choice, candidates_for
 from pairdp.algorithms.noise import deviation
+from pairdp.algorithms.settings import S
 from pairdp.algorithms.task import Task
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.losses import LogisticMetric, MetricLoss
 from pairdp.privacy import Budget
-from pairdp.privacy.accounting.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.problem import Problem
 
 _MOST_RECORDS = 5000
@@ -166,7 +167,7 @@ class MetricTask:
             return 0.0
         if self.budget.is_pure:
             return math.sqrt(self.features * (self.features + 1) / 2 + 1) / self.budget.epsilon
-        return 1 / ratio(self.budget.epsilon, self.budget.delta)
+        return 1 / gdp_mu(self.budget.epsilon, self.budget.delta)
 
     def slope(self, loss: MetricLoss) -> float:
         """Return the typical eigenvalue, parting classes, of the gradient at W = I."""
@@ -186,7 +187,7 @@ class MetricTask:
         signal = self.slope(problem.loss) / self.euclidean  # type: ignore[arg-type]
         return replace(problem, regularization=max(noise / (_TURN * self.euclidean), signal))
 
-    def draft(self, problem: Problem, algorithm: Algorithm) -> PlanDraft:
+    def draft(self, problem: Problem, algorithm: Algorithm[S]) -> PlanDraft[S]:
         """Return what an algorithm decides for a problem."""
         return algorithm.prepare(Task(problem, self.n, self.features, self.budget))
 
@@ -207,8 +208,8 @@ class MetricTask:
 
     def minimized(
         self,
-        make: Callable[[Problem], Algorithm],
-        effect: Callable[[Problem, PlanDraft], tuple[float, float]],
+        make: Callable[[Problem], Algorithm[S]],
+        effect: Callable[[Problem, PlanDraft[S]], tuple[float, float]],
     ) -> Iterator[Candidate]:
         """Yield a candidate that minimises the loss, if its algorithm suits.
 

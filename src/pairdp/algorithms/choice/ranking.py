@@ -22,16 +22,17 @@ import numpy as np
 from scipy.special import ndtr
 
 from pairdp._checks import integer
-from pairdp.algorithms.base import Algorithm, PlanDraft
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, Choice, candidates_for
 from pairdp.algorithms.descent import known_radius
+from pairdp.algorithms.settings import S
 from pairdp.algorithms.task import Task
 from pairdp.clipping import check_data_norm
 from pairdp.constraints import L2Ball
 from pairdp.losses import LogisticRanking, RankingLoss
 from pairdp.privacy import Budget, GaussianMechanism, KNormMechanism, Release
 from pairdp.privacy.accounting.budget import check_budget
-from pairdp.privacy.accounting.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.problem import Problem
 
 # The typical data set: classes 1.5 standard deviations apart (an AUC of 0.856), records that
@@ -193,7 +194,7 @@ class RankingTask:
         """Return whether gradient descent on a problem contracts: it is convex and smooth."""
         return problem.is_convex and 0 < problem.constants(self.n).smoothness < math.inf
 
-    def draft(self, problem: Problem, algorithm: Algorithm) -> PlanDraft:
+    def draft(self, problem: Problem, algorithm: Algorithm[S]) -> PlanDraft[S]:
         """Return what an algorithm decides for a problem."""
         return algorithm.prepare(Task(problem, self.n, self.features, self.budget))
 
@@ -214,7 +215,7 @@ class RankingTask:
             return 0.0
         if self.budget.is_pure:
             return sensitivity * self.features / self.budget.epsilon
-        mu = ratio(self.budget.epsilon, self.budget.delta)
+        mu = gdp_mu(self.budget.epsilon, self.budget.delta)
         return sensitivity * math.sqrt(self.features) / mu
 
     def noise_of(self, release: Release) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pairdp.privacy import Budget
-from pairdp.privacy.accounting.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.problem import Problem
 
 _WITHOUT_NOISE = 1e-3
@@ -25,6 +25,6 @@ def balanced_regularization(
         # K-norm noise is about p·Δ/ε long, Gaussian noise √p·σ.
         sigma = dimension**0.5 / budget.epsilon
     else:
-        sigma = 1 / ratio(budget.epsilon, budget.delta)
+        sigma = 1 / gdp_mu(budget.epsilon, budget.delta)
     moved = constants.record_diameter * sigma / (n * problem.constraint.radius)
     return float((constants.smoothness * dimension * moved**2) ** (1 / 3))

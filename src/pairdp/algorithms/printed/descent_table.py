@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.algorithms.base import Algorithm, Plan
+from pairdp.algorithms.algorithm import Algorithm
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.registry import algorithms
 from pairdp.constraints import Constraint, L2Ball, PSDFrobeniusBall
 from pairdp.losses import Domain, LogisticMetric, LogisticRanking, PairwiseLoss

@@ -9,9 +9,9 @@ from functools import lru_cache
 from scipy.optimize import brentq
 
 from pairdp._checks import integer
+from pairdp.privacy import accounting
 from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.budget import Budget, check_budget
-from pairdp.privacy.accounting.pair_composition import PairComposition
 from pairdp.privacy.accounting.sampling import RepeatedDraws, Sampling
 
 # With less noise the guarantee would rest on δ alone: on a record not being drawn at all.
@@ -60,7 +60,7 @@ def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None =
             f"sampling must be FixedSizeSampling, PoissonSampling or None, got {sampling!r}"
         )
     if sampling is None or sampling.rate == 1:
-        return math.sqrt(steps) / gaussian.ratio(budget.epsilon, budget.delta)
+        return math.sqrt(steps) / gaussian.gdp_mu(budget.epsilon, budget.delta)
     return _sampled_multiplier(budget, steps, sampling)
 
 
@@ -70,8 +70,8 @@ def _sampled_multiplier(budget: Budget, steps: int, sampling: Sampling) -> float
     if isinstance(sampling, RepeatedDraws) and steps == 1:
         return _repeated_multiplier(budget, sampling)
 
-    def curve(log_multiplier: float) -> PairComposition:
-        return PairComposition([(sampling.pair(math.exp(-log_multiplier)), steps)])
+    def curve(log_multiplier: float) -> accounting.PairComposition:
+        return accounting.PairComposition([(sampling.pair(math.exp(-log_multiplier)), steps)])
 
     def rough(log_multiplier: float) -> float:
         return curve(log_multiplier).rough_log_delta(budget.epsilon) - log_target
@@ -80,7 +80,7 @@ def _sampled_multiplier(budget: Budget, steps: int, sampling: Sampling) -> float
         return curve(log_multiplier).log_delta(budget.epsilon) - log_target
 
     # Without sampling the noise is larger: search downwards from there, on the rough curve.
-    start = math.log(math.sqrt(steps) / gaussian.ratio(budget.epsilon, budget.delta))
+    start = math.log(math.sqrt(steps) / gaussian.gdp_mu(budget.epsilon, budget.delta))
     while rough(start) > 0:
         start += 0.5
     while start > _SMALLEST and rough(start - 0.5) <= 0:

@@ -113,17 +113,17 @@ def deltas(epsilon: float, mu: Array) -> Array:
     return np.asarray(ndtr(upper) * -np.expm1(log_ratio))
 
 
-def ratio(epsilon: float, delta: float) -> float:
-    """Return the largest ``mu`` whose Gaussian release is (ε, δ)-DP.
+def gdp_mu(epsilon: float, delta: float) -> float:
+    """Return the largest GDP parameter ``mu`` whose Gaussian release is (ε, δ)-DP.
 
     The root is accurate to rounding and lies on the private side:
-    ``log_delta(epsilon, ratio(epsilon, delta)) <= log(delta)``.
+    ``log_delta(epsilon, gdp_mu(epsilon, delta)) <= log(delta)``.
     """
-    return _ratio(non_negative("epsilon", epsilon), probability("delta", delta))
+    return _gdp_mu(non_negative("epsilon", epsilon), probability("delta", delta))
 
 
 @lru_cache(maxsize=4096)
-def _ratio(epsilon: float, delta: float) -> float:
+def _gdp_mu(epsilon: float, delta: float) -> float:
     if delta == 0:
         return 0.0
     target = math.log(delta) - math.log1p(-delta)

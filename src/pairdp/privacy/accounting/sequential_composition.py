@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import brentq
 
+from pairdp.privacy import accounting
 from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.dominating_pairs import ApproximatePair, DominatingPair, GaussianPair
 from pairdp.privacy.accounting.events import (
@@ -21,7 +22,6 @@ from pairdp.privacy.accounting.events import (
     PureEvent,
     SampledEvent,
 )
-from pairdp.privacy.accounting.pair_composition import PairComposition
 from pairdp.privacy.accounting.sampling import RepeatedDraws
 
 _LARGEST_EPSILON = 1e5
@@ -100,20 +100,20 @@ class SequentialCurve:
         return [(pairs[key], count) for key, count in counts.items()]
 
     @cached_property
-    def _noise_curve(self) -> PairComposition:
+    def _noise_curve(self) -> accounting.PairComposition:
         """Gaussian and sampled releases together."""
         gaussians = [(GaussianPair(self.mu), 1)] if self.mu > 0 else []
-        return PairComposition([*gaussians, *self._sampled_steps])
+        return accounting.PairComposition([*gaussians, *self._sampled_steps])
 
     @cached_property
-    def _full_curve(self) -> PairComposition:
+    def _full_curve(self) -> accounting.PairComposition:
         """All releases, by their dominating pairs."""
         bounded = Counter(self.approximate)
         for e, count in self.pure:
             bounded[e, 0.0] += count
         gaussians = [(GaussianPair(self.mu), 1)] if self.mu > 0 else []
         responses = [(ApproximatePair(e, d), count) for (e, d), count in bounded.items()]
-        return PairComposition([*gaussians, *responses, *self._sampled_steps])
+        return accounting.PairComposition([*gaussians, *responses, *self._sampled_steps])
 
     @property
     def _one_average(self) -> SampledEvent | None:

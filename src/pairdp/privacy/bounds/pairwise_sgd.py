@@ -3,7 +3,7 @@ r"""Bounds for stochastic gradient descent on pairs.
 Each is registered with two routes to its value, as in `pairdp.privacy.bounds.sensitivity`.
 
 The change of a pair's gradient includes its change to zero when a record becomes null
-(`pairdp.algorithms.pairwise_sgd.runs_part_by`). A null record is drawn like any other, so the
+(`pairdp.algorithms.pairwise_sgd.step_divergence`). A null record is drawn like any other, so the
 distribution of the draws stays the same.
 """
 

@@ -16,7 +16,11 @@ from numpy.typing import NDArray
 
 from pairdp.losses.convexity import declared_convex
 from pairdp.losses.metric import MetricLoss
+from pairdp.losses.pointwise import PointwiseLoss
 from pairdp.losses.ranking import RankingLoss
+from pairdp.losses.scalar_slope import ScalarSlope, scalar_slope_of
+from pairdp.losses.trust import Loss
+from pairdp.score_sums.all_pairs import AllPairs
 from pairdp.testing._loss_checks.report import Check, problem_check
 from pairdp.testing._loss_checks.search_space import SearchSpace, Subject
 from pairdp.testing._loss_checks.structures import structure_problem
@@ -109,12 +113,33 @@ class ScalarFunction:
 def scalar_function_checks(
     subject: Subject, space: SearchSpace, rng: np.random.Generator, tolerance: float
 ) -> Iterator[Check]:
-    """Yield the checks of a ranking or a metric loss; none for others."""
+    """Yield the checks of losses of a score or of a distance; none for others."""
     loss = subject.loss
     if isinstance(loss, RankingLoss):
         yield from _ranking(loss, space, rng, tolerance)
     elif isinstance(loss, MetricLoss):
         yield from _metric(loss, space, rng, tolerance)
+    declared = scalar_slope_of(loss)
+    if declared is not None:
+        yield problem_check("scalar_slope", space, _scalar_slope_problem(loss, declared, space))
+
+
+def _scalar_slope_problem(loss: Loss, declared: ScalarSlope, space: SearchSpace) -> str:
+    """Say where the slope of one number is not that of an array, or not the gradient's factor."""
+    formula, parameters = declared
+    scores = np.linspace(-20.0, 20.0, 800)
+    for label in space.labels:
+        arguments: tuple[float, ...] = parameters
+        if isinstance(loss, PointwiseLoss):
+            gradients = loss.gradient(np.ones(1), scores[:, None], np.full(scores.size, label))
+            arguments, expected = (label, *parameters), gradients[:, 0] / scores
+        elif isinstance(loss, RankingLoss):
+            expected = loss.slope(scores)
+        found = np.array([formula(score, *arguments) for score in scores.tolist()])
+        wrong = ~np.isclose(found, expected, rtol=_AGREE, atol=_EPS * np.abs(expected).max())
+        if wrong.any():
+            return f"at {scores[wrong.argmax()]:.6g} it is {found[wrong.argmax()]:.9g}"
+    return ""
 
 
 def _ranking(
@@ -141,7 +166,7 @@ def _ranking(
         rises = f"the slope at {wide.grid()[slopes.argmax()]:.6g} is {slopes.max():.6g}"
         yield problem_check("decreasing", space, rises if slopes.max() > 0 else "")
     structure = loss.structure()
-    if structure is not None:
+    if not isinstance(structure, AllPairs):
         yield problem_check("structure", space, structure_problem(loss.phi, loss.slope, structure))
 
 
