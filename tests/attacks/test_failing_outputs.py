@@ -29,7 +29,7 @@ from click.testing import CliRunner
 import pairdp
 from pairdp import Budget, BudgetLedger, OnlinePrivateRanker, PrivateRanker, load
 from pairdp._files import Draft
-from pairdp.algorithms.base import Plan
+from pairdp.algorithms.plan import Plan
 from pairdp.cli.main import main
 from pairdp.privacy import LedgerError, PureEvent
 from tests.cli.helpers import BOUNDS, SECRET, refused, run, table, write

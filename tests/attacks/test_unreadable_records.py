@@ -240,7 +240,7 @@ def test_what_is_public_is_still_refused() -> None:
         (x[:1], y[:1], "minimum of 2"),
         (x, y[:-1], "inconsistent"),
         (x, None, "requires y"),
-        (x, np.stack([y, y], axis=1), "one label a record"),
+        (x, np.stack([y, y], axis=1), "one label (a|per) record"),
         ([*x.tolist(), [1.0]], [*y, 1], "same number of entries"),
     ):
         with pytest.raises(ValueError, match=match):

@@ -92,12 +92,12 @@ BAD_CSV: dict[str, tuple[str | bytes, str]] = {
     "latin-1": ("x,größe\n".encode("latin-1"), "is not UTF-8"),
     "latin-1 below": ("x,y\n1,5317é\n".encode("latin-1"), "is not UTF-8"),
     "utf-16": ("x,y\n1,5317\n".encode("utf-16"), "is not UTF-8"),
-    "short row": ("x,y\n1,2\n5317\n", "1 entries in record 2, and 2 columns"),
-    "long row": ("x,y\n1,2\n\n1,2\n1,2,5317\n", "3 entries in record 3, and 2 columns"),
+    "short row": ("x,y\n1,2\n5317\n", "1 entries in record 2, but 2 columns"),
+    "long row": ("x,y\n1,2\n\n1,2\n1,2,5317\n", "3 entries in record 3, but 2 columns"),
     "space in a line": ("x,y\n1,2\n  \n", "1 entries in record 2"),
     "missing": ("x,y\n1,2\n3,5\n5317,\n", "no value in column 'y', record 3"),
     "missing, with spaces": ("x,y\n1,  \n", "no value in column 'y', record 1"),
-    "text": ("x,y\n1,2\n1,5317 kg\n", "an entry that is no number in column 'y', record 2"),
+    "text": ("x,y\n1,2\n1,5317 kg\n", "an entry that is not a number in column 'y', record 2"),
     "decimal comma": ("x;y\n1;5,317\n", "no number in column 'y', record 1"),
     "NaN": ("x,y\n1,2\n5317,nan\n", "NaN or infinity in record 2"),
     "infinity": ("x,y\n1,2\n1,2\n-inf,5317\n", "NaN or infinity in record 3"),
@@ -194,9 +194,9 @@ def test_damaged_gzip_files_are_refused_or_read(tmp_path: Path) -> None:
     [
         ("nowhere.csv", "there is no file"),
         ("folder.csv", "is not a file"),
-        ("data.xlsx", "must end in"),
-        ("data", "must end in"),
-        ("data.gz", "must end in"),
+        ("data.xlsx", "must have the extension"),
+        ("data", "must have the extension"),
+        ("data.gz", "must have the extension"),
     ],
 )
 def test_files_that_cannot_be_opened_are_refused(tmp_path: Path, name: str, reason: str) -> None:

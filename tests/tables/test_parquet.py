@@ -75,9 +75,9 @@ BAD_PARQUET: dict[str, tuple[dict[str, Any], str]] = {
     "dates": ({"x": STAMP}, "no numbers in column 'x'"),
     "null label": ({"label": ["5317", None]}, "missing values in column 'label'"),
     "NaN label": ({"label": [5317.0, float("nan")]}, "NaN or infinity in the labels 'label'"),
-    "date label": ({"label": STAMP}, "labels 'label' that are no numbers and no text"),
-    "bytes label": ({"label": [b"5317", b"b"]}, "no numbers and no text"),
-    "list label": ({"label": [[5317], [1]]}, "no numbers and no text"),
+    "date label": ({"label": STAMP}, "labels 'label' that are neither numbers nor text"),
+    "bytes label": ({"label": [b"5317", b"b"]}, "neither numbers nor text"),
+    "list label": ({"label": [[5317], [1]]}, "neither numbers nor text"),
 }
 
 
@@ -102,9 +102,9 @@ DECIMAL = pa.array([0, 1]).cast(pa.decimal128(20, 0))
 def test_a_parquet_column_of_no_labels_is_refused_by_its_type(tmp_path: Path, labels: Any) -> None:
     # With null records in the place of all others, a fit would spend its budget on nothing.
     table = parquet_table(tmp_path, x=[1.0, 2.0], label=labels)
-    with pytest.raises(TableError, match="labels 'label' that are no numbers and no text"):
+    with pytest.raises(TableError, match="labels 'label' that are neither numbers nor text"):
         table.count("label", invalid="null")
-    with pytest.raises(TableError, match="labels 'label' that are no numbers and no text"):
+    with pytest.raises(TableError, match="labels 'label' that are neither numbers nor text"):
         list(table.batches(["x"], "label", invalid="null"))
 
 

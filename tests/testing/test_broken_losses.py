@@ -9,16 +9,14 @@ import numpy as np
 import pytest
 
 from pairdp.losses import (
-    Analytic,
     Domain,
     HingeRanking,
     LeastSquaresRanking,
     LogisticMetric,
     LogisticRanking,
-    Quadratic,
     RankingLoss,
-    TruncatedPowers,
 )
+from pairdp.score_sums import AllPairs, Analytic, Quadratic, TruncatedPowers
 from tests.testing.examined import examine
 
 
@@ -44,6 +42,9 @@ class Wavy(LogisticRanking):
 
     def slope(self, u: Any) -> Any:
         return super().slope(u) - 0.3 * np.sin(u)
+
+    def structure(self) -> Any:
+        return AllPairs()
 
 
 class OneOrder(LogisticRanking):

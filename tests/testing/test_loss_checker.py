@@ -29,6 +29,7 @@ from pairdp.losses import (
     SigmoidRanking,
     SquaredHingeRanking,
 )
+from pairdp.score_sums import AllPairs
 from pairdp.testing.loss_checker import (
     LossCheckError,
     check_pairwise_loss,
@@ -235,6 +236,9 @@ class Exponential(RankingLoss):
     def curvature(self, margin_bound: float) -> float:
         return self.derivative_bound(margin_bound)
 
+    def structure(self) -> Any:
+        return AllPairs()
+
 
 @pytest.mark.parametrize("form", ["two-sided", "one-sided"])
 def test_a_user_defined_ranking_loss_passes(form: str) -> None:
@@ -272,9 +276,9 @@ def test_the_same_seed_gives_the_same_report() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(TypeError, match="PairwiseLoss is needed"):
+    with pytest.raises(TypeError, match="loss must be a PairwiseLoss"):
         check_pairwise_loss(HingePointwise())  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="PointwiseLoss is needed"):
+    with pytest.raises(TypeError, match="loss must be a PointwiseLoss"):
         check_pointwise_loss(HingeRanking())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="features"):
         check_pairwise_loss(HingeRanking(), features=[])

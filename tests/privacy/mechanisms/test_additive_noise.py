@@ -35,7 +35,7 @@ from tests.privacy.mechanisms.examples import ALL, BUDGET, each_mechanism, gener
 @pytest.mark.parametrize("steps", [1, 2, 1000])
 def test_gaussian_scale_is_sensitivity_over_ratio(sensitivity: float, steps: int) -> None:
     mechanism = GaussianMechanism.calibrate(BUDGET, sensitivity, steps=steps)
-    ratio = gaussian.ratio(BUDGET.epsilon, BUDGET.delta)
+    ratio = gaussian.gdp_mu(BUDGET.epsilon, BUDGET.delta)
     assert mechanism.scale == pytest.approx(sensitivity * math.sqrt(steps) / ratio, rel=1e-14)
     assert mechanism.sensitivity == sensitivity
 

@@ -19,7 +19,7 @@ from tests.privacy.mechanisms.draws import first_draws
 def test_a_stream_is_handed_out_once() -> None:
     source = NoiseSource(7)
     source.stream("noise", 1)
-    with pytest.raises(NoiseReuseError, match="noise/1 was handed out before"):
+    with pytest.raises(NoiseReuseError, match="noise/1 was already handed out"):
         source.stream("noise", 1)
     source.stream("noise", 2)
 
@@ -27,7 +27,7 @@ def test_a_stream_is_handed_out_once() -> None:
 def test_a_child_is_handed_out_once() -> None:
     source = NoiseSource()
     source.child("fold", 1)
-    with pytest.raises(NoiseReuseError, match="fold/1 was handed out before"):
+    with pytest.raises(NoiseReuseError, match="fold/1 was already handed out"):
         source.child("fold", 1)
 
 

@@ -257,9 +257,9 @@ def test_a_negative_seed_is_refused() -> None:
 @pytest.mark.parametrize("part", [1.5, None, True, b"x", ("a",), np.float64(1)])
 def test_a_path_of_other_types_than_strings_and_integers_is_refused(part: Any) -> None:
     source = NoiseSource(1)
-    with pytest.raises(TypeError, match="named by strings and integers"):
+    with pytest.raises(TypeError, match="must be strings and integers"):
         source.stream("noise", part)
-    with pytest.raises(TypeError, match="named by strings and integers"):
+    with pytest.raises(TypeError, match="must be strings and integers"):
         source.child("noise", part)
 
 
