@@ -101,6 +101,7 @@ def test_help_imports_no_studies() -> None:
     assert "report.html" in found.stdout
 
 
+@pytest.mark.slow
 @needs_data
 def test_a_study_of_data_over_two_processes() -> None:
     arguments = ("study", "yang2021", "--quick", "--permutations", "2", "--jobs", "2")

@@ -52,6 +52,10 @@ FAR = {"data_norm": 6.0, "radius": 2.0, "target_bound": 4.0}
 CHECKED = [
     PrivateLinearClassifier(data_norm=1.0),
     PrivateLinearClassifier(1e3, 0.0, **WIDE),
+    PrivateLinearRegressor(data_norm=1.0),
+    PrivateLinearRegressor(1e4, 0.0, **FAR),
+]
+CHECKED_SLOWLY = [
     PrivateLinearClassifier(1e3, loss="rounded_hinge", algorithm=MinimizerRelease(), **WIDE),
     PrivateLinearClassifier(
         1e3,
@@ -61,8 +65,6 @@ CHECKED = [
         **WIDE,
     ),
     PrivateLinearClassifier(None, loss="least_squares", **WIDE),
-    PrivateLinearRegressor(data_norm=1.0),
-    PrivateLinearRegressor(1e4, 0.0, **FAR),
     PrivateLinearRegressor(1e4, algorithm=NoisyGradientDescent(steps=100, step_size=0.01), **FAR),
 ]
 
@@ -78,6 +80,15 @@ def expected_failures(model: BaseEstimator) -> dict[str, str]:
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
 def test_checks_of_scikit_learn(estimator: BaseEstimator, check: object) -> None:
+    check(estimator)  # type: ignore[operator]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(CHECKED_SLOWLY, expected_failed_checks=expected_failures)
+def test_checks_of_scikit_learn_with_other_parameters(
+    estimator: BaseEstimator, check: object
+) -> None:
     check(estimator)  # type: ignore[operator]
 
 

@@ -30,9 +30,11 @@ pytestmark = pytest.mark.filterwarnings(FEW_RECORDS)
 # Where a check asks for accuracy, noise would fail it in bad luck: then ε is large.
 CHECKED = [
     OnlinePrivateRanker(1e3, data_norm=4.0),
+    OnlinePrivateMetric(data_norm=1.0),
+]
+CHECKED_SLOWLY = [
     OnlinePrivateRanker(1e3, algorithm="descent", data_norm=2.0),
     OnlinePrivateRanker(data_norm=1.0),
-    OnlinePrivateMetric(data_norm=1.0),
 ]
 
 # Checks that are known to fail, and why.
@@ -44,6 +46,15 @@ EXPECTED_FAILURES = {
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(CHECKED, expected_failed_checks=lambda _: EXPECTED_FAILURES)
 def test_checks_of_scikit_learn(estimator: BaseEstimator, check: object) -> None:
+    check(estimator)  # type: ignore[operator]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(CHECKED_SLOWLY, expected_failed_checks=lambda _: EXPECTED_FAILURES)
+def test_checks_of_scikit_learn_with_other_parameters(
+    estimator: BaseEstimator, check: object
+) -> None:
     check(estimator)  # type: ignore[operator]
 
 

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Certificates: their fields, what their releases cost together, and whether their claim holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Verification recomputes every number of a certificate by a second route."""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""TODO."""
+"""The noise of each mechanism follows its law.
+
+Right noise fails one comparison of laws in 1e8 seeds, and no test makes more than 40, so a
+test's false-alarm rate is below 1e-6. Noise whose scale is 10 % off is rejected as surely: a
+Kolmogorov-Smirnov test rejects at 1e-8 when √n times the empirical distance exceeds 3.1, and
+that is within 3 of √n times the distance of the laws but for one seed in 1e7. So √n times the
+distance must exceed 6.1, which is asserted wherever it is used.
+"""
 
 import math
 from collections.abc import Callable
