@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
-from pairdp.choice import Candidate
-from pairdp.choice.metric import choose_metric
+from pairdp.algorithms.choice import Candidate
+from pairdp.algorithms.choice.metric import choose_metric
 from pairdp.privacy import Budget, NoiseSource
 
 FIRST, SEEDS, TEST = 100, 14, 1500

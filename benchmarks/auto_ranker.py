@@ -1,8 +1,8 @@
 """AUC lost by the ranker that "auto" chooses, compared with other candidates, on synthetic data.
 
-The constants of `pairdp.choice.ranking` were tuned on shapes of data like those in `TUNED_ON`.
-What is printed is measured on those in `HELD_OUT`, which were used for one constant only: the
-largest share of the budget for second moments.
+The constants of `pairdp.algorithms.choice.ranking` were tuned on shapes of data like those in
+`TUNED_ON`. What is printed is measured on those in `HELD_OUT`, which were used for one constant
+only: the largest share of the budget for second moments.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from pairdp.algorithms import (
     MomentRelease,
     StreamGradientDescent,
 )
-from pairdp.choice import Candidate
-from pairdp.choice.ranking import choose_ranker
+from pairdp.algorithms.choice import Candidate
+from pairdp.algorithms.choice.ranking import choose_ranker
 from pairdp.privacy import Budget, NoiseSource
 
 Array = NDArray[np.float64]

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.timing import best_seconds, random_records
 from pairdp.algorithms import MinimizerRelease, MomentRelease, find_algorithm
-from pairdp.algorithms.base import Plan
+from pairdp.algorithms.plan import Plan
 from pairdp.constraints import L2Ball
 from pairdp.losses import LeastSquaresRanking, LogisticRanking
 from pairdp.privacy import Budget

@@ -16,8 +16,8 @@ from pairdp.privacy import (
     Sampling,
     noise_multiplier,
 )
-from pairdp.privacy.accounting.moment_inversion import inverted_delta
-from pairdp.privacy.accounting.reference_curves import accountant_delta
+from pairdp.privacy.accounting.second_routes.dp_accounting import accountant_delta
+from pairdp.privacy.accounting.second_routes.moment_inversion import inverted_delta
 
 CASES: list[tuple[Sampling, int, Budget]] = [
     (FixedSizeSampling(2, 1000), 1000, Budget(1.0, 1e-6)),

@@ -72,7 +72,7 @@ def average_regrets(
     chosen = algorithm(n)
     plan = chosen.plan(problem, n, x.shape[1], budget)
     models = plan.run(records, NoiseSource(seed), progress=False).statistics["models"]
-    size = int(plan.settings["batch_size"])  # type: ignore[arg-type]
+    size = plan.settings.batch_size
     in_hindsight = regret(problem, records, models, batch_size=size, tolerance=2e-3).average
     if held_out.size < 30:
         return in_hindsight, float("nan")

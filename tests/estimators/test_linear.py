@@ -194,7 +194,7 @@ def test_a_pipeline_is_saved_with_its_bounds(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "rounded_hinge", "least_squares"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_classes_are_told_apart(loss: str, fit_intercept: bool) -> None:
+def test_classes_are_separated(loss: str, fit_intercept: bool) -> None:
     x, y = two_classes(2000)
     model = PrivateLinearClassifier(
         3.0, loss=loss, fit_intercept=fit_intercept, random_state=0, data_norm=1.0
@@ -206,7 +206,7 @@ def test_classes_are_told_apart(loss: str, fit_intercept: bool) -> None:
     assert (model.intercept_[0] != 0) == fit_intercept
 
 
-def test_without_noise_it_is_what_others_find() -> None:
+def test_without_noise_the_fit_agrees_with_scikit_learn() -> None:
     x, y = two_classes(1000)
     x = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1.0)
     ours = PrivateLinearClassifier(

@@ -197,19 +197,19 @@ def _summed_gradient(loss: PairwiseLoss, parameters: Array) -> Summed:
 
 def _ranking_sum(loss: RankingLoss, weights: Array) -> Summed:
     def summed(x: Array, y: Array, other_x: Array, other_y: Array, counted: Mask | None) -> Array:
-        apart = x - other_x
-        turn = loss.scale * np.sign(y - other_y)
-        slopes = loss.slope(turn * (apart @ weights))
-        turned = turn if loss.symmetric else np.maximum(turn, 0.0)
-        return weighted_rows(apart, _kept(turned * slopes, counted))
+        difference = x - other_x
+        sign = loss.scale * np.sign(y - other_y)
+        slopes = loss.slope(sign * (difference @ weights))
+        signed = sign if loss.symmetric else np.maximum(sign, 0.0)
+        return weighted_rows(difference, _kept(signed * slopes, counted))
 
     return summed
 
 
 def _metric_sum(loss: MetricLoss, matrix: Array) -> Summed:
     def summed(x: Array, y: Array, other_x: Array, other_y: Array, counted: Mask | None) -> Array:
-        apart = x - other_x
-        squared = np.einsum("ki,ki->k", apart @ matrix, apart)
-        return gram(apart, _kept(loss.slope(squared, y == other_y), counted))
+        difference = x - other_x
+        squared = np.einsum("ki,ki->k", difference @ matrix, difference)
+        return gram(difference, _kept(loss.slope(squared, y == other_y), counted))
 
     return summed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from pairdp.losses.base import PairwiseLoss
 from pairdp.losses.metric import MetricLoss
 from pairdp.losses.ranking import RankingLoss
+from pairdp.pairs.base import Risk
 from pairdp.pairs.blocked import (
     all_pairs_gradient,
     all_pairs_value,
@@ -20,9 +20,6 @@ from pairdp.pairs.blocked import (
 from pairdp.pairs.design import PairDesign
 from pairdp.pairs.metric import metric_gradient, metric_value, metric_value_and_gradient
 from pairdp.pairs.ranking import (
-    Index,
-    ScoreSums,
-    all_slopes,
     average_loss,
     coefficients,
     in_classes,
@@ -30,30 +27,9 @@ from pairdp.pairs.ranking import (
     score_sums,
 )
 from pairdp.records import Records
+from pairdp.score_sums.base import Index, ScoreSums
 
 Array = NDArray[np.float64]
-
-ACCURACY = 1e-12
-"""Stated accuracy of the gradients of all risks: the norm of the error of summing, over G.
-
-The sum is of what each pair, by itself, is computed to be: at the corner of a hinge that is
-one subgradient or another, decided by the pair alone. So neighbouring data sets differ in
-the pairs of one record and in the errors of two sums; sensitivities of computed gradients
-include those. It holds for n up to 10¹⁰: all sums are made in two levels whose error does not
-grow with n (`pairdp._sums`). What the tests find is at least ten times smaller."""
-
-
-class Risk(Protocol):
-    """The average loss over pairs of some records."""
-
-    def value(self, parameters: Array) -> float:
-        """Return the average loss."""
-
-    def gradient(self, parameters: Array) -> Array:
-        """Return its (sub)gradient."""
-
-    def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
-        """Return both, sharing what work they share."""
 
 
 def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None) -> Risk:
@@ -65,8 +41,8 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
     Parameters
     ----------
     loss : PairwiseLoss
-        A ranking loss costs O(n) or O(n log n) time when it declares its structure, a metric
-        loss O(n²d), any other O(n²) evaluations; memory is O(nd) always.
+        A ranking loss costs what its structure says, O(n) or O(n log n) time unless that is
+        `AllPairs`; a metric loss O(n²d), any other O(n²) evaluations; memory is O(nd) always.
     records : Records
         The data.
     design : PairDesign, optional
@@ -122,8 +98,9 @@ class RankingRisk:
     def gradient(self, parameters: Array) -> Array:
         """Return its gradient, Xᵀc."""
         sums, u, positive = self._sums(parameters)
-        slopes = all_slopes(sums, u, positive)
-        return self._gradient(slopes, positive)
+        if not u.size:  # all records are null
+            return np.zeros(self.records.features)
+        return self._gradient(sums.all_slopes(u, positive), positive)
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return both, from the same moments."""

@@ -133,7 +133,7 @@ def test_knorm_direction_has_uniform_coordinates_on_the_sphere(dimension: int) -
 
 
 @pytest.mark.parametrize("dimension", [2, 5, 20])
-def test_a_direction_stretched_by_a_third_would_be_noticed(dimension: int) -> None:
+def test_a_direction_stretched_by_a_third_would_be_detected(dimension: int) -> None:
     # That turns a direction in the plane by up to arcsin(1/7), which moves the law by 0.045:
     # √n·0.045 = 9. In more dimensions the law moves farther.
     stretched = knorm_directions(dimension).copy()

@@ -53,7 +53,7 @@ def _output_noise(exhibit: str, name: str, goal: Goal, n: int, cells: Iterable[C
     factor = math.log(n) if name == "OffPairStrC" else 1.0
     sensitivity = 8 * lipschitz * factor / (added * n)
     proved = certified.certificate.releases[0].mechanism.scale  # type: ignore[union-attr]
-    steps = certified.settings["steps"]
+    steps = certified.settings.to_dict()["steps"]
     count = plan.task.dimension
     length = scale * math.sqrt(count)
     logarithm = "" if factor == 1.0 else " · ln n"
