@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format bench clean
+.PHONY: help demo test test-slow coverage lint format bench clean
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 11
@@ -37,6 +37,17 @@ test: $(VENV)/.pairdp-test ## Run the tests, but for the slow ones.
 test-slow: $(VENV)/.pairdp-test ## Run the slow tests.
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m slow
 
+# The core: everything that guarantees rest on. Compiled steps run as plain Python, to be traced.
+CORE := privacy losses constraints pairs score_sums algorithms \
+  records clipping label_coding problem pointwise_problem
+CORE_TESTS := tests/privacy tests/losses tests/constraints tests/pairs tests/score_sums \
+  tests/algorithms tests/test_*.py
+
+coverage: $(VENV)/.pairdp-test ## Measure the branch coverage of the core, and print it by package.
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m 'not slow' \
+	  --cov-branch $(CORE:%=--cov=pairdp.%) --cov-report=json:.coverage.json --cov-report= $(CORE_TESTS)
+	$(BIN)/python -m tests.coverage_table .coverage.json
+
 lint: $(VENV)/.pairdp-lint ## Check style, format and types.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -50,4 +61,4 @@ bench: $(VENV)/.pairdp-test ## Run the benchmarks; each prints ratios measured s
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove everything that the targets made.
-	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,1 +1,1 @@
-"""Benchmarks: ratios measured side by side in one run, never promises."""
+"""Benchmarks: each prints ratios to something measured in the same run."""

@@ -1,46 +1,32 @@
-"""Run every benchmark: ``make bench``, or ``python -m benchmarks [name ...]``."""
+"""Run benchmarks: ``python -m benchmarks NAME ...``, or all of them without a name.
+
+``python -m benchmarks --list`` says what each of them prints.
+"""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from pkgutil import iter_modules
 
-from benchmarks import (
-    algorithms,
-    auto_metric,
-    auto_ranking,
-    calibration,
-    import_time,
-    metric,
-    moments,
-    noise,
-    online,
-    ranking,
-    stochastic,
-)
+import benchmarks
 
-BENCHMARKS = {
-    "import": import_time.main,
-    "calibration": calibration.main,
-    "noise": noise.main,
-    "ranking": ranking.main,
-    "metric": metric.main,
-    "algorithms": algorithms.main,
-    "moments": moments.main,
-    "stochastic": stochastic.main,
-    "online": online.main,
-    "auto": auto_ranking.main,
-    "auto-metric": auto_metric.main,
-}
+NAMES = [m.name for m in iter_modules(benchmarks.__path__) if m.name not in ("__main__", "timing")]
 
 
 def main(names: list[str]) -> int:
     """Run the named benchmarks, or all of them."""
-    unknown = [name for name in names if name not in BENCHMARKS]
+    if names == ["--list"]:
+        for name in NAMES:
+            summary = (import_module(f"benchmarks.{name}").__doc__ or "").splitlines()[0]
+            print(f"{name:20s} {summary}")
+        return 0
+    unknown = [name for name in names if name not in NAMES]
     if unknown:
-        print(f"unknown benchmark {unknown[0]!r}; known: {', '.join(BENCHMARKS)}", file=sys.stderr)
+        print(f"unknown benchmark {unknown[0]!r}; known: {', '.join(NAMES)}", file=sys.stderr)
         return 2
-    for name in names or BENCHMARKS:
-        BENCHMARKS[name]()
+    for name in names or NAMES:
+        import_module(f"benchmarks.{name}").main()
         print()
     return 0
 

@@ -1,4 +1,4 @@
-"""What `choose_metric` takes against what it might have taken, on synthetic families of data."""
+"""Accuracy of the metric that "auto" chooses, and regret to other candidates, on synthetic data."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
 
-from pairdp.choice import Candidate
-from pairdp.choice.metric import choose_metric
+from pairdp.algorithms.choice import Candidate
+from pairdp.algorithms.choice.metric import choose_metric
 from pairdp.privacy import Budget, NoiseSource
 
 FIRST, SEEDS, TEST = 100, 14, 1500

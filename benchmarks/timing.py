@@ -1,4 +1,4 @@
-"""How long a call takes and how much memory it needs, side by side with others."""
+"""Time and memory of calls, compared in one run; not a benchmark itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 
 
 def best_seconds(calls: Sequence[Callable[[], object]], rounds: int = 7) -> list[float]:
-    """Return the best time of each call, taken in turns so that all meet the same machine."""
+    """Return the best time of each call; calls are interleaved, so that load affects all."""
     best = [float("inf")] * len(calls)
     for _ in range(rounds):
         for place, call in enumerate(calls):
@@ -27,7 +27,7 @@ def best_seconds(calls: Sequence[Callable[[], object]], rounds: int = 7) -> list
 
 
 def traced_peak(call: Callable[[], object]) -> int:
-    """Return the most bytes of Python and numpy memory that a call holds at once."""
+    """Return the peak of Python and numpy memory during a call, in bytes."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -38,7 +38,7 @@ def traced_peak(call: Callable[[], object]) -> int:
 
 
 def peak_megabytes() -> float:
-    """Return the largest resident memory of this process so far."""
+    """Return the peak resident memory of this process."""
     status = Path("/proc/self/status")
     if status.exists():  # getrusage may count what the parent held when it forked
         line = next(row for row in status.read_text().splitlines() if row.startswith("VmHWM"))
@@ -47,13 +47,13 @@ def peak_megabytes() -> float:
 
 
 def in_new_process(module: str, *arguments: str) -> str:
-    """Return what a module prints when run with these arguments in a process of its own."""
+    """Return what a module prints when run with these arguments in a new process."""
     command = [sys.executable, "-m", module, *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def random_records(n: int, d: int, positives: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
-    """Return made-up rows of norm below 1 and labels that they say something about."""
+    """Return random rows of norm below 1, and labels that depend on them."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((n, d))
     x *= rng.uniform(0.2, 1.0, (n, 1)) / np.linalg.norm(x, axis=1, keepdims=True)

@@ -1,65 +1,59 @@
 """Draw docs/auc-against-epsilon.svg: AUC of private rankers on the breast-cancer data.
 
-Run with ``python examples/auc_against_epsilon.py`` after ``pip install 'pairdp[plot]'``. The
-data are public, so scores on held-out records may be shown.
+Run with ``python examples/auc_against_epsilon.py``, which also prints the numbers. The data are
+public, so scores on held-out records may be shown.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 
-from pairdp.demo import DELTA, HELD_OUT, load
-from pairdp.estimators import PrivateRanker
+from pairdp.demo import DELTA, HELD_OUT, ranker, scores
+from pairdp.drawing import Axis, Figure, Point, Series, Style, write_svg
 
-mpl.use("svg")
-from matplotlib import pyplot as plt
-
-EPSILONS = np.geomspace(0.1, 10, 11)
+EPSILONS = np.geomspace(0.1, 10, 11).tolist()
 SPLITS = 120
-LINES = {
-    "PrivateRanker, algorithm chosen by public facts": {},
+RANKERS: dict[str, dict[str, str]] = {
+    "PrivateRanker, algorithm chosen from public facts": {},
     "DPGDSC (Xue 2021), certified noise": {"algorithm": "DPGDSC"},
     "DPGDSC, noise as the paper prints it": {"algorithm": "DPGDSC", "calibration": "printed"},
     "DPEGD (Xue 2021), certified noise": {"algorithm": "DPEGD"},
 }
 
 
-def areas(epsilon: float | None, **params: str) -> np.ndarray:
-    """Return the AUC on held-out records for each of many random splits."""
-    x, y = load()
-    found = []
-    for seed in range(SPLITS):
-        order = np.random.default_rng(seed).permutation(len(y))
-        train, test = order[HELD_OUT:], order[:HELD_OUT]
-        ranker = PrivateRanker(epsilon, DELTA, data_norm=1.0, random_state=seed, **params)
-        found.append(ranker.fit(x[train], y[train]).score(x[test], y[test]))
-    return np.array(found)
+def mean(epsilon: float | None, x: float, **params: str) -> Point:
+    """Return the mean AUC over random splits, with an interval of two standard errors."""
+    runs = scores(partial(ranker, epsilon, **params), SPLITS)
+    middle, error = float(runs.mean()), float(2 * runs.std() / np.sqrt(SPLITS))
+    return Point(x, middle, (middle - error, middle + error))
 
 
 def main() -> None:
-    """Draw the picture and print its numbers."""
-    figure, axes = plt.subplots(figsize=(7.2, 4.2))
-    for name, params in LINES.items():
-        runs = np.array([areas(float(epsilon), **params) for epsilon in EPSILONS])
-        mean, error = runs.mean(axis=1), 2 * runs.std(axis=1) / np.sqrt(SPLITS)
-        (line,) = axes.plot(EPSILONS, mean, marker="o", markersize=4, label=name)
-        axes.fill_between(EPSILONS, mean - error, mean + error, color=line.get_color(), alpha=0.15)
-        print(f"{name:50s}", *(f"{value:.3f}" for value in mean))
-    best = float(areas(None).mean())
-    print(f"{'without noise':50s} {best:.3f}")
-    axes.axhline(best, color="gray", linestyle="--", label="without noise")
-    axes.set(xscale="log", xlabel="ε (smaller is more private)", ylabel="AUC on held-out records")
-    axes.set_xticks([0.1, 0.3, 1, 3, 10], ["0.1", "0.3", "1", "3", "10"])
-    axes.minorticks_off()
-    axes.grid(alpha=0.3)
-    axes.legend(loc="lower right", frameon=False, fontsize=9)
-    axes.set_title(f"Breast cancer, n = {569 - HELD_OUT}, δ = {DELTA:g}", fontsize=11)
-    figure.tight_layout()
+    """Draw the figure and print its numbers."""
+    series = [
+        Series(
+            name,
+            tuple(mean(epsilon, epsilon, **params) for epsilon in EPSILONS),
+            Style(color, color, bold=not params, band=True),
+        )
+        for color, (name, params) in enumerate(RANKERS.items())
+    ]
+    grey = Style(7, None, "thin")
+    series.append(Series("without noise", (mean(None, EPSILONS[0]),), grey, across=True))
+    for each in series:
+        print(f"{each.name:52s}", *(f"{point.y:.3f}" for point in each.points))
+    figure = Figure(
+        f"Breast cancer, n = {569 - HELD_OUT}, δ = {DELTA:g}",
+        Axis("ε (smaller is more private)", "ε", scale="log"),
+        Axis("AUC on held-out records", scale="linear"),
+        tuple(series),
+        intervals="two standard errors of the mean",
+    )
     target = Path(__file__).parents[1] / "docs" / "auc-against-epsilon.svg"
-    figure.savefig(target, metadata={"Date": None})
+    target.write_text(write_svg(figure), "utf-8")
     print(f"wrote {target.name}")
 
 

@@ -1,14 +1,14 @@
 """Average regret of private streams against their length, on the papers' data.
 
-Run with ``python examples/online_regret.py --data DIR``, DIR having the data sets' CSVs (see
-`pairdp.studies.data`); it needs the extra ``plot``, prints tables and writes
-docs/online-regret.svg.
+Run with ``python examples/online_regret.py --data DIR``, where DIR has the CSV files of the data
+sets (see `pairdp.studies.data`). It prints tables, and writes online-regret.html with the figures
+of all data sets, and docs/online-regret.svg and docs/online-regret-metric.svg for diabetes.
 
 Every stream has the same budget, ε = 1 and δ = 1e-5. Features are standardised by all records, as
-the papers evidently did, so this is a study of streams and no private analysis. Regret is that of
-Huai 2020: against the best fixed model in hindsight (equation 4), and against the best one on
-held-out records (equation 5), both over n - 1. Part of the first falls because a fixed model fits
-few records too well; the second has none of that.
+the papers evidently did, so this is a study of streams and not a private analysis. Regret is that
+of Huai 2020, with respect to the best fixed model in hindsight (equation 4), and to the best one
+on held-out records (equation 5), both divided by n - 1. The former decreases in part because a
+fixed model overfits few records; the latter does not.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from joblib import Parallel, delayed
 
 from pairdp import Budget, NoiseSource
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
+from pairdp.drawing import Axis, Figure, Point, Series, Style, write_group, write_page, write_svg
 from pairdp.losses import LeastSquaresRanking, LogisticMetric
 from pairdp.online import OnlineAlgorithm, OnlineDescent, OnlineMoments
 from pairdp.problem import Problem
@@ -62,7 +63,7 @@ def average_regrets(
     directory: Path | None,
     budget: Budget | None = BUDGET,
 ) -> tuple[float, float]:
-    """Return both average regrets of one stream; NaN for the second when few are held out."""
+    """Return both average regrets of one stream; the second is NaN if few are held out."""
     problem, algorithm = STREAMS[stream]
     x, y = prepared(name, "paper", directory)
     order = np.random.default_rng(seed).permutation(len(y))
@@ -71,7 +72,7 @@ def average_regrets(
     chosen = algorithm(n)
     plan = chosen.plan(problem, n, x.shape[1], budget)
     models = plan.run(records, NoiseSource(seed), progress=False).statistics["models"]
-    size = int(plan.settings["batch_size"])  # type: ignore[arg-type]
+    size = plan.settings.batch_size
     in_hindsight = regret(problem, records, models, batch_size=size, tolerance=2e-3).average
     if held_out.size < 30:
         return in_hindsight, float("nan")
@@ -85,7 +86,7 @@ def average_regrets(
 def table(
     directory: Path | None, permutations: int, jobs: int
 ) -> dict[tuple[str, str, int], np.ndarray]:
-    """Return both regrets of every stream, data set and size, for each permutation."""
+    """Return both regrets for every data set, stream, size and permutation."""
     lengths = {name: len(prepared(name, "paper", directory).y) for name in DATA}
     cells = [
         (name, stream, n)
@@ -119,60 +120,54 @@ def show(found: dict[tuple[str, str, int], np.ndarray]) -> None:
                 print(f"{name:16s} {stream:36s} {shown}")
 
 
-def picture(found: dict[tuple[str, str, int], np.ndarray], path: Path) -> None:
-    """Draw regret in hindsight against n."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "pairdp"
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, len(DATA), figsize=(3 * len(DATA), 6.3), sharex=True)
+def to_figure(found: dict[tuple[str, str, int], np.ndarray], name: str, task: str) -> Figure:
+    """Return the figure of regret in hindsight as n grows, on one data set."""
+    streams = [stream for stream in STREAMS if stream.startswith(task)]
     labels = list(dict.fromkeys(stream.split(", ")[1] for stream in STREAMS))
-    for column, name in enumerate(DATA):
-        for row, task in enumerate(("AUC", "metric")):
-            axis = axes[row, column]
-            for stream in (s for s in STREAMS if s.startswith(task)):
-                sizes = [n for n in SIZES if (name, stream, n) in found]
-                cells = [found[name, stream, n][:, 0] for n in sizes]
-                label = stream.removeprefix(f"{task}, ")
-                axis.errorbar(
-                    sizes,
-                    [c.mean() for c in cells],
-                    [c.std(ddof=1) / len(c) ** 0.5 for c in cells],
-                    marker="o",
-                    markersize=3,
-                    label=label,
-                    color=f"C{labels.index(label)}",
-                )
-            axis.set_xscale("log")
-            axis.set_ylim(bottom=0)
-            axis.set_title(f"{task}: {name}", fontsize=10)
-            axis.set_xticks(SIZES, [str(n) for n in SIZES])
-            axis.minorticks_off()
-            axis.grid(alpha=0.3)
-    for row in range(2):
-        axes[row, 0].set_ylabel("average regret")
-    handles, names = axes[0, 0].get_legend_handles_labels()
-    figure.supxlabel("records in the stream", fontsize=11)
-    figure.legend(handles, names, loc="upper center", ncols=len(labels), frameon=False)
-    figure.tight_layout(rect=(0, 0, 1, 0.95))
-    figure.savefig(path, metadata={"Date": None})
+    series = []
+    for stream in streams:
+        points = []
+        for n in (n for n in SIZES if (name, stream, n) in found):
+            runs = found[name, stream, n][:, 0]
+            mean, error = float(runs.mean()), float(runs.std(ddof=1) / len(runs) ** 0.5)
+            points.append(Point(n, mean, (mean - error, mean + error)))
+        label = stream.removeprefix(f"{task}, ")
+        style = Style(labels.index(label), labels.index(label))
+        series.append(Series(label, tuple(points), style))
+    return Figure(
+        f"{task}: {name}",
+        Axis("records in the stream n", "n", scale="log"),
+        Axis("average regret", scale="linear", include=(0.0,)),
+        tuple(series),
+        intervals="standard errors of the mean",
+    )
+
+
+def draw(found: dict[tuple[str, str, int], np.ndarray], page: Path, docs: Path) -> None:
+    """Write a page with all figures, and the figures of diabetes for the documentation."""
+    groups = {task: [to_figure(found, name, task) for name in DATA] for task in ("AUC", "metric")}
+    body = "".join(write_group(task, figures) for task, figures in groups.items())
+    every = [figure for figures in groups.values() for figure in figures]
+    page.write_text(write_page("Average regret of private streams", body, every), "utf-8")
+    for task, figures in groups.items():
+        target = docs / ("online-regret.svg" if task == "AUC" else "online-regret-metric.svg")
+        target.write_text(write_svg(figures[DATA.index("diabetes")]), "utf-8")
 
 
 def main() -> None:
-    """Print the tables and draw the picture."""
+    """Print the tables and draw the figures."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--data", type=Path, help="where the data sets' CSVs are")
+    parser.add_argument("--data", type=Path, help="directory of the data sets")
     parser.add_argument("--permutations", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=Path("docs/online-regret.svg"))
+    parser.add_argument("--page", type=Path, default=Path("online-regret.html"))
+    parser.add_argument("--docs", type=Path, default=Path("docs"))
     given = parser.parse_args()
     found = table(given.data, given.permutations, given.jobs)
     show(found)
-    picture(found, given.out)
+    draw(found, given.page, given.docs)
 
 
 if __name__ == "__main__":

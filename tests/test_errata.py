@@ -30,6 +30,15 @@ def test_an_entry_is_shown_by_tests(entry: str) -> None:
         assert name in functions(ROOT / file), f"{file} has no {name}"
 
 
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.split(".")[0])
+def test_an_entry_has_a_verdict_and_a_replacement(entry: str) -> None:
+    heading, _, body = entry.partition("\n")
+    verdict = heading.rpartition(" — ")[2]
+    assert re.search("true|false|unproved|proved here", verdict)
+    if re.search("false|loose|unproved", verdict):
+        assert "*Certified" in body
+
+
 def test_code_cites_entries_that_exist() -> None:
     names = {entry.split(".")[0] for entry in ENTRIES}
     assert len(names) == len(ENTRIES)

@@ -23,19 +23,21 @@ LAYERS = (
         "_discovery",
         "drawing",
     ),
-    ("storage", "tables"),
+    ("storage", "tables", "clipping", "label_coding"),
     ("privacy.accounting", "privacy.errors"),
-    ("privacy.mechanisms", "privacy.bounds"),
+    ("privacy.mechanisms",),
+    ("privacy.bounds",),
     ("privacy.certificates",),
     ("privacy.ledger",),
     ("privacy",),
     ("constraints",),
-    ("losses", "records"),
+    ("score_sums", "records"),
+    ("losses",),
     ("pairs", "testing"),
     ("problem",),
     ("pointwise_problem",),
     ("algorithms",),
-    ("online", "choice", "model_file"),
+    ("online", "model_file"),
     ("estimators", "audit"),
     ("verification", "studies"),
     ("demo",),
@@ -64,7 +66,7 @@ def exported(stub: Path) -> Iterator[str]:
     for node in ast.parse(stub.read_text()).body:
         assert isinstance(node, ast.ImportFrom), f"{stub} has more than exports"
         assert node.level == 1, f"{stub} exports names of another package"
-        yield str(node.module)
+        yield from [node.module] if node.module else [alias.name for alias in node.names]
 
 
 def imported(path: Path) -> Iterator[str]:

@@ -63,9 +63,10 @@ print(*sys.modules)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     unused = (
         "audit", "cli", "drawing", "online", "studies", "tables", "testing", "verification",
-        "choice.linear", "choice.metric", "constraints.matrices", "estimators.linear",
-        "estimators.metric", "estimators.online", "losses.logistic_metric", "pointwise_problem",
-        "privacy.bounds.scatter",
+        "algorithms.choice.linear", "algorithms.choice.metric", "constraints.matrices",
+        "estimators.linear", "estimators.metric", "estimators.online", "losses.logistic_metric",
+        "model_file.files", "pairs.risk", "pointwise_problem", "privacy.bounds.scatter",
+        "privacy.ledger", "storage.container",
     )  # fmt: skip
     loaded = {name.removeprefix("pairdp.") for name in done.stdout.split()}
     assert not loaded & set(unused)
@@ -77,7 +78,7 @@ def test_demo_fits_states_and_verifies(
     monkeypatch.setattr(demo, "SPLITS", 1)
     demo.main()
     out = capsys.readouterr().out
-    assert "400 records to learn from, 169 held out" in out
+    assert "400 training records, 169 held out" in out
     assert "PrivateRanker" in out
     assert "DPGDSC with the paper's noise" in out
     assert "in the metric of PrivateMetric" in out

@@ -284,7 +284,7 @@ def test_what_is_not_of_one_record_is_refused() -> None:
         lambda: PROBLEMS["logistic"].constants(4, design=design),
         lambda: PROBLEMS["logistic"].risk(Records(np.eye(2), [1, -1]), design),
     ):
-        with pytest.raises(ValueError, match="leave it out"):
+        with pytest.raises(ValueError, match="design must be None"):
             call()
     for algorithm, match in (
         (StreamGradientDescent(), "loss of one record"),

@@ -84,9 +84,9 @@ def test_bad_bounds_and_mixed_labels_are_refused() -> None:
         Records([[1.0]], [1], data_norm=0)
     with pytest.raises(ValueError, match="NaN"):
         Records([[1.0]], [np.nan], binary=False)
-    with pytest.raises(ValueError, match="one label a record"):
+    with pytest.raises(ValueError, match="one label per record"):
         Records([[1.0]], [["a"]], binary=False)
-    with pytest.raises(ValueError, match="one kind"):
+    with pytest.raises(ValueError, match="one type"):
         Records([[1.0], [2.0]], np.array(["a", 1], dtype=object), binary=False)
 
 

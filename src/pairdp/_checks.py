@@ -6,6 +6,7 @@ import math
 import numbers
 import reprlib
 import unicodedata
+from collections.abc import Callable
 from typing import SupportsFloat, cast
 
 
@@ -84,6 +85,20 @@ def integer(name: str, value: object, *, at_least: int = 1, at_most: int = LARGE
 def keep(owner: object, name: str, value: object) -> None:
     """Set a checked value on a frozen dataclass, as the plain number that checking returned."""
     object.__setattr__(owner, name, value)
+
+
+def keep_given(owner: object, name: str, check: Callable[..., object], *limits: float) -> None:
+    """Check an optional value of a frozen dataclass and keep it, unless it is None."""
+    value = getattr(owner, name)
+    if value is not None:
+        keep(owner, name, check(name, value, *limits))
+
+
+def one_of(name: str, value: object, *known: str | None) -> None:
+    """Refuse a value that is none of those known."""
+    if value not in known:
+        words = " or ".join("None" if word is None else f'"{word}"' for word in known)
+        raise ValueError(f"{name} must be {words}, got {value!r}")
 
 
 def flag(name: str, value: object) -> bool:

@@ -1,11 +1,11 @@
-r"""What to minimise, and every constant that privacy and step sizes need of it.
+r"""The problem to be minimised, and the constants that privacy and step sizes need.
 
 .. math:: F(w) = \frac{1}{n(n-1)} Σ_{i≠j} ℓ(w; z_i, z_j) + \frac{λ}{2}|w - w_0|^2,
     \quad w ∈ C, \quad |x_i| ≤ R.
 
-The regulariser does not depend on data. So it adds λ to the smoothness and, where the loss is
-convex, to the strong convexity, and nothing to any sensitivity (errata, G2); the
-papers' G + λB in its place is safe and loose.
+The regulariser does not depend on the data. It adds λ to the smoothness and, if the loss is convex,
+to the strong convexity, and nothing to any sensitivity (errata, G2); G + λB, which the papers use
+instead, is valid but loose.
 """
 
 from __future__ import annotations
@@ -13,23 +13,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._checks import PARAMETERS, STEPS, between, integer, non_negative
+from pairdp import pairs
+from pairdp._checks import PARAMETERS, STEPS, between, integer, keep, non_negative
 from pairdp._reading import Invalid
+from pairdp.clipping import check_data_norm
 from pairdp.constraints import Constraint
 from pairdp.losses import Domain, Holder, PairwiseLoss
 from pairdp.losses.convexity import declared_convex
 from pairdp.losses.trust import is_library_loss
-from pairdp.pairs import ACCURACY, PairDesign, Risk, risk
-from pairdp.records import Records, check_data_norm
+from pairdp.pairs import ACCURACY, Risk
+from pairdp.records import Records
 from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
-_LARGEST_REACH = 1e9
+_LARGEST_SCORE = 1e9
 _ROUNDING = 1e-15
 
 
@@ -46,16 +49,16 @@ class ProblemConstants:
     smoothness : float
         L of the risk over all pairs, plus λ; at most ``pair_smoothness``.
     strong_convexity : float
-        λ for a convex loss; 0 for any other, of which λ says nothing.
+        λ for a convex loss; 0 for any other.
     holder : Holder
         Hölder continuity of one pair's gradient, without the regulariser.
     pair_diameter : float
-        D_o: how far one ordered pair's gradient moves when one of its records is replaced, by
-        another or by a null record; at least G.
+        D_o: the largest change of one ordered pair's gradient when one of its records is replaced
+        by another or by a null record; at least G.
     record_diameter : float
         D_h: the same for both orders together.
     sensitivity : float
-        How far the computed gradient of the risk moves when one record is replaced.
+        The largest change of the computed gradient of the risk when one record is replaced.
     """
 
     lipschitz: float
@@ -83,7 +86,7 @@ class Problem(Storable):
     center : float or array
         w₀: 0, or an array of the parameter's shape. It must be public.
     data_norm : float
-        R, which records are clipped to.
+        R, the norm that records are clipped to.
 
     Examples
     --------
@@ -104,18 +107,20 @@ class Problem(Storable):
     data_norm: float = 1.0
 
     average: ClassVar[str] = "average over pairs"
-    """The bound that says how far one record moves the gradient."""
+    """The name of the bound on the sensitivity of the gradient."""
 
     smoothness_of: ClassVar[str] = "pair_smoothness"
-    """What certificates call the smoothness of one term of the average."""
+    """The name in certificates of the smoothness of one term of the average."""
 
-    _kind: ClassVar[tuple[type, str]] = (PairwiseLoss, "LogisticRanking()")
-    _fewest: ClassVar[int] = 2
+    _loss_type: ClassVar[tuple[type, str]] = (PairwiseLoss, "LogisticRanking()")
+    _smallest_n: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        kind, example = self._kind
-        if not isinstance(self.loss, kind):
-            raise TypeError(f"loss must be a {kind.__name__} such as {example}, got {self.loss!r}")
+        expected, example = self._loss_type
+        if not isinstance(self.loss, expected):
+            raise TypeError(
+                f"loss must be a {expected.__name__} such as {example}, got {self.loss!r}"
+            )
         declared_convex(self.loss)
         for needed in (
             "project", "diameter", "dimension", "initial", "radius", "matrix",
@@ -134,10 +139,10 @@ class Problem(Storable):
                 f"{type(self.constraint).__name__} a set of {kinds[self.constraint.matrix]}: "
                 f"use a constraint such as {example}"
             )
-        object.__setattr__(self, "regularization", _regularization(self.regularization))
-        object.__setattr__(self, "data_norm", check_data_norm(self.data_norm))
+        keep(self, "regularization", _regularization(self.regularization))
+        keep(self, "data_norm", check_data_norm(self.data_norm))
         self._check_corner()
-        object.__setattr__(self, "center", _center(self.center, self.loss.matrix))
+        keep(self, "center", _center(self.center, self.loss.matrix))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem) or type(other) is not type(self):
@@ -172,31 +177,37 @@ class Problem(Storable):
 
     @property
     def is_strongly_convex(self) -> bool:
-        """Whether F is proved to be: the loss is convex, and λ > 0."""
+        """Whether F is known to be strongly convex: the loss is convex, and λ > 0."""
         return self.strong_convexity > 0
 
     @property
     def strong_convexity(self) -> float:
-        """How strongly convex F is proved to be: λ for a convex loss, 0 for any other."""
+        """The known strong convexity of F: λ for a convex loss, 0 for any other."""
         return self.regularization if self.is_convex else 0.0
 
     @property
     def labels_in_words(self) -> str:
-        """What labels are, for certificates."""
+        """A sentence about labels, for certificates."""
         return "Labels are two classes." if self.loss.binary else "Labels only name classes."
 
-    def domain(self, radius: float | None = None) -> Domain:
-        """Return where the loss is looked at, on parameters within a radius if it is known.
+    @property
+    def _target_bound(self) -> float | None:
+        """The bound that targets are clipped to; None if labels are classes."""
+        return None
 
-        A radius is ignored for a loss that is not of this library: its constants are then those of
-        the whole set, on which `check_pairwise_loss` can have looked at them.
+    def domain(self, radius: float | None = None) -> Domain:
+        """Return the domain of the loss, with parameters within a radius if it is known.
+
+        A radius is ignored for a loss outside this library: its constants are then those of the
+        whole set, on which `check_pairwise_loss` can have checked them.
         """
-        domain = Domain(
-            self.data_norm, self.constraint.radius, self.constraint.positive_semidefinite
-        )
         if radius is None or not is_library_loss(self.loss):
-            return domain
-        return domain.within(radius)
+            return self._domain
+        return self._domain.within(radius)
+
+    @cached_property
+    def _domain(self) -> Domain:
+        return Domain(self.data_norm, self.constraint.radius, self.constraint.positive_semidefinite)
 
     def record_diameter(
         self,
@@ -205,35 +216,37 @@ class Problem(Storable):
         step_size: float | None = None,
         features: int = 1,
     ) -> float:
-        """Return how far one record moves n times the *computed* gradient of the risk.
+        """Return n times the sensitivity of the *computed* gradient of the risk.
 
-        This is D_h plus 2·n·`ACCURACY`·G, which covers the error of two computed sums: what is
-        released is the computed gradient, not the exact one. It is the diameter that the bound
-        "average over pairs" takes. D_h is the loss's own, or how far the pair of a record is from
-        zero if that is more (`PairwiseLoss.null_diameter`): the record may be replaced by a null
-        one, all of whose pairs have the gradient zero. Steps of a given size add the rounding of
-        parameters, as a gradient that would cause it; see `rounding_of_steps`.
+        This is D_h (`exact_record_diameter`) plus 2·n·`ACCURACY`·G, which covers the errors of two
+        computed sums: the computed gradient is released, not the exact one. The bound "average over
+        pairs" takes this diameter. Steps of a given size add the rounding of parameters, expressed
+        as an error of the gradient; see `rounding_of_steps`.
         """
         domain = self.domain(radius)
         rounding = (
-            2 * integer("n", n, at_least=self._fewest) * ACCURACY * self.loss.lipschitz(domain)
+            2 * integer("n", n, at_least=self._smallest_n) * ACCURACY * self.loss.lipschitz(domain)
         )
-        return self.moved_pair(domain) + rounding + n * self._rounding(domain, step_size, features)
+        return (
+            self.exact_record_diameter(domain)
+            + rounding
+            + n * self._rounding(domain, step_size, features)
+        )
 
-    def moved_pair(self, domain: Domain) -> float:
-        """Return D_h, how far both orders of a pair move when a record is replaced.
+    def exact_record_diameter(self, domain: Domain) -> float:
+        """Return D_h, the largest change of both orders of a pair when a record is replaced.
 
-        By another record or by a null one: the larger of the loss's `record_diameter` and
-        `null_diameter`.
+        The record may be replaced by another, or by a null record, whose pairs have gradient zero:
+        this is the larger of the loss's `record_diameter` and `null_diameter`.
         """
         return max(self.loss.record_diameter(domain), self.loss.null_diameter(domain))
 
     def gradient_rounding(
         self, step_size: float, features: int = 1, radius: float | None = None
     ) -> float:
-        """Return how far a computed gradient of some pairs is from the exact one, at most.
+        """Return a bound on the error of a computed gradient of some pairs.
 
-        The rounding of parameters counts as a gradient, for steps of a size.
+        It includes the rounding of parameters, for steps of a given size.
         """
         domain = self.domain(radius)
         return ACCURACY * self.loss.lipschitz(domain) + self._rounding(domain, step_size, features)
@@ -245,40 +258,41 @@ class Problem(Storable):
         return center + self.rounding_of_steps(domain, step_size, features)
 
     def rounding_of_steps(self, domain: Domain, step_size: float, features: int) -> float:
-        """Return the error of two gradients that moves two runs as far as rounding does, a step.
+        """Return the rounding errors of two runs in one step, as an error of the gradient.
 
-        A step w - ηg and its projection round by at most (6 + 4d)u times |w| + ηG, u = 2⁻⁵³: norms
-        and eigenvalues are off by a few d·u of themselves. Adding w to an average over T steps
-        rounds by at most T·u·|w| in all, which a gradient of 2u·|w|/η in every step causes, too.
-        Two runs together are below (2 + d)·1e-15·(|w|/η + G). The term matters where very many
-        small steps are summed up: n·T·1e-15 of the sensitivity.
+        A step w - ηg and its projection have a rounding error of at most (6 + 4d)u·(|w| + ηG),
+        u = 2⁻⁵³, since norms and eigenvalues have relative errors of a few d·u. Adding w to an
+        average over T steps has an error of at most T·u·|w| in total, as much as an error of
+        2u·|w|/η in every gradient. For two runs together this is below
+        (2 + d)·1e-15·(|w|/η + G). It matters for very many small steps: n·T·1e-15 of the
+        sensitivity.
         """
-        reach = domain.radius / step_size + self.loss.lipschitz(domain)
-        return (2 + features) * _ROUNDING * reach
+        size = domain.radius / step_size + self.loss.lipschitz(domain)
+        return (2 + features) * _ROUNDING * size
 
     def _rounding_of_center(self, domain: Domain, step_size: float | None) -> float:
-        """Return the error of a gradient that moves parameters as far as rounding near w₀ does."""
+        """Return the rounding error of parameters near w₀, as an error of the gradient."""
         if self.regularization == 0 or np.ndim(self.center) == 0:
             return 0.0
         curvature = self.loss.smoothness(domain)
-        steepness = 4 * (self.regularization + (curvature if math.isfinite(curvature) else 0.0))
+        factor = 4 * (self.regularization + (curvature if math.isfinite(curvature) else 0.0))
         if step_size is not None:
-            steepness = max(steepness, 1 / step_size)
-        return _ROUNDING * float(np.linalg.norm(self.center)) * steepness
+            factor = max(factor, 1 / step_size)
+        return _ROUNDING * float(np.linalg.norm(self.center)) * factor
 
     def check_features(self, features: int) -> None:
-        """Refuse a number of features that the centre does not have."""
+        """Raise an error if the centre is for another number of features."""
         if np.ndim(self.center) and np.shape(self.center)[0] != features:
             raise ValueError(
-                f"center is for {np.shape(self.center)[0]} features, and there are {features}"
+                f"center has {np.shape(self.center)[0]} features, but the data has {features}"
             )
 
     def sensitivity(self, n: int, radius: float | None = None) -> float:
-        """Return how far one record moves the computed gradient: about D_h/n."""
+        """Return the sensitivity of the computed gradient, about D_h/n."""
         return self.record_diameter(n, radius) / n
 
     def _check_corner(self) -> None:
-        """Refuse a corner so sharp that rounding of the scores would decide its slope."""
+        """Raise an error for a corner so narrow that rounding of the scores decides its slope."""
         width = getattr(self.loss, "width", 0.0)
         if not width or (self.loss.matrix and not self.is_bounded):
             return
@@ -287,15 +301,15 @@ class Problem(Storable):
                 "a rounded corner needs bounded scores, whose rounding it stays above: use "
                 "L2Ball(radius), or width=0"
             )
-        reach = self.loss.lipschitz(self.domain()) * self.constraint.radius
-        if reach > _LARGEST_REACH * width:
+        largest = self.loss.lipschitz(self.domain()) * self.constraint.radius
+        if largest > _LARGEST_SCORE * width:
             raise ValueError(
                 f"a corner of width {width:g} is lost in the rounding of scores up to "
-                f"{reach:.3g}: use a width of at least {reach / _LARGEST_REACH:.3g}, or 0"
+                f"{largest:.3g}: use a width of at least {largest / _LARGEST_SCORE:.3g}, or 0"
             )
 
     def constants(
-        self, n: int, radius: float | None = None, design: PairDesign | None = None
+        self, n: int, radius: float | None = None, design: pairs.PairDesign | None = None
     ) -> ProblemConstants:
         """Return all constants for n records, on parameters within a radius if it is known.
 
@@ -307,31 +321,43 @@ class Problem(Storable):
             A bound on |w| that is known before data is read, such as the sum of all step
             sizes times G when starting at zero.
         design : PairDesign, optional
-            When the risk is over a design: its smoothness is that of one pair, since all
-            of its pairs may be of the worst kind.
+            The design of the risk, if there is one. The risk is then as smooth as one pair, since
+            all pairs of the design may be of the worst kind.
         """
         domain = self.domain(radius)
         loss, added = self.loss, self.regularization
         return ProblemConstants(
             lipschitz=loss.lipschitz(domain),
             pair_smoothness=loss.smoothness(domain) + added,
-            smoothness=(
-                loss.risk_smoothness(domain, n) if design is None else loss.smoothness(domain)
-            )
-            + added,
+            smoothness=self._risk_smoothness(domain, n, design) + added,
             strong_convexity=self.strong_convexity,
             holder=loss.holder(domain),
-            pair_diameter=max(loss.pair_diameter(domain), loss.lipschitz(domain)),
+            pair_diameter=self._pair_diameter(domain),
             record_diameter=self.record_diameter(n, radius),
             sensitivity=self.sensitivity(n, radius),
         )
 
+    def _risk_smoothness(self, domain: Domain, n: int, design: pairs.PairDesign | None) -> float:
+        if design is None:
+            return self.loss.risk_smoothness(domain, n)
+        return self.loss.smoothness(domain)
+
+    def _pair_diameter(self, domain: Domain) -> float:
+        return max(self.loss.pair_diameter(domain), self.loss.lipschitz(domain))
+
     def records(self, x: ArrayLike, y: ArrayLike, *, invalid: Invalid = "error") -> Records:
-        """Return the data as this problem needs it: clipped to R, labels coded.
+        """Return the data with rows clipped to R, and targets to their bound.
 
         Records that cannot be read are an error, or null records; see `Records`.
         """
-        return Records(x, y, data_norm=self.data_norm, binary=self.loss.binary, invalid=invalid)
+        return Records(
+            x,
+            y,
+            data_norm=self.data_norm,
+            binary=self.loss.binary,
+            target_bound=self._target_bound,
+            invalid=invalid,
+        )
 
     def gather(
         self,
@@ -341,49 +367,58 @@ class Problem(Storable):
         *,
         invalid: Invalid = "error",
     ) -> Records:
-        """Return n records that come in batches, without holding them twice."""
+        """Return n records that come in batches, without holding them in memory twice."""
         return Records.gather(
             batches,
             n,
             features,
             data_norm=self.data_norm,
             binary=self.loss.binary,
+            target_bound=self._target_bound,
             invalid=invalid,
         )
 
     def check_records(self, records: Records) -> None:
-        """Refuse records that were not clipped as this problem's constants need them."""
+        """Raise an error for records that were not clipped to the norm of this problem."""
         if records.data_norm > self.data_norm:
             raise ValueError(
-                f"the records are clipped to norm {records.data_norm:g}, the problem needs "
+                f"the records are clipped to norm {records.data_norm:g}, but the problem needs "
                 f"{self.data_norm:g}: make them with problem.records(x, y)"
             )
 
-    def risk(self, records: Records, design: PairDesign | None = None) -> Risk:
+    def risk(self, records: Records, design: pairs.PairDesign | None = None) -> Risk:
         """Return the average loss over all pairs, or over a design, without the regulariser."""
         self.check_records(records)
-        return risk(self.loss, records, design)
+        return pairs.risk(self.loss, records, design)
 
-    def value(self, parameters: Array, records: Records, design: PairDesign | None = None) -> float:
-        """Return F(w). This is a statistic of the data: it is not private."""
+    def value(
+        self, parameters: Array, records: Records, design: pairs.PairDesign | None = None
+    ) -> float:
+        """Return F(w). It depends on the data and is not private."""
         shift = self._shift(parameters)
         penalty = self.regularization / 2 * float(np.vdot(shift, shift))
         return self.risk(records, design).value(parameters) + penalty
 
     def gradient(
-        self, parameters: Array, records: Records, design: PairDesign | None = None
+        self, parameters: Array, records: Records, design: pairs.PairDesign | None = None
     ) -> Array:
-        """Return ∇F(w). This is a statistic of the data: it is not private."""
-        return self.risk(records, design).gradient(parameters) + self.pull(parameters)
+        """Return ∇F(w). It depends on the data and is not private."""
+        gradient = self.risk(records, design).gradient(parameters)
+        return gradient + self.regularizer_gradient(parameters)
 
-    def pull(self, parameters: Array) -> Array:
-        """Return λ(w - w₀), the regulariser's gradient, which no data enters."""
+    def regularizer_gradient(self, parameters: Array) -> Array:
+        """Return λ(w - w₀), the gradient of the regulariser, which does not depend on the data."""
         return self.regularization * self._shift(parameters)
+
+    def projected_step(self, parameters: Array, step_size: float, gradient: Array) -> Array:
+        """Return the projection of w - η(g + λ(w - w₀)) onto C, for a gradient g of the risk."""
+        step = step_size * (gradient + self.regularizer_gradient(parameters))
+        return self.constraint.project(parameters - step)
 
     def _shift(self, parameters: Array) -> Array:
         if np.ndim(self.center) and np.shape(self.center) != np.shape(parameters):
             raise ValueError(
-                f"the parameter has shape {np.shape(parameters)}, the center "
+                f"the parameter has shape {np.shape(parameters)}, but center has shape "
                 f"{np.shape(self.center)}"
             )
         return np.asarray(parameters - self.center)
@@ -400,7 +435,7 @@ def _center(center: float | ArrayLike, matrix: bool) -> float | Array:
         if values != 0:
             raise ValueError("center must be 0 or an array of the parameter's shape")
         return 0.0
-    # Written so that NaN is refused, too.
+    # Written so that NaN is rejected too.
     if values.ndim != 1 + matrix or not np.all(np.abs(values) <= PARAMETERS[1]):
         kind = "symmetric matrix" if matrix else "vector"
         raise ValueError(

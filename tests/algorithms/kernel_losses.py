@@ -13,6 +13,7 @@ from pairdp.losses import (
     LogisticRanking,
     PowerHingeRanking,
     RankingLoss,
+    SigmoidRanking,
     SquaredHingeRanking,
 )
 
@@ -27,6 +28,7 @@ RANKING: dict[str, RankingLoss] = {
     "power hinge, 2": PowerHingeRanking(power=2.0, form="one-sided"),
     "least squares": LeastSquaresRanking(),
     "least squares, one-sided": LeastSquaresRanking(form="one-sided"),
+    "sigmoid": SigmoidRanking(temperature=0.5),
 }
 POINTWISE: dict[str, Any] = {
     "logistic, one record": LogisticPointwise(temperature=0.7),

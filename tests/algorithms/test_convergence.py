@@ -128,7 +128,7 @@ def test_minimisers_are_within_their_tolerance(
     for tolerance in (3.0, 0.3, 0.01, 1e-6):
         plan = MinimizerRelease(tolerance).plan(chosen, 40, 2)
         found = plan.run(chosen.records(x, y)).parameters
-        assert least_subgradient(chosen, found, x, y) <= float(plan.settings["tolerance"])
+        assert least_subgradient(chosen, found, x, y) <= plan.settings.tolerance
 
 
 SMOOTH = [LogisticRanking(), HingeRanking(width=1.0), LeastSquaresRanking("one-sided")]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pairdp import Budget
-from pairdp.algorithms import NoisyGradientDescent
-from pairdp.algorithms import compiled_steps as machine
-from pairdp.algorithms.slopes import slope_of
+from pairdp.algorithms import NoisyGradientDescent, kernels
 from pairdp.constraints import L2Ball
 from pairdp.losses import (
     LeastSquaresPointwise,
@@ -29,13 +28,12 @@ pytest.importorskip("numba")
 
 def gradient(loss: Any, w: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the gradient of one step that draws all these records, by the compiled code."""
-    found = slope_of(loss)
-    assert found is not None
-    terms = len(y) // 2 if found.paired else len(y)
+    records = SimpleNamespace(x=x, y=y, evaluable=y)
+    problem = SimpleNamespace(loss=loss)
+    steps: Any = SimpleNamespace(problem=problem, records=records, batch_size=len(y))
     point, places = w.copy(), np.arange(len(y))[None, :]
-    machine.advance(
-        found.kind, float(found.shape), float(found.scale), found.weight / terms, found.paired,
-        x, y, places, np.zeros((1, w.size)), 0.0, -1.0, 0.0, np.zeros(w.size), math.inf, point,
+    kernels._compiled(steps)(
+        places, np.zeros((1, w.size)), 0.0, -1.0, 0.0, np.zeros(w.size), math.inf, point,
         np.zeros(w.size),
     )  # fmt: skip
     return point - w

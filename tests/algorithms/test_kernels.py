@@ -14,11 +14,10 @@ import pytest
 from scipy.stats import chi2
 
 from pairdp import Budget, NoiseSource
-from pairdp.algorithms import NoisyGradientDescent, kernels, slopes
-from pairdp.algorithms import compiled_steps as machine
+from pairdp.algorithms import NoisyGradientDescent, kernels
+from pairdp.algorithms import _compiled_steps as machine
 from pairdp.algorithms.kernels import Steps, compiled_steps, draw_places, plain_steps
 from pairdp.algorithms.progress import Progress
-from pairdp.algorithms.slopes import slope_of
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, Unconstrained
 from pairdp.constraints.vectors import shrink_to
 from pairdp.losses import (
@@ -28,10 +27,12 @@ from pairdp.losses import (
     LogisticRanking,
     RankingLoss,
 )
+from pairdp.losses.scalar_slope import scalar_slope_of
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import GaussianMechanism, NoMechanism
 from pairdp.problem import Problem
-from tests.algorithms.kernel_losses import LOSSES, RANKING
+from pairdp.score_sums import AllPairs
+from tests.algorithms.kernel_losses import LOSSES, POINTWISE, RANKING
 
 pytest.importorskip("numba")
 QUIET = Progress(False)
@@ -103,7 +104,7 @@ def oracle(steps: Steps, seed: int) -> tuple[np.ndarray, np.ndarray]:
     ],
     ids=["plain", "regularised", "no noise"],
 )
-def test_compiled_is_plain_is_the_loop(name: str, others: dict[str, Any]) -> None:
+def test_compiled_and_plain_steps_equal_the_loop(name: str, others: dict[str, Any]) -> None:
     loss = LOSSES[name]
     for batch in (2, 6) if isinstance(loss, RankingLoss) else (1, 2, 5):
         steps = setup(loss, batch, **others)
@@ -162,15 +163,25 @@ def test_projection_neither_overflows_nor_underflows(size: float, radius: float)
 @pytest.mark.parametrize("name", RANKING)
 def test_slopes_are_those_of_the_loss(name: str) -> None:
     loss, u = RANKING[name], np.concatenate([np.linspace(-6, 6, 2001), [-800.0, 800.0, 1.0]])
-    found = slope_of(loss)
+    found = scalar_slope_of(loss)
     assert found is not None
-    values = [machine.slope(found.kind, float(found.shape), v) for v in u]
-    np.testing.assert_allclose(values, loss.slope(u), rtol=1e-13, atol=1e-300)
+    compiled = machine.compiled_slope(found.formula, 1 + len(found.parameters)).ctypes
+    for slope in (found.formula, compiled):
+        values = [slope(v, *found.parameters) for v in u.tolist()]
+        np.testing.assert_allclose(values, loss.slope(u), rtol=1e-13, atol=1e-300)
 
 
-def test_kinds_are_numbered_alike() -> None:
-    for kind in ("LOGISTIC", "HINGE", "ROUNDED_HINGE", "POWER_HINGE", "SQUARE", "RESIDUAL"):
-        assert getattr(machine, kind) == getattr(slopes, kind)
+@pytest.mark.parametrize("name", POINTWISE)
+def test_slopes_are_those_of_the_loss_of_one_record(name: str) -> None:
+    loss, scores = POINTWISE[name], np.linspace(-6, 6, 200)
+    found = scalar_slope_of(loss)
+    assert found is not None
+    compiled = machine.compiled_slope(found.formula, 2 + len(found.parameters)).ctypes
+    for y in (-1.0, 1.0):
+        wanted = loss.gradient(np.ones(1), scores[:, None], np.full(200, y))[:, 0] / scores
+        for slope in (found.formula, compiled):
+            values = [slope(score, y, *found.parameters) for score in scores.tolist()]
+            np.testing.assert_allclose(values, wanted, rtol=1e-13, atol=1e-300)
 
 
 @dataclass(frozen=True)
@@ -178,6 +189,9 @@ class Halved(LogisticRanking):
     """A loss derived from a built-in one, with a slope of its own."""
 
     convex = True
+
+    def structure(self):
+        return AllPairs()
 
     def phi(self, u):
         return super().phi(u) / 2
@@ -187,8 +201,8 @@ class Halved(LogisticRanking):
 
 
 def test_other_losses_and_sets_take_plain_steps() -> None:
-    assert slope_of(Halved()) is None
-    assert slope_of(LogisticMetric()) is None
+    assert scalar_slope_of(Halved()) is None
+    assert scalar_slope_of(LogisticMetric()) is None
     steps = setup(Halved(), 2, 100_000)
     assert not steps.is_worth_compiling()
     with pytest.raises(TypeError, match="no compiled code for Halved"):

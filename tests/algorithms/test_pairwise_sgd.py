@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from pairdp import Budget, NoiseSource, verify
 from pairdp.algorithms import Algorithm, PairwiseSGD, PhasedSGD, Plan, find_algorithm
-from pairdp.algorithms.pairwise_sgd import runs_part_by
+from pairdp.algorithms.pairwise_sgd import step_divergence
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, PSDNuclearBall, Unconstrained
 from pairdp.losses import (
     HingeMetric,
@@ -25,6 +25,7 @@ from pairdp.losses import (
 )
 from pairdp.privacy.accounting.appearances import appearance_weights
 from pairdp.problem import Problem
+from pairdp.score_sums import AllPairs, Structure
 from tests.algorithms.attacks import (
     Neighbours,
     attack,
@@ -65,7 +66,7 @@ def apart(plan: Plan, pair: Neighbours, seed: int) -> float:
 def allowed(plan: Plan, place: int, seed: int) -> float:
     """How far they may be apart, given the places at which the record was drawn."""
     algorithm: PairwiseSGD = plan.algorithm  # type: ignore[assignment]
-    steps, n = int(plan.settings["steps"]), plan.task.n  # type: ignore[arg-type]
+    steps, n = plan.settings.steps, plan.task.n
     order = algorithm._indices(n, steps, NoiseSource(seed).stream("draws"))
     (release,) = plan.certificate.releases
     sampling, unit = release.sampling, release.sensitivity
@@ -168,6 +169,9 @@ class LinearRanking(RankingLoss):
     def curvature(self, reach: float) -> float:
         return 0.0
 
+    def structure(self) -> Structure:
+        return AllPairs()
+
 
 class _Fixed(PairwiseSGD):
     """Pairwise SGD with given draws."""
@@ -266,12 +270,12 @@ def test_the_bound_of_a_phase_is_nearly_attained(name: str) -> None:
 
 
 def test_what_a_step_does_is_said_by_the_loss() -> None:
-    hinge = runs_part_by(problem("hinge"), 0.1)
+    hinge = step_divergence(problem("hinge"), 0.1)
     assert hinge == (4.0, 4.0)
     rounded = problem("rounded hinge")
-    assert runs_part_by(rounded, 0.1) == (4.0, 0.0)
-    assert runs_part_by(rounded, 10.0) == (4.0, 4.0)
-    metric = runs_part_by(problem("metric hinge"), 0.1)
+    assert step_divergence(rounded, 0.1) == (4.0, 0.0)
+    assert step_divergence(rounded, 10.0) == (4.0, 4.0)
+    metric = step_divergence(problem("metric hinge"), 0.1)
     assert metric.replaced == 2 * metric.common
 
 
@@ -320,10 +324,13 @@ class AbsoluteRanking(RankingLoss):
     def derivative_bound(self, reach: float) -> float:
         return 1.0
 
+    def structure(self) -> Structure:
+        return AllPairs()
+
 
 def test_a_loss_that_rises_too_moves_twice_as_far() -> None:
     task = Problem(AbsoluteRanking(), L2Ball(50.0))
-    assert runs_part_by(task, 0.01) == (8.0, 8.0)
+    assert step_divergence(task, 0.01) == (8.0, 8.0)
     plan = PhasedSGD(0.01).plan(task, 4, 1, BUDGET)
     x, y = np.array([[1.0], [-1.0], [-1.0], [1.0]]), np.array([1.0, -1.0, -1.0, 1.0])
     other = x.copy()

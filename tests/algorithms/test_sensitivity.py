@@ -157,7 +157,7 @@ def iterates(plan: Plan, pair: Neighbours, steps: int) -> np.ndarray:
     """Return how far the iterates 1 … T of two neighbouring runs without noise are apart."""
     distances = []
     for count in range(1, steps + 1):
-        shorter = NoisyGradientDescent("last", count, plan.settings["step_size"])
+        shorter = NoisyGradientDescent("last", count, plan.settings.step_size)
         ends = [
             shorter.plan(plan.problem, len(y), 2).run(plan.problem.records(x, y)).parameters
             for x, y in pair.both()

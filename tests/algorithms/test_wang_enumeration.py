@@ -58,13 +58,13 @@ class Labels(PointwiseLoss):
 
 def means(plan: Plan, y: np.ndarray) -> list[float]:
     """Return the gradient of every batch that a step may draw, each equally likely."""
-    batch = int(plan.settings["batch_size"])
+    batch = plan.settings.batch_size
     if isinstance(plan.problem, PointwiseProblem):
         return [y[list(b)].mean() for b in itertools.combinations(range(y.size), batch)]
     found = []
     for rows in itertools.permutations(range(y.size), batch):
         pairs = list(itertools.permutations(rows, 2))
-        if plan.settings.get("pairing") == "disjoint":
+        if plan.settings.pairing == "disjoint":
             pairs = list(zip(rows[0::2], rows[1::2], strict=True))
         found.append(float(np.mean([y[i] * y[j] for i, j in pairs])))
     return found

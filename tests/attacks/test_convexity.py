@@ -34,11 +34,12 @@ from pairdp.algorithms import (
     StreamGradientDescent,
     find_algorithm,
 )
-from pairdp.algorithms.base import Algorithm, PlanDraft
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice import choose_linear, choose_ranker
 from pairdp.algorithms.noise import output_release
 from pairdp.algorithms.registry import algorithms
 from pairdp.algorithms.requirements import Need
-from pairdp.choice import choose_linear, choose_ranker
+from pairdp.algorithms.settings import Settings
 from pairdp.constraints import L2Ball
 from pairdp.losses import (
     Domain,
@@ -52,6 +53,7 @@ from pairdp.online import OnlineDescent
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Sensitivity
 from pairdp.problem import Problem
+from pairdp.score_sums import AllPairs
 from pairdp.testing import check_pairwise_loss, check_pointwise_loss
 from tests.algorithms.attacks import Neighbours, attack, moved
 
@@ -100,6 +102,9 @@ class Formulas:
 
     def curvature(self, reach):
         return 0.25
+
+    def structure(self):
+        return AllPairs()
 
 
 @dataclass(frozen=True)
@@ -238,7 +243,7 @@ def test_a_regulariser_proves_nothing_without_convexity() -> None:
     made = find_algorithm("Kang2021").plan(problem(Concave(), 0.5), 1000, 3, BUDGET)
     convex = find_algorithm("Kang2021").plan(problem(LogisticRanking(), 0.5), 1000, 3, BUDGET)
     assert "last iterate" in convex.certificate.releases[0].name
-    assert made.certificate.releases[0].count == made.settings["steps"]
+    assert made.certificate.releases[0].count == made.settings.steps
 
 
 @pytest.mark.parametrize("regularization", [0.0, 0.2])
@@ -248,7 +253,7 @@ def test_printed_noise_of_kang_tells_what_composition_gives(regularization: floa
         problem(Concave(), regularization), n, 3, budget, calibration="printed"
     )
     (release,) = made.certificate.releases
-    steps = int(made.settings["steps"])
+    steps = made.settings.steps
     lipschitz = 4 * Concave().derivative_bound(4.0) + regularization
     scale = 8 * lipschitz * math.sqrt(steps * math.log(1e6)) / (n * budget.epsilon)
     assert release.mechanism.scale == pytest.approx(scale)
@@ -296,6 +301,8 @@ class Careless(Algorithm):
 
     name: str = "Careless"
 
+    settings_type = Settings
+
     @property
     def needs(self) -> tuple[Need, ...]:
         return ()
@@ -305,7 +312,7 @@ class Careless(Algorithm):
             "last iterate of gradient descent",
             record_diameter=4.0, n=task.n, step_size=0.1, contraction=0.9, steps=10,
         )  # fmt: skip
-        return PlanDraft((output_release("iterate", task, bound, 0.0),), {})
+        return PlanDraft((output_release("iterate", task, bound, 0.0),), Settings())
 
     def execute(self, plan, records, noise, progress):
         return np.zeros(records.features)

@@ -126,7 +126,7 @@ def is_excepted(name: str, path: Path_, report: Any, original: Certificate) -> b
     found = report.certificate
     if path == ("noise_source",):
         return found.noise_source in (SECURE, SEEDED, UNDRAWN) or any(
-            "noise source is not one of this library" in note for note in report.notes
+            "noise source is not part of this library" in note for note in report.notes
         )
     if path == ("library_version",):
         return f"made by pairdp {found.library_version}" in report.headline

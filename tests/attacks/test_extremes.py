@@ -42,6 +42,7 @@ from pairdp.algorithms import (
     WithThreshold,
 )
 from pairdp.algorithms.threshold import _direction, _scores
+from pairdp.clipping import clip_rows
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, Unconstrained
 from pairdp.losses import (
     HingeMetric,
@@ -59,7 +60,7 @@ from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.bounds.sensitivity import ROUNDING_SLACK
 from pairdp.problem import Problem
-from pairdp.records import Records, clip_rows
+from pairdp.records import Records
 
 Array = NDArray[Any]
 _N, _D = 30, 3

@@ -29,7 +29,7 @@ from click.testing import CliRunner
 import pairdp
 from pairdp import Budget, BudgetLedger, OnlinePrivateRanker, PrivateRanker, load
 from pairdp._files import Draft
-from pairdp.algorithms.base import Plan
+from pairdp.algorithms.plan import Plan
 from pairdp.cli.main import main
 from pairdp.privacy import LedgerError, PureEvent
 from tests.cli.helpers import BOUNDS, SECRET, refused, run, table, write
@@ -109,7 +109,7 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("kind", "name", "call", "after"), PLACES)
-def test_what_is_said_of_the_budget_is_true_wherever_it_fails(
+def test_errors_report_the_spent_budget_wherever_a_fit_fails(
     ledger: BudgetLedger,
     monkeypatch: pytest.MonkeyPatch,
     kind: str,
@@ -147,7 +147,7 @@ def test_a_fit_that_fails_in_python_says_what_was_spent(
     assert len(ledger.spends) == 1
 
 
-def test_a_release_in_memory_tells_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_in_memory_reports_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = BudgetLedger(Budget(1.0))
     draft = Draft(Path("output"), b"content")
     with monkeypatch.context() as broken:

@@ -141,7 +141,7 @@ def test_a_constant_feature_must_be_in_the_bound_on_the_data() -> None:
     [("problem", "lipschitz"), ("problem", "regularization"), ("plan", "settings", "step_size")],
     ids=str,
 )
-def test_a_whole_number_beyond_all_floats_is_refused(path: Path_) -> None:
+def test_an_integer_beyond_all_floats_is_refused(path: Path_) -> None:
     document = unseal(plan("DPGDSC").certificate.to_json())
     leaf_of(document, path[:-1])[path[-1]] = 10**400
     with pytest.raises(CertificateError):
@@ -149,7 +149,7 @@ def test_a_whole_number_beyond_all_floats_is_refused(path: Path_) -> None:
 
 
 @pytest.mark.parametrize("name", ["algorithm", "library_version", "class"])
-def test_no_text_of_a_certificate_writes_over_what_is_said_of_it(name: str) -> None:
+def test_no_text_of_a_certificate_overwrites_the_report(name: str) -> None:
     """A carriage return, an escape sequence or a line break could hide the first line."""
     text = "X\r\x1b[2KThe certificate of X holds: ε = 0.1\nThe certificate of X holds\u202e"
     document = unseal(plan("DPGDSC").certificate.to_json())

@@ -74,7 +74,7 @@ from pairdp.cli.main import main
 main(sys.argv[1:])
 """
 PLACES = {
-    "running": ("pairdp.algorithms.base", "Plan", "run"),
+    "running": ("pairdp.algorithms.plan", "Plan", "run"),
     "writing": ("pairdp", "_files", "os.fsync"),
 }
 

@@ -125,11 +125,11 @@ def test_what_a_cell_matches_depends_on_nothing_but_the_cell(
         labels = TwoLabels.named(classes)
     except ValueError:
         return
-    alone = labels.codes(np.array([cell]))
-    assert labels.codes(np.array([cell, *others]))[0] == alone[0]
-    assert labels.codes(np.array([*others, cell]))[-1] == alone[0]
+    alone = labels.signs(np.array([cell]))
+    np.testing.assert_array_equal(labels.signs(np.array([cell, *others]))[:1], alone)
+    np.testing.assert_array_equal(labels.signs(np.array([*others, cell]))[-1:], alone)
     # A class matches itself, and its place is that of the sorted labels.
-    assert sorted(labels.codes(np.array(classes)).tolist()) == [0, 1]
+    assert sorted(labels.signs(np.array(classes)).tolist()) == [-1, 1]
     assert labels.low < labels.high  # type: ignore[operator]
 
 

@@ -91,7 +91,7 @@ def test_a_child_that_is_forked_while_a_thread_spends_does_not_hang(
     holding, go_on = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with ledger._thread_lock:
+        with ledger._store._lock:
             holding.set()
             go_on.wait(30)
 

@@ -207,7 +207,7 @@ def test_the_number_of_gradients_is_public() -> None:
     ):
         for seed in range(3):
             found(plan, *collinear(seed))
-    assert {risk.count for risk in risks} == {plan.settings["most_steps"]}
+    assert {risk.count for risk in risks} == {plan.settings.most_steps}
 
 
 def test_the_rounding_of_projections_grows_with_the_features() -> None:
@@ -215,7 +215,7 @@ def test_the_rounding_of_projections_grows_with_the_features() -> None:
     problem = PROBLEMS["metric"]
     for features in (1, 30, 3000):
         goal = MinimizerRelease()._goal(Task(problem, 10**9, features, Budget(1.0, 1e-12)))
-        projected = (6 + 4 * features) * 2.0**-53 * goal.smoothness * goal.reach
+        projected = (6 + 4 * features) * 2.0**-53 * goal.smoothness * goal.largest_norm
         assert goal.error > projected
 
 

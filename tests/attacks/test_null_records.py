@@ -35,7 +35,7 @@ from pairdp.algorithms import (
     WithThreshold,
 )
 from pairdp.algorithms.kernels import Steps, _gradient, compiled_steps, plain_steps
-from pairdp.algorithms.pairwise_sgd import runs_part_by
+from pairdp.algorithms.pairwise_sgd import step_divergence
 from pairdp.algorithms.progress import Progress
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import (
@@ -253,7 +253,7 @@ def test_a_declared_constant_that_forgets_null_records_does_not_count(
     assert 0.05 < worst(plan()) <= 1
     # Had the loss's own constant been taken, the attack would have succeeded.
     monkeypatch.setattr(
-        Problem, "moved_pair", lambda self, domain: self.loss.record_diameter(domain)
+        Problem, "exact_record_diameter", lambda self, domain: self.loss.record_diameter(domain)
     )
     assert worst(plan()) > 5
 
@@ -263,7 +263,7 @@ def test_one_slot_covers_them_too() -> None:
     constants = problem.constants(10)
     assert constants.pair_diameter >= constants.lipschitz
     assert constants.record_diameter >= 2 * constants.lipschitz
-    assert runs_part_by(problem, 0.1).replaced >= constants.lipschitz
+    assert step_divergence(problem, 0.1).replaced >= constants.lipschitz
 
 
 STREAMS: dict[str, tuple[OnlineDescent, Problem]] = {

@@ -150,7 +150,7 @@ def test_standard_output_is_not_a_file_to_replace() -> None:
 
 
 @posix
-def test_plots_and_journals_neither(tmp_path: Path) -> None:
+def test_plots_and_journals_replace_nothing_but_regular_files(tmp_path: Path) -> None:
     (path, *_) = write_plots(make_results(), tmp_path / "plots")
     path.unlink()
     os.mkfifo(path)

@@ -84,7 +84,7 @@ ROLLBACKS = [
 
 
 @pytest.mark.parametrize("attack", ROLLBACKS)
-def test_who_has_spent_does_not_believe_that_it_was_not(
+def test_an_open_ledger_refuses_a_file_that_was_rolled_back(
     tmp_path: Path, attack: Callable[[Path, bytes], None]
 ) -> None:
     path = tmp_path / "ledger.json"
@@ -109,7 +109,7 @@ def test_who_has_spent_does_not_believe_that_it_was_not(
     ledger.spend(PureEvent(0.05), "with the right file again")
 
 
-def test_a_removed_ledger_does_not_begin_anew(tmp_path: Path) -> None:
+def test_a_removed_ledger_is_not_created_again(tmp_path: Path) -> None:
     path = tmp_path / "ledger.json"
     BudgetLedger(Budget(1.0), path).spend(MOST, "first")
     content = path.read_bytes()
@@ -126,7 +126,7 @@ def test_a_removed_ledger_does_not_begin_anew(tmp_path: Path) -> None:
         BudgetLedger(Budget(1.0), path).spend(MOST, "again")
 
 
-def test_another_ledger_under_the_name_is_noticed_by_newcomers(tmp_path: Path) -> None:
+def test_opening_another_ledger_under_the_same_name_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "ledger.json"
     BudgetLedger(Budget(1.0), path).spend(MOST, "first")
     BudgetLedger(Budget(1.0), tmp_path / "fresh.json")
@@ -137,7 +137,7 @@ def test_another_ledger_under_the_name_is_noticed_by_newcomers(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("exists", [True, False])
-def test_a_link_to_another_ledger_is_noticed_by_newcomers(tmp_path: Path, exists: bool) -> None:
+def test_opening_a_link_to_another_ledger_is_refused(tmp_path: Path, exists: bool) -> None:
     path, fresh = tmp_path / "ledger.json", tmp_path / "elsewhere" / "fresh.json"
     BudgetLedger(Budget(1.0), path).spend(MOST, "first")
     fresh.parent.mkdir()
@@ -185,7 +185,7 @@ def test_links_are_followed_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["directory", "pipe", "circle"])
-def test_what_is_no_file_is_no_ledger(tmp_path: Path, kind: str) -> None:
+def test_a_ledger_must_be_a_regular_file(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "ledger.json"
     make: dict[str, Callable[[], object]] = {
         "directory": path.mkdir,
@@ -255,7 +255,7 @@ def while_spending(
     return found[0]
 
 
-def test_a_cleaner_that_removes_locks_lets_no_second_spend_through(
+def test_removing_the_lock_file_allows_no_second_spend(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "ledger.json"
@@ -276,7 +276,7 @@ def test_a_cleaner_that_removes_locks_lets_no_second_spend_through(
 
 
 @pytest.mark.parametrize("attack", [removed, fresh, link_to_fresh, put_back_by_renaming])
-def test_a_file_that_is_replaced_during_a_spend_is_noticed(
+def test_replacing_the_file_during_a_spend_is_detected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attack: Callable[[Path, bytes], None]
 ) -> None:
     path = tmp_path / "ledger.json"
@@ -288,7 +288,7 @@ def test_a_file_that_is_replaced_during_a_spend_is_noticed(
     assert not path.exists() or b'"spends": []' in path.read_bytes()
 
 
-def test_those_who_begin_a_ledger_at_once_share_it(tmp_path: Path) -> None:
+def test_a_ledger_that_is_created_concurrently_is_shared(tmp_path: Path) -> None:
     path, together = tmp_path / "ledger.json", threading.Barrier(8)
 
     def begin(_: int) -> BudgetLedger:

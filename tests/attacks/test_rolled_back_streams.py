@@ -105,7 +105,7 @@ def test_a_ledger_that_was_put_back_resumes_nothing(tmp_path: Path, ledger: Budg
         OnlinePrivateRanker.resume(tmp_path / "copy", ledger=ledger)
 
 
-def test_a_forked_token_is_used_once_by_many(tmp_path: Path, ledger: BudgetLedger) -> None:
+def test_a_copied_token_is_accepted_once(tmp_path: Path, ledger: BudgetLedger) -> None:
     paused(tmp_path / "stream", ledger)
     copies = [tmp_path / f"copy {number}" for number in range(6)]
     for copied in copies:

@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 
 from pairdp.algorithms import MomentRelease
 from pairdp.algorithms.class_moments import ClassMoments
+from pairdp.clipping import clip_rows
 from pairdp.constraints import L2Ball
 from pairdp.estimators import PrivateRanker
 from pairdp.losses import LeastSquaresRanking
 from pairdp.problem import Problem
-from pairdp.records import Records, clip_rows
+from pairdp.records import Records
 
 Array = NDArray[Any]
 _N, _D = 6, 3

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from pairdp._reading import label_array
 from pairdp.cli.main import main
+from pairdp.clipping import clip_rows
 from pairdp.estimators import (
     BoundsScaler,
     OnlinePrivateMetric,
@@ -38,7 +39,7 @@ from pairdp.estimators import (
     PrivateRanker,
 )
 from pairdp.estimators.validation import products
-from pairdp.records import Records, clip_rows
+from pairdp.records import Records
 from pairdp.tables.base import open_table
 from pairdp.tables.labels import TwoLabels
 

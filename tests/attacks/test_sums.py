@@ -37,11 +37,11 @@ from pairdp.constraints import L2Ball
 from pairdp.losses import HingeRanking, LeastSquaresRanking, LogisticRanking, SquaredHingeRanking
 from pairdp.pairs import ACCURACY, RankingSums, risk
 from pairdp.pairs.products import weighted_rows
-from pairdp.pairs.quadratic import ClassPowers
-from pairdp.pairs.sparse_pieces import SparseMoments
 from pairdp.privacy.bounds.sensitivity import SUMMING
 from pairdp.problem import Problem
 from pairdp.records import Records
+from pairdp.score_sums.quadratic import ClassPowers
+from pairdp.score_sums.sparse_pieces import SparseMoments
 
 Array = NDArray[Any]
 _U = 2.0**-53

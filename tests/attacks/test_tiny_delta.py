@@ -37,11 +37,11 @@ from pairdp.privacy import (
     SequentialEvent,
 )
 from pairdp.privacy.accounting import appearances
-from pairdp.privacy.accounting.appearances import appearance_weights, law_with_replacement
+from pairdp.privacy.accounting.appearances import appearance_weights, sums_with_replacement
 from pairdp.privacy.accounting.dominating_pairs import GaussianPair
-from pairdp.privacy.accounting.loss_grid import PairComposition
-from pairdp.privacy.accounting.moment_inversion import inverted_delta
+from pairdp.privacy.accounting.pair_composition import PairComposition
 from pairdp.privacy.accounting.renyi_filter import RenyiFilter
+from pairdp.privacy.accounting.second_routes.moment_inversion import inverted_delta
 
 DELTAS = [1e-2, 1e-6, 1e-10, 1e-12, 1e-14, 1e-16, 1e-20, 1e-30, 1e-60, 1e-100, 1e-200, 1e-300]
 ROUNDING = 1e-11
@@ -99,7 +99,7 @@ def test_no_adaptive_budget_pays_for_repeated_draws_that_exceed_it(
 ) -> None:
     ledger = BudgetLedger(Budget(epsilon, delta), adaptive=True)
     sampling = RepeatedDraws(population, draws)
-    mu = largest_admitted(lambda mu: ledger._fits(SampledEvent(mu, sampling, 1)))
+    mu = largest_admitted(lambda mu: ledger._balance().fits(SampledEvent(mu, sampling, 1)))
     with mp.workdps(40):
         assert mu == 0 or at_least_by_draws(epsilon, mu, population, draws) <= delta
 
@@ -141,21 +141,21 @@ def test_an_ordinary_budget_still_pays_for_repeated_draws() -> None:
 @pytest.mark.parametrize(
     ("population", "draws"), [(3, 7), (50, 20), (536, 52), (100, 100), (5925, 175), (100, 10_000)]
 )
-def test_the_unknown_mass_covers_the_rounding_of_the_law(
+def test_the_unknown_mass_covers_the_rounding_of_the_distribution(
     population: int, draws: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[np.ndarray] = []
-    few = appearances._few
+    few = appearances._coarsen
 
-    def kept(masses: np.ndarray, width: float, slack: float) -> appearances.SumLaw:
+    def kept(masses: np.ndarray, width: float, slack: float) -> appearances.SumDistribution:
         found.extend([masses, np.array([width, slack])])
         return few(masses, width, slack)
 
-    monkeypatch.setattr(appearances, "_few", kept)
-    law_with_replacement.__wrapped__(population, draws)
+    monkeypatch.setattr(appearances, "_coarsen", kept)
+    sums_with_replacement.__wrapped__(population, draws)
     masses, (width, slack) = found[0], found[1]
     size, real = masses.size, np.longdouble
-    places = appearances._up(appearance_weights(draws), width)
+    places = appearances._round_up(appearance_weights(draws), width)
     transform = fft.fft(np.bincount(places, minlength=size).astype(real))
     chance = real(1) / real(population)
     odds, frequencies, power = chance / (1 - chance), np.arange(size // 2 + 1), 1
@@ -171,7 +171,7 @@ def test_the_unknown_mass_covers_the_rounding_of_the_law(
 def test_inversion_does_not_forget_it_either() -> None:
     event = SampledEvent(0.01, RepeatedDraws(100, 20), 2)
     found = inverted_delta([event], 2.0, most_points=512)
-    assert found.delta + found.error >= 2 * event.sampling.law.slack * (1 - 1e-9)
+    assert found.delta + found.error >= 2 * event.sampling.distribution.slack * (1 - 1e-9)
 
 
 LOGS = [-5.0, -40.0, -140.0, -400.0, -690.0, -705.0, -740.0]

@@ -39,6 +39,7 @@ from pairdp.losses.trust import constants_from
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Bound, GaussianMechanism, Release, Sensitivity, register_bound
 from pairdp.problem import Problem
+from pairdp.score_sums import AllPairs
 from pairdp.testing import check_pairwise_loss, check_pointwise_loss
 from tests.audit.broken import QuietNoise
 
@@ -73,6 +74,9 @@ class Honest(RankingLoss):
 
     def curvature(self, margin_bound):
         return float(self.power**2 * np.exp(self.power * margin_bound))
+
+    def structure(self):
+        return AllPairs()
 
 
 @dataclass(frozen=True)
@@ -318,7 +322,7 @@ def test_a_source_of_noise_of_ones_own_is_named() -> None:
 
     made = certificate(problem()).with_noise_source(Silent())
     assert made.noise_source == "Silent, which is not of this library"
-    assert "the noise source is not one of this library" in str(verify(made))
+    assert "the noise source is not part of this library" in str(verify(made))
 
 
 @pytest.mark.parametrize(

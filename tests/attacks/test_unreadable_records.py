@@ -96,7 +96,7 @@ def quiet(model: Any, x: Any, y: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_one_unreadable_record_leaves_nothing_but_noise(name: str) -> None:
+def test_one_unreadable_record_changes_nothing_but_noise(name: str) -> None:
     x, y = data()
     gone = x.copy()
     gone[PLACE] = np.nan
@@ -139,7 +139,7 @@ def test_an_unexpected_label_makes_a_null_record(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_by_default_it_is_an_error_that_quotes_nothing(name: str) -> None:
+def test_by_default_an_unreadable_record_is_an_error_that_quotes_nothing(name: str) -> None:
     x, y = data()
     for i, entry in enumerate(UNREADABLE):
         model = FITS[name](**{**PARAMS, "invalid": "error"})
@@ -240,7 +240,7 @@ def test_what_is_public_is_still_refused() -> None:
         (x[:1], y[:1], "minimum of 2"),
         (x, y[:-1], "inconsistent"),
         (x, None, "requires y"),
-        (x, np.stack([y, y], axis=1), "one label a record"),
+        (x, np.stack([y, y], axis=1), "one label (a|per) record"),
         ([*x.tolist(), [1.0]], [*y, 1], "same number of entries"),
     ):
         with pytest.raises(ValueError, match=match):

@@ -1,4 +1,4 @@
-"""Tables with one record that cannot be read: the command line must not tell that it was there."""
+"""Tables with one record that cannot be read: the command line does not reveal it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def broken_table(line: Callable[[str], bytes]) -> None:
 
 
 @pytest.mark.usefixtures("_empty_folder")
-def test_the_command_line_tells_nothing_of_it() -> None:
+def test_the_command_line_does_not_reveal_an_unreadable_record() -> None:
     write(table())
     clean = run(*NULL)
     before = coefficients()
@@ -88,7 +88,7 @@ def test_errors_of_the_command_line_quote_nothing() -> None:
 
 
 @pytest.mark.usefixtures("_empty_folder")
-def test_parquet_files_tell_nothing_either() -> None:
+def test_parquet_files_do_not_reveal_an_unreadable_record() -> None:
     command = [*NULL, "--force"]
     command[1] = "data.parquet"
     frame = table()

@@ -6,6 +6,7 @@ Nothing here is private. The claims are those that the mistaken code would make.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,14 +15,17 @@ from numpy.typing import NDArray
 
 from pairdp._checks import positive
 from pairdp.algorithms import Algorithm, GradientDescent, NoisyGradientDescent, Plan, Task
-from pairdp.algorithms.base import PlanDraft, RunResult
+from pairdp.algorithms.algorithm import PlanDraft
 from pairdp.algorithms.noise import add_noise
+from pairdp.algorithms.noisy_descent import NoisyDescentSettings
+from pairdp.algorithms.plan import RunResult
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.settings import Settings
 from pairdp.audit import AuditReport, audit, audit_plan
 from pairdp.audit.neighbours import Neighbours
 from pairdp.privacy import Budget, GaussianMechanism, NoiseSource, NoMechanism, Release
-from pairdp.privacy.accounting.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.records import Records
 from tests.audit.cases import RANKING, TIGHT, D, N
 
@@ -56,6 +60,10 @@ class QuietNoise(Algorithm):
     def draft(self, task: Task) -> PlanDraft:
         """Decide as the algorithm does."""
         return self.algorithm.draft(task)
+
+    def settings_from(self, recorded: Mapping[str, Any]) -> Settings:
+        """Return the settings of the algorithm."""
+        return self.algorithm.settings_from(recorded)
 
     def execute(
         self, plan: Plan, records: Any, noise: NoiseSource, progress: Progress
@@ -106,18 +114,22 @@ class RepeatedNoise(NoisyGradientDescent):
     """
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self,
+        plan: Plan[NoisyDescentSettings],
+        records: Records,
+        noise: NoiseSource,
+        progress: Progress,
     ) -> Array:
         """Return the average or the last of the iterates."""
         problem, settings = plan.problem, plan.settings
-        step_size, steps = float(settings["step_size"]), int(settings["steps"])  # type: ignore[arg-type]
+        step_size, steps = settings.step_size, settings.steps
         mechanism = plan.certificate.releases[0].mechanism
         key = int(noise.stream("gradient noise").integers(2**62))
         risk, point = problem.risk(records), problem.constraint.initial(records.features)
         total = point.copy()
         for _ in progress.steps(steps, "repeated noise"):
             noisy = add_noise(mechanism, risk.gradient(point), np.random.default_rng(key))
-            point = problem.constraint.project(point - step_size * (noisy + problem.pull(point)))
+            point = problem.projected_step(point, step_size, noisy)
             total += point
         return total / (steps + 1) if self.output == "average" else point
 
@@ -166,7 +178,7 @@ class StopsWhenFlat:
         n = len(y)
         gradient = (float(y.sum()) ** 2 - n) / (n * (n - 1))
         end = 0.0 if abs(gradient) < self.flat else -self.travel * gradient
-        scale = self.travel * 4 / n / ratio(self.budget.epsilon, self.budget.delta)
+        scale = self.travel * 4 / n / gdp_mu(self.budget.epsilon, self.budget.delta)
         return np.array([end + np.random.default_rng(seed).normal(0.0, scale)])
 
     def neighbours(self, n: int = 20) -> Neighbours:

@@ -14,7 +14,7 @@ from pairdp import Budget, PrivateMetric, PrivateRanker
 from pairdp.algorithms import ScatterMetric
 from pairdp.audit import AuditReport, Evidence, Neighbours, audit, audit_estimator, audit_plan
 from pairdp.audit.attacks import linear, projection, trained
-from pairdp.audit.densities import NoisyValue, _draw, log_likelihood_ratio
+from pairdp.audit.likelihood_ratios import NoisyValue, _draw, log_likelihood_ratio
 from pairdp.audit.repeated_runs import run_many, run_seed
 from pairdp.privacy import GaussianMechanism, KNormMechanism, LaplaceMechanism
 from tests.audit.cases import SURE, plan
@@ -125,7 +125,7 @@ def test_arguments_are_checked() -> None:
     for wrong in (lambda rows: rows, lambda rows: 1.0, lambda rows: rows[:, 0] * np.nan):
         with pytest.raises(ValueError, match="a score for each"):
             audit(Shifted(), ONE, OTHER, budget, runs=100, attack=wrong)
-    with pytest.raises(ValueError, match="give noiseless"):
+    with pytest.raises(ValueError, match="needs noiseless"):
         audit(Shifted(), ONE, OTHER, budget, runs=100, attack="projection")
     with pytest.raises(ValueError, match="must have 3 numbers"):
         audit(Shifted(), ONE, OTHER, budget, runs=100, noiseless=(0.0, 1.0))
@@ -266,8 +266,8 @@ def test_a_leaky_estimator_is_found() -> None:
 
 def test_estimators_are_checked() -> None:
     x, y = data()
-    with pytest.raises(ValueError, match="states no epsilon"):
+    with pytest.raises(ValueError, match="has no epsilon"):
         audit_estimator(PrivateRanker(None, data_norm=1.0), x, y)
     pair = Neighbours(x, y, 0, -x[0], y[0])
-    with pytest.raises(ValueError, match="give released"):
+    with pytest.raises(ValueError, match="pass released"):
         audit_estimator(DummyClassifier(), x, y, pair=pair, budget=Budget(1.0), runs=60)

@@ -7,8 +7,8 @@ import pytest
 
 from pairdp.algorithms import GradientDescent, NoisyGradientDescent
 from pairdp.audit import Neighbours, canaries, search, worst_cases, worst_neighbours
-from pairdp.audit.recording import distance
-from pairdp.audit.search import drawn, nearby
+from pairdp.audit.search import perturbed_neighbours, random_neighbours
+from pairdp.audit.transcripts import distance
 from pairdp.constraints import L2Ball
 from pairdp.losses import LeastSquaresPointwise
 from pairdp.pointwise_problem import PointwiseProblem
@@ -54,9 +54,9 @@ def test_canaries_are_neighbours_of_the_data() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_random_neighbours_are_neighbours(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    pair = drawn(5, 2, 1, 1.0, rng)
+    pair = random_neighbours(5, 2, 1, 1.0, rng)
     differ_in_one(pair)
-    differ_in_one(nearby(pair, 1.0, rng))
+    differ_in_one(perturbed_neighbours(pair, 1.0, rng))
 
 
 def test_bad_neighbours_are_refused() -> None:

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from pairdp import Budget
 from pairdp.audit import audit_one_run, one_run_epsilon
 from pairdp.audit.one_run import chance_of_guesses
-from pairdp.privacy.accounting.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import gdp_mu
 
 M = 1000
 
@@ -66,7 +66,7 @@ class NoisyCoins:
     """Each canary is a number ±1 that is released with Gaussian noise of its own."""
 
     def __init__(self, budget: Budget, factor: float = 1.0) -> None:
-        self.scale = factor * 2 / ratio(budget.epsilon, budget.delta)
+        self.scale = factor * 2 / gdp_mu(budget.epsilon, budget.delta)
 
     def __call__(self, coins, seed: int):
         noise = np.random.default_rng(seed).normal(0.0, self.scale, len(coins))

@@ -14,7 +14,7 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 from pairdp import PrivateMetric, PrivateRanker, load
-from pairdp.algorithms.base import Plan
+from pairdp.algorithms.plan import Plan
 from tests.cli.helpers import (
     BOUNDED,
     FIT,
@@ -217,7 +217,7 @@ def test_warnings_are_one_line_each_on_standard_error() -> None:
 
 BAD_FITS: dict[str, tuple[list[str], str]] = {
     "no table": (["fit", "nowhere.csv", *BOUNDED[2:]], "there is no file nowhere.csv"),
-    "other ending": (["fit", "bounds.json", *BOUNDED[2:]], "must end in .csv"),
+    "other ending": (["fit", "bounds.json", *BOUNDED[2:]], "must have the extension .csv"),
     "no label": ([*BOUNDED, "--label", "result"], "no column 'result'; it has age, bmi, outcome"),
     "no dropped column": ([*BOUNDED, "--drop", "id"], "no column 'id'"),
     "all dropped": ([*BOUNDED, "--drop", "age", "--drop", "bmi"], "features must be at least 1"),

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from pairdp.cli.main import main
-from pairdp.cli.study_command import NAMES
+from pairdp.cli.study_command import command as study
 from pairdp.studies import engine
+from pairdp.studies.papers import STUDIES
 from pairdp.studies.results import Results
-from pairdp.studies.run import STUDIES
 from tests.cli.helpers import command
 from tests.studies.data.places import DATA, needs_data
 
@@ -25,7 +25,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 
 def test_names_are_those_of_the_studies() -> None:
-    assert (*STUDIES, "all") == NAMES
+    assert study.params[0].type.choices == (*STUDIES, "all")  # type: ignore[attr-defined]
 
 
 def test_a_quick_study_from_beginning_to_end_and_again() -> None:
@@ -49,7 +49,7 @@ def test_a_quick_study_from_beginning_to_end_and_again() -> None:
     assert len(plots) == Path("out/report.html").read_text().count("<figure>") > 0
     code, shown, _ = run(*QUICK)
     assert code == 0
-    assert f"{first['pieces']} pieces, 0 of them run now." in shown
+    assert f"{first['pieces']} jobs, 0 of them run now." in shown
     again = Results.from_json("out/results.json")
     assert (again.cells, again.certificates) == (results.cells, results.certificates)
 
@@ -73,7 +73,7 @@ def test_an_interrupt_is_told_and_what_is_done_is_kept(monkeypatch: pytest.Monke
     monkeypatch.setattr(engine, "_work", interrupted)
     code, _, said = run(*QUICK)
     assert code == 130
-    assert said.startswith("Error: interrupted: what is done is kept")
+    assert said.startswith("Error: interrupted: finished jobs are kept")
     assert not Path("out/results.json").exists()
     monkeypatch.setattr(engine, "_work", work)
     code, shown, _ = run(*QUICK, "--json")
@@ -101,6 +101,7 @@ def test_help_imports_no_studies() -> None:
     assert "report.html" in found.stdout
 
 
+@pytest.mark.slow
 @needs_data
 def test_a_study_of_data_over_two_processes() -> None:
     arguments = ("study", "yang2021", "--quick", "--permutations", "2", "--jobs", "2")

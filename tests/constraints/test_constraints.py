@@ -124,9 +124,9 @@ def test_refusals() -> None:
         for bad in (0.0, -1.0, math.nan, math.inf, "1"):
             with pytest.raises((ValueError, TypeError), match="radius"):
                 make(bad)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="weight vector"):
+    with pytest.raises(ValueError, match="non-empty vector"):
         L2Ball().project(np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="square matrix"):
+    with pytest.raises(ValueError, match="square and not empty"):
         PSDCone().project(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="features"):
         L2Ball().initial(0)

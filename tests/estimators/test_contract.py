@@ -29,12 +29,14 @@ pytestmark = pytest.mark.filterwarnings(FEW_RECORDS)
 CHECKED = [
     PrivateRanker(data_norm=1.0),
     PrivateRanker(1e3, 0.0, algorithm=MomentRelease(), data_norm=4.0),
+    PrivateMetric(data_norm=1.0),
+    BoundsScaler(-20.0, 20.0),
+]
+CHECKED_SLOWLY = [
     PrivateRanker(1e3, algorithm=MinimizerRelease(), data_norm=2.0, regularization=0.5),
     PrivateRanker(None, loss="squared_hinge", threshold="midpoint", radius=3.0, data_norm=1.0),
-    PrivateMetric(data_norm=1.0),
     PrivateMetric(1e3, algorithm="DPGDSC", regularization=1.0, data_norm=1.0),
     BoundsScaler(),
-    BoundsScaler(-20.0, 20.0),
 ]
 # Checks that are known to fail, and why.
 EXPECTED_FAILURES: dict[str, str] = {}
@@ -43,6 +45,15 @@ EXPECTED_FAILURES: dict[str, str] = {}
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(CHECKED, expected_failed_checks=lambda _: EXPECTED_FAILURES)
 def test_checks_of_scikit_learn(estimator: BaseEstimator, check: object) -> None:
+    check(estimator)  # type: ignore[operator]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(CHECKED_SLOWLY, expected_failed_checks=lambda _: EXPECTED_FAILURES)
+def test_checks_of_scikit_learn_with_other_parameters(
+    estimator: BaseEstimator, check: object
+) -> None:
     check(estimator)  # type: ignore[operator]
 
 

@@ -52,6 +52,10 @@ FAR = {"data_norm": 6.0, "radius": 2.0, "target_bound": 4.0}
 CHECKED = [
     PrivateLinearClassifier(data_norm=1.0),
     PrivateLinearClassifier(1e3, 0.0, **WIDE),
+    PrivateLinearRegressor(data_norm=1.0),
+    PrivateLinearRegressor(1e4, 0.0, **FAR),
+]
+CHECKED_SLOWLY = [
     PrivateLinearClassifier(1e3, loss="rounded_hinge", algorithm=MinimizerRelease(), **WIDE),
     PrivateLinearClassifier(
         1e3,
@@ -61,8 +65,6 @@ CHECKED = [
         **WIDE,
     ),
     PrivateLinearClassifier(None, loss="least_squares", **WIDE),
-    PrivateLinearRegressor(data_norm=1.0),
-    PrivateLinearRegressor(1e4, 0.0, **FAR),
     PrivateLinearRegressor(1e4, algorithm=NoisyGradientDescent(steps=100, step_size=0.01), **FAR),
 ]
 
@@ -78,6 +80,15 @@ def expected_failures(model: BaseEstimator) -> dict[str, str]:
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(CHECKED, expected_failed_checks=expected_failures)
 def test_checks_of_scikit_learn(estimator: BaseEstimator, check: object) -> None:
+    check(estimator)  # type: ignore[operator]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(CHECKED_SLOWLY, expected_failed_checks=expected_failures)
+def test_checks_of_scikit_learn_with_other_parameters(
+    estimator: BaseEstimator, check: object
+) -> None:
     check(estimator)  # type: ignore[operator]
 
 
@@ -194,7 +205,7 @@ def test_a_pipeline_is_saved_with_its_bounds(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "rounded_hinge", "least_squares"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_classes_are_told_apart(loss: str, fit_intercept: bool) -> None:
+def test_classes_are_separated(loss: str, fit_intercept: bool) -> None:
     x, y = two_classes(2000)
     model = PrivateLinearClassifier(
         3.0, loss=loss, fit_intercept=fit_intercept, random_state=0, data_norm=1.0
@@ -206,7 +217,7 @@ def test_classes_are_told_apart(loss: str, fit_intercept: bool) -> None:
     assert (model.intercept_[0] != 0) == fit_intercept
 
 
-def test_without_noise_it_is_what_others_find() -> None:
+def test_without_noise_the_fit_agrees_with_scikit_learn() -> None:
     x, y = two_classes(1000)
     x = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1.0)
     ours = PrivateLinearClassifier(

@@ -21,6 +21,7 @@ from pairdp import (
     OnlinePrivateRanker,
     verify,
 )
+from pairdp.algorithms import registry
 from pairdp.online import OnlineDescent, OnlineMoments, OnlineSession
 from tests.estimators.data import FEW_RECORDS, three_classes, two_classes
 
@@ -29,9 +30,11 @@ pytestmark = pytest.mark.filterwarnings(FEW_RECORDS)
 # Where a check asks for accuracy, noise would fail it in bad luck: then ε is large.
 CHECKED = [
     OnlinePrivateRanker(1e3, data_norm=4.0),
+    OnlinePrivateMetric(data_norm=1.0),
+]
+CHECKED_SLOWLY = [
     OnlinePrivateRanker(1e3, algorithm="descent", data_norm=2.0),
     OnlinePrivateRanker(data_norm=1.0),
-    OnlinePrivateMetric(data_norm=1.0),
 ]
 
 # Checks that are known to fail, and why.
@@ -43,6 +46,15 @@ EXPECTED_FAILURES = {
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(CHECKED, expected_failed_checks=lambda _: EXPECTED_FAILURES)
 def test_checks_of_scikit_learn(estimator: BaseEstimator, check: object) -> None:
+    check(estimator)  # type: ignore[operator]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(CHECKED_SLOWLY, expected_failed_checks=lambda _: EXPECTED_FAILURES)
+def test_checks_of_scikit_learn_with_other_parameters(
+    estimator: BaseEstimator, check: object
+) -> None:
     check(estimator)  # type: ignore[operator]
 
 
@@ -319,10 +331,24 @@ def test_resume_keeps_the_file_when_it_fails(tmp_path: Path) -> None:
 
 
 def test_a_long_stream_keeps_a_buffer_of_its_own_accord() -> None:
-    assert OnlinePrivateMetric(data_norm=1.0).plan(10**6, 5).settings["buffer"] == 1024
+    assert OnlinePrivateMetric(data_norm=1.0).plan(10**6, 5).settings.buffer == 1024
     assert (
-        OnlinePrivateRanker(algorithm="OnPairC", data_norm=1.0).plan(5000, 5).settings["buffer"]
+        OnlinePrivateRanker(algorithm="OnPairC", data_norm=1.0).plan(5000, 5).settings.buffer
         == 5000
     )
     with pytest.raises(ValueError, match="print plan"):
         OnlinePrivateRanker(data_norm=1.0).choices(100, 3)
+
+
+def test_a_registered_algorithm_for_streams_is_known_by_its_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(registry, "_ENTRIES", dict(registry._ENTRIES))
+    own = OnlineDescent(buffer=7, batch_size=5)
+    registry.register_algorithm("short buffer", own, "stream")
+    model = OnlinePrivateRanker(1.0, data_norm=1.0, algorithm="short buffer")
+    assert model.plan(100, 3).algorithm == own
+    with pytest.raises(ValueError, match="those of the algorithm"):
+        model.set_params(buffer=3).plan(100, 3)
+    with pytest.raises(ValueError, match=r"pairdp\.online, got 'DPGDC'"):
+        OnlinePrivateRanker(1.0, data_norm=1.0, algorithm="DPGDC").plan(100, 3)

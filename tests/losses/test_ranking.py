@@ -23,6 +23,7 @@ from pairdp.losses import (
     SigmoidRanking,
     SquaredHingeRanking,
 )
+from pairdp.score_sums import AllPairs, Structure
 
 
 def test_parameters_out_of_range_are_refused() -> None:
@@ -198,10 +199,12 @@ def test_a_rising_loss_pays_double_unless_it_knows_better() -> None:
         def derivative_bound(self, margin_bound: float) -> float:
             return 1.0
 
+        def structure(self) -> Structure:
+            return AllPairs()
+
     loss = Absolute()
     assert loss.pair_diameter(UNIT) == 8.0
     assert loss.holder(UNIT) == Holder(0.0, 8.0)
-    assert loss.structure() is None
 
 
 @pytest.mark.parametrize("n", [2, 4, 10, 1000])
@@ -333,3 +336,11 @@ def test_every_built_in_class_declares_its_own_convexity() -> None:
         if isinstance(kind, type) and issubclass(kind, losses.PairwiseLoss | losses.PointwiseLoss):
             abstract = bool(getattr(kind, "__abstractmethods__", ()))
             assert abstract != ("convex" in vars(kind)), name
+
+
+def test_formulas_without_a_structure_are_refused_where_they_are_defined() -> None:
+    with pytest.raises(TypeError, match=r"Cubic defines phi without its `structure`.*AllPairs"):
+
+        class Cubic(LogisticRanking):
+            def phi(self, u: Any) -> Any:
+                return -(u**3)

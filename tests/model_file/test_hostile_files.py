@@ -51,7 +51,7 @@ def test_a_truncated_file_is_refused_wherever_it_is_cut(tmp_path: Path, good: by
     path = tmp_path / "model"
     for end in [0, 1, 7, 8, 9, *np.linspace(10, len(good) - 1, 30).astype(int)]:
         path.write_bytes(good[:end])
-        with pytest.raises(ModelFileError, match="damaged or no pairdp model"):
+        with pytest.raises(ModelFileError, match="damaged or not a pairdp model"):
             load(path)
 
 
@@ -254,13 +254,13 @@ FORGED: dict[str, tuple[Change, str]] = {
     "fewer params": (setting(*STEP, "params", to={}), "params lacks"),
     "more params": (setting(*STEP, "params", "__class__", to=1), "params has unknown"),
     "params of numbers": (setting(*STEP, "params", to=[]), "must be a JSON object"),
-    "bare list": (setting(*STEP, "params", "epsilon", to=[1]), "not a parameter"),
-    "unknown kind": (setting(*STEP, "params", "loss", to={"set": []}), "not a parameter"),
+    "bare list": (setting(*STEP, "params", "epsilon", to=[1]), "not an encoded value"),
+    "unknown kind": (setting(*STEP, "params", "loss", to={"set": []}), "not an encoded value"),
     "two kinds": (
         setting(*STEP, "params", "loss", to={"list": [], "tuple": []}),
-        "not a parameter",
+        "not an encoded value",
     ),
-    "bad float": (setting(*STEP, "params", "epsilon", to={"float": "1.0"}), "not a parameter"),
+    "bad float": (setting(*STEP, "params", "epsilon", to={"float": "1.0"}), "not an encoded value"),
     "unknown object": (setting(*STEP, "params", "loss", to=thing("Popen")), "unknown object"),
     "object that is a plan": (setting(*STEP, "params", "loss", to=thing("Plan")), "unknown"),
     "object that is abstract": (

@@ -234,7 +234,7 @@ def test_saving_twice_gives_the_same_bytes_and_saving_what_was_loaded_too(tmp_pa
     assert (tmp_path / "a").read_bytes() == (tmp_path / "c").read_bytes()
 
 
-def test_what_was_loaded_can_be_changed_and_the_file_stays(tmp_path: Path) -> None:
+def test_changing_a_loaded_model_leaves_the_file_unchanged(tmp_path: Path) -> None:
     loaded = round_trip(fitted_ranker(), tmp_path)
     before = (tmp_path / "model.pairdp").read_bytes()
     loaded.coef_[:] = 7.0

@@ -198,7 +198,7 @@ def test_a_class_of_a_script_is_found_by_the_script_alone(tmp_path: Path) -> Non
     [
         (["nowhere_at_all:Loss"], "cannot be imported"),
         ([f"{HERE}:Nothing"], "cannot be imported"),
-        (["os:getcwd"], "is no class"),
+        (["os:getcwd"], "is not a class"),
         (["mypackage.Loss"], "module:Class"),
         ([":Loss"], "module:Class"),
         ([5], "got 5"),

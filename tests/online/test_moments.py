@@ -15,7 +15,7 @@ from pairdp.algorithms import MomentRelease, Plan
 from pairdp.constraints import L2Ball
 from pairdp.losses import LeastSquaresRanking, LogisticRanking
 from pairdp.online import OnlineMoments, OnlineSession
-from pairdp.privacy.bounds.prefix_sums import PrefixFactor
+from pairdp.privacy.mechanisms.matrix_mechanism import PrefixFactor
 from pairdp.problem import Problem
 from pairdp.records import Records
 from tests.algorithms.attacks import Neighbours, drawn, staged
@@ -34,7 +34,7 @@ def running_sums(algorithm: OnlineMoments, records: Records) -> list[np.ndarray]
     learner = algorithm.learner(plan, np.random.default_rng(0))
     kinds = len(plan.certificate.releases)
     rows: list[list[np.ndarray]] = [[] for _ in range(kinds)]
-    for batch in batches(records, int(plan.settings["batch_size"])):
+    for batch in batches(records, plan.settings.batch_size):
         learner.learn(batch)
         for i in range(kinds):
             rows[i].append(learner.public_state()[f"sums_{i}"])
@@ -56,7 +56,7 @@ def shares(algorithm: OnlineMoments, pair: Neighbours) -> list[float]:
         assert release.dimension == first.size
         c = np.tril(toeplitz(PrefixFactor.of(steps).coefficients()))
         moved = c @ np.diff(first - second, axis=0, prepend=0.0)
-        assert np.all(moved[: pair.place // int(plan.settings["batch_size"])] == 0)
+        assert np.all(moved[: pair.place // plan.settings.batch_size] == 0)
         found.append(float(np.linalg.norm(moved)) / release.sensitivity.value)
     return found
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairdp import Budget, NoiseSource, verify
+from pairdp.algorithms.printed.huai2020 import model_noise
 from pairdp.constraints import L2Ball
 from pairdp.losses import HingeRanking, LogisticRanking
 from pairdp.online import ONPAIRC, ONPAIRSTRC, OnlineDescent
-from pairdp.online.descent import printed_scale
 from pairdp.privacy.bounds.sensitivity import find_bound
 from pairdp.privacy.bounds.stream_models import stream_drift
 from pairdp.problem import Problem
@@ -34,7 +34,7 @@ def test_a_burn_in_longer_than_the_stream_is_told() -> None:
 
 def test_the_printed_formula_is_that_of_algorithm_1() -> None:
     # ρ + 2√(ρ ln(1/δ)) = ε, and σ_t² = 32G²(n-T₁)/(α²t²ρ).
-    scale = printed_scale(2.0, 0.5, 90, BUDGET)
+    scale = model_noise(2.0, 0.5, 90, BUDGET)
     rho = 32 * 2.0**2 * 90 / (0.5**2 * scale**2)
     assert rho + 2 * math.sqrt(rho * math.log(1 / BUDGET.delta)) == pytest.approx(BUDGET.epsilon)
 
@@ -47,7 +47,7 @@ def test_printed_noise_is_certified_for_what_it_truly_gives(burn_in: bool) -> No
     assert plan.true_epsilon < BUDGET.epsilon
     verify(plan.certificate)
     (release,) = plan.certificate.releases
-    random = int(plan.settings["burn_in"])  # type: ignore[arg-type]
+    random = plan.settings.burn_in
     assert (random > 0) == burn_in
     units = 1 / np.arange(1, 61)
     rng = np.random.default_rng(0)
@@ -70,7 +70,7 @@ def test_random_points_see_no_record() -> None:
         ).statistics["models"]
         for _ in range(2)
     ]
-    random = int(plan.settings["burn_in"])  # type: ignore[arg-type]
+    random = plan.settings.burn_in
     np.testing.assert_array_equal(found[0][:random], found[1][:random])
     assert len(np.unique(found[0][:random], axis=0)) == random
     assert not np.array_equal(found[0][random], found[1][random])
@@ -94,7 +94,7 @@ def test_what_is_refused_says_what_to_do() -> None:
         OnlineDescent(noise="models").plan(Problem(HingeRanking(), L2Ball(1.0)), 9, 2, BUDGET)
     with pytest.raises(ValueError, match="leave out buffer"):
         OnlineDescent(4).plan(ridge(0.1), 9, 2, BUDGET, calibration="printed")
-    with pytest.raises(ValueError, match="read more records a step"):
+    with pytest.raises(ValueError, match="use larger batches"):
         OnlineDescent(noise="models").plan(ridge(0.1), 30_000, 2, BUDGET)
     with pytest.raises(ValueError, match="give buffer"):
         OnlineDescent(replacement="reservoir")

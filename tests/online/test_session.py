@@ -385,7 +385,7 @@ def test_files_as_they_were_written_are_accepted(shape: dict[str, object], tmp_p
 def test_printed_noise_spends_nothing_on_random_points() -> None:
     x, y = data(60)
     session = OnlineSession(OnlineDescent().plan(STRONG, 60, 2, BUDGET, calibration="printed"))
-    random = int(session.plan.settings["burn_in"])  # type: ignore[arg-type]
+    random = session.plan.settings.burn_in
     session.learn(x[:random], y[:random])
     assert session.spent is None
     session.learn(x[random:], y[random:])

@@ -21,16 +21,16 @@ class IndexedMetric(MetricLoss):
 
     convex = True
 
-    def of_distance(self, squared: np.ndarray, alike: np.ndarray) -> np.ndarray:
+    def of_distance(self, squared: np.ndarray, similar: np.ndarray) -> np.ndarray:
         values = np.sqrt(1 + squared**2)
-        values[alike] += squared[alike]
-        values[~alike] -= squared[~alike]
+        values[similar] += squared[similar]
+        values[~similar] -= squared[~similar]
         return values
 
-    def slope(self, squared: np.ndarray, alike: np.ndarray) -> np.ndarray:
+    def slope(self, squared: np.ndarray, similar: np.ndarray) -> np.ndarray:
         slopes = squared / np.sqrt(1 + squared**2)
-        slopes[alike] += 1
-        slopes[~alike] -= 1
+        slopes[similar] += 1
+        slopes[~similar] -= 1
         return slopes
 
     def derivative_bound(self, nearest: float, farthest: float) -> tuple[float, float]:
@@ -41,13 +41,13 @@ class IndexedMetric(MetricLoss):
 class SingularMetric(IndexedMetric):
     """A loss that is infinite at distance zero, so for a record with itself."""
 
-    def of_distance(self, squared: np.ndarray, alike: np.ndarray) -> np.ndarray:
+    def of_distance(self, squared: np.ndarray, similar: np.ndarray) -> np.ndarray:
         near = squared < 1e-9
-        return np.where(near, np.inf, super().of_distance(squared, alike))
+        return np.where(near, np.inf, super().of_distance(squared, similar))
 
-    def slope(self, squared: np.ndarray, alike: np.ndarray) -> np.ndarray:
+    def slope(self, squared: np.ndarray, similar: np.ndarray) -> np.ndarray:
         near = squared < 1e-9
-        return np.where(near, np.inf, super().slope(squared, alike))
+        return np.where(near, np.inf, super().slope(squared, similar))
 
 
 LOSSES = [
@@ -73,9 +73,9 @@ def some_records(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, np.nd
     n = 2 if kind.startswith("two") else 23
     X = rng.standard_normal((n, 4)) / 2
     y = rng.integers(0, 3, n)
-    if kind == "two alike":
+    if kind == "two similar":
         y[:] = 1
-    elif kind == "two unlike":
+    elif kind == "two dissimilar":
         y[:] = [3, -2]
     elif kind == "one class":
         y[:] = 7
@@ -92,8 +92,8 @@ def some_records(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, np.nd
 
 KINDS = [
     "three classes",
-    "two alike",
-    "two unlike",
+    "two similar",
+    "two dissimilar",
     "one class",
     "all distinct",
     "duplicates",
@@ -171,7 +171,7 @@ def test_records_with_themselves_do_not_count() -> None:
 
 
 def test_rounding_at_a_corner_does_not_spread() -> None:
-    # Two clusters whose unlike pairs are all at the corner of the hinge, where rounding decides
+    # Two clusters whose dissimilar pairs are all at the corner of the hinge, where rounding decides
     # the slope. Sorting records by class, or moving them to their mean, lets one replaced record
     # change it for all pairs: four times the bound, and more for larger n.
     rng = np.random.default_rng(0)
@@ -196,7 +196,7 @@ def test_distances_of_other_pairs_keep_their_bits(n: int, d: int, block: int) ->
     seen: list[np.ndarray] = []
 
     class Spy(IndexedMetric):
-        def slope(self, squared: np.ndarray, alike: np.ndarray) -> np.ndarray:
+        def slope(self, squared: np.ndarray, similar: np.ndarray) -> np.ndarray:
             seen.append(squared.copy())
             return np.zeros_like(squared)
 
@@ -271,7 +271,7 @@ def test_refusals() -> None:
 
 
 def test_slopes_at_a_corner_depend_on_the_pair_alone() -> None:
-    # All unlike pairs sit at the corner of the hinge, as near as rounding lets them; one
+    # All dissimilar pairs sit at the corner of the hinge, as near as rounding lets them; one
     # record of one class moves, or changes its class.
     loss, n = HingeMetric(), 300
     first, second = np.array([0.3, 0.1]), np.array([-0.4, 0.45])

@@ -159,7 +159,7 @@ def _is_alive(process: int) -> bool:
 
 def test_a_worker_that_was_ended_is_told(tmp_path: Path) -> None:
     wanted = [*jobs(tmp_path / "ran", 1), Die(runs=2)]
-    with Journal(tmp_path) as journal, pytest.raises(RuntimeError, match="goes on from there"):
+    with Journal(tmp_path) as journal, pytest.raises(RuntimeError, match="again to resume"):
         run_jobs(wanted, journal, workers=2)
 
 
@@ -185,7 +185,7 @@ def test_a_damaged_line_is_told(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match=r"line 2 of .* is damaged"), Journal(tmp_path):
         pass
     path.write_bytes(b"{}\n")
-    with pytest.raises(JournalError, match="no journal of this version"), Journal(tmp_path):
+    with pytest.raises(JournalError, match="not a journal of this version"), Journal(tmp_path):
         pass
 
 

@@ -26,7 +26,7 @@ from pairdp.studies.learning import (
     Learning,
     algorithm,
 )
-from pairdp.studies.protocols import prepared, split
+from pairdp.studies.protocols import permuted_split, prepared
 
 RANKING = Learning("ranking", "cancer_wdbc", "honest", 60, AUTO, 1.0, 0.01, runs=2)
 METRIC = replace(RANKING, goal="metric")
@@ -84,7 +84,7 @@ def test_auto_pays_for_no_threshold() -> None:
 
 def test_baselines_are_what_their_names_say() -> None:
     records = prepared("cancer_wdbc", "honest", None)
-    part = split(records, 60, 1)
+    part = permuted_split(records, 60, 1)
     bare = replace(RANKING, epsilon=None, delta=0.0)
     neighbours = KNeighborsClassifier(3).fit(part.x, part.y).score(part.x_test, part.y_test)
     euclid = replace(bare, goal="metric", method=EUCLID).run(None)
@@ -108,7 +108,7 @@ def test_the_objective_is_that_of_the_papers_problem() -> None:
         RANKING, method="OffPairStrC", regularization=0.5, epsilon=None, delta=0.0, objective=True
     )
     found = job.run(None)
-    part = split(prepared("cancer_wdbc", "honest", None), 60, 0)
+    part = permuted_split(prepared("cancer_wdbc", "honest", None), 60, 0)
     problem = job.problem
     records = problem.records(part.x, part.y)
     fit = job.plan(30).run(records, job.noise(0), progress=False)

@@ -10,8 +10,8 @@ from pairdp.studies.protocols import (
     Prepared,
     by_all_records,
     by_public_ranges,
+    permuted_split,
     prepare,
-    split,
 )
 from tests.studies.data.places import DATA, needs_data
 
@@ -66,7 +66,7 @@ def test_standardised_by_hand() -> None:
 
 def test_splits_are_disjoint_complete_and_the_permutations() -> None:
     records = Prepared(np.arange(20.0).reshape(10, 2), np.tile([1.0, -1.0], 5))
-    parts = [split(records, 7, seed) for seed in (0, 0, 1)]
+    parts = [permuted_split(records, 7, seed) for seed in (0, 0, 1)]
     np.testing.assert_array_equal(parts[0].x, parts[1].x)
     assert not np.array_equal(parts[0].x, parts[2].x)
     rows = np.vstack((parts[2].x, parts[2].x_test))
@@ -78,7 +78,7 @@ def test_splits_are_disjoint_complete_and_the_permutations() -> None:
 def test_sizes_that_leave_nothing_to_judge_on_are_refused(n: int) -> None:
     records = Prepared(np.zeros((10, 2)), np.ones(10))
     with pytest.raises(ValueError, match="between 2 and 9"):
-        split(records, n, 0)
+        permuted_split(records, n, 0)
 
 
 def test_unknown_protocols_are_refused() -> None:

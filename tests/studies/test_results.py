@@ -42,7 +42,7 @@ def test_csv_gives_back_the_cells_to_the_last_bit(tmp_path: Path) -> None:
         ({"protocol": "other"}, "protocol must be"),
         ({"mean": float("nan")}, "mean of a cell must be finite"),
         ({"high": float("inf")}, "high of a cell must be finite"),
-        ({"low": 0.35}, "lies in its interval"),
+        ({"low": 0.35}, "must lie in its interval"),
     ],
 )
 def test_wrong_cells_are_refused(change: dict[str, object], message: str) -> None:

@@ -1,4 +1,4 @@
-"""CSV tables as people have them, and errors that tell no value."""
+"""CSV tables as people have them, and errors that quote no value."""
 
 from __future__ import annotations
 
@@ -92,13 +92,13 @@ BAD_CSV: dict[str, tuple[str | bytes, str]] = {
     "latin-1": ("x,größe\n".encode("latin-1"), "is not UTF-8"),
     "latin-1 below": ("x,y\n1,5317é\n".encode("latin-1"), "is not UTF-8"),
     "utf-16": ("x,y\n1,5317\n".encode("utf-16"), "is not UTF-8"),
-    "short row": ("x,y\n1,2\n5317\n", "1 entries in record 2, and 2 columns"),
-    "long row": ("x,y\n1,2\n\n1,2\n1,2,5317\n", "3 entries in record 3, and 2 columns"),
+    "short row": ("x,y\n1,2\n5317\n", "1 entries in record 2, but 2 columns"),
+    "long row": ("x,y\n1,2\n\n1,2\n1,2,5317\n", "3 entries in record 3, but 2 columns"),
     "space in a line": ("x,y\n1,2\n  \n", "1 entries in record 2"),
     "missing": ("x,y\n1,2\n3,5\n5317,\n", "no value in column 'y', record 3"),
     "missing, with spaces": ("x,y\n1,  \n", "no value in column 'y', record 1"),
-    "text": ("x,y\n1,2\n1,5317 kg\n", "an entry that is no number in column 'y', record 2"),
-    "decimal comma": ("x;y\n1;5,317\n", "no number in column 'y', record 1"),
+    "text": ("x,y\n1,2\n1,5317 kg\n", "an entry that is not a number in column 'y', record 2"),
+    "decimal comma": ("x;y\n1;5,317\n", "not a number in column 'y', record 1"),
     "NaN": ("x,y\n1,2\n5317,nan\n", "NaN or infinity in record 2"),
     "infinity": ("x,y\n1,2\n1,2\n-inf,5317\n", "NaN or infinity in record 3"),
     "overflow": ("x,y\n1,5317e999\n", "NaN or infinity in record 1"),
@@ -113,7 +113,7 @@ BAD_CSV: dict[str, tuple[str | bytes, str]] = {
 
 @pytest.mark.parametrize("name", ["data.csv", "data.csv.gz"])
 @pytest.mark.parametrize("kind", BAD_CSV)
-def test_bad_csv_files_are_refused_without_telling_a_value(
+def test_bad_csv_files_are_refused_without_quoting_a_value(
     tmp_path: Path, kind: str, name: str
 ) -> None:
     content, reason = BAD_CSV[kind]
@@ -149,7 +149,7 @@ def test_a_table_of_names_has_no_rows(tmp_path: Path) -> None:
         assert read(table, ["x"], "label") == ([], [])
 
 
-def test_a_file_that_shrinks_while_it_is_read_is_no_crash(tmp_path: Path) -> None:
+def test_a_file_that_shrinks_while_it_is_read_does_not_crash(tmp_path: Path) -> None:
     table = csv_table(tmp_path, PLAIN)
     table.path.write_text("")
     assert table.count("label") == (0, ())
@@ -194,12 +194,12 @@ def test_damaged_gzip_files_are_refused_or_read(tmp_path: Path) -> None:
     [
         ("nowhere.csv", "there is no file"),
         ("folder.csv", "is not a file"),
-        ("data.xlsx", "must end in"),
-        ("data", "must end in"),
-        ("data.gz", "must end in"),
+        ("data.xlsx", "must have the extension"),
+        ("data", "must have the extension"),
+        ("data.gz", "must have the extension"),
     ],
 )
-def test_what_cannot_be_opened_is_refused(tmp_path: Path, name: str, reason: str) -> None:
+def test_files_that_cannot_be_opened_are_refused(tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "folder.csv").mkdir()
     for other in ["data.xlsx", "data", "data.gz"]:
         (tmp_path / other).write_text(PLAIN)

@@ -33,7 +33,7 @@ from tests.tables.small_tables import csv_table, read
     ],
     ids=str,
 )
-def test_labels_are_sorted_and_whole_numbers_are_numbers(
+def test_labels_are_sorted_and_integers_are_numbers(
     tmp_path: Path, texts: list[str], labels: tuple[Any, ...]
 ) -> None:
     lines = "".join(f"0,{text}\n" for text in [*texts, *texts])

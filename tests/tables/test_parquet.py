@@ -1,4 +1,4 @@
-"""Parquet tables as people have them, and errors that tell no value."""
+"""Parquet tables as people have them, and errors that quote no value."""
 
 from __future__ import annotations
 
@@ -75,14 +75,14 @@ BAD_PARQUET: dict[str, tuple[dict[str, Any], str]] = {
     "dates": ({"x": STAMP}, "no numbers in column 'x'"),
     "null label": ({"label": ["5317", None]}, "missing values in column 'label'"),
     "NaN label": ({"label": [5317.0, float("nan")]}, "NaN or infinity in the labels 'label'"),
-    "date label": ({"label": STAMP}, "labels 'label' that are no numbers and no text"),
-    "bytes label": ({"label": [b"5317", b"b"]}, "no numbers and no text"),
-    "list label": ({"label": [[5317], [1]]}, "no numbers and no text"),
+    "date label": ({"label": STAMP}, "labels 'label' that are neither numbers nor text"),
+    "bytes label": ({"label": [b"5317", b"b"]}, "neither numbers nor text"),
+    "list label": ({"label": [[5317], [1]]}, "neither numbers nor text"),
 }
 
 
 @pytest.mark.parametrize("kind", BAD_PARQUET)
-def test_bad_parquet_columns_are_refused_without_telling_a_value(tmp_path: Path, kind: str) -> None:
+def test_bad_parquet_columns_are_refused_without_quoting_a_value(tmp_path: Path, kind: str) -> None:
     columns, reason = BAD_PARQUET[kind]
     table = parquet_table(tmp_path, **{"x": [1.0, 2.0], "label": [0, 1], **columns})
     with pytest.raises(TableError, match=reason) as error:
@@ -102,9 +102,9 @@ DECIMAL = pa.array([0, 1]).cast(pa.decimal128(20, 0))
 def test_a_parquet_column_of_no_labels_is_refused_by_its_type(tmp_path: Path, labels: Any) -> None:
     # With null records in the place of all others, a fit would spend its budget on nothing.
     table = parquet_table(tmp_path, x=[1.0, 2.0], label=labels)
-    with pytest.raises(TableError, match="labels 'label' that are no numbers and no text"):
+    with pytest.raises(TableError, match="labels 'label' that are neither numbers nor text"):
         table.count("label", invalid="null")
-    with pytest.raises(TableError, match="labels 'label' that are no numbers and no text"):
+    with pytest.raises(TableError, match="labels 'label' that are neither numbers nor text"):
         list(table.batches(["x"], "label", invalid="null"))
 
 
@@ -124,7 +124,7 @@ def test_parquet_columns_twice_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" * 5, PLAIN.encode()])
-def test_what_is_no_parquet_file_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_other_files_are_not_read_as_parquet(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "data.parquet").write_bytes(content)
     with pytest.raises(TableError, match="not a readable Parquet file"):
         open_table(tmp_path / "data.parquet")

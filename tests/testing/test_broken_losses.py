@@ -9,16 +9,14 @@ import numpy as np
 import pytest
 
 from pairdp.losses import (
-    Analytic,
     Domain,
     HingeRanking,
     LeastSquaresRanking,
     LogisticMetric,
     LogisticRanking,
-    Quadratic,
     RankingLoss,
-    TruncatedPowers,
 )
+from pairdp.score_sums import AllPairs, Analytic, Quadratic, TruncatedPowers
 from tests.testing.examined import examine
 
 
@@ -44,6 +42,9 @@ class Wavy(LogisticRanking):
 
     def slope(self, u: Any) -> Any:
         return super().slope(u) - 0.3 * np.sin(u)
+
+    def structure(self) -> Any:
+        return AllPairs()
 
 
 class OneOrder(LogisticRanking):
@@ -161,7 +162,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("loss", "names"), BROKEN, ids=lambda part: type(part).__name__)
-def test_what_is_wrong_is_named(loss: Any, names: set[str]) -> None:
+def test_errors_in_a_loss_are_named(loss: Any, names: set[str]) -> None:
     assert names <= set(examine(loss).failures)
 
 

@@ -29,6 +29,7 @@ from pairdp.losses import (
     SigmoidRanking,
     SquaredHingeRanking,
 )
+from pairdp.score_sums import AllPairs
 from pairdp.testing.loss_checker import (
     LossCheckError,
     check_pairwise_loss,
@@ -210,7 +211,7 @@ class Product(PairwiseLoss):
         return domain.data_norm
 
 
-def test_a_loss_of_ones_own_passes_with_defaults_that_are_attained() -> None:
+def test_a_user_defined_loss_passes_with_defaults_that_are_attained() -> None:
     report = check_pairwise_loss(Product())
     assert report.passed
     for name in ("lipschitz", "pair_diameter", "record_diameter", "sensitivity(n=5)"):
@@ -235,9 +236,12 @@ class Exponential(RankingLoss):
     def curvature(self, margin_bound: float) -> float:
         return self.derivative_bound(margin_bound)
 
+    def structure(self) -> Any:
+        return AllPairs()
+
 
 @pytest.mark.parametrize("form", ["two-sided", "one-sided"])
-def test_a_ranking_loss_of_ones_own_passes(form: str) -> None:
+def test_a_user_defined_ranking_loss_passes(form: str) -> None:
     report = examine(Exponential(form), [Domain(1.0, 2.0), Domain(0.5, math.inf)])
     assert report.passed
     assert report.worst("record_diameter").ratio == pytest.approx(1.0)
@@ -272,9 +276,9 @@ def test_the_same_seed_gives_the_same_report() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(TypeError, match="PairwiseLoss is needed"):
+    with pytest.raises(TypeError, match="loss must be a PairwiseLoss"):
         check_pairwise_loss(HingePointwise())  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="PointwiseLoss is needed"):
+    with pytest.raises(TypeError, match="loss must be a PointwiseLoss"):
         check_pointwise_loss(HingeRanking())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="features"):
         check_pairwise_loss(HingeRanking(), features=[])

@@ -1,6 +1,5 @@
-from .base import Algorithm as Algorithm
-from .base import Fit as Fit
-from .base import Plan as Plan
+from .algorithm import Algorithm as Algorithm
+from .algorithm import PlanDraft as PlanDraft
 from .epoch_descent import EpochGradientDescent as EpochGradientDescent
 from .gradient_descent import GradientDescent as GradientDescent
 from .minimizer import MinimizerRelease as MinimizerRelease
@@ -8,10 +7,13 @@ from .moments import MomentRelease as MomentRelease
 from .noisy_descent import NoisyGradientDescent as NoisyGradientDescent
 from .pairwise_sgd import PairwiseSGD as PairwiseSGD
 from .phased_sgd import PhasedSGD as PhasedSGD
+from .plan import Fit as Fit
+from .plan import Plan as Plan
 from .registry import algorithms as algorithms
 from .registry import find_algorithm as find_algorithm
 from .registry import register_algorithm as register_algorithm
 from .scatter import ScatterMetric as ScatterMetric
+from .settings import Settings as Settings
 from .stream_descent import StreamGradientDescent as StreamGradientDescent
 from .task import Task as Task
 from .threshold import WithThreshold as WithThreshold

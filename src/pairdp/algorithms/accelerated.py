@@ -67,19 +67,21 @@ class Rounds(NamedTuple):
         return self.repeats * self.steps
 
 
-def rounds_to_reach(distance: float, far: float, smoothness: float, convexity: float) -> Rounds:
-    """Return the rounds after which what a start was far from the minimiser is at most a distance.
+def rounds_to_reach(
+    distance: float, start_distance: float, smoothness: float, convexity: float
+) -> Rounds:
+    """Return the rounds that bring a start within a distance of the minimiser.
 
     Parameters
     ----------
     distance : float
-        What may be left of it, not counting the 12e/α that errors of gradients add.
-    far : float
+        How far the last point may be, not counting the 12e/α that errors of gradients add.
+    start_distance : float
         How far the start may be.
     smoothness, convexity : float
         L and α.
     """
-    repeats = max(1, math.ceil(math.log2(max(far / distance, 1.0))))
+    repeats = max(1, math.ceil(math.log2(max(start_distance / distance, 1.0))))
     return Rounds(repeats, math.ceil(4 * math.sqrt(smoothness / convexity)) - 1)
 
 
@@ -93,7 +95,7 @@ def descend_in_rounds(
         for k in range(rounds.steps):
             theta = 2 / (k + 2)
             between = (1 - theta) * point + theta * ahead
-            gradient = risk.gradient(between) + problem.pull(between)
+            gradient = risk.gradient(between) + problem.regularizer_gradient(between)
             ahead = problem.constraint.project(ahead - gradient / (theta * smoothness))
             point = (1 - theta) * point + theta * ahead
             yield point

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from pairdp._reading import Invalid, null_is_asked, read_table
 from pairdp._sums import BLOCK, Total
+from pairdp.problem import Problem
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
@@ -50,6 +53,46 @@ class ClassMoments:
             sums += _block_sums(records.x[some], records.y[some])
         positives, negatives = (int(np.count_nonzero(records.y * s > 0)) for s in (1, -1))
         return cls(records.n, positives, negatives, d, sums, records.data_norm)
+
+    @classmethod
+    def gather(
+        cls,
+        problem: Problem,
+        batches: Iterable[tuple[ArrayLike, ArrayLike]],
+        n: int,
+        features: int,
+        *,
+        invalid: Invalid = "error",
+    ) -> ClassMoments:
+        """Return the sums of n records that come in batches, one of which is in memory at a time.
+
+        Parameters
+        ----------
+        problem : Problem
+            Makes records of batches.
+        batches : iterable of (x, y)
+            Features and labels.
+        n, features : int
+            What the batches must have in all.
+        invalid : {"error", "null"}
+            What to do with records that cannot be read; see `pairdp.records.Records`.
+        """
+        total: ClassMoments | None = None
+        for x, y in batches:
+            if null_is_asked(invalid):
+                x = x if hasattr(x, "shape") else read_table(x, features)
+            elif np.ndim(y) != 1:
+                raise ValueError(f"labels must be one a record, got {np.ndim(y)} dimensions")
+            sums = cls.of(problem.records(x, y, invalid=invalid))
+            if sums.features != features:
+                raise ValueError(f"a batch has {sums.features} features, not {features}")
+            total = sums if total is None else total + sums
+        if total is None or total.n != n:
+            raise ValueError(
+                f"the plan is for {n} records, and the batches have "
+                f"{0 if total is None else total.n}: plan again for these"
+            )
+        return total
 
     @property
     def binary(self) -> bool:

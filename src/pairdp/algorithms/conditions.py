@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from pairdp._checks import keep
+from pairdp.clipping import check_data_norm
 from pairdp.problem import Problem
-from pairdp.records import check_data_norm
 from pairdp.storage import Storable
 
 

@@ -1,4 +1,4 @@
-"""Projected gradient descent, and how far its steps can reach and contract."""
+"""Projected gradient descent, with bounds on its iterates and its contraction."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def known_radius(problem: Problem, step_size: float, steps: int) -> float:
     pull = problem.regularization
     if np.ndim(problem.center):
         return problem.constraint.radius
-    reach = (steps - 1) * step_size * lipschitz
+    norm = (steps - 1) * step_size * lipschitz
     if 0 < step_size * pull <= 1:
-        reach = min(reach, lipschitz / pull)
-    return min(problem.constraint.radius, reach)
+        norm = min(norm, lipschitz / pull)
+    return min(problem.constraint.radius, norm)
 
 
 def descend(
@@ -51,19 +51,16 @@ def descend(
     """Return the last of w_1 … w_T, or their average, of projected gradient descent."""
     point, total = start, np.zeros_like(start)
     for _ in progress.steps(steps, "gradient descent"):
-        gradient = risk.gradient(point) + problem.pull(point)
-        point = problem.constraint.project(point - step_size * gradient)
+        point = problem.projected_step(point, step_size, risk.gradient(point))
         if average:
             total += point
     return total / steps if average else point
 
 
-def steps_to_shrink(ratio: float, factor: float, most: int) -> int:
-    """Return how many steps of contraction ``ratio`` shrink a distance by ``factor``."""
-    if factor <= 1:
+def steps_to_shrink(contraction: float, factor: float, most: int) -> int:
+    """Return how many steps that contract shrink a distance by ``factor``."""
+    if factor <= 1 or contraction <= 0:
         return 1
-    if ratio <= 0:
-        return 1
-    if ratio >= 1:
+    if contraction >= 1:
         return most
-    return min(most, max(1, math.ceil(math.log(factor) / -math.log(ratio))))
+    return min(most, max(1, math.ceil(math.log(factor) / -math.log(contraction))))

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, keep
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp._checks import STEPS, between, keep_given
+from pairdp.algorithms import printed
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import contraction, descend
 from pairdp.algorithms.noise import add_noise, output_release
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import require_bounded, require_step
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Part, Sensitivity
+from pairdp.problem import Problem
 from pairdp.records import Records
+
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import MetricTask, RankingTask
 
 Array = NDArray[np.float64]
 _MOST_STEPS = 10**7
+_MOST_RECORDS = 20_000  # `auto` does not consider it for more, which it reads n times
 
 
 def part_sizes(n: int) -> tuple[int, ...]:
@@ -32,7 +42,16 @@ def part_sizes(n: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class EpochGradientDescent(Algorithm):
+class EpochSettings(Settings):
+    """The number of parts, η, and the steps of all parts."""
+
+    epochs: int
+    step_size: float
+    steps: int
+
+
+@dataclass(frozen=True)
+class EpochGradientDescent(Algorithm[EpochSettings]):
     r"""Gradient descent on ever smaller disjoint parts, with ever smaller steps and noise.
 
     Part i has n_i ≈ n/2^i records; T_i = n_i steps of size η_i = 4^{-i}η start from the last
@@ -55,13 +74,13 @@ class EpochGradientDescent(Algorithm):
     step_size: float | None = None
     name: str = "Epoch gradient descent"
 
+    settings_type = EpochSettings
     is_printed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.step_size is not None:
-            keep(self, "step_size", between("step_size", self.step_size, *STEPS))
+        keep_given(self, "step_size", between, *STEPS)
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[EpochSettings]:
         """Decide the step size and the noise of each part."""
         problem = task.problem
         if task.n < 4:
@@ -90,20 +109,21 @@ class EpochGradientDescent(Algorithm):
                 "step_size": eta,
                 "contraction": contraction(eta, constants.smoothness, constants.strong_convexity),
                 "steps": size,
+                **task.diameter_input,
             }
-            if math.isfinite(task.diameter):
-                inputs["diameter"] = task.diameter
             sensitivity = Sensitivity.of("average iterate of gradient descent", **inputs)
             releases.append(
                 output_release(
                     f"average of epoch {i}",
                     task,
                     sensitivity,
-                    4 * task.printed_lipschitz * eta if task.is_printed else 0.0,
+                    printed.xue2021.epoch_sensitivity(task.printed_lipschitz, eta)
+                    if task.is_printed
+                    else 0.0,
                     Part(f"part {i}", size),
                 )
             )
-        settings = {"epochs": len(sizes), "step_size": step_size, "steps": sum(sizes)}
+        settings = EpochSettings(len(sizes), step_size, sum(sizes))
         return PlanDraft(tuple(releases), settings, reasons)
 
     def _step_size(self, task: Task, largest: float) -> tuple[float, tuple[str, ...]]:
@@ -122,7 +142,7 @@ class EpochGradientDescent(Algorithm):
         return wanted, (reason,)
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self, plan: Plan[EpochSettings], records: Records, noise: NoiseSource, progress: Progress
     ) -> Array:
         """Return the noisy point of the last epoch, projected."""
         problem = plan.problem
@@ -132,7 +152,7 @@ class EpochGradientDescent(Algorithm):
             size = part_sizes(plan.task.n)[i - 1]
             part = records.part(slice(start, start + size))
             start += size
-            eta = float(plan.settings["step_size"]) / 4**i  # type: ignore[arg-type]
+            eta = plan.settings.step_size / 4**i
             average = descend(problem, problem.risk(part), point, eta, size, progress, average=True)
             noisy = add_noise(release.mechanism, average, noise.stream("epoch noise", i))
             point = problem.constraint.project(noisy)
@@ -143,3 +163,29 @@ DPEGD = register_algorithm(
     "DPEGD", EpochGradientDescent(name="DPEGD (Xue 2021, Algorithm 3)"), is_published=True
 )
 """Epoch gradient descent on disjoint parts."""
+
+
+@register_candidates("ranking", order=60)
+def _ranking(task: RankingTask) -> Iterator[Candidate]:
+    def judged(problem: Problem) -> Candidate:
+        algorithm = EpochGradientDescent()
+        draft = task.draft(problem, algorithm)
+        # The first part, of half the records, decides.
+        travel = draft.settings.step_size / 4 * (task.n // 2)
+        held, noise = 2 / travel + problem.regularization, task.noise_of(draft.releases[0])
+        return task.regularized_candidate(problem, algorithm, held, noise, draft)
+
+    if 4 <= task.n <= _MOST_RECORDS:
+        yield from best(judged(problem) for problem in task.problems if task.contracts(problem))
+
+
+@register_candidates("metric", order=40)
+def _metric(task: MetricTask) -> Iterator[Candidate]:
+    def effect(problem: Problem, draft: PlanDraft[EpochSettings]) -> tuple[float, float]:
+        step_size = draft.settings.step_size
+        sizes = part_sizes(task.n)
+        travel = sum(step_size / 4**i * size for i, size in enumerate(sizes, start=1))
+        return task.noise_of(draft), travel
+
+    if task.all_pairs:
+        yield from task.minimized(lambda problem: EpochGradientDescent(), effect)

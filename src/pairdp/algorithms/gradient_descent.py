@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, integer, keep
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp._checks import STEPS, between, integer, keep_given, one_of
+from pairdp.algorithms import printed
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import contraction, descend, known_radius, steps_to_shrink
 from pairdp.algorithms.noise import add_noise, output_release
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded, require_step
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Sensitivity
-from pairdp.privacy.accounting.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import gdp_mu
+from pairdp.problem import Problem
 from pairdp.records import Records
+
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import MetricTask, RankingTask
 
 Array = NDArray[np.float64]
 _MOST_STEPS = 20_000
@@ -28,7 +37,16 @@ _CHOICES = sorted({round(10 ** (i / 20)) for i in range(87)})
 
 
 @dataclass(frozen=True)
-class GradientDescent(Algorithm):
+class DescentSettings(Settings):
+    """What is released, T and η."""
+
+    output: Literal["last", "average"]
+    steps: int
+    step_size: float
+
+
+@dataclass(frozen=True)
+class GradientDescent(Algorithm[DescentSettings]):
     r"""Projected gradient descent on all pairs; noise is added once, to what it returns.
 
     Two neighbouring runs drift apart by at most η·D_h/n a step, and a step on a convex loss
@@ -60,16 +78,14 @@ class GradientDescent(Algorithm):
     step_size: float | None = None
     name: str = "Gradient descent with output noise"
 
-    def __post_init__(self) -> None:
-        if self.output not in ("last", "average"):
-            raise ValueError(f'output must be "last" or "average", got {self.output!r}')
-        if self.steps is not None:
-            keep(self, "steps", integer("steps", self.steps))
-        if self.step_size is not None:
-            keep(self, "step_size", between("step_size", self.step_size, *STEPS))
-
+    settings_type = DescentSettings
     is_printed: ClassVar[bool] = True
     instead: ClassVar[str] = 'use GradientDescent(output="average") or PairwiseSGD'
+
+    def __post_init__(self) -> None:
+        one_of("output", self.output, "last", "average")
+        keep_given(self, "steps", integer)
+        keep_given(self, "step_size", between, *STEPS)
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -77,7 +93,7 @@ class GradientDescent(Algorithm):
         strongly = (Need.STRONGLY_CONVEX,) if self.output == "last" else ()
         return (Need.CONVEX, Need.SMOOTH, Need.LIPSCHITZ, *strongly)
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[DescentSettings]:
         """Decide steps, step size and noise."""
         problem = task.problem
         constants = problem.constants(task.n)
@@ -92,22 +108,25 @@ class GradientDescent(Algorithm):
             "step_size": step_size,
             "contraction": contraction(step_size, constants.smoothness, constants.strong_convexity),
             "steps": steps,
+            **task.diameter_input,
         }
-        if math.isfinite(task.diameter):
-            inputs["diameter"] = task.diameter
         sensitivity = Sensitivity.of(f"{self.output} iterate of gradient descent", **inputs)
-        settings = {"output": self.output, "steps": steps, "step_size": step_size}
         release = output_release(
             f"{self.output} iterate", task, sensitivity, self._printed(task, step_size, steps)
         )
-        return PlanDraft((release,), settings, reasons)
+        return PlanDraft((release,), DescentSettings(self.output, steps, step_size), reasons)
 
     def _printed(self, task: Task, step_size: float, steps: int) -> float:
         if not task.is_printed:
             return 0.0
         if self.output == "last":
-            return 8 * task.printed_lipschitz / (task.problem.regularization * task.n)
-        return 4 * task.printed_lipschitz * step_size * steps / task.n
+            strong_convexity = task.problem.regularization
+            return printed.xue2021.last_iterate_sensitivity(
+                task.printed_lipschitz, strong_convexity, task.n
+            )
+        return printed.xue2021.average_iterate_sensitivity(
+            task.printed_lipschitz, step_size, steps, task.n
+        )
 
     def _schedule(self, task: Task) -> tuple[float, int, tuple[str, ...]]:
         constants = task.problem.constants(task.n)
@@ -153,7 +172,7 @@ class GradientDescent(Algorithm):
             steps = steps_to_shrink(q, 1 / _NEAR, _MOST_STEPS)
             return steps, f"steps shrink the distance to the minimiser to {q**steps:.1e} of it"
         moved = step_size * constants.record_diameter / task.n
-        noisy = math.sqrt(task.dimension) / _ratio(task)
+        noisy = math.sqrt(task.dimension) / _mu(task)
 
         def error(steps: int) -> float:
             drift = moved * (steps if q == 1 else (1 - q**steps) / (1 - q))
@@ -174,14 +193,14 @@ class GradientDescent(Algorithm):
         radius = task.problem.constraint.radius
         if task.budget is None:
             return 200 * 2 / constants.smoothness
-        mu = _ratio(task)
+        mu = _mu(task)
         per_travel = constants.record_diameter / (2 * task.n * mu)
         # The cube root first, as squares of extreme budgets leave the range of floats.
         scale = (radius / math.sqrt(2 * constants.smoothness * task.dimension)) ** (2 / 3)
         return float(min(max(scale / max(per_travel, 1e-300) ** (2 / 3), 1e-100), 1e100))
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self, plan: Plan[DescentSettings], records: Records, noise: NoiseSource, progress: Progress
     ) -> Array:
         """Return the noisy output, projected."""
         problem = plan.problem
@@ -189,8 +208,8 @@ class GradientDescent(Algorithm):
             problem,
             problem.risk(records),
             problem.constraint.initial(records.features),
-            float(plan.settings["step_size"]),  # type: ignore[arg-type]
-            int(plan.settings["steps"]),  # type: ignore[arg-type]
+            plan.settings.step_size,
+            plan.settings.steps,
             progress,
             average=self.output == "average",
         )
@@ -200,12 +219,12 @@ class GradientDescent(Algorithm):
         )
 
 
-def _ratio(task: Task) -> float:
+def _mu(task: Task) -> float:
     """Return about Δ/σ of one release within the budget."""
     budget = task.budget
     if budget is None:
         return math.inf
-    return ratio(budget.epsilon, budget.delta) if not budget.is_pure else budget.epsilon / 3
+    return gdp_mu(budget.epsilon, budget.delta) if not budget.is_pure else budget.epsilon / 3
 
 
 DPGDSC = register_algorithm(
@@ -221,3 +240,38 @@ DPGDC = register_algorithm(
     is_published=True,
 )
 """Average iterate of gradient descent with output noise, convex."""
+
+
+@register_candidates("ranking", order=20)
+def _last_ranker(task: RankingTask) -> Iterator[Candidate]:
+    yield from best(
+        task.regularized_candidate(
+            problem, GradientDescent("last"), problem.regularization, task.noise(moved)
+        )
+        for problem, moved in task.regularized
+    )
+
+
+@register_candidates("ranking", order=50)
+def _average_ranker(task: RankingTask) -> Iterator[Candidate]:
+    def judged(problem: Problem, steps: int, step_size: float) -> Candidate:
+        travel = step_size * steps
+        diameter = problem.record_diameter(task.n, known_radius(problem, step_size, steps))
+        moved = min(travel * diameter / (2 * task.n), 2 * task.ball.radius)
+        # Few steps act as a regulariser.
+        held = 2 / travel + problem.regularization
+        algorithm = GradientDescent("average", steps, step_size)
+        return task.regularized_candidate(problem, algorithm, held, task.noise(moved))
+
+    yield from best(judged(*descent) for descent in task.descents if task.contracts(descent[0]))
+
+
+@register_candidates("metric", order=20)
+def _metric(task: MetricTask) -> Iterator[Candidate]:
+    def effect(problem: Problem, draft: PlanDraft[DescentSettings]) -> tuple[float, float]:
+        steps, step_size = draft.settings.steps, draft.settings.step_size
+        return task.noise_of(draft), steps * step_size
+
+    if task.all_pairs:
+        yield from task.minimized(lambda problem: GradientDescent("last"), effect)
+        yield from task.minimized(lambda problem: GradientDescent("average"), effect)

@@ -4,8 +4,8 @@ Each step draws b of the n records uniformly without replacement, adds Gaussian 
 average gradient, and projects. There are two ways to take the same steps:
 
 - `plain_steps`, for any loss and any set, a few of numpy's calls a step;
-- `compiled_steps`, for the built-in losses of a score on an ℓ2 ball or without one: records and
-  noise are drawn in blocks, and one call of compiled code takes a block of steps.
+- `compiled_steps`, for losses that declare a ``scalar_slope``, on an ℓ2 ball or without one:
+  records and noise are drawn in blocks, and one call of compiled code takes a block of steps.
 
 Both read the same random numbers in the same order, so they give the same parameters up to
 rounding. Compiling needs numba, which is imported when a long run starts and never before.
@@ -16,6 +16,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ from numpy.typing import NDArray
 
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.progress import Progress
-from pairdp.algorithms.slopes import slope_of
 from pairdp.constraints import L2Ball, Unconstrained
+from pairdp.losses.ranking import RankingLoss
+from pairdp.losses.scalar_slope import scalar_slope_of
 from pairdp.privacy import GaussianMechanism, Mechanism, NoiseSource, NoMechanism
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -78,10 +80,9 @@ class Steps:
 
     def can_be_compiled(self) -> bool:
         """Whether there is compiled code for the loss and the set."""
-        found = slope_of(self.problem.loss)
         return (
-            found is not None
-            and found.paired == self.paired
+            scalar_slope_of(self.problem.loss) is not None
+            and isinstance(self.problem.loss, RankingLoss) == self.paired
             and type(self.problem.constraint) in (L2Ball, Unconstrained)
             and isinstance(self.mechanism, GaussianMechanism | NoMechanism)
         )
@@ -133,27 +134,21 @@ def plain_steps(steps: Steps, noise: NoiseSource, progress: Progress) -> tuple[A
     rows = (row for places in drawn for row in places)
     for _ in progress.steps(steps.steps, WHAT):
         noisy = add_noise(steps.mechanism, gradient(next(rows), point), generator)
-        point = problem.constraint.project(point - steps.step_size * (noisy + problem.pull(point)))
+        point = problem.projected_step(point, steps.step_size, noisy)
         total += point
     return point, total
 
 
 def compiled_steps(steps: Steps, noise: NoiseSource, progress: Progress) -> tuple[Array, Array]:
     """Take the steps in compiled code, block by block; see `take_steps`."""
-    from pairdp.algorithms.compiled_steps import advance
-
     problem, records, mechanism = steps.problem, steps.records, steps.mechanism
-    loss = slope_of(problem.loss)
-    if loss is None:
-        raise TypeError(f"there is no compiled code for {type(problem.loss).__name__}")
+    advance = _compiled(steps)
     generator, draws = noise.stream("gradient noise"), noise.stream("batches")
     point = problem.constraint.initial(records.features)
     total = point.copy()
     normals = np.zeros((steps.block, point.size))
     sigma = mechanism.scale if isinstance(mechanism, GaussianMechanism) else 0.0
-    terms = steps.batch_size // 2 if loss.paired else steps.batch_size
     center = np.array(np.broadcast_to(problem.center, point.shape))
-    x, y = np.ascontiguousarray(records.x), np.ascontiguousarray(records.y)
     drawn = draw_places(draws, records.n, steps.batch_size, steps.steps, steps.block)
     for _ in progress.steps(-(-steps.steps // steps.block), WHAT):
         places = next(drawn)
@@ -161,14 +156,33 @@ def compiled_steps(steps: Steps, noise: NoiseSource, progress: Progress) -> tupl
         if sigma:
             generator.standard_normal(out=used)
         advance(
-            loss.kind, float(loss.shape), float(loss.scale), loss.weight / terms, loss.paired,
-            x, y, places, used, float(sigma), steps.step_size, float(problem.regularization),
+            places, used, float(sigma), steps.step_size, float(problem.regularization),
             center, float(problem.constraint.radius), point, total,
         )  # fmt: skip
         # Noise is in the point already, so what it says is paid for.
         if not np.all(np.isfinite(point)):
             raise ValueError("the steps left the range of numbers: take smaller ones")
     return point, total
+
+
+def _compiled(steps: Steps) -> Callable[..., None]:
+    """Return the compiled steps of a loss on its records."""
+    from pairdp.algorithms._compiled_steps import compiled_slope, pair_steps, record_steps
+
+    loss, records = steps.problem.loss, steps.records
+    declared = scalar_slope_of(loss)
+    if declared is None:
+        raise TypeError(f"there is no compiled code for {type(loss).__name__}")
+    formula, parameters = declared
+    x = np.ascontiguousarray(records.x)
+    if isinstance(loss, RankingLoss):
+        slope = compiled_slope(formula, 1 + len(parameters))
+        weight = loss.orders / steps.batch_size  # of b/2 pairs, half for each order that counts
+        y = np.ascontiguousarray(records.y)
+        return partial(pair_steps, slope, parameters, float(loss.scale), weight, x, y)
+    slope = compiled_slope(formula, 2 + len(parameters))
+    y = np.ascontiguousarray(records.evaluable)
+    return partial(record_steps, slope, parameters, 1 / steps.batch_size, x, y)
 
 
 def _gradient(steps: Steps) -> Gradient:

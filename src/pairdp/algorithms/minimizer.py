@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +13,23 @@ from scipy.optimize import minimize
 
 from pairdp._checks import RECORDS, between, keep
 from pairdp.algorithms.accelerated import LIMIT, Rounds, descend_in_rounds, rounds_to_reach
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import known_radius
 from pairdp.algorithms.noise import add_noise, output_release
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.task import Task
 from pairdp.pairs import ACCURACY, Risk
 from pairdp.privacy import NoiseSource, Sensitivity, pack, unpack
 from pairdp.problem import Problem
 from pairdp.records import Records
+
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import LinearTask, MetricTask, RankingTask
 
 Array = NDArray[np.float64]
 _NEWTON_STEPS = 200
@@ -33,7 +40,15 @@ _WHAT = "minimising"
 
 
 @dataclass(frozen=True)
-class MinimizerRelease(Algorithm):
+class MinimizerSettings(Settings):
+    """tol, and how many accelerated steps reach it for any data."""
+
+    tolerance: float
+    most_steps: int
+
+
+@dataclass(frozen=True)
+class MinimizerRelease(Algorithm[MinimizerSettings]):
     r"""The minimiser of a strongly convex problem over its constraint set, with noise.
 
     Minimisers w\* of neighbouring data sets are at most D_h/(αn) apart. What gets noise is a point
@@ -71,17 +86,18 @@ class MinimizerRelease(Algorithm):
     tolerance: float = 0.01
     name: str = "Minimiser with output noise"
 
+    settings_type = MinimizerSettings
+    instead: ClassVar[str] = 'use GradientDescent(output="average") or PairwiseSGD'
+
     def __post_init__(self) -> None:
         keep(self, "tolerance", between("tolerance", self.tolerance, *RECORDS))
-
-    instead: ClassVar[str] = 'use GradientDescent(output="average") or PairwiseSGD'
 
     @property
     def needs(self) -> tuple[Need, ...]:
         """A convex and smooth loss, bounded gradients and a regulariser."""
         return (Need.CONVEX, Need.SMOOTH, Need.LIPSCHITZ, Need.STRONGLY_CONVEX)
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[MinimizerSettings]:
         """Decide the tolerance, the steps that reach it, and the noise."""
         problem = task.problem
         record_diameter, goal = self._record_diameter(task), self._goal(task)
@@ -95,12 +111,11 @@ class MinimizerRelease(Algorithm):
             "n": task.n,
             "strong_convexity": problem.strong_convexity,
             "tolerance": goal.tolerance,
+            **task.diameter_input,
         }
-        if math.isfinite(task.diameter):
-            inputs["diameter"] = task.diameter
         sensitivity = Sensitivity.of("regularised minimiser", **inputs)
         release = output_release("minimiser", task, sensitivity, sensitivity.value)
-        return PlanDraft((release,), {"tolerance": goal.tolerance, "most_steps": goal.rounds.total})
+        return PlanDraft((release,), MinimizerSettings(goal.tolerance, goal.rounds.total))
 
     def _record_diameter(self, task: Task) -> float:
         # The minimiser is within G/λ of the centre, whatever the data.
@@ -113,17 +128,22 @@ class MinimizerRelease(Algorithm):
         convexity, smoothness = constants.strong_convexity, constants.smoothness
         center = float(np.linalg.norm(problem.center))
         # |w* - Π(w₀)| ≤ G/λ, and accelerated steps go no further than twice their start.
-        far = constants.lipschitz / convexity + center
-        reach = min(problem.constraint.radius, 3 * far)
-        size = constants.lipschitz + smoothness * (reach + center)
+        start_distance = constants.lipschitz / convexity + center
+        largest_norm = min(problem.constraint.radius, 3 * start_distance)
+        size = constants.lipschitz + smoothness * (largest_norm + center)
         rounding = _ROUNDING + _OF_A_FEATURE * task.features
         error = ACCURACY * constants.lipschitz + rounding * size
-        left = self.tolerance * self._record_diameter(task) / task.n + LIMIT * error
-        rounds = rounds_to_reach(left / convexity, min(far, task.diameter), smoothness, convexity)
-        return Goal(left + LIMIT * error, error, reach, smoothness, convexity, rounds)
+        tolerance = self.tolerance * self._record_diameter(task) / task.n + LIMIT * error
+        start_distance = min(start_distance, task.diameter)
+        rounds = rounds_to_reach(tolerance / convexity, start_distance, smoothness, convexity)
+        return Goal(tolerance + LIMIT * error, error, largest_norm, smoothness, convexity, rounds)
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self,
+        plan: Plan[MinimizerSettings],
+        records: Records,
+        noise: NoiseSource,
+        progress: Progress,
     ) -> Array:
         """Return the noisy minimiser, projected."""
         problem, goal = plan.problem, self._goal(plan.task)
@@ -142,7 +162,7 @@ class Goal(NamedTuple):
         tol.
     error : float
         e, how far a computed gradient may be from the exact one.
-    reach : float
+    largest_norm : float
         How large parameters may be for that to hold; the minimiser is well within.
     smoothness, convexity : float
         L and α.
@@ -152,7 +172,7 @@ class Goal(NamedTuple):
 
     tolerance: float
     error: float
-    reach: float
+    largest_norm: float
     smoothness: float
     convexity: float
     rounds: Rounds
@@ -191,25 +211,25 @@ def _spectral(
 ) -> Array | None:
     """Return the first point of some spectral projected steps that passes the test."""
     point, step = start, 1 / goal.smoothness
-    gradient = risk.gradient(point) + problem.pull(point)
+    gradient = risk.gradient(point) + problem.regularizer_gradient(point)
     for _ in progress.steps(_SPECTRAL_STEPS, _WHAT, counted=False):
         following = problem.constraint.project(point - step * gradient)
-        ahead = risk.gradient(following) + problem.pull(following)
-        moved, turned = following - point, ahead - gradient
+        ahead = risk.gradient(following) + problem.regularizer_gradient(following)
+        moved, change = following - point, ahead - gradient
         # A subgradient of the constrained objective at the projected point, for any step.
-        left = float(np.linalg.norm(turned - moved / step)) + goal.error
-        within = float(np.linalg.norm(following)) <= goal.reach * (1 + 1e-9)
+        left = float(np.linalg.norm(change - moved / step)) + goal.error
+        within = float(np.linalg.norm(following)) <= goal.largest_norm * (1 + 1e-9)
         if left <= goal.tolerance and within:
             return following
         point, gradient = following, ahead
-        step = _next_step(goal, moved, turned)
+        step = _next_step(goal, moved, change)
     return None
 
 
-def _next_step(goal: Goal, moved: Array, turned: Array) -> float:
+def _next_step(goal: Goal, moved: Array, change: Array) -> float:
     """Return Barzilai and Borwein's step, which lies between 1/L and 1/α."""
-    bend = float(np.vdot(moved, turned))
-    wanted = float(np.vdot(moved, moved)) / bend if bend > 0 else 0.0
+    curvature = float(np.vdot(moved, change))
+    wanted = float(np.vdot(moved, moved)) / curvature if curvature > 0 else 0.0
     return min(max(wanted, 1 / goal.smoothness), 1 / goal.convexity)
 
 
@@ -230,7 +250,7 @@ def _quasi_newton(
         shift = point - problem.center
         value, gradient = risk.value_and_gradient(point)
         value += problem.regularization / 2 * float(np.vdot(shift, shift))
-        return value, fold(gradient + problem.pull(point))
+        return value, fold(gradient + problem.regularizer_gradient(point))
 
     bar = progress.steps(_NEWTON_STEPS, _WHAT, counted=False)
 
@@ -250,3 +270,34 @@ def _quasi_newton(
 
 
 register_algorithm("minimizer", MinimizerRelease())
+
+
+@register_candidates("ranking", order=10)
+def _ranking(task: RankingTask) -> Iterator[Candidate]:
+    yield from best(
+        task.regularized_candidate(
+            problem, MinimizerRelease(), problem.regularization, task.noise(moved)
+        )
+        for problem, moved in task.regularized
+    )
+
+
+@register_candidates("metric", order=10)
+def _metric(task: MetricTask) -> Iterator[Candidate]:
+    if task.all_pairs:
+        yield from task.minimized(
+            lambda problem: MinimizerRelease(),
+            lambda problem, draft: (task.noise_of(draft), math.inf),
+        )
+
+
+@register_candidates("linear", order=10)
+def _linear(task: LinearTask) -> Iterator[Candidate]:
+    if not task.has_minimizer:
+        return
+    pull = task.balanced()
+    noise, bias = task.noise / pull, pull * task.problem.constraint.radius**2 / 2
+    error = bias + task.problem.constants(task.n).smoothness * noise**2 / 2
+    reason = f"noise on the minimiser, predicted excess risk {error:.3g}"
+    problem = replace(task.problem, regularization=pull)
+    yield Candidate(problem, MinimizerRelease(), error, reason)

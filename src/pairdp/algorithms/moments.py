@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import flag, keep, non_negative, real
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft, RunResult
+from pairdp._checks import flag, keep, keep_given, non_negative, one_of, real
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.noise import deviation, shared_release
+from pairdp.algorithms.plan import Plan, RunResult
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.signal import noise_to_signal
 from pairdp.algorithms.task import Task
 from pairdp.losses import LeastSquaresRanking
@@ -29,11 +33,26 @@ from pairdp.privacy.mechanisms.packing import packed_dimension
 from pairdp.problem import Problem
 from pairdp.records import Records
 
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import RankingTask
+
 Array = NDArray[np.float64]
+_SHARES = (0.05, 0.1, 0.2, 0.3)  # of the budget for second moments, that `auto` chooses from
 
 
 @dataclass(frozen=True)
-class MomentRelease(Algorithm):
+class MomentSettings(Settings):
+    """Which moments, β of those of classes, and the share and ridge of second moments."""
+
+    statistics: str
+    second_moments: bool
+    weight: float | None = None
+    share: float | None = None
+    ridge: float | None = None
+
+
+@dataclass(frozen=True)
+class MomentRelease(Algorithm[MomentSettings]):
     r"""The least-squares ranking risk depends on a few class moments; release these.
 
     .. math::
@@ -62,7 +81,7 @@ class MomentRelease(Algorithm):
         Whether S is used. Without it the direction v is released: the gradient at zero,
         the limit of strong regularisation, which ranks well at small budgets.
     share : float
-        Share of the squared privacy ratio (of ε, for pure ε) that second moments get.
+        Share of μ² (of ε, for pure ε) that second moments get.
     weight : float
         β, at most 1: how exactly μ and π are released against a. The default is best where
         |1-2π| is 0.4.
@@ -80,9 +99,10 @@ class MomentRelease(Algorithm):
     ridge: float | None = None
     name: str = "Least squares from moments"
 
+    settings_type = MomentSettings
+
     def __post_init__(self) -> None:
-        if self.statistics not in ("class", "pair"):
-            raise ValueError(f'statistics must be "class" or "pair", got {self.statistics!r}')
+        one_of("statistics", self.statistics, "class", "pair")
         check_moment_parameters(self)
 
     @property
@@ -95,7 +115,7 @@ class MomentRelease(Algorithm):
         """Sums over the records are all that it needs."""
         return True
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[MomentSettings]:
         """Decide the noise of each moment and the ridge."""
         problem = task.problem
         if not isinstance(problem.loss, LeastSquaresRanking):
@@ -107,12 +127,9 @@ class MomentRelease(Algorithm):
         first, second = _class_moments(task, self.weight) if classes else _pair_moments(task)
         share = self.share if self.second_moments else 0.0
         releases = [shared_release(first.name, task, first.sensitivity, first.dimension, 1 - share)]
-        settings: dict[str, str | bool | float] = {
-            "statistics": self.statistics,
-            "second_moments": self.second_moments,
-        }
-        if classes:
-            settings["weight"] = self.weight
+        settings = MomentSettings(
+            self.statistics, self.second_moments, self.weight if classes else None
+        )
         reasons = []
         if self.second_moments:
             releases.append(
@@ -122,15 +139,19 @@ class MomentRelease(Algorithm):
             if ridge is None:
                 ridge = deviation(releases[-1]) * math.sqrt(2 * task.features)
                 reasons.append("ridge is the size of the noise on S, σ√(2d)")
-            settings |= {"share": share, "ridge": ridge}
+            settings = replace(settings, share=share, ridge=ridge)
         return PlanDraft(tuple(releases), settings, tuple(reasons))
 
-    def noise_to_signal(self, plan: Plan) -> float:
+    def noise_to_signal(self, plan: Plan[MomentSettings]) -> float:
         """Return the noise of the first moments, without which there is no direction."""
         return noise_to_signal(plan.certificate.releases[0], plan.task.n)
 
     def execute(
-        self, plan: Plan, records: Records | ClassMoments, noise: NoiseSource, progress: Progress
+        self,
+        plan: Plan[MomentSettings],
+        records: Records | ClassMoments,
+        noise: NoiseSource,
+        progress: Progress,
     ) -> RunResult:
         """Return the minimiser of the noisy risk over the constraint set, and the moments."""
         problem = plan.problem
@@ -157,8 +178,8 @@ class MomentRelease(Algorithm):
             v, s = from_classes(means, second, records.n)
         else:
             v, s = noisy[0], None if second is None else unpack(second)
-        ridge = 0.0 if s is None else float(plan.settings["ridge"])  # type: ignore[arg-type]
-        return RunResult(least_squares_model(problem, v, s, ridge), released)
+        model = least_squares_model(problem, v, s, plan.settings.ridge or 0.0)
+        return RunResult(model, released)
 
 
 def check_moment_parameters(algorithm: Any) -> None:
@@ -170,8 +191,7 @@ def check_moment_parameters(algorithm: Any) -> None:
         if not 0 < value < most:
             limit = "below 1" if name == "share" else "at most 1"
             raise ValueError(f"{name} must be above 0 and {limit}, got {value!r}")
-    if algorithm.ridge is not None:
-        keep(algorithm, "ridge", non_negative("ridge", algorithm.ridge))
+    keep_given(algorithm, "ridge", non_negative)
 
 
 class _Moment(NamedTuple):
@@ -321,3 +341,27 @@ def minimise_in_ball(quadratic: Array, linear: Array, ridge: float, radius: floa
 
 
 register_algorithm("moments", MomentRelease())
+
+
+@register_candidates("ranking", order=0)
+def _ranking(task: RankingTask) -> Iterator[Candidate]:
+    """Yield least squares from first moments, and from both with the best share of the budget."""
+    problem = task.problem(task.loss or LeastSquaresRanking(temperature=task.temperature))
+    if not isinstance(problem.loss, LeastSquaresRanking):
+        return
+    both = [MomentRelease(share=share) for share in _SHARES]
+    if task.budget is None:
+        # A ridge well below the sampling error.
+        both = [MomentRelease(ridge=task.eigenvalue * task.features / (10 * task.n))]
+    yield _judged(task, problem, MomentRelease(second_moments=False))
+    yield from best(_judged(task, problem, algorithm) for algorithm in both)
+
+
+def _judged(task: RankingTask, problem: Problem, algorithm: MomentRelease) -> Candidate:
+    """Return a candidate with the error of v = (a - ȳμ)/2, from those of a, βμ and βRȳ."""
+    draft = task.draft(problem, algorithm)
+    d, release = task.features, draft.releases[0]
+    lost = d + (d * task.imbalance**2 + task.offset**2) / algorithm.weight**2  # ȳ is 2π - 1
+    noise = task.noise_of(release) * math.sqrt(lost / release.dimension) / 2 / task.difference
+    ridge = math.inf if draft.settings.ridge is None else draft.settings.ridge
+    return task.candidate(problem, algorithm, noise, ridge / task.eigenvalue, draft)

@@ -19,7 +19,7 @@ from pairdp.privacy import (
     Release,
     Sensitivity,
 )
-from pairdp.privacy.accounting.gaussian import classical_multiplier, ratio
+from pairdp.privacy.accounting.gaussian import classical_multiplier, gdp_mu
 
 Array = NDArray[np.float64]
 # So that shares that add up to one do so in floats, too.
@@ -90,7 +90,7 @@ def shared_release(
     if budget.is_pure:
         mechanism = KNormMechanism(sensitivity.value, sensitivity.value / (spent * budget.epsilon))
     else:
-        mu = ratio(budget.epsilon, budget.delta) * math.sqrt(spent)
+        mu = gdp_mu(budget.epsilon, budget.delta) * math.sqrt(spent)
         mechanism = GaussianMechanism(sensitivity.value, sensitivity.value / mu)
     return Release(name, mechanism, sensitivity, dimension)
 

@@ -3,54 +3,68 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, flag, integer, keep
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
-from pairdp.algorithms.descent import contraction
+from pairdp import constraints
+from pairdp._checks import STEPS, between, flag, integer, keep_given, one_of
+from pairdp.algorithms import printed
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.batches import Batches, Pairing
+from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
+from pairdp.algorithms.gradient_noise import GradientNoise, Output, PrintedRule, printed_scale
 from pairdp.algorithms.kernels import WHAT, Steps, take_steps
 from pairdp.algorithms.noise import add_noise
+from pairdp.algorithms.noisy_schedule import least_error_schedule
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.progress import Progress
-from pairdp.algorithms.regimes import Regime, regime_schedule
 from pairdp.algorithms.registry import register_algorithm
-from pairdp.algorithms.requirements import Need, require_bounded, require_smooth
+from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.signal import noise_to_signal
 from pairdp.algorithms.task import Task
-from pairdp.algorithms.wang_noise import wang_noise
-from pairdp.privacy import (
-    FixedSizeSampling,
-    GaussianMechanism,
-    Mechanism,
-    NoiseSource,
-    NoMechanism,
-    Release,
-    Sensitivity,
-)
-from pairdp.privacy.accounting.gaussian import ratio
-from pairdp.privacy.certificates.certificate import Scalar
+from pairdp.privacy import NoiseSource
 from pairdp.problem import Problem
 from pairdp.records import Records
 
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import LinearTask, MetricTask, RankingTask
+
 Array = NDArray[np.float64]
-_MOST_STEPS = 2000
-_STEPS = tuple(sorted({round(10 ** (i / 12)) for i in range(40)}))
+# What `auto` chooses from: batches of rankers, and what they cost in noise; of metrics; of linear
+# models, and the number of their steps.
+_BATCHES_OF_RANKERS, _COST_OF_BATCHES = 10, 1.25
+_BATCH_OF_METRICS = 256
+_BATCHES_OF_LINEAR, _WHOLE_UP_TO, _FEWEST_STEPS, _MOST_STEPS = 20, 20_000, 20, 2000
 
 
 @dataclass(frozen=True)
-class NoisyGradientDescent(Algorithm):
+class NoisyDescentSettings(Settings):
+    """What is released, T, η, b, whether steps are projected, and which pairs if not all."""
+
+    output: Output
+    steps: int
+    step_size: float
+    batch_size: int
+    projected: bool
+    pairing: Literal["disjoint"] | None = None
+
+
+@dataclass(frozen=True)
+class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
     r"""Gradient descent whose every gradient gets Gaussian noise, projected at every step.
 
     A gradient moves by D_h/n when a record is replaced, and T of them compose exactly as
-    Gaussians: σ = √T·(D_h/n)·nm(ε, δ) for anything made of the iterates (errata,
+    Gaussians: σ = √T·(D_h/n)/μ(ε, δ) for anything made of the iterates (errata,
     X3). That holds for any loss, convex or not: each noisy gradient is a release of its own, taken
     at a parameter that earlier releases decide. When only the last iterate is released and steps
-    contract, earlier steps are forgotten, and less noise may do (3.5); the smaller of the two is
-    taken. Steps contract for a convex smooth loss alone, so a loss that is not convex is always
-    paid for by composition, regularised or not.
+    contract, earlier steps are forgotten, and less noise may do (errata, X5); the smaller of the
+    two is taken. Steps contract for a convex smooth loss alone, so a loss that is not convex is
+    always paid for by composition, regularised or not.
 
     With ``batch_size`` b, each step draws b records without replacement and uses all pairs
     inside the batch; a record of the batch moves that gradient by D_h/b, and the draw hides
@@ -84,14 +98,14 @@ class NoisyGradientDescent(Algorithm):
         Which pairs of a batch count.
     regime : {"general", "low-noise"}, optional
         Where T and η come from if they are not given: the theorems of Wang 2024 for any problem
-        or for one whose best parameters have no loss (see `pairdp.algorithms.regimes`); by
-        default the predicted error.
+        or for one whose best parameters have no loss (see
+        `pairdp.algorithms.printed.wang2024_steps`); by default the predicted error.
     projected : bool
         Whether steps are projected. Without, the loss must be Lipschitz everywhere.
     printed_rule : {"xue", "kang", "wang"}
         Whose printed noise: σ = 4G√(1.25·T·ln(1/δ))/(nε) (Xue 2021, Algorithm 2),
         8G√(T·ln(1/δ))/(nε) (Kang 2021, Theorem 1), or that of Wang 2024 for a batch of one pair
-        or one record, where it exists (see `pairdp.algorithms.wang_noise`).
+        or one record, where it exists (see `pairdp.algorithms.printed.wang2024`).
     printed_lipschitz : float, optional
         The G that a paper states, for its printed noise: Kang 2021 has 2 for ranking and 1
         for metric learning, where the truth is twice and four times that.
@@ -99,37 +113,30 @@ class NoisyGradientDescent(Algorithm):
         What certificates call it.
     """
 
-    output: Literal["average", "last"] = "average"
+    output: Output = "average"
     steps: int | None = None
     step_size: float | None = None
     batch_size: int | None = None
     projected: bool = True
-    printed_rule: Literal["xue", "kang", "wang"] = "xue"
+    printed_rule: PrintedRule = "xue"
     printed_lipschitz: float | None = None
     name: str = "Gradient descent with gradient noise"
-    pairing: Literal["all", "disjoint"] = "all"
-    regime: Regime | None = None
+    pairing: Pairing = "all"
+    regime: printed.wang2024_steps.Regime | None = None
 
+    settings_type = NoisyDescentSettings
     is_printed: ClassVar[bool] = True
     needs_delta: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for name, known in (
-            ("output", ("last", "average")),
-            ("printed_rule", ("xue", "kang", "wang")),
-            ("pairing", ("all", "disjoint")),
-            ("regime", ("general", "low-noise", None)),
-        ):
-            if getattr(self, name) not in known:
-                words = " or ".join(f'"{word}"' if word else "None" for word in known)
-                raise ValueError(f"{name} must be {words}, got {getattr(self, name)!r}")
-        if self.steps is not None:
-            keep(self, "steps", integer("steps", self.steps))
-        if self.batch_size is not None:
-            keep(self, "batch_size", integer("batch_size", self.batch_size))
-        for name in ("step_size", "printed_lipschitz"):
-            if getattr(self, name) is not None:
-                keep(self, name, between(name, getattr(self, name), *STEPS))
+        one_of("output", self.output, "last", "average")
+        one_of("printed_rule", self.printed_rule, "xue", "kang", "wang")
+        one_of("pairing", self.pairing, "all", "disjoint")
+        one_of("regime", self.regime, "general", "low-noise", None)
+        keep_given(self, "steps", integer)
+        keep_given(self, "batch_size", integer)
+        keep_given(self, "step_size", between, *STEPS)
+        keep_given(self, "printed_lipschitz", between, *STEPS)
         flag("projected", self.projected)
 
     @property
@@ -137,251 +144,105 @@ class NoisyGradientDescent(Algorithm):
         """Bounded gradients, and nothing else."""
         return (Need.LIPSCHITZ,)
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[NoisyDescentSettings]:
         """Decide steps, step size and noise."""
-        problem = self._problem(task)
-        self._check_batch(task)
-        task = Task(problem, task.n, task.features, task.budget, task.calibration)
-        step_size, steps, reasons = self._schedule(task)
+        problem = task.problem if self.projected else self._without_projection(task.problem)
+        task = replace(task, problem=problem)
+        batches = Batches(task, self.batch_size, self.pairing)
+        noise = GradientNoise(task, batches, self.output)
+        step_size, steps, reasons = self._schedule(noise)
         if not self.projected and problem.is_smooth:
-            bend = problem.constants(task.n).smoothness
-            if step_size * bend > 2 * (1 + 1e-12):
+            smoothness = problem.constants(task.n).smoothness
+            if step_size * smoothness > 2 * (1 + 1e-12):
                 raise ValueError(
                     f"{self.name} without projection diverges for steps above 2/L = "
-                    f"{2 / bend:.6g}, got {step_size:.6g}: take smaller steps, or projected=True"
+                    f"{2 / smoothness:.6g}, got {step_size:.6g}: take smaller steps, or "
+                    "projected=True"
                 )
-        release, more = self._release(task, step_size, steps)
-        settings: dict[str, Scalar] = {
-            "output": self.output,
-            "steps": steps,
-            "step_size": step_size,
-            "batch_size": self.batch_size or task.n,
-            "projected": self.projected,
-        }
-        if self.pairing == "disjoint":
-            settings["pairing"] = self.pairing
+        scale = None
+        if task.is_printed:
+            lipschitz = self.printed_lipschitz or task.printed_lipschitz
+            scale = printed_scale(self.printed_rule, lipschitz, batches, steps)
+        release, more = noise.release(step_size, steps, scale)
+        settings = NoisyDescentSettings(
+            self.output,
+            steps,
+            step_size,
+            batches.size,
+            self.projected,
+            None if self.pairing == "all" else self.pairing,
+        )
         return PlanDraft((release,), settings, (*reasons, *more), problem)
 
-    def noise_to_signal(self, plan: Plan) -> float:
-        """Return the noise of all gradients against their largest sum."""
-        # The sensitivity is in units of gradients, which the diameter of the set does not bound.
-        return noise_to_signal(plan.certificate.releases[0], plan.task.n)
-
-    def _check_batch(self, task: Task) -> None:
-        """Refuse a batch that is larger than the data, or that makes no pairs."""
-        batch = self.batch_size or task.n
-        if batch > task.n:
-            raise ValueError(f"batch_size must be at most n = {task.n}, got {batch}")
-        if not _is_of_pairs(task.problem):
-            if self.pairing == "disjoint":
-                raise ValueError("a loss of one record has no pairs: leave pairing as it is")
-        elif batch == 1:
-            raise ValueError("batch_size must be at least 2 for a loss of pairs, got 1")
-        elif self.pairing == "disjoint" and batch % 2:
-            which = "batch_size" if self.batch_size else "n, where batch_size is not given,"
-            raise ValueError(
-                f"disjoint pairs need an even batch, and {which} is {batch}: set "
-                f"batch_size={batch - 1}"
-            )
-
-    def _problem(self, task: Task) -> Problem:
-        """Return the problem as it is run: without projection, on unbounded parameters."""
-        problem = task.problem
-        if self.projected:
-            return problem
-        free = _free(problem)
-        if not free.is_lipschitz:
+    def _without_projection(self, problem: Problem) -> Problem:
+        """Return the problem on unbounded parameters."""
+        free = (
+            constraints.SymmetricMatrices() if problem.loss.matrix else constraints.Unconstrained()
+        )
+        problem = replace(problem, constraint=free)
+        if not problem.is_lipschitz:
             raise ValueError(
                 f"{self.name} without projection needs a loss that is Lipschitz everywhere, "
                 f"and {type(problem.loss).__name__} is not: set projected=True"
             )
-        return free
+        return problem
 
-    def _release(self, task: Task, step_size: float, steps: int) -> tuple[Release, list[str]]:
-        batch = self.batch_size or task.n
-        sampling = FixedSizeSampling(batch, task.n) if batch < task.n else None
-        what = "noisy gradient" if self.output == "average" else "noisy gradient (all of them)"
-        if task.budget is None:
-            return Release(f"{self.output} iterate", NoMechanism(), None, task.dimension), []
-        step = Sensitivity.of(
-            task.problem.average, diameter=task.problem.record_diameter(batch), n=batch
-        )
-        if task.is_printed:
-            scale = self._printed_scale(task, steps)
-            mechanism = GaussianMechanism(step.value, scale)
-        else:
-            mechanism = GaussianMechanism.calibrate(
-                task.budget, step.value, steps=steps, sampling=sampling
-            )
-        composed = Release(what, mechanism, step, task.dimension, steps, sampling)
-        last = self._last_iterate(task, step_size, steps, sampling)
-        if last is None or last.value >= step.value * math.sqrt(steps):
-            return composed, []
-        scale = (
-            mechanism.scale
-            if task.is_printed
-            else GaussianMechanism.calibrate(task.budget, last.value).scale
-        )
-        only = Release("last iterate", GaussianMechanism(last.value, scale), last, task.dimension)
-        return only, ["only the last iterate is released, which forgets earlier steps"]
-
-    def _last_iterate(
-        self, task: Task, step_size: float, steps: int, sampling: FixedSizeSampling | None
-    ) -> Sensitivity | None:
-        """Return the sensitivity of the last iterate alone, where the bound holds."""
-        problem = task.problem
-        if self.output != "last" or sampling is not None:
-            return None
-        if not (problem.is_convex and problem.is_smooth):  # else a step may part two runs
-            return None
-        if self.pairing == "disjoint":  # whose steps bend as one pair does, not as the risk
-            return None
-        constants = problem.constants(task.n)
-        c = contraction(step_size, constants.smoothness, constants.strong_convexity)
-        if c > 1:
-            return None
-        inputs = {
-            "record_diameter": problem.record_diameter(
-                task.n, step_size=step_size, features=task.features
-            ),
-            "n": task.n,
-            "step_size": step_size,
-            "contraction": c,
-            "steps": steps,
-        }
-        diameter = problem.constraint.diameter(task.features)
-        if math.isfinite(diameter):
-            inputs["diameter"] = diameter
-        return Sensitivity.of("last iterate of noisy gradient descent", **inputs)
-
-    def _printed_scale(self, task: Task, steps: int) -> float:
-        budget = task.budget
-        lipschitz = self.printed_lipschitz or task.printed_lipschitz
-        if budget is not None and self.printed_rule == "wang":
-            drawn = 2 if _is_of_pairs(task.problem) else 1
-            if self.batch_size != drawn:
-                raise ValueError(
-                    f"Wang 2024 print noise for batch_size={drawn} alone here: use certified"
-                )
-            return lipschitz * wang_noise(task.n, steps, budget, drawn).multiplier
-        if budget is None or self.batch_size is not None or self.pairing != "all":
-            raise ValueError("the papers print no formula for mini-batches: use certified")
-        base = math.sqrt(steps * math.log(1 / budget.delta)) / (task.n * budget.epsilon)
-        return (4 * math.sqrt(1.25) if self.printed_rule == "xue" else 8) * lipschitz * base
-
-    def _schedule(self, task: Task) -> tuple[float, int, tuple[str, ...]]:
-        """Return step size and steps; what is not given minimises a predicted error."""
+    def _schedule(self, noise: GradientNoise) -> tuple[float, int, tuple[str, ...]]:
+        """Return η, T and why."""
         if self.steps is not None and self.step_size is not None:
             return self.step_size, self.steps, ()
-        if self.regime is not None:
-            chosen = regime_schedule(task, self.regime, self.steps, self.step_size)
-            return chosen.step_size, chosen.steps, chosen.reasons
-        problem = task.problem
-        if self.step_size is None:
-            instead = "give step_size; the guarantee does not need smoothness"
-            require_smooth(self.name, problem, instead)
-        constants = problem.constants(task.n)
-        choices = (
-            [self.steps] if self.steps is not None else [t for t in _STEPS if t <= _MOST_STEPS]
+        if self.regime is None:
+            return least_error_schedule(self.name, noise, self.steps, self.step_size)
+        chosen = printed.wang2024_steps.schedule(
+            noise.task, self.regime, self.steps, self.step_size
         )
-        full = 1 / constants.smoothness
-        best = min(
-            ((self._predicted(task, eta, t), t, eta) for t in choices for eta in self._sizes(full)),
-            key=lambda found: found[0],
-        )
-        named = "steps" if self.step_size is not None else "step_size"
-        if self.steps is None and self.step_size is None:
-            named = "steps and step_size"
-        verb = "minimises" if named in ("steps", "step_size") else "minimise"
-        return (
-            best[2],
-            best[1],
-            (f"{named} {verb.rstrip('s') if named == 'steps' else verb} the predicted error",),
-        )
+        return chosen.step_size, chosen.steps, chosen.reasons
 
-    def _sizes(self, full: float) -> list[float]:
-        if self.step_size is not None:
-            return [self.step_size]
-        return [full * 2.0**-i for i in range(12)]
-
-    def _predicted(self, task: Task, step_size: float, steps: int) -> float:
-        r"""Return a rough bound on the excess risk: what is left of the start, plus noise.
-
-        For the average B²/(2ηT) + ηpσ²/2; for the last iterate of a strongly convex problem
-        (L/2)(q^{2T}B² + η²pσ²Σq^{2i}). A mini-batch adds its own variance, ηG²/(2b). Where the loss
-        is not convex no excess risk is predictable, and the mean squared gradient over 2L takes
-        its place, by the descent lemma at most GB/(ηTL) + ηpσ²/2: a start is at most GB above the
-        least risk.
-        """
-        problem, constants = task.problem, task.problem.constants(task.n)
-        require_bounded(self.name, problem, "to choose its steps (or give steps and step_size)")
-        radius, p = problem.constraint.radius, task.dimension
-        sigma = 0.0 if task.budget is None else self._rough_scale(task, step_size, steps)
-        sigma = min(sigma, 1e100)  # squares of the noise of tiny budgets would overflow
-        bend = constants.smoothness
-        q = contraction(step_size, bend, constants.strong_convexity)
-        if self.output == "last" and q < 1:
-            kept = q ** (2 * steps)
-            noise = step_size**2 * p * sigma**2 * (1 - kept) / (1 - q * q)
-            return bend / 2 * (kept * radius**2 + noise)
-        batch = self.batch_size or task.n
-        drawn = constants.lipschitz**2 / batch if batch < task.n else 0.0
-        ahead = radius**2 / 2
-        if not problem.is_convex and 0 < bend < math.inf:
-            ahead = constants.lipschitz * radius / bend
-        return ahead / (step_size * steps) + step_size * (p * sigma**2 + drawn) / 2
-
-    def _rough_scale(self, task: Task, step_size: float, steps: int) -> float:
-        if task.budget is None:
-            return 0.0
-        batch = self.batch_size or task.n
-        mu = ratio(task.budget.epsilon, task.budget.delta)
-        if batch < task.n:
-            return 2 * task.problem.record_diameter(batch) * math.sqrt(steps) / (task.n * mu)
-        last = self._last_iterate(task, step_size, steps, None)
-        composed = math.sqrt(steps) * task.problem.sensitivity(task.n)
-        return min(composed, math.inf if last is None else last.value) / mu
+    def noise_to_signal(self, plan: Plan[NoisyDescentSettings]) -> float:
+        """Return the noise of all gradients against their largest sum."""
+        # The sensitivity is in units of gradients, which the diameter of the set does not bound.
+        (release,) = plan.certificate.releases
+        return noise_to_signal(release, plan.task.n)
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self,
+        plan: Plan[NoisyDescentSettings],
+        records: Records,
+        noise: NoiseSource,
+        progress: Progress,
     ) -> Array:
         """Return the average or the last of the noisy iterates."""
-        problem, settings = plan.problem, plan.settings
-        step_size, steps = float(settings["step_size"]), int(settings["steps"])  # type: ignore[arg-type]
-        mechanism: Mechanism = plan.certificate.releases[0].mechanism
-        batch = self.batch_size or records.n
-        of_pairs = _is_of_pairs(problem)
-        paired = of_pairs and (self.pairing == "disjoint" or batch == 2)
-        if paired or (not of_pairs and batch < records.n):
-            point, total = take_steps(
-                Steps(problem, records, mechanism, step_size, steps, batch, paired), noise, progress
-            )
-            return total / (steps + 1) if self.output == "average" else point
+        steps = plan.settings.steps
+        point, total = self._iterates(plan, records, noise, progress)
+        return total / (steps + 1) if self.output == "average" else point
+
+    def _iterates(
+        self,
+        plan: Plan[NoisyDescentSettings],
+        records: Records,
+        noise: NoiseSource,
+        progress: Progress,
+    ) -> tuple[Array, Array]:
+        """Return the last iterate and the sum of all iterates, the first one included."""
+        problem, step_size, steps = plan.problem, plan.settings.step_size, plan.settings.steps
+        (release,) = plan.certificate.releases
+        mechanism, batches = release.mechanism, Batches(plan.task, self.batch_size, self.pairing)
+        b, drawn = batches.size, batches.sampling is not None
+        if batches.disjoint or (not batches.of_pairs and drawn):
+            small = Steps(problem, records, mechanism, step_size, steps, b, batches.disjoint)
+            return take_steps(small, noise, progress)
         generator, draws = noise.stream("gradient noise"), noise.stream("batches")
-        all_pairs = problem.risk(records)
+        risk = problem.risk(records)
         point = problem.constraint.initial(records.features)
         total = point.copy()
         for _ in progress.steps(steps, WHAT):
-            of_batch = all_pairs
-            if batch < records.n:
-                drawn = draws.choice(records.n, batch, replace=False, shuffle=False)
-                of_batch = problem.risk(records.rows(drawn))
-            noisy = add_noise(mechanism, of_batch.gradient(point), generator)
-            point = problem.constraint.project(point - step_size * (noisy + problem.pull(point)))
+            if drawn:
+                rows = draws.choice(records.n, b, replace=False, shuffle=False)
+                risk = problem.risk(records.rows(rows))
+            noisy = add_noise(mechanism, risk.gradient(point), generator)
+            point = problem.projected_step(point, step_size, noisy)
             total += point
-        return total / (steps + 1) if self.output == "average" else point
-
-
-def _is_of_pairs(problem: Problem) -> bool:
-    """Return whether the loss is of pairs; else it is of one record."""
-    return problem.average == "average over pairs"
-
-
-def _free(problem: Problem) -> Problem:
-    from pairdp.constraints import SymmetricMatrices, Unconstrained
-
-    free = SymmetricMatrices() if problem.loss.matrix else Unconstrained()
-    return replace(problem, constraint=free)
+        return point, total
 
 
 DPGDC2 = register_algorithm(
@@ -427,3 +288,68 @@ WANG_POINTWISE = register_algorithm(
     is_published=True,
 )
 """Steps on one record with gradient noise, average released; for losses of one record."""
+
+
+@register_candidates("ranking", order=40)
+def _ranking(task: RankingTask) -> Iterator[Candidate]:
+    def judged(
+        output: Output, batch: int | None, problem: Problem, steps: int, step_size: float
+    ) -> Candidate:
+        # T gradients of √T-fold noise add up to the travel times one of them; the noise of the
+        # average is 1/√3 of that. Few steps act as a regulariser.
+        travel = step_size * steps
+        noise = task.noise(travel * problem.record_diameter(task.n) / task.n)
+        if output == "average":
+            noise /= math.sqrt(3)
+        held = (1 if output == "last" else 2) / travel + problem.regularization
+        algorithm = NoisyGradientDescent(output, steps, step_size, batch)
+        cost = 1.0 if batch is None else _COST_OF_BATCHES
+        return task.regularized_candidate(problem, algorithm, held, noise, cost=cost)
+
+    if task.budget is not None and task.budget.is_pure:
+        return
+    kinds: list[tuple[Output, int | None]] = [("last", None), ("average", None)]
+    if task.n >= 10 * _BATCHES_OF_RANKERS:
+        kinds.append(("average", task.n // _BATCHES_OF_RANKERS))
+    for output, batch in kinds:
+        yield from best(judged(output, batch, *descent) for descent in task.descents)
+
+
+@register_candidates("metric", order=30)
+def _metric(task: MetricTask) -> Iterator[Candidate]:
+    def effect(problem: Problem, draft: PlanDraft[NoisyDescentSettings]) -> tuple[float, float]:
+        steps, step_size = draft.settings.steps, draft.settings.step_size
+        # The noise of each step is forgotten as fast as the pull draws back.
+        forgets = 1 - step_size * problem.regularization
+        kept = min(float(steps), 1 / max(1 - forgets**2, 1e-12))
+        return task.noise_of(draft) * step_size * math.sqrt(kept), steps * step_size
+
+    kinds: list[tuple[Output, int | None]] = [("last", None), ("average", None)]
+    for output, batch in kinds if task.all_pairs else [("last", _BATCH_OF_METRICS)]:
+        yield from task.minimized(
+            lambda problem, output=output, batch=batch: NoisyGradientDescent(  # type: ignore[misc]
+                output, *task.steps(problem), batch_size=batch
+            ),
+            effect,
+        )
+
+
+@register_candidates("linear", order=20)
+def _linear(task: LinearTask) -> Iterator[Candidate]:
+    if task.budget is not None and task.budget.is_pure:
+        return
+    if task.budget is None and task.has_minimizer:
+        return  # without noise, the minimiser itself is best
+    problem, noise, radius = task.problem, task.noise, task.problem.constraint.radius
+    batch = task.n // _BATCHES_OF_LINEAR if task.n > _WHOLE_UP_TO else None
+    if problem.is_smooth:
+        algorithm, error = NoisyGradientDescent(batch_size=batch), radius * noise
+    else:
+        lipschitz = problem.constants(task.n).lipschitz
+        wanted = 4 * (lipschitz / noise) ** 2 if noise > 0 else math.inf
+        steps = math.ceil(min(_MOST_STEPS, max(_FEWEST_STEPS, wanted)))
+        size = radius / math.sqrt(steps * (lipschitz**2 + steps * noise**2))
+        algorithm = NoisyGradientDescent(steps=steps, step_size=size, batch_size=batch)
+        error = radius * math.hypot(noise, lipschitz / math.sqrt(steps))
+    reason = f"noise on every gradient, predicted excess risk {error:.3g}"
+    yield Candidate(problem, algorithm, error, reason)

@@ -9,14 +9,17 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, integer, keep
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp._checks import STEPS, between, integer, keep, keep_given, one_of
+from pairdp.algorithms import printed
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.descent import known_radius
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.one_against import one_against
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.task import Task
 from pairdp.losses import MetricLoss, RankingLoss
 from pairdp.privacy import (
@@ -31,15 +34,15 @@ from pairdp.privacy import (
     noise_multiplier,
 )
 from pairdp.privacy.accounting.appearances import appearance_weights
-from pairdp.privacy.bounds.stochastic import beyond_appearances
+from pairdp.privacy.bounds.pairwise_sgd import beyond_appearances
 from pairdp.problem import Problem
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
 
 
-class Moves(NamedTuple):
-    """How far one step can part two runs, in units of the step size.
+class StepDivergence(NamedTuple):
+    """How far apart one step can bring two neighbouring runs, in units of the step size.
 
     Attributes
     ----------
@@ -55,7 +58,16 @@ class Moves(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PairwiseSGD(Algorithm):
+class PairwiseSGDSettings(Settings):
+    """T, η, and the order in which records are drawn."""
+
+    steps: int
+    step_size: float
+    order: Literal["replacement", "permutation"]
+
+
+@dataclass(frozen=True)
+class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
     r"""The current draw against all earlier ones, averaged, with noise on the average.
 
     .. math::
@@ -102,23 +114,22 @@ class PairwiseSGD(Algorithm):
     order: Literal["replacement", "permutation"] = "permutation"
     name: str = "Pairwise SGD, averaged"
 
+    settings_type = PairwiseSGDSettings
     is_printed: ClassVar[bool] = True
     only_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.order not in ("replacement", "permutation"):
-            raise ValueError(f'order must be "replacement" or "permutation", got {self.order!r}')
+        one_of("order", self.order, "replacement", "permutation")
         if self.steps is not None:
             keep(self, "steps", integer("steps", self.steps, at_least=2))
-        if self.step_size is not None:
-            keep(self, "step_size", between("step_size", self.step_size, *STEPS))
+        keep_given(self, "step_size", between, *STEPS)
 
     @property
     def needs(self) -> tuple[Need, ...]:
         """A convex loss and bounded gradients."""
         return (Need.CONVEX, Need.LIPSCHITZ)
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[PairwiseSGDSettings]:
         """Decide steps, step size and noise."""
         steps = task.n if self.steps is None else self.steps
         if self.order == "permutation" and steps % task.n:
@@ -137,10 +148,10 @@ class PairwiseSGD(Algorithm):
                 f"{self.name} is certified for step sizes up to 1/λ = "
                 f"{1 / task.problem.regularization:.6g}, got {step_size:.6g}"
             )
-        settings = {"steps": steps, "step_size": step_size, "order": self.order}
+        settings = PairwiseSGDSettings(steps, step_size, self.order)
         if self.steps is None:
             reasons = (*reasons, "steps are one pass over the records")
-        if runs_part_by(task.problem, step_size).common == 0:
+        if step_divergence(task.problem, step_size).common == 0:
             reasons = (*reasons, "the loss is smooth enough that steps bring no runs further apart")
         return PlanDraft((self._release(task, step_size, steps),), settings, reasons)
 
@@ -148,7 +159,7 @@ class PairwiseSGD(Algorithm):
         self, task: Task, step_size: float, steps: int
     ) -> tuple[RepeatedDraws, dict[str, float | int]]:
         """Return the draws as the accountant needs them, and the inputs of the bound."""
-        moves = runs_part_by(task.problem, step_size)
+        moves = step_divergence(task.problem, step_size)
         inputs: dict[str, float | int] = {
             "step_size": step_size,
             "moved": moves.replaced,
@@ -158,9 +169,8 @@ class PairwiseSGD(Algorithm):
                 step_size, task.features, known_radius(task.problem, step_size, steps)
             ),
             "steps": steps,
+            **task.diameter_input,
         }
-        if math.isfinite(task.diameter):
-            inputs["diameter"] = task.diameter
         base, most = beyond_appearances(**inputs)  # type: ignore[arg-type]
         return RepeatedDraws(task.n, steps, self.order, base, most), inputs
 
@@ -188,7 +198,7 @@ class PairwiseSGD(Algorithm):
             n=task.n,
             passes=draws.draws // task.n,
             base=draws.base,
-            **({"diameter": task.diameter} if math.isfinite(task.diameter) else {}),
+            **task.diameter_input,
         )
         mechanism: Mechanism = KNormMechanism.calibrate(task.budget, worst.value)  # type: ignore[arg-type]
         return Release("average iterate", mechanism, worst, task.dimension)
@@ -202,8 +212,7 @@ class PairwiseSGD(Algorithm):
                 'equation (5) is for draws with replacement: use order="replacement", or '
                 "calibration='certified'"
             )
-        often = 3 * (steps * math.log(math.e * steps) * math.log(2 / budget.delta) / task.n) ** 2
-        scale = math.sqrt(8 * math.log(2.5 / budget.delta) * (steps + often)) / budget.epsilon
+        scale = printed.yang2021.average_noise(task.n, steps, budget)
         return step_size * task.printed_lipschitz * scale
 
     def _step_size(self, task: Task, steps: int) -> tuple[float, tuple[str, ...]]:
@@ -214,10 +223,10 @@ class PairwiseSGD(Algorithm):
         require_bounded(self.name, problem, "to choose its step size (or give step_size)")
         noise = 0.0
         if task.budget is not None:
-            bend = problem.loss.smoothness(problem.domain()) + problem.regularization
+            smoothness = problem.loss.smoothness(problem.domain()) + problem.regularization
             # In units of what crosses the set: the noise of small steps is in proportion to them.
             tiny = 1e-9 * problem.constraint.radius / problem.loss.lipschitz(problem.domain())
-            tiny = min(2 / bend, tiny) if 0 < bend < math.inf else tiny
+            tiny = min(2 / smoothness, tiny) if 0 < smoothness < math.inf else tiny
             draws, inputs = self._draws(task, tiny, steps)
             moved = float(inputs["moved"])
             if task.budget.is_pure:
@@ -229,11 +238,15 @@ class PairwiseSGD(Algorithm):
         return step_of_least_error(problem, steps, noise, task.dimension)
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self,
+        plan: Plan[PairwiseSGDSettings],
+        records: Records,
+        noise: NoiseSource,
+        progress: Progress,
     ) -> Array:
         """Return the noisy average, projected."""
         problem = plan.problem
-        steps, eta = int(plan.settings["steps"]), float(plan.settings["step_size"])  # type: ignore[arg-type]
+        steps, eta = plan.settings.steps, plan.settings.step_size
         drawn = self._indices(records.n, steps, noise.stream("draws"))
         counts = np.zeros(records.n)
         point = problem.constraint.initial(records.features)
@@ -242,7 +255,7 @@ class PairwiseSGD(Algorithm):
             counts[drawn[t]] += 1
             own = int(drawn[t + 1])
             gradient = one_against(problem.loss, point, records, own, records, counts) / (t + 1)
-            point = problem.constraint.project(point - eta * (gradient + problem.pull(point)))
+            point = problem.projected_step(point, eta, gradient)
             total += point
         (release,) = plan.certificate.releases
         noisy = add_noise(release.mechanism, total / steps, noise.stream("output noise"))
@@ -263,36 +276,39 @@ def step_of_least_error(
     B²/(2ηT) + ηG²/2 + ηGm√p is least at B/√(T(G² + 2Gm√p)).
     """
     lipschitz = problem.loss.lipschitz(problem.domain())
-    bend = problem.loss.smoothness(problem.domain()) + problem.regularization
+    smoothness = problem.loss.smoothness(problem.domain()) + problem.regularization
     slope = lipschitz**2 + 2 * lipschitz * noise * math.sqrt(dimension)
     eta = problem.constraint.radius / math.sqrt(steps * slope)
-    if 0 < bend < math.inf and eta > 2 / bend:
-        return 2 / bend, ("step_size is the largest that parts no runs, 2/(L+λ)",)
+    if 0 < smoothness < math.inf and eta > 2 / smoothness:
+        return 2 / smoothness, ("step_size is the largest that parts no runs, 2/(L+λ)",)
     if problem.regularization > 0:
         eta = min(eta, 1 / problem.regularization)
     return eta, ("step_size minimises the predicted error",)
 
 
-def runs_part_by(problem: Problem, step_size: float) -> Moves:
-    """Return how far one step parts two neighbouring runs.
+def step_divergence(problem: Problem, step_size: float) -> StepDivergence:
+    """Return how far apart one step brings two neighbouring runs.
 
     A record that is replaced by a null one takes a pair's gradient away: at most D_h/2 at one
-    point (`Problem.moved_pair`), and at two points at most G times the share of orders that count,
-    which none of the others is below. A pair of which both runs have a null record moves neither.
+    point (`Problem.exact_record_diameter`), and at two points at most G times the share of orders
+    that count, which none of the others is below. A pair of which both runs have a null record
+    moves neither.
     """
     loss, domain = problem.loss, problem.domain()
-    bend = loss.smoothness(domain) + problem.regularization
+    smoothness = loss.smoothness(domain) + problem.regularization
     lipschitz = loss.lipschitz(domain)
     # A record drawn twice may meet itself, and then both sides of the pair are replaced. Its
     # gradient is zero for ranking and metric losses.
     meets_itself = not isinstance(loss, RankingLoss | MetricLoss)
-    if math.isfinite(bend) and step_size * bend <= 2 * (1 + 1e-12):
-        return Moves(problem.moved_pair(domain) / (1 if meets_itself else 2), 0.0)
+    if math.isfinite(smoothness) and step_size * smoothness <= 2 * (1 + 1e-12):
+        return StepDivergence(
+            problem.exact_record_diameter(domain) / (1 if meets_itself else 2), 0.0
+        )
     if isinstance(loss, RankingLoss):
         # Slopes of one sign lie on one side of zero, so two of them are at most G apart.
         both = lipschitz * loss.orders / 2 * (1 if loss.decreasing else 2)
-        return Moves(both, both)
-    return Moves(2 * lipschitz, 2 * lipschitz if meets_itself else lipschitz)
+        return StepDivergence(both, both)
+    return StepDivergence(2 * lipschitz, 2 * lipschitz if meets_itself else lipschitz)
 
 
 YANG = register_algorithm(

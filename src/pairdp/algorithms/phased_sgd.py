@@ -3,31 +3,47 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, keep
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp._checks import STEPS, between, keep_given
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice.candidates import Candidate, register_candidates
 from pairdp.algorithms.epoch_descent import part_sizes
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.one_against import one_against
-from pairdp.algorithms.pairwise_sgd import runs_part_by, step_of_least_error
+from pairdp.algorithms.pairwise_sgd import step_divergence, step_of_least_error
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Part, Sensitivity
-from pairdp.privacy.accounting.gaussian import ratio
+from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.records import Records
+
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import RankingTask
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class PhasedSGD(Algorithm):
+class PhasedSettings(Settings):
+    """The number of phases, η of the first, and the records that all phases pass over."""
+
+    phases: int
+    step_size: float
+    steps: int
+
+
+@dataclass(frozen=True)
+class PhasedSGD(Algorithm[PhasedSettings]):
     r"""Each record against the one before it, in phases on disjoint parts of halving size.
 
     Phase i goes once through its n_i ≈ n/2^i records with steps of size η_i = 4^{1-i}η,
@@ -55,18 +71,18 @@ class PhasedSGD(Algorithm):
     step_size: float | None = None
     name: str = "Phased SGD on consecutive pairs"
 
+    settings_type = PhasedSettings
     only_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.step_size is not None:
-            keep(self, "step_size", between("step_size", self.step_size, *STEPS))
+        keep_given(self, "step_size", between, *STEPS)
 
     @property
     def needs(self) -> tuple[Need, ...]:
         """A convex loss and bounded gradients."""
         return (Need.CONVEX, Need.LIPSCHITZ)
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[PhasedSettings]:
         """Decide the step size and the noise of each phase."""
         if task.n < 4:
             raise ValueError(f"{self.name} needs at least 4 records, got n = {task.n}")
@@ -86,11 +102,11 @@ class PhasedSGD(Algorithm):
             )
             for i, size in enumerate(_parts(task.n), start=1)
         ]
-        settings = {"phases": len(releases), "step_size": step_size, "steps": task.n}
+        settings = PhasedSettings(len(releases), step_size, task.n)
         return PlanDraft(tuple(releases), settings, reasons)
 
     def _sensitivity(self, task: Task, step_size: float, size: int) -> Sensitivity:
-        moves = runs_part_by(task.problem, step_size)
+        moves = step_divergence(task.problem, step_size)
         inputs = {
             "step_size": step_size,
             "n": size,
@@ -98,9 +114,8 @@ class PhasedSGD(Algorithm):
             "common": moves.common,
             # Each computed gradient of two runs may be off by a little.
             "rounding": task.problem.gradient_rounding(step_size, task.features),
+            **task.diameter_input,
         }
-        if math.isfinite(task.diameter):
-            inputs["diameter"] = task.diameter
         return Sensitivity.of("average of SGD on consecutive pairs", **inputs)
 
     def _step_size(self, task: Task) -> tuple[float, tuple[str, ...]]:
@@ -112,30 +127,28 @@ class PhasedSGD(Algorithm):
         noise = 0.0
         if task.budget is not None:
             tiny = 1e-12 * problem.constraint.radius / problem.loss.lipschitz(problem.domain())
-            moved = 2 * runs_part_by(problem, tiny).replaced
+            moved = 2 * step_divergence(problem, tiny).replaced
             if task.budget.is_pure:
                 noise = moved * math.sqrt(task.dimension) / task.budget.epsilon
             else:
-                noise = moved / ratio(task.budget.epsilon, task.budget.delta)
+                noise = moved / gdp_mu(task.budget.epsilon, task.budget.delta)
         return step_of_least_error(problem, _parts(task.n)[0], noise, task.dimension)
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self, plan: Plan[PhasedSettings], records: Records, noise: NoiseSource, progress: Progress
     ) -> Array:
         """Return the noisy point of the last phase, projected."""
         problem, start = plan.problem, 0
         point = problem.constraint.initial(records.features)
-        first = float(plan.settings["step_size"])  # type: ignore[arg-type]
         for i, release in enumerate(plan.certificate.releases, start=1):
             size = _parts(plan.task.n)[i - 1]
             part = records.part(slice(start, start + size))
             start += size
-            eta, total = first / 4 ** (i - 1), np.zeros_like(point)
+            eta, total = plan.settings.step_size / 4 ** (i - 1), np.zeros_like(point)
             for t in progress.steps(size - 1, f"phase {i}"):
                 before = part.part(slice(t, t + 1))
                 gradient = one_against(problem.loss, point, part, t + 1, before)
-                step = eta * (gradient + problem.pull(point))
-                point = problem.constraint.project(point - step)
+                point = problem.projected_step(point, eta, gradient)
                 total += point
             average = total / (size - 1)
             noisy = add_noise(release.mechanism, average, noise.stream("phase noise", i))
@@ -155,3 +168,13 @@ YANG_SIMPLE = register_algorithm(
     is_published=True,
 )
 """Each record against the one before it, in phases on disjoint parts; linear time."""
+
+
+@register_candidates("ranking", order=70)
+def _ranking(task: RankingTask) -> Iterator[Candidate]:
+    """Yield what is left for a pure budget and a loss with corners."""
+    problem = task.problems[0]
+    pure = task.budget is not None and task.budget.is_pure
+    if pure and problem.is_convex and not math.isfinite(problem.constants(task.n).smoothness):
+        why = "the loss is not smooth and the budget pure, which one pass of SGD serves"
+        yield Candidate(problem, PhasedSGD(), 1.0, why)

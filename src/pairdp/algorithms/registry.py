@@ -1,7 +1,9 @@
 """Every algorithm that has a name, by that name: those of the papers, and this library's own.
 
 An algorithm registers itself in the module that defines it, so that one file adds one algorithm.
-Those for streams are known once `pairdp.online` is imported.
+Modules of `pairdp.algorithms` are imported when a name is not known yet. A package above this one
+says with `search_for_algorithms` that it has algorithms too: nothing here needs to know of it, and
+those for streams are found once `pairdp.online` is imported.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from typing import Literal, TypeVar
 
 from pairdp._checks import text
 from pairdp._discovery import find_registered, import_modules
-from pairdp.algorithms.base import Algorithm
+from pairdp._provenance import is_own
+from pairdp.algorithms.algorithm import Algorithm
 
 Kind = Literal["pairs", "metric", "records", "stream"]
 Named = TypeVar("Named", bound=Algorithm)
@@ -39,6 +42,7 @@ class Entry:
 
 
 _ENTRIES: dict[str, Entry] = {}
+_PACKAGES: dict[str, None] = {"pairdp.algorithms": None}
 
 
 def register_algorithm(
@@ -51,15 +55,22 @@ def register_algorithm(
     ValueError
         If another algorithm has the name.
     """
-    entry = Entry(algorithm, kind, is_published)
+    name, entry = text("name", name), Entry(algorithm, kind, is_published)
+    if not is_own(type(algorithm), tuple(_PACKAGES)):
+        find_registered(_ENTRIES, name, *_PACKAGES)  # none of this library loses its name
     if name == "auto" or _ENTRIES.get(name, entry) != entry:
         raise ValueError(f"an algorithm named {name!r} is already registered")
-    _ENTRIES[text("name", name)] = entry
+    _ENTRIES[name] = entry
     return algorithm
 
 
+def search_for_algorithms(package: str) -> None:
+    """Let a package say that its modules register algorithms, so that they are found by name."""
+    _PACKAGES[package] = None
+
+
 def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algorithm]:
-    """Return the registered algorithms by name.
+    """Return the algorithms by name, in alphabetical order.
 
     Parameters
     ----------
@@ -68,11 +79,12 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
     published : bool, optional
         Only those of papers, or only those that are not.
     """
-    import_modules("pairdp.algorithms")
+    for package in tuple(_PACKAGES):
+        import_modules(package)
     return MappingProxyType(
         {
             name: entry.algorithm
-            for name, entry in _ENTRIES.items()
+            for name, entry in sorted(_ENTRIES.items())
             if (not kinds or entry.kind in kinds) and published in (None, entry.is_published)
         }
     )
@@ -80,7 +92,8 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
 
 def find_algorithm(name: str) -> Algorithm:
     """Return the algorithm that is registered under a name."""
-    entry = find_registered(_ENTRIES, name, "pairdp.algorithms")
+    entry = find_registered(_ENTRIES, name, *_PACKAGES)
     if entry is None:
-        raise ValueError(f"no algorithm is named {name!r}; known: {', '.join(_ENTRIES)}")
+        known = ", ".join(sorted(_ENTRIES))
+        raise ValueError(f"no algorithm is named {name!r}; known: {known}")
     return entry.algorithm

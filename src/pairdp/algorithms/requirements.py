@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable
 from enum import Enum
 
-from pairdp.losses import HingeMetric, HingePointwise, HingeRanking, PairwiseLoss
+from pairdp import losses
+from pairdp.losses import PairwiseLoss
 from pairdp.problem import Problem
 
 ANY_LOSS = (
@@ -58,14 +59,14 @@ def require_smooth(name: str, problem: Problem, instead: str) -> None:
     if problem.is_smooth:
         if problem.loss.smoothness(problem.domain()) + problem.regularization == 0:
             raise ValueError(
-                f"{name} takes steps as long as the loss bends, and {type(problem.loss).__name__} "
-                "is linear: set regularization > 0 in the Problem"
+                f"{name} takes steps of about 1/L, and {type(problem.loss).__name__} is linear, "
+                "with L = 0: set regularization > 0 in the Problem"
             )
         return
     loss = problem.loss
     if not isinstance(loss, PairwiseLoss):
         instead = "use NoisyGradientDescent with steps and step_size, which needs no smoothness"
-    if isinstance(loss, HingeRanking | HingeMetric | HingePointwise):
+    if isinstance(loss, losses.HingeRanking | losses.HingeMetric | losses.HingePointwise):
         hint = (
             f"round its corner with {type(loss).__name__}(width=h), where a step η needs "
             f"h ≥ η·{_largest_square(problem) / 2:g}; or {instead}"
@@ -81,9 +82,9 @@ def require_smooth(name: str, problem: Problem, instead: str) -> None:
 def _largest_square(problem: Problem) -> float:
     """Return L·h of a rounded hinge: (2kR)² for ranking, 16R⁴/τ² for metrics, R² for one record."""
     loss, domain = problem.loss, problem.domain()
-    if isinstance(loss, HingePointwise):
+    if isinstance(loss, losses.HingePointwise):
         return domain.data_norm**2
-    if isinstance(loss, HingeRanking):
+    if isinstance(loss, losses.HingeRanking):
         return (loss.scale * domain.widest) ** 2
     return float(domain.widest**4 / loss.temperature**2)  # type: ignore[attr-defined]
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import RECORDS, between, keep
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp._checks import RECORDS, between, keep, one_of
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice.candidates import Candidate, register_candidates
 from pairdp.algorithms.noise import deviation, shared_release
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.scaled_records import ScaledRecords
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.task import Task
 from pairdp.losses import MetricLoss
 from pairdp.privacy import (
@@ -28,16 +32,37 @@ from pairdp.privacy import (
 )
 from pairdp.records import Records
 
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import MetricTask
+
 Array = NDArray[np.float64]
 _SPREAD, _SPREAD_WITHOUT_NOISE = 0.4, 1.5
 _ROOMY = 2.0
 _LEAST_RADIUS = 1e-6
 _RIDGE = 0.05
 
+# The names of the releases: mean and mean squared norm of records as they are and of scaled
+# records, and what the metric is made of.
+_FIRST = ("mean of records", "mean squared norm")
+_SCALED = ("mean of scaled records", "mean squared norm, scaled")
+_MEAN, _SECOND_MOMENTS = "mean of clipped records", "second moments"
+_CLASS_MEANS, _WITHIN = "scatter of class means", "scatter within classes"
+
 
 @dataclass(frozen=True)
-class ScatterMetric(Algorithm):
-    r"""the Euclidean metric with the directions that tell classes apart made longer.
+class ScatterSettings(Settings):
+    """What is released, ρ, ξ, r² over the mean squared distance, and the size of the last noise."""
+
+    statistics: Literal["means", "pairs"]
+    mean_norm: float
+    euclidean: float
+    spread: float
+    noise: float
+
+
+@dataclass(frozen=True)
+class ScatterMetric(Algorithm[ScatterSettings]):
+    r"""The Euclidean metric with the directions that tell classes apart made longer.
 
     .. math::
         M ∝ ξI + c·W^{-1}ÛW^{-1}, \quad W = T - Û + (ρ_T + 0.05c)I, \quad c = \mathrm{tr}(T-Û)/d,
@@ -46,7 +71,7 @@ class ScatterMetric(Algorithm):
     means. Û has the eigenvectors of the noisy U and the eigenvalues √(u² - ρ_U²), or none where u
     is below the size of the noise ρ_U = σ_U(√(2d) + 1): the best shrinkage of a matrix of low
     rank in such noise. ρ_T = σ_T√(2d) is the size of the noise on T; both are known in advance. So
-    directions lost in noise fall back to the Euclidean metric, and M = I if all are. W⁻¹UW⁻¹ is
+    directions hidden by noise fall back to the Euclidean metric, and M = I if all are. W⁻¹UW⁻¹ is
     what linear discriminant analysis stretches; without class means that differ nothing is
     stretched, for a large scatter within classes alone does not tell noise from structure.
 
@@ -98,12 +123,12 @@ class ScatterMetric(Algorithm):
     euclidean: float = 0.3
     name: str = "Metric from noisy scatter"
 
+    settings_type = ScatterSettings
     without_signal: ClassVar[str] = "the metric will stay Euclidean"
-    drowned: ClassVar[float] = 1.0  # what does not exceed the noise is cut
+    max_noise_to_signal: ClassVar[float] = 1.0  # what does not exceed the noise is cut
 
     def __post_init__(self) -> None:
-        if self.statistics not in ("means", "pairs"):
-            raise ValueError(f'statistics must be "means" or "pairs", got {self.statistics!r}')
+        one_of("statistics", self.statistics, "means", "pairs")
         for name in ("euclidean", "mean_norm"):
             keep(self, name, between(name, getattr(self, name), *RECORDS))
         if self.mean_norm > 0.5:
@@ -114,7 +139,7 @@ class ScatterMetric(Algorithm):
         """Nothing but a metric, which `draft` asks for."""
         return ()
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[ScatterSettings]:
         """Decide the noise of each statistic."""
         if not isinstance(task.problem.loss, MetricLoss):
             raise ValueError(
@@ -125,13 +150,13 @@ class ScatterMetric(Algorithm):
             shared_release(wanted.name, task, wanted.sensitivity, wanted.dimension, wanted.share)
             for wanted in self._wanted(task)
         )
-        settings = {
-            "statistics": self.statistics,
-            "mean_norm": self.mean_norm,
-            "euclidean": self.euclidean,
-            "spread": _SPREAD_WITHOUT_NOISE if task.budget is None else _SPREAD,
-            "noise": deviation(releases[-1]) * math.sqrt(2 * task.features),
-        }
+        settings = ScatterSettings(
+            self.statistics,
+            self.mean_norm,
+            self.euclidean,
+            _SPREAD_WITHOUT_NOISE if task.budget is None else _SPREAD,
+            deviation(releases[-1]) * math.sqrt(2 * task.features),
+        )
         reasons = ["records are centred and scaled by the first releases; noise is in these units"]
         if task.budget is not None:
             needed = self._cut(releases[-1], task) / self._largest(task)
@@ -141,7 +166,7 @@ class ScatterMetric(Algorithm):
             )
         return PlanDraft(releases, settings, tuple(reasons))
 
-    def noise_to_signal(self, plan: Plan) -> float:
+    def noise_to_signal(self, plan: Plan[ScatterSettings]) -> float:
         """Return what an eigenvalue must exceed to be told from noise, over the largest one."""
         return self._cut(plan.certificate.releases[-1], plan.task) / self._largest(plan.task)
 
@@ -165,65 +190,69 @@ class ScatterMetric(Algorithm):
             return Sensitivity.of(bound, data_norm=norm, n=n, **more)
 
         first = (
-            _Statistic("mean of records", of("mean of records"), d, 0.03),
-            _Statistic("mean squared norm", of("mean squared norm"), 1, 0.02),
-            _Statistic("mean of scaled records", of("mean of records"), d, 0.05),
-            _Statistic("mean squared norm, scaled", of("mean squared norm"), 1, 0.02),
+            _Statistic(_FIRST[0], of("mean of records"), d, 0.03),
+            _Statistic(_FIRST[1], of("mean squared norm"), 1, 0.02),
+            _Statistic(_SCALED[0], of("mean of records"), d, 0.05),
+            _Statistic(_SCALED[1], of("mean squared norm"), 1, 0.02),
         )
         if self.statistics == "pairs":
-            within = of("scatter within classes")
-            return (*first, _Statistic("scatter within classes", within, p, 0.88))
+            return (*first, _Statistic(_WITHIN, of("scatter within classes"), p, 0.88))
         means = of("scatter of class means", mean_norm=self.mean_norm * norm)
         return (
             *first,
-            _Statistic("mean of clipped records", of("mean of records"), d, 0.09),
-            _Statistic("second moments", of("second moments of records"), p, 0.26),
-            _Statistic("scatter of class means", means, p, 0.53),
+            _Statistic(_MEAN, of("mean of records"), d, 0.09),
+            _Statistic(_SECOND_MOMENTS, of("second moments of records"), p, 0.26),
+            _Statistic(_CLASS_MEANS, means, p, 0.53),
         )
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self, plan: Plan[ScatterSettings], records: Records, noise: NoiseSource, progress: Progress
     ) -> Array:
         """Return the metric, in the constraint set."""
-        releases = plan.certificate.releases
-        noises = [deviation(release) for release in releases]
+        releases = {release.name: release for release in plan.certificate.releases}
+        streams = {name: noise.stream("scatter noise", i) for i, name in enumerate(releases)}
+        sigma = {name: deviation(release) for name, release in releases.items()}
 
-        def noisy(i: int, value: Array) -> Array:
-            return releases[i].mechanism.release(value, noise.stream("scatter noise", i))
+        def noisy(name: str, value: Array) -> Array:
+            return releases[name].mechanism.release(value, streams[name])
 
-        center, spread = np.zeros(records.features), 0.0
-        for i in (0, 2):
-            rows = _around(records, center, _ROOMY * spread) if i else ScaledRecords(records)
-            mean, square = noisy(i, rows.mean()), noisy(i + 1, np.array([rows.square_norm()]))
-            excess = len(mean) * noises[i] ** 2 + noises[i + 1]
+        def noisy_matrix(name: str, value: Array) -> Array:
+            return unpack(noisy(name, pack(value)))
+
+        rows, center = ScaledRecords(records), np.zeros(records.features)
+        for names, factor in ((_FIRST, _ROOMY), (_SCALED, plan.settings.spread)):
+            mean = noisy(names[0], rows.mean())
+            square = noisy(names[1], np.array([rows.square_norm()]))
+            excess = len(mean) * sigma[names[0]] ** 2 + sigma[names[1]]
             spread = rows.unit**2 * max(float(square[0]) - float(mean @ mean) + 2 * excess, 0.0)
             center = center + rows.unit * mean
-        rows = _around(records, center, float(plan.settings["spread"]) * spread)  # type: ignore[arg-type]
+            rows = _around(records, center, factor * spread)
         if self.statistics == "pairs":
-            metric = inverse_scatter(unpack(noisy(4, pack(rows.within()))), noises[4])
+            metric = inverse_scatter(noisy_matrix(_WITHIN, rows.within()), sigma[_WITHIN])
         else:
-            mean = noisy(4, rows.mean())
-            total = unpack(noisy(5, pack(rows.moments()))) - np.outer(mean, mean)
-            between = unpack(noisy(6, pack(rows.class_means(self.mean_norm * records.data_norm))))
-            between -= np.outer(mean, mean)
-            off = 2 * float(np.linalg.norm(mean)) * noises[4]
-            metric = stretched(total, between, noises[5], noises[6], off, self.euclidean)
+            mean = noisy(_MEAN, rows.mean())
+            total = noisy_matrix(_SECOND_MOMENTS, rows.moments()) - np.outer(mean, mean)
+            class_means = rows.class_means(self.mean_norm * records.data_norm)
+            between = noisy_matrix(_CLASS_MEANS, class_means) - np.outer(mean, mean)
+            error = 2 * float(np.linalg.norm(mean)) * sigma[_MEAN]
+            noises = sigma[_SECOND_MOMENTS], sigma[_CLASS_MEANS]
+            metric = stretched(total, between, *noises, error, self.euclidean)
         constraint = plan.problem.constraint
         trace = constraint.radius if math.isfinite(constraint.radius) else float(len(metric))
         return constraint.project(metric * (trace / float(np.trace(metric))))
 
 
 def stretched(
-    total: Array, between: Array, total_noise: float, noise: float, off: float, euclidean: float
+    total: Array, between: Array, total_noise: float, noise: float, error: float, euclidean: float
 ) -> Array:
     """Return ξI + c·W⁻¹ÛW⁻¹ from noisy T and U and the standard deviations of their entries.
 
-    ``off`` is how far U is off by the noise of the mean that was subtracted; it is cut, too.
+    ``error`` is that of U by the noise of the mean that was subtracted; it is cut, too.
     """
     d = len(total)
     edge = math.sqrt(2 * d)
     values, vectors = np.linalg.eigh(between)
-    cut = noise * (edge + 1) + off
+    cut = noise * (edge + 1) + error
     values = np.sqrt(np.maximum(values * np.abs(values) - cut**2, 0.0))
     kept = (vectors * values) @ vectors.T
     spread, axes = np.linalg.eigh(total - kept)
@@ -266,3 +295,30 @@ def _around(records: Records, center: Array, squared_radius: float) -> ScaledRec
 
 
 register_algorithm("scatter", ScatterMetric(), "metric")
+
+
+@register_candidates("metric", order=0)
+def _metric(task: MetricTask) -> Iterator[Candidate]:
+    """Yield both metrics, unless a loss must be minimised."""
+    if task.loss is not None:
+        return
+    for algorithm, found, signal in (
+        (ScatterMetric("means"), 1.0, task.between),
+        (ScatterMetric("pairs"), 0.5, 0.3 / task.features),
+    ):
+        draft = task.draft(task.problem, algorithm)
+        release = draft.releases[-1]
+        # Records are scaled to their spread, so what they fill of their bound does not matter.
+        noise = deviation(release) * (task.edge + 1) / task.data_norm**2
+        kept = found / (1 + noise / signal)
+        expected = (
+            "the metric is expected to stay Euclidean"
+            if noise >= signal
+            else f"it keeps {kept:.0%} of what can be gained over the Euclidean metric, and "
+            "directions lost in noise are left as they are"
+        )
+        reason = (
+            f"noise of size {noise:.3g} on the {release.name} against a typical signal of "
+            f"{signal:.3g}: {expected}"
+        )
+        yield Candidate(task.problem, algorithm, 1 - kept, reason, draft)

@@ -13,7 +13,7 @@ from pairdp.privacy import (
     RepeatedDraws,
 )
 
-DROWNED = 2.0
+MAX_NOISE_TO_SIGNAL = 2.0
 """The ratio of noise to the largest possible signal from which on a plan warns."""
 
 
@@ -35,12 +35,12 @@ def noise_to_signal(release: Release, n: int, diameter: float = math.inf) -> flo
 
     Two data sets of m records are m replacements apart, so by the triangle inequality what is
     released moves by at most mΔ between any two of them, and by no more than the diameter of the
-    set that it lies in. Nothing that distinguishes data sets is larger. For T alike releases (of
-    gradients) the sums are compared, :math:`\sqrt T·E|z| / (T·mΔ)`.
+    set that it lies in. Nothing that distinguishes data sets is larger. For T releases of one kind
+    (of gradients) the sums are compared, :math:`\sqrt T·E|z| / (T·mΔ)`.
 
     The largest signal is that of records which all lie on the edge of their ball, at two points;
-    that of real records is ten or twenty times smaller. From a ratio of `DROWNED` on, models are
-    close to random.
+    that of real records is ten or twenty times smaller. From a ratio of `MAX_NOISE_TO_SIGNAL` on,
+    models are close to random.
 
     Parameters
     ----------

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pairdp._sealed import fields_of
-from pairdp.algorithms.base import Algorithm, Plan
+from pairdp.algorithms.algorithm import Algorithm
 from pairdp.algorithms.conditions import Condition
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.task import Task
 from pairdp.losses.trust import as_stated
 from pairdp.privacy import Certificate
@@ -37,7 +38,7 @@ class PlanFacts:
     conditions : tuple of Condition
         What else must be true of the data.
     settings : dict of str to number or string
-        What was decided.
+        What was decided, as it is recorded.
     """
 
     algorithm: Algorithm
@@ -92,7 +93,8 @@ def stored_plan(
     facts = facts_of(certificate, trusted or Trusted())
     planned = replace(certificate, noise_source=UNDRAWN)
     task = replace(facts.task, problem=facts.solved)
-    return Plan(facts.algorithm, task, planned, facts.settings, tuple(reasons))
+    settings = facts.algorithm.settings_from(facts.settings)
+    return Plan(facts.algorithm, task, planned, settings, tuple(reasons))
 
 
 def plan_again(certificate: Certificate, trusted: Trusted | None = None) -> Plan:

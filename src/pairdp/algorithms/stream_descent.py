@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, keep
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft
+from pairdp._checks import STEPS, between, keep_given
+from pairdp.algorithms import printed
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.one_against import one_against
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.registry import register_algorithm
-from pairdp.algorithms.strong_convexity import burn_in, printed_lipschitz, regularised
+from pairdp.algorithms.settings import Settings
+from pairdp.algorithms.strong_convexity import regularised
 from pairdp.algorithms.task import Task
 from pairdp.privacy import NoiseSource, Sensitivity
-from pairdp.privacy.bounds.descent import stream_steps
+from pairdp.privacy.bounds.stream_schedule import stream_steps
 from pairdp.records import Records
 
+if TYPE_CHECKING:
+    from pairdp.algorithms.choice import MetricTask, RankingTask
+
 Array = NDArray[np.float64]
+_MOST_RECORDS = 20_000  # `auto` does not consider it for more, which it reads n times
 
 
 @dataclass(frozen=True)
-class StreamGradientDescent(Algorithm):
+class StreamDescentSettings(Settings):
+    """α, the number of steps, and L."""
+
+    strong_convexity: float
+    steps: int
+    smoothness: float
+
+
+@dataclass(frozen=True)
+class StreamGradientDescent(Algorithm[StreamDescentSettings]):
     r"""Pairwise GIGA: step t descends on the loss of record t against all earlier ones.
 
     w_t = Π(w_{t-1} - η_t·∇[1/(t-1)·Σ_{j<t} (ℓ(w;z_t,z_j)+ℓ(w;z_j,z_t))/2 + λ/2|w|²]), and the
@@ -53,20 +71,18 @@ class StreamGradientDescent(Algorithm):
     strong_convexity: float | None = None
     name: str = "Descent on a stream of pairs, averaged"
 
+    settings_type = StreamDescentSettings
     is_printed: ClassVar[bool] = True
     only_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.strong_convexity is not None:
-            keep(
-                self, "strong_convexity", between("strong_convexity", self.strong_convexity, *STEPS)
-            )
+        keep_given(self, "strong_convexity", between, *STEPS)
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[StreamDescentSettings]:
         """Decide the regulariser and the noise."""
         problem, reasons = regularised(self.name, task, self.strong_convexity)
         alpha = problem.regularization
-        lipschitz = printed_lipschitz(task, alpha) if task.is_printed else 0.0
+        lipschitz = printed.huai2020.regularised_lipschitz(task, alpha) if task.is_printed else 0.0
         task = replace(task, problem=problem)
         smoothness = problem.loss.smoothness(problem.domain()) + alpha
         inputs = {
@@ -79,17 +95,16 @@ class StreamGradientDescent(Algorithm):
             "n": task.n,
             "strong_convexity": alpha,
             "smoothness": smoothness,
+            **task.diameter_input,
         }
-        if math.isfinite(task.diameter):
-            inputs["diameter"] = task.diameter
         sensitivity = Sensitivity.of("average iterate of descent on a stream of pairs", **inputs)
-        printed = 0.0
+        stated = 0.0
         if task.is_printed:
-            printed = 8 * lipschitz * math.log(task.n) / (alpha * task.n)
-        release = output_release("average iterate", task, sensitivity, printed)
-        settings = {"strong_convexity": alpha, "steps": task.n - 1, "smoothness": smoothness}
+            stated = printed.huai2020.average_iterate_sensitivity(lipschitz, alpha, task.n)
+        release = output_release("average iterate", task, sensitivity, stated)
+        settings = StreamDescentSettings(alpha, task.n - 1, smoothness)
         if task.is_printed:
-            burnt = burn_in(smoothness, alpha)
+            burnt = printed.huai2020.burn_in(smoothness, alpha)
             reasons += (
                 f"the paper's random burn-in, left out, would take {burnt:.4g} of {task.n} steps",
                 "steps are min(2/(αt), 2/(L+α)), not the paper's 2(t-1)/((t-2)αt)",
@@ -97,21 +112,21 @@ class StreamGradientDescent(Algorithm):
         return PlanDraft((release,), settings, reasons, problem)
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self,
+        plan: Plan[StreamDescentSettings],
+        records: Records,
+        noise: NoiseSource,
+        progress: Progress,
     ) -> Array:
         """Return the noisy average, projected."""
         problem = plan.problem
         point = problem.constraint.initial(records.features)
         total = np.zeros_like(point)
-        etas = stream_steps(
-            records.n,
-            problem.regularization,
-            float(plan.settings["smoothness"]),  # type: ignore[arg-type]
-        )
+        etas = stream_steps(records.n, problem.regularization, plan.settings.smoothness)
         for i in progress.steps(etas.size, "stream descent"):
             earlier = records.part(slice(0, i + 1))
             gradient = one_against(problem.loss, point, records, i + 1, earlier) / (i + 1)
-            point = problem.constraint.project(point - etas[i] * (gradient + problem.pull(point)))
+            point = problem.projected_step(point, etas[i], gradient)
             total += point
         (release,) = plan.certificate.releases
         noisy = add_noise(release.mechanism, total / etas.size, noise.stream("output noise"))
@@ -129,3 +144,29 @@ OFFPAIRC = register_algorithm(
     "OffPairC", StreamGradientDescent(name="OffPairC (Huai 2020, Algorithm 4)"), is_published=True
 )
 """Offline pairwise GIGA, regularised to strong convexity."""
+
+
+@register_candidates("ranking", order=30)
+def _ranking(task: RankingTask) -> Iterator[Candidate]:
+    if task.n > _MOST_RECORDS:
+        return
+    # The worst place for a record moves the average about ln(n)/2 times as much as the minimiser.
+    worst = max(1.0, math.log(task.n) / 2)
+    yield from best(
+        task.regularized_candidate(
+            problem,
+            StreamGradientDescent(),
+            problem.regularization,
+            task.noise(min(worst * moved, 2 * task.ball.radius)),
+        )
+        for problem, moved in task.regularized
+    )
+
+
+@register_candidates("metric", order=50)
+def _metric(task: MetricTask) -> Iterator[Candidate]:
+    if task.all_pairs:
+        yield from task.minimized(
+            lambda problem: StreamGradientDescent(),
+            lambda problem, draft: (task.noise_of(draft), math.inf),
+        )

@@ -46,15 +46,3 @@ def regularised(
     alpha = lipschitz / (problem.constraint.radius * math.sqrt(task.n))
     reason = "the problem is regularised to strong convexity G/(B√n)"
     return replace(problem, regularization=alpha), (reason,)
-
-
-def printed_lipschitz(task: Task, alpha: float) -> float:
-    """Return Huai's G; G + α‖C‖ of a problem that was regularised, ‖C‖ the diameter as in Xue."""
-    if task.problem.is_strongly_convex:
-        return task.printed_lipschitz
-    return task.printed_lipschitz + alpha * task.diameter
-
-
-def burn_in(smoothness: float, alpha: float) -> float:
-    """Return T₁ = max(16L²/α², 7), how many random points Huai 2020 begins with."""
-    return max(16 * (smoothness / alpha) ** 2, 7.0)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from pairdp._checks import between, integer
+from pairdp._checks import between, integer, one_of
 from pairdp._sums import LARGEST_N
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
@@ -60,10 +61,7 @@ class Task:
             between("epsilon", self.budget.epsilon, *_EPSILON, instead)
             if not self.budget.is_pure:
                 between("delta", self.budget.delta, *_DELTA, instead)
-        if self.calibration not in ("certified", "printed"):
-            raise ValueError(
-                f'calibration must be "certified" or "printed", got {self.calibration!r}'
-            )
+        one_of("calibration", self.calibration, "certified", "printed")
 
     @property
     def dimension(self) -> int:
@@ -74,6 +72,11 @@ class Task:
     def diameter(self) -> float:
         """Largest distance of two parameters."""
         return self.problem.constraint.diameter(self.features)
+
+    @property
+    def diameter_input(self) -> dict[str, float]:
+        """The diameter as an input of bounds; none where it is infinite."""
+        return {"diameter": self.diameter} if math.isfinite(self.diameter) else {}
 
     @property
     def is_printed(self) -> bool:

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import keep, real
-from pairdp.algorithms.base import Algorithm, Plan, PlanDraft, RunResult
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.moments import MomentRelease
+from pairdp.algorithms.plan import Plan, RunResult
 from pairdp.algorithms.progress import Progress
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.task import Task
 from pairdp.losses import PairwiseLoss
 from pairdp.pairs.products import weighted_rows
@@ -29,7 +31,8 @@ from pairdp.privacy import (
     Release,
     Sensitivity,
 )
-from pairdp.privacy.accounting.gaussian import delta, epsilon, ratio
+from pairdp.privacy.accounting.gaussian import delta, epsilon, gdp_mu
+from pairdp.privacy.certificates.certificate import Scalar
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
@@ -39,7 +42,20 @@ _LESS = 0.98
 
 
 @dataclass(frozen=True)
-class WithThreshold(Algorithm):
+class ThresholdSettings(Settings):
+    """The settings of the model, and the share of its threshold unless that is free."""
+
+    model: Settings
+    threshold_share: float | None = None
+
+    def to_dict(self) -> dict[str, Scalar]:
+        """Return the settings of the model and the share by name."""
+        share = {} if self.threshold_share is None else {"threshold_share": self.threshold_share}
+        return {**self.model.to_dict(), **share}
+
+
+@dataclass(frozen=True)
+class WithThreshold(Algorithm[ThresholdSettings]):
     r"""An algorithm for rankers, and the score midway between the means of the two classes.
 
     The mean scores s = ⟨w, x⟩/|w| of the classes are made of Σys/n, Σs/n and Σy/n, which one
@@ -52,7 +68,7 @@ class WithThreshold(Algorithm):
     algorithm : Algorithm
         What makes the model.
     share : float
-        Share of the squared privacy ratio (of ε, for pure ε) that the threshold gets.
+        Share of μ² (of ε, for pure ε) that the threshold gets.
     """
 
     algorithm: Algorithm
@@ -100,13 +116,19 @@ class WithThreshold(Algorithm):
         """Whether the algorithm releases the means of the classes anyway."""
         return isinstance(self.algorithm, MomentRelease) and self.algorithm.statistics == "class"
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft_from(self, other: Algorithm, draft: PlanDraft) -> PlanDraft[ThresholdSettings] | None:
+        """Return the other one's draft, if that is its model and the threshold is free."""
+        if self.is_free and self.algorithm == other:
+            return self._without_release(draft)
+        return super().draft_from(other, draft)
+
+    def draft(self, task: Task) -> PlanDraft[ThresholdSettings]:
         """Decide the model's releases and the threshold's."""
         if task.problem.loss.matrix or not isinstance(task.problem.loss, PairwiseLoss):
             what = "a metric" if task.problem.loss.matrix else "one record"
             raise ValueError(f"a threshold is for rankers, and the problem's loss is of {what}")
         if self.is_free:
-            return self.algorithm.draft(task)
+            return self._without_release(self.algorithm.draft(task))
         moved = Sensitivity.of("means of scores", largest=task.problem.data_norm, n=task.n)
         if task.budget is None:
             return self._with(self.algorithm.draft(task), NoMechanism(), None)
@@ -116,47 +138,60 @@ class WithThreshold(Algorithm):
             )
             left = Budget((1 - self.share) * task.budget.epsilon)
             return self._with(self.algorithm.draft(replace(task, budget=left)), mechanism, moved)
-        mu = ratio(task.budget.epsilon, task.budget.delta) * _SLACK
+        mu = gdp_mu(task.budget.epsilon, task.budget.delta) * _SLACK
         mechanism = GaussianMechanism(moved.value, moved.value / (math.sqrt(self.share) * mu))
         left = _budget_of(math.sqrt(1 - self.share) * mu, task.budget)
         while True:
-            draft = self._with(self.algorithm.draft(replace(task, budget=left)), mechanism, moved)
+            both = self._with(self.algorithm.draft(replace(task, budget=left)), mechanism, moved)
             # Exact when all noise is Gaussian; sampled steps may need a little more noise.
-            whole = Certificate(self.name, task.budget, task.n, draft.releases)
-            if task.is_printed or whole.holds:
-                return draft
-            left = _budget_of(_LESS * ratio(left.epsilon, left.delta), task.budget)
+            certificate = Certificate(self.name, task.budget, task.n, both.releases)
+            if task.is_printed or certificate.holds:
+                return both
+            left = _budget_of(_LESS * gdp_mu(left.epsilon, left.delta), task.budget)
 
-    def _with(self, draft: PlanDraft, mechanism: Mechanism, moved: Sensitivity | None) -> PlanDraft:
+    def _without_release(self, draft: PlanDraft) -> PlanDraft[ThresholdSettings]:
+        """Return a draft of the model, whose releases have the threshold already."""
+        settings = ThresholdSettings(draft.settings)
+        return PlanDraft(draft.releases, settings, draft.reasons, draft.problem)
+
+    def _with(
+        self, draft: PlanDraft, mechanism: Mechanism, moved: Sensitivity | None
+    ) -> PlanDraft[ThresholdSettings]:
+        """Return a draft of the model with the release of a threshold."""
         reason = "the threshold is midway between the classes' mean scores, and paid for"
         release = Release(THRESHOLD, mechanism, moved, dimension=3)
-        return replace(
-            draft,
-            releases=(*draft.releases, release),
-            settings={**draft.settings, "threshold_share": self.share},
-            reasons=(*draft.reasons, reason),
+        return PlanDraft(
+            (*draft.releases, release),
+            ThresholdSettings(draft.settings, self.share),
+            (*draft.reasons, reason),
+            draft.problem,
         )
 
-    def noise_to_signal(self, plan: Plan) -> float:
+    def settings_from(self, recorded: Mapping[str, Any]) -> ThresholdSettings:
+        """Return the settings that a certificate records."""
+        of_model = dict(recorded)
+        share = of_model.pop("threshold_share", None)
+        return ThresholdSettings(self.algorithm.settings_from(of_model), share)
+
+    def noise_to_signal(self, plan: Plan[ThresholdSettings]) -> float:
         """Return that of the model alone."""
         return self.algorithm.noise_to_signal(self._of_model(plan))
 
-    def _of_model(self, plan: Plan) -> Plan:
+    def _of_model(self, plan: Plan[ThresholdSettings]) -> Plan:
         """Return the plan of the model, without the release of a threshold."""
         releases = plan.certificate.releases if self.is_free else plan.certificate.releases[:-1]
         certificate = replace(plan.certificate, releases=releases)
-        return replace(plan, algorithm=self.algorithm, certificate=certificate)
+        return Plan(self.algorithm, plan.task, certificate, plan.settings.model, plan.reasons)
 
     def execute(
-        self, plan: Plan, records: Any, noise: NoiseSource, progress: Progress
+        self, plan: Plan[ThresholdSettings], records: Any, noise: NoiseSource, progress: Progress
     ) -> RunResult:
         """Return the model and its threshold."""
-        if self.is_free:
-            parameters, statistics = self.algorithm.execute(plan, records, noise, progress)
-            return RunResult(parameters, {**statistics, THRESHOLD: _midway(parameters, statistics)})
-        release = plan.certificate.releases[-1]
         found = self.algorithm.execute(self._of_model(plan), records, noise, progress)
         parameters, statistics = found if isinstance(found, RunResult) else (found, {})
+        if self.is_free:
+            return RunResult(parameters, {**statistics, THRESHOLD: _midway(parameters, statistics)})
+        *_, release = plan.certificate.releases
         direction, size = _direction(parameters)
         scores = _scores(records, direction)
         means = _score_means(scores, records.y, plan.problem.data_norm)
@@ -165,12 +200,12 @@ class WithThreshold(Algorithm):
         return RunResult(parameters, {**statistics, THRESHOLD: np.array([threshold])})
 
 
-def _budget_of(mu: float, whole: Budget) -> Budget:
-    """Return the budget of a Gaussian release of ratio μ: its ε, or δ where ε would be 0."""
-    found = epsilon(mu, whole.delta)
+def _budget_of(mu: float, budget: Budget) -> Budget:
+    """Return the budget of a Gaussian release with parameter μ: its ε, or δ where ε would be 0."""
+    found = epsilon(mu, budget.delta)
     if found > 0:
-        return Budget(found, whole.delta)
-    return Budget(whole.epsilon, delta(whole.epsilon, mu))
+        return Budget(found, budget.delta)
+    return Budget(budget.epsilon, delta(budget.epsilon, mu))
 
 
 def _direction(parameters: Array) -> tuple[Array, float]:

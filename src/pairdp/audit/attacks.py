@@ -1,4 +1,4 @@
-"""Attacks: from what a run returned to one number that is larger on the other data set."""
+"""Attacks: scores of outputs that tend to be larger on the other data set."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _MOST_SQUARES = 30
 
 
 class Attack(NamedTuple):
-    """A named way to score outputs, one a row."""
+    """A named score of outputs, which are rows."""
 
     name: str
     score: Score
 
 
 def projection(one: Array, other: Array, name: str = "projection") -> Attack:
-    """Return the projection on the direction between two outputs without noise.
+    """Return the projection on the difference of two outputs without noise.
 
-    For Gaussian noise of one size on every number no attack is better.
+    For Gaussian noise of equal scale in every number, no attack is better.
     """
     direction = np.ravel(other) - np.ravel(one)
     size = float(np.linalg.norm(direction))
@@ -33,7 +33,7 @@ def projection(one: Array, other: Array, name: str = "projection") -> Attack:
 
 
 def columns(width: int, names: Sequence[str] = ()) -> list[Attack]:
-    """Return an attack for every number of an output."""
+    """Return one attack for each number of an output."""
 
     def taking(i: int) -> Score:
         return lambda outputs: np.asarray(outputs[:, i])
@@ -42,7 +42,7 @@ def columns(width: int, names: Sequence[str] = ()) -> list[Attack]:
 
 
 def linear(one: Array, other: Array) -> Attack:
-    """Return the direction of Fisher's discriminant, learnt from outputs of both."""
+    """Return the projection on Fisher's discriminant, learnt from outputs on both data sets."""
     moved = other.mean(axis=0) - one.mean(axis=0)
     spread = np.atleast_2d(np.cov(one.T) + np.cov(other.T))
     ridge = 1e-9 * (np.trace(spread) / len(moved) + 1e-300)
@@ -53,8 +53,7 @@ def linear(one: Array, other: Array) -> Attack:
 def trained(one: Array, other: Array) -> Attack:
     """Return a logistic regression on the numbers and their products, learnt from outputs.
 
-    It is for outputs of which nothing is known; the outputs that it learnt from must not be those
-    that are counted.
+    It needs no knowledge of the outputs. Outputs it was trained on must not be counted.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline

@@ -1,13 +1,13 @@
-r"""What counted guesses prove about ε.
+r"""Lower bounds on ε from counted guesses.
 
-A test says "the other data set" when a score is above a threshold. Let p be the probability of that
-on the other data set and q that on the one. If the release is (ε, δ)-private, then
+A test guesses "the other data set" when a score is above a threshold. Let p be the probability of
+that guess on the other data set and q that on the one. If the release is (ε, δ)-private, then
 p ≤ e^ε·q + δ and 1 - q ≤ e^ε·(1 - p) + δ. So with p ≥ p₋ and q ≤ q₊,
 
 .. math:: ε ≥ \max\Big(\ln\frac{p_- - δ}{q_+}, \ln\frac{1 - q_+ - δ}{1 - p_-}\Big),
 
-and if it is μ-Gaussian-private, then μ ≥ Φ⁻¹(p₋) - Φ⁻¹(q₊). The two bounds p₋, q₊ are those of
-Clopper and Pearson, each missed with half of the allowed error. The threshold must not have
+and if it is μ-GDP, then μ ≥ Φ⁻¹(p₋) - Φ⁻¹(q₊). The bounds p₋ and q₊ are those of Clopper and
+Pearson, each wrong with at most half of the allowed error probability. The threshold must not have
 been chosen on the scores that are counted.
 """
 
@@ -26,14 +26,14 @@ Array = NDArray[np.float64]
 
 
 def at_least(hits: ArrayLike, runs: ArrayLike, error: float) -> Array:
-    """Return the lower bound of Clopper and Pearson on a probability.
+    """Return the Clopper–Pearson lower bound on a probability.
 
     Parameters
     ----------
     hits, runs : int or array
-        How often it happened, of how many independent times.
+        The number of successes, and of independent trials.
     error : float
-        How likely the bound may be wrong.
+        The probability that the bound is wrong.
     """
     k, n = np.asarray(hits, dtype=np.float64), np.asarray(runs, dtype=np.float64)
     found = betaincinv(np.maximum(k, 1), n - np.maximum(k, 1) + 1, error)
@@ -41,7 +41,7 @@ def at_least(hits: ArrayLike, runs: ArrayLike, error: float) -> Array:
 
 
 def at_most(hits: ArrayLike, runs: ArrayLike, error: float) -> Array:
-    """Return the upper bound of Clopper and Pearson on a probability; see `at_least`."""
+    """Return the Clopper–Pearson upper bound on a probability; see `at_least`."""
     k, n = np.asarray(hits, dtype=np.float64), np.asarray(runs, dtype=np.float64)
     found = betainccinv(np.minimum(k, n - 1) + 1, n - np.minimum(k, n - 1), error)
     return np.asarray(np.where(k < n, found, 1.0))
@@ -49,14 +49,14 @@ def at_most(hits: ArrayLike, runs: ArrayLike, error: float) -> Array:
 
 @dataclass(frozen=True)
 class Counts:
-    """How often a test said "the other data set".
+    """How often a test guessed "the other data set".
 
     Attributes
     ----------
     hits, runs : int
-        Of so many runs on the other data set, so many times rightly.
+        The number of right guesses, and of runs on the other data set.
     false_hits, false_runs : int
-        The same for runs on the one data set, wrongly.
+        The number of wrong guesses, and of runs on the one data set.
     """
 
     hits: int
@@ -78,21 +78,20 @@ class Counts:
         )
 
     def epsilon(self, delta: float, error: float) -> float:
-        """Return what ε is at least, for any release; wrong with probability ``error`` at most."""
+        """Return a lower bound on ε for any release, wrong with probability at most ``error``."""
         low, high = self._bounds(error)
         return float(epsilon_of(low, high, probability("delta", delta)))
 
     def mu(self, error: float) -> float:
-        """Return what μ is at least, for a release that is μ-Gaussian-private for some μ."""
+        """Return a lower bound on μ, for a release that is μ-GDP for some μ."""
         low, high = self._bounds(error)
         return float(mu_of(low, high))
 
     def gaussian_epsilon(self, delta: float, error: float) -> float:
         """Return the ε at δ of the Gaussian release with the least possible μ.
 
-        It is a bound on the release's ε if that is Gaussian-private with its μ attained, such as
-        Gaussian noise on a vector, and a refutation of any proof that says so. For other
-        releases it is an estimate.
+        It is a lower bound on ε if the release is GDP with an attained μ, such as Gaussian noise on
+        a vector, and it refutes any proof of a smaller μ. For other releases it is an estimate.
         """
         return gaussian.epsilon(self.mu(error), delta)
 
@@ -124,18 +123,18 @@ def mu_of(low: Array, high: Array) -> Array:
 def best_threshold(
     one: Array, other: Array, runs: int, delta: float, error: float, *, gaussian: bool = False
 ) -> tuple[float, float]:
-    """Return the threshold that promises the largest bound, and that bound.
+    """Return the threshold with the largest expected bound, and that bound.
 
     Parameters
     ----------
     one, other : array
         Scores to choose on, higher for the other data set.
     runs : int
-        How many scores of each will be counted with it.
+        The number of scores of each data set that will be counted.
     delta, error : float
         As for `Counts.epsilon`.
     gaussian : bool
-        Whether μ is sought instead of ε.
+        Whether to bound μ instead of ε.
     """
     grid, caught, wrongly = candidates(one, other)
     best, promised = _best(caught, wrongly, runs, delta, error, gaussian)
@@ -143,14 +142,14 @@ def best_threshold(
 
 
 def candidates(one: Array, other: Array) -> tuple[Array, Array, Array]:
-    """Return thresholds, and the shares of scores of the other and the one that are above each."""
+    """Return thresholds, and the shares of scores above each, for the other and the one."""
     one, other = np.sort(one), np.sort(other)
     tails = np.geomspace(min(1 / one.size, 1 / other.size), 0.5, 120)
-    # Closer together in the tails.
+    # Denser in the tails.
     shares = np.concatenate([tails, 1 - tails])
     found = [np.quantile(values, shares, method="lower") for values in (one, other)]
     grid = np.unique(np.concatenate(found))
-    # A tail without any score here is not empty: without one more, thresholds would run into it.
+    # One is added: a tail without scores is not empty, and would attract the threshold.
     missed = (np.searchsorted(other, grid, "right") + 1) / other.size
     wrongly = (one.size - np.searchsorted(one, grid, "right") + 1) / one.size
     return grid, np.clip(1 - missed, 0.0, 1.0), np.clip(wrongly, 0.0, 1.0)
@@ -172,11 +171,11 @@ def best_normal_threshold(
 def _best(
     caught: Array, wrongly: Array, runs: int, delta: float, error: float, gaussian: bool
 ) -> tuple[int, float]:
-    """Return the place of the largest bound to be expected, and the bound."""
+    """Return the index of the largest expected bound, and the bound."""
     low = at_least(np.floor(caught * runs), runs, error / 2)
     high = at_most(np.ceil(wrongly * runs), runs, error / 2)
     promised = mu_of(low, high) if gaussian else epsilon_of(low, high, delta)
-    if not promised.any():  # too few runs to promise anything: where the two differ most
+    if not promised.any():  # too few runs for any bound: where the two differ most
         return int(np.argmax(caught - wrongly)), 0.0
     best = int(promised.argmax())
     return best, float(promised[best])

@@ -1,7 +1,7 @@
-r"""Testing the whole trade-off of a certificate, not its one point at the claimed δ.
+r"""Testing the whole trade-off of a certificate, not just its point at the claimed δ.
 
-A certificate proves a δ(ε') for every ε'. At a small δ a few thousand runs show little, as events
-of probability δ hardly occur; at moderate ε' they show much more. Counts prove
+A certificate proves a δ(ε') for every ε'. At a small δ a few thousand runs show little, since
+events of probability δ rarely occur; at moderate ε' they show much more. Counts prove
 
 .. math:: δ(ε') ≥ \max(p_- - e^{ε'}q_+, (1 - q_+) - e^{ε'}(1 - p_-)),
 
@@ -25,7 +25,7 @@ _POINTS = 8
 
 
 class CurvePoint(NamedTuple):
-    """A point of a certificate's trade-off that will be tested, with a threshold for scores."""
+    """A point of a certificate's trade-off to be tested, with a threshold for scores."""
 
     threshold: float
     epsilon: float
@@ -34,7 +34,7 @@ class CurvePoint(NamedTuple):
 
 
 def delta_of(counts: Counts, epsilon: float, error: float) -> float:
-    """Return what δ at ε is at least, for any release."""
+    """Return a lower bound on δ at ε, for any release."""
     low = at_least(counts.hits, counts.runs, error / 2)
     high = at_most(counts.false_hits, counts.false_runs, error / 2)
     return float(_deltas(low, high, epsilon))
@@ -49,12 +49,12 @@ def points_of(curve: Curve, claimed: float) -> list[tuple[float, float]]:
 def best_point(
     points: list[tuple[float, float]], one: Array, other: Array, runs: int, error: float
 ) -> CurvePoint:
-    """Return the point and the threshold at which the certificate is most in danger.
+    """Return the point and the threshold at which a violation is most likely to show.
 
     Parameters
     ----------
     points : list of (ε', δ')
-        Of the certificate.
+        Points of the certificate's trade-off.
     one, other : array
         Scores to choose on, higher for the other data set.
     runs, error

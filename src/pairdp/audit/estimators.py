@@ -1,10 +1,10 @@
-"""Auditing estimators as they are fitted, on a user's own data with a canary in it."""
+"""Auditing estimators end to end, on a user's data with a canary."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,30 +36,30 @@ def audit_estimator(
     seed: int = 0,
     progress: bool | None = None,
 ) -> AuditReport:
-    """Fit an estimator again and again to two neighbouring data sets, and tell them apart.
+    """Fit an estimator repeatedly to two neighbouring data sets and bound its ε from below.
 
     Parameters
     ----------
     estimator : estimator
-        Anything with ``fit(X, y)`` and a ``random_state``. Clones of it are fitted, without its
-        ledger.
+        Any estimator with ``fit(X, y)`` and a ``random_state``. Clones of it are fitted, without
+        its ledger.
     X, y : array-like
-        Data to audit on. The report depends on it and is not private: show it to those who may
-        see the data, or audit on public or made-up data.
+        Data to audit on. The report depends on it and is not private: show it only to those who
+        may see the data, or audit on public or synthetic data.
     pair : Neighbours, optional
-        What to replace. By default the canary of record 0, out of `canaries`, that moves the fit
-        the most when both data sets are fitted with the same seed.
+        The neighbouring data sets. By default the canary for record 0, out of `canaries`, that
+        changes the fit most when both data sets are fitted with the same seed.
     budget : Budget, optional
         The claim; by default ``Budget(estimator.epsilon, estimator.delta)``, where a δ of None is
         `pairdp.default_delta` of the number of records.
     released : callable, optional
-        Returns the released numbers of a fitted estimator; by default ``coef_``, ``intercept_``
-        and ``components_``, as far as it has them.
+        Returns the released numbers of a fitted estimator; by default those of ``coef_``,
+        ``intercept_`` and ``components_`` that exist.
     runs, confidence, attack, jobs, seed, progress
         As for `audit`.
     """
     claim = _claim(estimator, np.shape(X)) if budget is None else budget
-    numbers = Learnt() if released is None else released
+    numbers = LearntParameters() if released is None else released
     base = clone(estimator)
     ledgers = [key for key in base.get_params() if key == "ledger" or key.endswith("__ledger")]
     base.set_params(**dict.fromkeys(ledgers))  # those of estimators inside it, too
@@ -83,30 +83,27 @@ def audit_estimator(
         progress=progress,
         name=type(estimator).__name__,
     )
-    proved = _certificate_epsilon(base, pair, claim)
-    return AuditReport(
-        found.name, found.claimed, proved, found.confidence, found.evidence, found.notes
-    )
+    return replace(found, certificate_epsilon=_certificate_epsilon(base, pair, claim))
 
 
 @dataclass(frozen=True)
-class Learnt:
-    """Returns what an estimator learnt, flat."""
+class LearntParameters:
+    """A function that returns the learnt parameters of an estimator as a vector."""
 
     def __call__(self, fitted: Any) -> Array:
         """Return the numbers of a fitted estimator."""
         found = [np.ravel(getattr(fitted, name)) for name in _LEARNT if hasattr(fitted, name)]
         if not found:
             raise ValueError(
-                f"a fitted {type(fitted).__name__} has none of {', '.join(_LEARNT)}: give "
-                "released, a function that returns its numbers"
+                f"a fitted {type(fitted).__name__} has none of {', '.join(_LEARNT)}: pass "
+                "released, a function that returns its released numbers"
             )
         return np.concatenate(found).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class FittedNumbers:
-    """Fits an estimator to a data set with one seed, and returns what it released."""
+    """A function that fits an estimator to a data set with a seed and returns its release."""
 
     estimator: Any
     released: Callable[[Any], Any]
@@ -114,10 +111,10 @@ class FittedNumbers:
     def __call__(self, data: tuple[Any, Any], seed: int) -> Any:
         """Return the numbers of one fit."""
         model = clone(self.estimator)
-        # A generator serves every estimator, where a large seed would not.
+        # Every estimator accepts a generator, but not every one a large seed.
         model.set_params(random_state=np.random.RandomState(np.random.PCG64(seed)))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of every fit again
+            warnings.simplefilter("ignore", UserWarning)  # the same for every fit
             return self.released(model.fit(*data))
 
 
@@ -125,7 +122,7 @@ def _claim(estimator: Any, shape: tuple[int, ...]) -> Budget:
     params = estimator.get_params(deep=False)
     if params.get("epsilon") is None:
         raise ValueError(
-            f"{type(estimator).__name__} states no epsilon: give budget, the claim to test"
+            f"{type(estimator).__name__} has no epsilon: pass budget, the claim to test"
         )
     if params.get("delta", 0.0) is None:  # it follows from n
         return Budget(params["epsilon"], default_delta(shape[0]))
@@ -133,9 +130,9 @@ def _claim(estimator: Any, shape: tuple[int, ...]) -> Budget:
 
 
 def _moved(fit: FittedNumbers, pair: Neighbours, seeds: int) -> Array:
-    """Return how the fit moves from the one data set to the other.
+    """Return the change of the fit from the one data set to the other.
 
-    Both are fitted with the same seeds, so that noise on an output cancels.
+    Both are fitted with the same seeds, so that output noise cancels.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -147,7 +144,7 @@ def _moved(fit: FittedNumbers, pair: Neighbours, seeds: int) -> Array:
 
 
 def _certificate_epsilon(base: Any, pair: Neighbours, claim: Budget) -> float | None:
-    """Return what the certificate of a fit of this size proves at the claimed δ."""
+    """Return the ε that the certificate of a fit of this size proves at the claimed δ."""
     plan = getattr(base, "plan", None)
     if plan is None:
         return None

@@ -1,4 +1,4 @@
-"""Auditing any function of a data set: run it on two neighbours, and tell them apart."""
+"""Auditing any function of a data set: run it on two neighbours and distinguish its outputs."""
 
 from __future__ import annotations
 
@@ -42,40 +42,41 @@ def audit(
 ) -> AuditReport:
     """Run a function on two neighbouring data sets and bound its ε from below.
 
-    A quarter of the runs trains attacks, a quarter chooses among them and the threshold, and
-    the other half is counted. So nothing that is counted was chosen on.
+    A quarter of the runs trains attacks, a quarter selects the attack and the threshold, and the
+    other half is counted. So the runs that count had no part in the selection.
 
     Parameters
     ----------
     mechanism : callable
-        ``mechanism(data, seed)`` returns what it releases: numbers in any shape, the same for
-        every run, such as all models of a stream. All of its randomness must come from the seed,
-        and another seed must mean independent noise.
+        ``mechanism(data, seed)`` returns what it releases: an array of the same shape for every
+        run, such as all models of a stream. All of its randomness must come from the seed, and
+        another seed must give independent noise.
     one, other : object
         Two data sets that differ in one record.
     budget : Budget
-        What is claimed.
+        The claim.
     runs : int
-        How many runs on each. Counting can show at most about ln(runs/40) at the default
-        confidence.
+        Number of runs on each data set. Counting can show an ε of at most about ln(runs/40) at the
+        default confidence.
     confidence : float
-        How sure a violation must be.
+        The confidence of a violation.
     attack : {"auto", "projection", "linear", "trained", "columns"} or callable
-        How outputs become scores. "projection" needs ``noiseless``; "columns" takes the best
-        single number; "auto" tries all. A callable takes outputs, a row each, and returns scores.
+        How outputs are scored. "projection" needs ``noiseless``; "columns" takes the best single
+        number; "auto" tries all. A callable takes outputs as rows and returns scores.
     noiseless : tuple of arrays, optional
-        What the function would return without noise, on the one data set and on the other.
+        The outputs without noise, on the one data set and on the other.
     gaussian : bool
-        Whether what is claimed is a Gaussian release, whose μ is bounded from below. Then this
-        bound decides, too; otherwise it is told as an estimate. See the documentation of audits.
+        Whether the claim is that of a Gaussian release. Then the lower bound on its μ counts
+        towards the verdict; otherwise it is reported as an estimate. See the documentation of
+        audits.
     jobs : int
-        How many processes. The report does not depend on it.
+        Number of processes. The report does not depend on it.
     seed : int
-        Where the seeds of runs come from.
+        The seed from which the seeds of runs are derived.
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal.
     name : str
-        What the report calls it.
+        The name in the report.
 
     Examples
     --------
@@ -93,8 +94,8 @@ def audit(
     integer("runs", runs, at_least=FEWEST)
     here, there = run_many(mechanism, one, other, runs, seed=seed, jobs=jobs, progress=progress)
     if not (np.all(np.isfinite(here)) and np.all(np.isfinite(there))):
-        raise ValueError("the mechanism returned infinity: let it return a large number instead")
-    return judge(
+        raise ValueError("the mechanism returned infinity: return a large number instead")
+    return analyze_runs(
         here,
         there,
         budget,
@@ -107,7 +108,7 @@ def audit(
     )
 
 
-def judge(
+def analyze_runs(
     here: Array,
     there: Array,
     budget: Budget,
@@ -127,7 +128,7 @@ def judge(
     choosing = _Scores(attacks, here[quarter:half], there[quarter:half])
     counting = _Scores(attacks, here[half:], there[half:])
     counted = len(here) - half
-    # What decides shares the allowed probability of being wrong.
+    # The deciding tests share the allowed error probability.
     error = (1 - confidence) / (1 + gaussian + (curve is not None))
     evidence = []
     for of_gaussian in (False, True):
@@ -156,7 +157,7 @@ def judge(
 
 
 class _Choice(NamedTuple):
-    """An attack by its place, whether its scores are turned around, and a threshold."""
+    """The index of an attack, the sign of its scores, a threshold, and the bound it promises."""
 
     attack: int
     sign: float
@@ -169,18 +170,18 @@ class _Scores:
 
     def __init__(self, attacks: Sequence[Attack], here: Array, there: Array) -> None:
         if not attacks:
-            raise ValueError("there is no attack to try")
+            raise ValueError("at least one attack is needed")
         self.attacks = attacks
         self._scores = [(_scores(a, here), _scores(a, there)) for a in attacks]
 
     def signed(self) -> Iterator[tuple[int, float, tuple[Array, Array]]]:
-        """Yield each attack as it is and turned around."""
+        """Yield each attack with either sign of its scores."""
         for i, (one, other) in enumerate(self._scores):
             yield i, 1.0, (one, other)
             yield i, -1.0, (-one, -other)
 
     def counts(self, choice: _Choice) -> Counts:
-        """Return how many scores are above a threshold."""
+        """Return the numbers of scores above the threshold."""
         one, other = self._scores[choice.attack]
         wrong, right = (
             int(np.sum(choice.sign * scores > choice.threshold)) for scores in (one, other)
@@ -191,7 +192,7 @@ class _Scores:
 def _test_curve(
     curve: Curve, choosing: _Scores, counting: _Scores, budget: Budget, error: float
 ) -> Evidence:
-    """Test the trade-off of a certificate where it seems to be in danger most."""
+    """Test the trade-off of a certificate at its most promising point."""
     points = points_of(curve, budget.epsilon)
     counted = len(counting._scores[0][0])
     found = [
@@ -222,7 +223,7 @@ def evidence_of(
     of_gaussian: bool,
     gaussian_decides: bool,
 ) -> Evidence:
-    """Return what counts prove, for any release or as Gaussian noise."""
+    """Return the lower bound that counts prove, for any release or for Gaussian noise."""
     details: dict[str, float | int | str | bool | None] = {
         "hits": counts.hits,
         "runs": counts.runs,
@@ -234,14 +235,14 @@ def evidence_of(
         epsilon = counts.epsilon(budget.delta, error)
         return Evidence("counts", epsilon, True, attack, details)
     mu = counts.mu(error)
-    # A pure claim has no Gaussian reading: any μ > 0 would refute it.
+    # For a pure claim there is no Gaussian bound: any μ > 0 would refute it.
     epsilon = gaussian_epsilon(mu, budget.delta) if budget.delta > 0 else 0.0
     decides = gaussian_decides and budget.delta > 0
     return Evidence("gaussian", epsilon, decides, attack, {**details, "mu": mu})
 
 
 def _scores(attack: Attack, outputs: Array) -> Array:
-    """Return the scores of outputs, with infinite ones at the edge of floats."""
+    """Return the scores of outputs, with infinite ones replaced by the largest floats."""
     scores = np.asarray(attack.score(outputs), dtype=np.float64)
     if scores.shape != (len(outputs),) or np.any(np.isnan(scores)):
         raise ValueError(
@@ -271,13 +272,13 @@ def _by_name(
     if attack not in known:
         raise ValueError(f"attack must be one of {', '.join(known)}, or a function; got {attack!r}")
     if attack == "projection" and noiseless is None:
-        raise ValueError("the projection needs noiseless outputs: give noiseless=(one, other)")
+        raise ValueError('attack="projection" needs noiseless=(one, other)')
     found = []
     if noiseless is not None and attack in ("auto", "projection"):
         ends = [np.ravel(np.asarray(end, dtype=np.float64)) for end in noiseless]
         if any(end.size != here.shape[1] for end in ends):
             raise ValueError(
-                f"noiseless outputs must have {here.shape[1]} numbers as the runs have, got "
+                f"noiseless outputs must have {here.shape[1]} numbers like those of runs, got "
                 f"{ends[0].size} and {ends[1].size}"
             )
         found.append(projection(ends[0], ends[1]))

@@ -1,8 +1,8 @@
-"""Neighbouring data sets that are hard to hide the difference of.
+"""Neighbouring data sets that are easy to distinguish.
 
-The worst cases of the errata, for any problem: all other records at the worst partner, the
-label of one flipped, a record alone in its class, a record that becomes null. What is worst for a
-given plan is found by `pairdp.audit.search`.
+The worst cases of the errata, for any problem: all other records equal to the worst partner, one
+label flipped, a record alone in its class, a record that becomes null. `pairdp.audit.search` finds
+the worst for a given plan.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._checks import integer, positive
+from pairdp._checks import integer, keep, positive
 from pairdp.problem import Problem
 
 Array = NDArray[np.float64]
@@ -33,7 +33,7 @@ class Neighbours:
     other_x, other_y : array, label
         What replaces it.
 
-    A record of NaN is a null record, of the library's own plans at least.
+    A record of NaN is a null record for plans of this library.
     """
 
     x: NDArray[Any]
@@ -43,9 +43,9 @@ class Neighbours:
     other_y: Any
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "x", _numbers(self.x))
-        object.__setattr__(self, "y", np.array(self.y))
-        object.__setattr__(self, "other_x", _numbers(self.other_x))
+        keep(self, "x", _numbers(self.x))
+        keep(self, "y", np.array(self.y))
+        keep(self, "other_x", _numbers(self.other_x))
         if self.x.ndim != 2 or self.y.shape != (len(self.x),):
             raise ValueError(
                 f"x must be a table with a label for every row, got shapes {self.x.shape} and "
@@ -72,7 +72,7 @@ class Neighbours:
         """Features and labels of the other."""
         x, place = self.x.copy(), self.place
         x[place] = self.other_x
-        # Joined, so that a longer word or a fraction is not cut to the kind of the other labels.
+        # Concatenated, so that the label is not cast to the type of the others.
         return x, np.concatenate([self.y[:place], [self.other_y], self.y[place + 1 :]])
 
     def both(self) -> tuple[tuple[NDArray[Any], NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]:
@@ -81,7 +81,7 @@ class Neighbours:
 
 
 def _numbers(values: ArrayLike) -> Array:
-    """Return a copy in floats; what is none is not repeated, as it may be data."""
+    """Return a copy as floats; the error does not quote values, which may be data."""
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -94,7 +94,7 @@ def worst_cases(problem: Problem, n: int, features: int, place: int = 0) -> Iter
     Parameters
     ----------
     problem : Problem
-        Gives the bound on records, and that on targets where labels are such.
+        The problem, which has the bounds on records and targets.
     n, features : int
         The public size of the data.
     place : int
@@ -107,20 +107,20 @@ def worst_cases(problem: Problem, n: int, features: int, place: int = 0) -> Iter
     norm = problem.data_norm
     e, f = np.zeros(features), np.zeros(features)
     e[0] = f[-1] = norm
-    nowhere = np.zeros(features)
+    zero = np.zeros(features)
     for label in (-size, size):
         for where, labels in (
             (-e, np.full(n, label)),  # all others are the worst partner of a record at e
-            (nowhere, np.full(n, label)),
+            (zero, np.full(n, label)),
             (-e, np.where(np.arange(n) % 2, label, -label)),  # both classes have others
         ):
             x = np.tile(where, (n, 1))
             for own, sign, other, other_sign in (
-                (e, -1, e, 1),  # the label flips, and with it a record alone in its class
-                (e, -1, -e, 1),  # it flips and joins the others
+                (e, -1, e, 1),  # the label of a record alone in its class flips
+                (e, -1, -e, 1),  # the label flips, and the record joins the others
                 (e, -1, -e, -1),  # the label stays
-                (e, 1, -e, 1),  # it stays, in the class of the others
-                (f, -1, e, -1),  # it stays and turns
+                (e, 1, -e, 1),  # the label stays, in the class of the others
+                (f, -1, e, -1),  # the label stays, at a right angle
                 (e, -1, np.full(features, np.nan), -1),  # the record becomes null
             ):
                 own_x, own_y = x.copy(), labels.copy()
@@ -129,10 +129,10 @@ def worst_cases(problem: Problem, n: int, features: int, place: int = 0) -> Iter
 
 
 def canaries(x: ArrayLike, y: ArrayLike, data_norm: float, place: int = 0) -> Iterator[Neighbours]:
-    """Yield neighbours of a user's own data: one record becomes an extreme one.
+    """Yield neighbours of a user's data in which one record becomes an extreme one.
 
-    The replaced record moves to the edge of the ball, away from the mean of the others or towards
-    it or along its own direction, with its label or another one that occurs.
+    The replaced record moves to the boundary of the ball, away from or towards the mean of the
+    others, or along its own direction, with its label or another one that occurs.
 
     Parameters
     ----------
@@ -141,8 +141,8 @@ def canaries(x: ArrayLike, y: ArrayLike, data_norm: float, place: int = 0) -> It
     data_norm : float
         The public bound on the norm of records.
     place : int
-        Which record is replaced. It should not be chosen by looking at the data, if the report
-        shall be shown to others; see the documentation of audits.
+        Which record is replaced. Do not choose it by looking at the data if others will see the
+        report; see the documentation of audits.
     """
     rows, labels = _numbers(x), np.asarray(y)
     if rows.ndim != 2 or len(rows) < 2 or labels.shape != (len(rows),):
@@ -158,7 +158,7 @@ def canaries(x: ArrayLike, y: ArrayLike, data_norm: float, place: int = 0) -> It
         edge = data_norm * (direction / size if size > 0 else axis)
         for sign in (-1.0, 1.0):
             for label in (own, *different):
-                # The one data set has a canary too, so that both ends are known to the attacker.
+                # The one data set may have a canary too, so that the attacker knows both records.
                 for here in (rows[place], -sign * edge):
                     x_one = rows.copy()
                     x_one[place] = here

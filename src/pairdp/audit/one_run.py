@@ -1,15 +1,15 @@
-r"""Auditing with one run: many records are put in or left to chance, and all are guessed.
+r"""Auditing with one run: many canaries are chosen at random, and the attacker guesses them.
 
-Each of m canaries is a place in the data with two records, of which a fair coin takes one. After
-one run the attacker guesses some of the coins. Flipping a coin replaces one record, so for a
-pure ε-private release a guess is right with odds of at most e^ε given the release and the other
-coins: the number of right guesses among r is below a Binomial(r, e^ε/(1 + e^ε)) in law. For
-δ > 0 it is below that plus some F ≥ 0 with E F ≤ 2mδ (Steinke, Nasr and Jagielski 2023, Theorem
-5.2). With f(v) the binomial's probability of at least v,
+Each of m canaries is a position in the data with two candidate records, one of which is chosen by a
+fair coin. After one run the attacker guesses some of the coins. Flipping a coin replaces one
+record, so for a pure ε-DP release the odds of a right guess are at most e^ε, given the release and
+the other coins: the number of right guesses among r is stochastically dominated by
+Binomial(r, e^ε/(1 + e^ε)). For δ > 0 it is dominated by that plus some F ≥ 0 with E F ≤ 2mδ
+(Steinke, Nasr and Jagielski 2023, Theorem 5.2). With f(v) the binomial's probability of at least v,
 
 .. math:: P(W ≥ v) ≤ E f(v - F) ≤ f(v) + E F·\max_{i ≥ 1} \frac{f(v-i) - f(v)}{i},
 
-and the ε at which the right side is as small as the allowed error is a lower bound.
+and the ε at which the right-hand side equals the allowed error is a lower bound.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _SHARES = (1.0, 0.5, 0.25, 0.1)
 def chance_of_guesses(
     right: int, guesses: int, canaries: int, epsilon: float, delta: float
 ) -> float:
-    """Return a bound on how likely so many right guesses are if (ε, δ)-privacy holds.
+    """Return an upper bound on the probability of this many right guesses under (ε, δ)-DP.
 
     Parameters
     ----------
     right, guesses, canaries : int
-        v of r guesses were right, and m coins were flipped.
+        v right guesses of r, with m coins.
     epsilon, delta : float
         The claim.
     """
@@ -61,7 +61,7 @@ def chance_of_guesses(
 def one_run_epsilon(
     right: int, guesses: int, canaries: int, delta: float, confidence: float
 ) -> float:
-    """Return what ε is at least after one run with so many right guesses."""
+    """Return a lower bound on ε from the number of right guesses in one run."""
     error = 1 - check_confidence(confidence)
     delta = probability("delta", delta)
 
@@ -85,31 +85,31 @@ def audit_one_run(
     seed: int = 0,
     name: str = "a user's function",
 ) -> AuditReport:
-    """Audit a release with one run, by guessing which of two records each canary was.
+    """Audit a release with one run, by guessing the record of each canary.
 
     Parameters
     ----------
     mechanism : callable
-        ``mechanism(coins, seed)`` puts, for every canary, the second of its two records into the
-        data where the coin is True, else the first, runs, and returns the release.
+        ``mechanism(coins, seed)`` takes, for every canary, the second of its two records if the
+        coin is True, else the first, runs on these data, and returns the release.
     canaries : int
-        m, how many there are.
+        m, the number of canaries.
     budget : Budget
         The claim.
     score : callable
-        Takes the release and returns a score for each canary: positive if the second record
-        seems to be in, and the larger in size the surer.
+        Takes the release and returns a score for each canary: positive to guess the second record,
+        and larger in absolute value for a more certain guess.
     confidence : float
-        How sure a violation must be.
+        The confidence of a violation.
     seed : int
-        For the coins and the run.
+        Seed of the coins and the run.
     name : str
-        What the report calls it.
+        The name in the report.
 
     Notes
     -----
-    All canaries, half, a quarter and a tenth of them are guessed, the surest first, and the
-    allowed error is shared among the four.
+    All canaries, and the most certain half, quarter and tenth, are guessed; the four share the
+    allowed error.
     """
     check_budget(budget)
     check_confidence(confidence)

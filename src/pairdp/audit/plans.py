@@ -1,4 +1,4 @@
-"""Auditing plans and algorithms of this library, with attacks that know their noise."""
+"""Auditing plans and algorithms of this library, with attacks that use their noise distribution."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from pairdp._checks import flag, integer
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.algorithms.task import Calibration
-from pairdp.audit.densities import NoisyValue, together
+from pairdp.audit.likelihood_ratios import NoisyValue, composed_distance
 from pairdp.audit.methods import (
-    Facts,
+    AuditSettings,
     audit_noise,
     audit_release,
     audit_transcript,
@@ -21,16 +21,16 @@ from pairdp.audit.methods import (
     output_of,
 )
 from pairdp.audit.neighbours import Neighbours, worst_cases
-from pairdp.audit.recording import distance, listen, listen_to_both
 from pairdp.audit.report import AuditReport, check_confidence
 from pairdp.audit.search import search
+from pairdp.audit.transcripts import distance, record_both, record_run
 from pairdp.privacy import Budget, NoMechanism
 from pairdp.privacy.accounting.budget import check_budget
 from pairdp.problem import Problem
 
 Array = NDArray[np.float64]
 View = Literal["auto", "release", "transcript"]
-_NEARLY_ALL, _LOOKS = 0.8, 8
+_NEARLY_ALL, _COMPARED_RUNS = 0.8, 8
 
 
 def audit_algorithm(
@@ -64,45 +64,45 @@ def audit_plan(
 ) -> AuditReport:
     """Bound the ε of a plan from below, on the worst neighbours that are found.
 
-    What the attacker sees is what the certificate accounts for: every noisy value where each is
-    accounted for (the whole stream of an online learner), else what is released. Every noisy value
-    is judged by its likelihood ratio; releases by projection and trained distinguishers.
+    The attacker sees what the certificate accounts for: every noisy value if each is accounted for
+    (such as the whole stream of an online learner), else only the release. Noisy values are scored
+    by their likelihood ratio, releases by projection and trained distinguishers.
 
-    Where (nearly) all noisy values do not depend on each other or on chance, as with noise on an
-    output, they are computed once and the *noise alone* is drawn, millions of times, from the
-    plan's mechanism. ``full`` runs everything instead, which finds mistakes in running code too.
+    If (nearly) all noisy values are deterministic functions of the data, as with output
+    perturbation, they are computed once and *only the noise* is drawn, millions of times, from the
+    plan's mechanism. ``full`` runs the whole plan instead, which also finds bugs in the code.
 
     Parameters
     ----------
     plan : Plan
-        What to audit; it must have a budget, or ``claimed`` be given.
+        The plan to audit. It must have a budget, unless ``claimed`` is given.
     pair : Neighbours, optional
-        Where to audit; by default the worst that a search finds.
+        The data sets to audit on; by default the worst that a search finds.
     claimed : Budget, optional
-        The claim to test, if not the plan's own.
+        The claim to test; by default that of the plan.
     view : {"auto", "release", "transcript"}
-        What the attacker sees: what is released, every noisy value, or by default the latter where
-        the certificate accounts for it. A transcript that it does not account for may well
-        refute a true claim about the release.
+        What the attacker sees: the release, every noisy value, or by default the latter if the
+        certificate accounts for it. If it does not, the transcript may refute a claim about the
+        release that is true.
     full : bool
         Whether every sample is a run of its own.
     runs : int, optional
-        How many on each data set: two million draws of noise, or two thousand runs, by default;
-        fewer of runs with many steps, down to 200.
+        The number of samples on each data set: by default two million draws of noise, or two
+        thousand runs, fewer if runs have many steps, but at least 200.
     confidence : float
-        How sure a violation must be.
+        The confidence of a violation.
     climbs : int
-        How many steps the search for worse neighbours takes.
+        The number of steps of the search for worse neighbours.
     jobs : int
-        How many processes; the report does not depend on it.
+        Number of processes; the report does not depend on it.
     seed : int
-        For the runs and the search.
+        Seed of the runs and the search.
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal.
     """
     claim = plan.task.budget if claimed is None else claimed
     if claim is None:
-        raise ValueError("the plan claims no privacy: plan with a budget, or give claimed")
+        raise ValueError("the plan claims no privacy: plan with a budget, or pass claimed")
     check_budget(claim)
     check_confidence(confidence)
     flag("full", full)
@@ -115,22 +115,22 @@ def audit_plan(
         raise ValueError(f'view must be "auto", "release" or "transcript", got {view!r}')
     if view == "auto":
         view = _view(plan, pair)
-    facts = Facts(plan, claim, confidence, runs, jobs, seed, progress)
+    settings = AuditSettings(plan, claim, confidence, runs, jobs, seed, progress)
     if view == "release":
-        return audit_release(facts, pair)
+        return audit_release(settings, pair)
     fixed = None if full else _fixed_values(plan, pair)
-    return audit_transcript(facts, pair) if fixed is None else audit_noise(facts, *fixed)
+    return audit_transcript(settings, pair) if fixed is None else audit_noise(settings, *fixed)
 
 
 def worst_neighbours(
     plan: Plan, *, climbs: int = 20, restarts: int = 4, seed: int = 0
 ) -> Neighbours:
-    """Return the neighbours that a search finds furthest apart, in units of the plan's noise.
+    """Return the neighbours with the largest distance found, in units of the plan's noise.
 
     Parameters
     ----------
     plan : Plan
-        What they are for.
+        The plan that determines the distance.
     climbs, restarts, seed : int
         As for `pairdp.audit.search`.
     """
@@ -152,12 +152,12 @@ def worst_neighbours(
 
 
 def _distance_for(plan: Plan, example: Neighbours) -> Callable[[Neighbours], float]:
-    """Return how far apart neighbours are, by noisy values or by the output.
+    """Return the distance of neighbours as a function, by noisy values or by the output.
 
-    The output counts where it alone is accounted for, or where taps hear nothing: an algorithm may
-    add its noise by other means. With the same seed for both, that noise cancels.
+    It is by the output if only that is accounted for, or if no mechanism was called: an algorithm
+    may add its noise in another way. With the same seed for both, that noise cancels.
     """
-    if not is_secret(plan) and listen(plan, example.one, 0, noiseless=True).calls:
+    if not is_secret(plan) and record_run(plan, example.one, 0, noiseless=True).calls:
         return lambda pair: distance(plan, pair)
 
     def of_outputs(pair: Neighbours) -> float:
@@ -182,20 +182,20 @@ def _view(plan: Plan, pair: Neighbours) -> View:
     """Return whether every noisy value is accounted for, or only what is released."""
     if is_secret(plan):
         return "release"
-    run = listen(plan, pair.one, 0, noiseless=True)
+    run = record_run(plan, pair.one, 0, noiseless=True)
     accounted = sum(release.count for release in plan.certificate.releases)
     every = len(run.calls) == accounted or (bool(run.calls) and "models" in run.fit.statistics)
     return "transcript" if every else "release"
 
 
 def _fixed_values(plan: Plan, pair: Neighbours) -> tuple[list[NoisyValue], int] | None:
-    """Return the noisy values that depend on the data alone, and how many there are in all.
+    """Return the noisy values that depend only on the data, and the number of all noisy values.
 
-    Noise is continuous: values that depend on it differ between two runs. Orders and draws of
-    records are not, so some more runs are looked at. An attacker may well look at the fixed ones
-    alone; None where that would give away too much.
+    Noise is continuous, so values that depend on it differ between two runs. Orders and draws of
+    records are discrete, so several runs are compared. Attacking only the fixed values is valid;
+    None if it would lose too much.
     """
-    runs = [listen_to_both(plan, pair, seed) for seed in range(_LOOKS)]
+    runs = [record_both(plan, pair, seed) for seed in range(_COMPARED_RUNS)]
     values = [
         NoisyValue(here.mechanism, here.value, there.value)
         for here, there in zip(*runs[0], strict=True)
@@ -208,7 +208,7 @@ def _fixed_values(plan: Plan, pair: Neighbours) -> tuple[list[NoisyValue], int] 
             for one, other in runs
         )
     ]
-    without = any(isinstance(value.mechanism, NoMechanism) for value in values)
-    if without or not fixed or together(fixed) < _NEARLY_ALL * together(values):
+    noiseless = any(isinstance(value.mechanism, NoMechanism) for value in values)
+    if noiseless or not fixed or composed_distance(fixed) < _NEARLY_ALL * composed_distance(values):
         return None
     return fixed, len(values)

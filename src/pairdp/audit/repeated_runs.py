@@ -1,4 +1,4 @@
-"""Running a mechanism many times, in one process or several, with the same result."""
+"""Running a mechanism many times, with results that do not depend on the number of processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pairdp._checks import integer
 Array = NDArray[np.float64]
 Mechanism = Callable[[Any, int], Any]
 _CHUNK = 100
-_PATIENCE = 1.0
+_DELAY = 1.0
 
 
 def run_many(
@@ -28,20 +28,20 @@ def run_many(
     jobs: int = 1,
     progress: bool | None = None,
 ) -> tuple[Array, Array]:
-    """Return the outputs of runs on two data sets, a row each.
+    """Return the outputs of runs on two data sets, one row per run.
 
     Parameters
     ----------
     mechanism : callable
-        ``mechanism(data, seed)`` returns numbers, as many for every run.
+        ``mechanism(data, seed)`` returns an array of the same size for every run.
     one, other : object
         The data sets.
     runs : int
-        How many runs on each.
+        Number of runs on each data set.
     seed : int
-        Every run gets a seed of its own, made of this one and its number.
+        Each run has its own seed, derived from this one and its index.
     jobs : int
-        How many processes; the outputs do not depend on it.
+        Number of processes; the outputs do not depend on it.
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal.
     """
@@ -65,8 +65,8 @@ def run_many(
 
 
 _UNEVEN = (
-    "the mechanism returns arrays of different sizes: pad them, so that the size, which an "
-    "attacker sees, becomes a number"
+    "the mechanism returns arrays of different sizes: pad them, and include the size, which an "
+    "attacker sees, as a number"
 )
 
 
@@ -87,7 +87,7 @@ def _chunk(
     mechanism: Mechanism, seed: int, data: object, side: int, start: int, stop: int
 ) -> Array:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what a fit warns of, it would warn of every time
+        warnings.simplefilter("ignore")  # the same for every run
         rows = [
             np.ravel(np.asarray(mechanism(data, run_seed(seed, side, i)), dtype=np.float64))
             for i in range(start, stop)
@@ -101,14 +101,14 @@ def _chunk(
 
 
 def run_seed(seed: int, side: int, run: int) -> int:
-    """Return the seed of one run: no two runs of an audit share one."""
+    """Return the seed of one run, which no other run of the audit shares."""
     return (seed << 64) | (run << 1) | side
 
 
 def progress_bar(total: int, progress: bool | None) -> Any:
-    """Return a bar for so many runs; by default it is shown on a terminal, after a while."""
+    """Return a progress bar; by default it is shown on a terminal only, after a delay."""
     from tqdm import tqdm
 
     hidden = not sys.stderr.isatty() if progress is None else not progress
-    delay = 0 if progress else _PATIENCE
+    delay = 0 if progress else _DELAY
     return tqdm(total=total, desc="audit", unit=" runs", delay=delay, leave=False, disable=hidden)

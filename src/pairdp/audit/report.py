@@ -1,4 +1,4 @@
-"""What an audit found: lower bounds on ε beside the claim."""
+"""The result of an audit: lower bounds on ε, and the claim."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from pairdp._checks import real, text
+from pairdp._checks import keep, real, text
 from pairdp.privacy import Budget
 
 Verdict = Literal["consistent", "violated"]
@@ -30,18 +30,18 @@ class Evidence:
     Attributes
     ----------
     method : {"counts", "gaussian", "curve", "one run"}
-        "counts" holds for any release. "gaussian" is the ε of the Gaussian release with the
-        least μ that the counts allow. "curve" is a test of the certificate at another ε' than the
-        claimed, and bounds no ε.
+        "counts" holds for any release. "gaussian" is the ε of the Gaussian release with the least
+        μ that is consistent with the counts. "curve" tests the certificate at an ε' other than the
+        claimed ε, and does not bound ε.
     epsilon : float
         The bound; 0 for "curve".
     decides : bool
-        Whether it is a bound on the release's ε, or refutes the proof behind it. Otherwise
-        it is an estimate, which no verdict rests on.
+        Whether it bounds the ε of the release or refutes its proof. Otherwise it is an estimate,
+        which does not affect the verdict.
     attack : str
         How the scores were made.
     details : mapping
-        Counts, threshold, μ; for "curve" the δ at ε' that was counted, and the certificate's.
+        Counts, threshold, μ; for "curve" the lower bound on δ at ε', and the certificate's δ.
     """
 
     method: Literal["counts", "gaussian", "curve", "one run"]
@@ -51,7 +51,7 @@ class Evidence:
     details: Mapping[str, Scalar] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "details", MappingProxyType(dict(self.details)))
+        keep(self, "details", MappingProxyType(dict(self.details)))
 
     def __reduce__(self) -> tuple[object, ...]:
         values = (self.method, self.epsilon, self.decides, self.attack, dict(self.details))
@@ -99,7 +99,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """What an audit found.
+    """The result of an audit.
 
     Attributes
     ----------
@@ -111,11 +111,11 @@ class AuditReport:
         The ε at the claimed δ that the certificate proves, where there is one. For printed noise it
         may be above the claim.
     confidence : float
-        A violation is reported of what is private with probability at most one minus this.
+        One minus the probability of reporting a violation of a claim that is true.
     evidence : tuple of Evidence
         Every bound.
     notes : tuple of str
-        How the runs were made, and what the attacker saw.
+        How runs were made, and what the attacker saw.
     """
 
     name: str
@@ -130,12 +130,12 @@ class AuditReport:
         check_confidence(self.confidence)
         if not isinstance(self.claimed, Budget):
             raise TypeError(f"claimed must be a Budget, got {self.claimed!r}")
-        object.__setattr__(self, "evidence", tuple(self.evidence))
-        object.__setattr__(self, "notes", tuple(self.notes))
+        keep(self, "evidence", tuple(self.evidence))
+        keep(self, "notes", tuple(self.notes))
 
     @property
     def best(self) -> Evidence | None:
-        """The evidence of the largest bound, among what decides."""
+        """The deciding evidence with the largest bound."""
         deciding = [found for found in self.evidence if found.decides]
         return max(deciding, key=lambda found: found.epsilon) if deciding else None
 

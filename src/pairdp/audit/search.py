@@ -1,4 +1,4 @@
-"""Searching for neighbours that are told apart better than the known worst cases."""
+"""A search for neighbours that are easier to distinguish than the known worst cases."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ _ROUNDING = 1e-7
 
 
 class Found(NamedTuple):
-    """Neighbours, and how far apart they are."""
+    """Neighbours, and their distance."""
 
     distance: float
     pair: Neighbours
 
 
-def drawn(n: int, features: int, place: int, norm: float, rng: np.random.Generator) -> Neighbours:
-    """Return random neighbours with labels ±1; now and then the record is alone in its class."""
+def random_neighbours(
+    n: int, features: int, place: int, norm: float, rng: np.random.Generator
+) -> Neighbours:
+    """Return random neighbours with labels ±1; sometimes the record is alone in its class."""
     x = rng.normal(size=(n, features)) * norm * rng.choice([0.5, 3.0])
     y = rng.choice([-1.0, 1.0], n)
     if rng.random() < 0.3:
@@ -33,8 +35,8 @@ def drawn(n: int, features: int, place: int, norm: float, rng: np.random.Generat
     return Neighbours(x, y, place, other, float(rng.choice([-1.0, 1.0])))
 
 
-def nearby(pair: Neighbours, norm: float, rng: np.random.Generator) -> Neighbours:
-    """Return neighbours like these with some records shifted and some labels flipped."""
+def perturbed_neighbours(pair: Neighbours, norm: float, rng: np.random.Generator) -> Neighbours:
+    """Return these neighbours with some records shifted and some labels flipped."""
     step = norm * 10.0 ** rng.uniform(-2, 0)
     moved = rng.random((len(pair.y), 1)) < 0.5
     x = pair.x + step * rng.normal(size=pair.x.shape) * moved
@@ -53,23 +55,23 @@ def search(
     climbs: int = 20,
     seed: int = 0,
 ) -> Found:
-    """Return the neighbours that a search finds furthest apart.
+    """Return the neighbours with the largest distance that a search finds.
 
-    All starts and some random neighbours are looked at; from the best, steps to nearby neighbours
-    are taken while they increase the distance.
+    The starts and some random neighbours are evaluated; from the best, hill climbing tries
+    perturbed neighbours.
 
     Parameters
     ----------
     distance : callable
-        How far apart two neighbours are, such as the distance of the noiseless releases.
+        The distance of two neighbours, such as that of their noiseless releases.
     starts : iterable of Neighbours
-        Where to begin; at least one.
+        Where to start; at least one.
     norm : float
-        The bound on records.
+        The bound on the norm of records.
     restarts, climbs : int
-        How many random neighbours, and how many steps.
+        The numbers of random neighbours and of hill-climbing steps.
     seed : int
-        For the random ones.
+        Seed of the random numbers.
     """
     integer("climbs", climbs, at_least=0)
     rng = np.random.default_rng(seed)
@@ -78,18 +80,18 @@ def search(
         raise ValueError("a search needs at least one pair of neighbours to start from")
     n, features = known[0].x.shape
     known += [
-        drawn(n, features, known[int(rng.integers(len(known)))].place, norm, rng)
+        random_neighbours(n, features, known[int(rng.integers(len(known)))].place, norm, rng)
         for _ in range(integer("restarts", restarts, at_least=0))
     ]
     best = Found(-math.inf, known[0])
     for pair in known:
         best = _better(best, Found(distance(pair), pair))
     for _ in range(climbs):
-        pair = nearby(best.pair, norm, rng)
+        pair = perturbed_neighbours(best.pair, norm, rng)
         best = _better(best, Found(distance(pair), pair))
     return best
 
 
 def _better(first: Found, second: Found) -> Found:
-    """Return the one further apart; the first if they differ by rounding alone."""
+    """Return the one with the larger distance; the first if they differ only by rounding."""
     return second if second.distance > first.distance * (1 + _ROUNDING) else first

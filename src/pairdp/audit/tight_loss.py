@@ -1,4 +1,4 @@
-"""The loss for which the generic sensitivity of pairwise learning is attained."""
+"""A loss that attains the generic sensitivity of pairwise learning."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Array = NDArray[np.float64]
 class TightLoss(PairwiseLoss):
     """ℓ(w; z, z') = G·yy'·w₁, whose average gradient moves by 4G/n when one label flips.
 
-    All labels alike against one that differs: each of the 2(n-1) pairs of that record moves by
-    2G, wherever w is. So sensitivities of gradients and of descents are attained to rounding
-    (errata, G1 and X1), and an audit should get close to ε.
+    With all labels equal except one, each of the 2(n-1) pairs of that record moves by 2G at every
+    w. So sensitivities of gradients and of descent are attained up to rounding (errata, G1 and
+    X1), and an audit should come close to ε.
 
     Parameters
     ----------
@@ -50,5 +50,5 @@ class TightLoss(PairwiseLoss):
         return self.steepness
 
     def smoothness(self, domain: Domain) -> float:
-        """Return G: the truth is 0, and any bound is a valid one."""
+        """Return G; the exact value is 0, and any upper bound is valid."""
         return self.steepness

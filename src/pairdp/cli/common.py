@@ -8,7 +8,8 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -35,6 +36,17 @@ def budget_options(command: Callable[..., None]) -> Callable[..., None]:
     )(command)
 
 
+def _import_modules(context: click.Context, option: click.Parameter, names: Sequence[str]) -> None:
+    """Import modules, which may be in the working directory."""
+    if names:
+        sys.path.append(str(Path.cwd()))
+    for name in names:
+        try:
+            import_module(name)
+        except Exception as error:  # whatever a module does when it is imported
+            raise click.BadParameter(f"{name} cannot be imported: {error}") from error
+
+
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say what to fit."""
     options = (
@@ -43,6 +55,14 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
             "--algorithm", default="auto", show_default=True, help="auto, or as published."
         ),
         click.option("--loss", help="By default the algorithm's own."),
+        click.option(
+            "--import",
+            multiple=True,
+            metavar="MODULE",
+            expose_value=False,
+            callback=_import_modules,
+            help="Import a module of yours that registers a loss or an algorithm; may be repeated.",
+        ),
         click.option(
             "--radius", type=float, default=1.0, show_default=True, help="Size of models."
         ),

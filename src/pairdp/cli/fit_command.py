@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from pairdp.algorithms import Plan
 from pairdp.cli.common import (
     budget_options,
     check_output,
@@ -25,7 +25,7 @@ from pairdp.cli.common import (
     with_progress,
 )
 from pairdp.estimators import Bounds, BoundsScaler, read_bounds
-from pairdp.estimators.caution import EUCLIDEAN, EuclideanWarning
+from pairdp.estimators.fit_warnings import EUCLIDEAN
 from pairdp.privacy import BudgetLedger
 from pairdp.tables import Table, TableError, TwoLabels, open_table
 
@@ -44,7 +44,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @model_options
 @click.option("--calibration", type=click.Choice(("certified", "printed")), default="certified")
 @click.option("--ledger", type=FILE, help="Draw the budget from this ledger.")
-@click.option("--seed", type=int, help="For tests only: makes the noise known to who knows it.")
+@click.option("--seed", type=int, help="For tests only: whoever knows it can subtract the noise.")
 @invalid_option
 @click.option("-o", "--output", type=FILE, required=True, help="Where to save the model.")
 @click.option("--force", is_flag=True, help="Replace an existing model.")
@@ -54,11 +54,11 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     """Fit a private ranker or metric to DATA (CSV or Parquet), and save it.
 
     Features are the columns that BOUNDS names. The number of records and the labels that occur
-    are taken to be public; give --classes if the labels are not. The larger label is ranked higher.
-    Two --classes that are numbers match cells that are the same numbers, such as 1 and 1.0; others
-    match the same text. A record that cannot be read, or that has another label, makes the fit
-    fail, and that it did tells of the data; with --invalid null it contributes nothing, and nothing
-    tells that it did.
+    are assumed to be public; give --classes if the labels are not. The larger label is ranked
+    higher. Two --classes that are numbers match cells that are the same numbers, such as 1 and 1.0;
+    others match the same text. A record that cannot be read, or that has another label, makes the
+    fit fail, which reveals something about the data; with --invalid null it contributes nothing
+    and reveals nothing.
 
     \b
     Example:
@@ -74,24 +74,21 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
         raise TableError(f"{data} has {n} records, and a pair needs two")
     if scaler is not None and options["data_norm"] is None:
         options["data_norm"] = 1.0  # that of scaled rows
-    model = estimator(options, **_more(options))
+    model = estimator(options, **_task_parameters(options))
     labels = _classes(options, found) if options["task"] == "ranking" else None
     if labels is not None and options["classes"] is not None:
         model.set_params(classes=labels.values.tolist())
-    ledger = _ledger(options, model, n, len(names))
-    with warnings.catch_warnings():
-        # What it says of the released metric is part of the release, and told when that is paid.
-        warnings.simplefilter("ignore", EuclideanWarning)
-        steps = _fit(model, scaler, table, names, options["label"], n, labels)
-    fitted = Pipeline(steps) if scaler is not None else model
+    plan = model.plan(n, len(names))
+    ledger = _ledger(options, plan)
+    fitted = _fit(model, plan, scaler, table, names, options["label"], labels)
     _release(fitted, model, output, ledger)
     try:
-        _tell(model, output, n, names, labels, options, as_json)
+        _print_result(model, output, n, names, labels, options, as_json)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted: the model is in {output}") from None
 
 
-def _tell(
+def _print_result(
     model: Any,
     output: Path,
     n: int,
@@ -126,14 +123,13 @@ def _tell(
     click.echo(f"\nSaved to {output}. Check it with  pairdp verify {output}")
 
 
-def _ledger(options: dict[str, Any], model: Any, n: int, features: int) -> BudgetLedger | None:
-    """Return the ledger to draw from, after a look whether there is enough in it."""
+def _ledger(options: dict[str, Any], plan: Plan) -> BudgetLedger | None:
+    """Return the ledger to draw from, which must have room for the plan."""
     ledger = open_ledger(options["ledger"])
     if ledger is None:
         return None
     if options["seed"] is not None:
         raise TableError("a ledger pays for independent noise, and --seed repeats it: drop one")
-    plan = model.plan(n, features)
     ledger.check(plan.certificate, plan.algorithm.name)
     return ledger
 
@@ -180,7 +176,7 @@ def _features(table: Table, options: dict[str, Any]) -> tuple[list[str], BoundsS
     return names, BoundsScaler(*kept, invalid=options["invalid"])
 
 
-def _more(options: dict[str, Any]) -> dict[str, Any]:
+def _task_parameters(options: dict[str, Any]) -> dict[str, Any]:
     """Return the estimator's parameters that depend on the task."""
     more: dict[str, Any] = {
         "calibration": options["calibration"],
@@ -214,39 +210,31 @@ def _classes(options: dict[str, Any], found: tuple[Any, ...]) -> TwoLabels:
 
 def _fit(
     model: Any,
+    plan: Plan,
     scaler: BoundsScaler | None,
     table: Table,
     names: list[str],
     label: str,
-    n: int,
     classes: TwoLabels | None,
-) -> list[tuple[str, Any]]:
-    """Fit the model to the table, batch by batch, and return the steps of a pipeline."""
+) -> Any:
+    """Fit the model to the table, batch by batch, and return it with the scaler if there is one."""
     if scaler is not None:
         scaler.fit_columns(names)
-    values = None if classes is None else classes.values
 
     def prepared() -> Iterator[tuple[NDArray[np.float64], NDArray[Any]]]:
         batches = table.batches(names, label, invalid=model.invalid)
-        for batch in with_progress(table, n, batches, "reading"):
+        for batch in with_progress(table, plan.task.n, batches, "reading"):
             rows = batch.features if scaler is None else scaler.scale(batch.features)
-            labels = batch.labels
-            if classes is not None and values is not None:
-                codes = classes.codes(labels)
-                known = codes >= 0
-                labels = values[codes]
-                if model.invalid == "null":
-                    labels = labels.astype(object)
-                    labels[~known] = None
-                elif not np.all(known):
-                    raise TableError(
-                        f"the column {label!r} has labels besides {classes.low!r} and "
-                        f"{classes.high!r}"
-                    )
+            labels = batch.labels if classes is None else classes.signs(batch.labels)
+            if classes is not None and model.invalid == "error" and np.isnan(labels).any():
+                raise TableError(
+                    f"the column {label!r} has labels besides {classes.low!r} and {classes.high!r}"
+                )
             yield rows, labels
 
-    model.fit_batches(prepared(), n, len(names), labels=values)
-    if scaler is None:
-        model.feature_names_in_ = np.array(names, dtype=object)
-        return [("model", model)]
-    return [("scale", scaler), ("model", model)]
+    values = None if classes is None else classes.values
+    model._fit_plan(plan, prepared(), len(names), values)
+    if scaler is not None:
+        return Pipeline([("scale", scaler), ("model", model)])
+    model.feature_names_in_ = np.array(names, dtype=object)
+    return model

@@ -24,7 +24,7 @@ _COMMANDS = {
     "verify": "Check the certificate of a model, or one by itself.",
     "ledger": "Open a privacy budget, and see what is left of it.",
     "audit": "Try to break the guarantee of an algorithm or a model.",
-    "study": "Run the papers' experiments again, and write a report.",
+    "study": "Reproduce the papers' experiments, and write a report.",
     "demo": "Fit private models to embedded data and show what they do.",
 }
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from pairdp.algorithms import Algorithm, Plan, Task
-from pairdp.choice import Candidate
+from pairdp.algorithms import Algorithm, Plan
+from pairdp.algorithms.choice import Candidate, Choice
 from pairdp.cli.common import (
     budget_options,
     echo_json,
@@ -43,7 +43,8 @@ def command(n: int, features: int, details: bool, as_json: bool, **options: Any)
         options["data_norm"] = 1.0  # no rows are there to be warned of
     model = estimator(options)
     chosen = model.plan(n, features)
-    rows = _rows(model, chosen) if options["algorithm"] == "auto" else []
+    choice = model.choices(n, features) if options["algorithm"] == "auto" else None
+    rows = [_row(model, choice, each) for each in choice.candidates] if choice else []
     if as_json:
         echo_json(
             {
@@ -67,13 +68,7 @@ def command(n: int, features: int, details: bool, as_json: bool, **options: Any)
         click.echo("\n".join(f"  {line}" for line in shown))
 
 
-def _rows(model: Any, chosen: Plan) -> list[dict[str, Any]]:
-    task = chosen.task
-    candidates = model.choices(task.n, task.features).candidates
-    return [_row(model, candidate, task, i == 0) for i, candidate in enumerate(candidates)]
-
-
-def _row(model: Any, candidate: Candidate, task: Task, first: bool) -> dict[str, Any]:
+def _row(model: Any, choice: Choice, candidate: Candidate) -> dict[str, Any]:
     row: dict[str, Any] = {
         "algorithm": candidate.algorithm.name,
         "variant": _variant(candidate.algorithm),
@@ -81,11 +76,10 @@ def _row(model: Any, candidate: Candidate, task: Task, first: bool) -> dict[str,
         "regularization": candidate.problem.regularization,
         "predicted_error": candidate.error,
         "reason": candidate.reason,
-        "chosen": first,
+        "chosen": candidate is choice.best,
     }
     try:
-        algorithm = model.completed(candidate.algorithm)
-        plan = algorithm.plan(candidate.problem, task.n, task.features, task.budget)
+        plan = choice.plan(candidate=candidate, complete=model.completed)
     except ValueError as error:
         return {**row, "noise": None, "refused": str(error)}
     return {**row, **_described(plan)}
@@ -111,7 +105,7 @@ def _described(plan: Plan) -> dict[str, Any]:
         "noise": 0.0 if isinstance(mechanism, NoMechanism) else mechanism.scale,
         "sensitivity": None if isinstance(mechanism, NoMechanism) else mechanism.sensitivity,
         "releases": [entry.describe() for entry in plan.certificate.releases],
-        "settings": dict(plan.settings),
+        "settings": plan.settings.to_dict(),
         "reasons": list(plan.reasons),
         "warnings": list(plan.warnings),
     }

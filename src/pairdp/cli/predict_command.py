@@ -25,14 +25,7 @@ from pairdp.cli.common import (
     trust_option,
     with_progress,
 )
-from pairdp.estimators import (
-    BoundsScaler,
-    PrivateLinearClassifier,
-    PrivateLinearRegressor,
-    PrivateRanker,
-)
-from pairdp.estimators.validation import products
-from pairdp.model_file import load
+from pairdp.estimators import BoundsScaler, load
 from pairdp.tables import TableError, open_table
 
 Array = NDArray[np.float64]
@@ -75,15 +68,15 @@ def command(
     table = open_table(data)
     names = [str(name) for name in steps[0].feature_names_in_]
     table.check_columns(names)
-    head, tell = _teller(steps, positive)
+    head, predict = _predictor(steps, positive)
     n, _ = table.count(None, invalid=invalid)
 
     def lines() -> Iterator[list[Any]]:
         batches = table.batches(names, None, invalid=invalid)
         for batch in with_progress(table, n, batches, "scoring"):
             unreadable = np.isnan(batch.features[:, 0])
-            told = iter(tell(batch.features[~unreadable]))
-            yield from ([None] * len(head) if null else next(told) for null in unreadable)
+            predicted = iter([] if unreadable.all() else predict(batch.features[~unreadable]))
+            yield from ([None] * len(head) if null else next(predicted) for null in unreadable)
 
     if output is not None:
         _save(output, head, lines())
@@ -98,7 +91,7 @@ def command(
 
 
 def _steps(model: Any) -> list[Any]:
-    """Return the model's steps, after checking that it is one with names of columns."""
+    """Return the model's steps, after checking that it has names of columns."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     if isinstance(steps[-1], BoundsScaler):
         raise TableError("the file holds a scaler without a model")
@@ -110,7 +103,7 @@ def _steps(model: Any) -> list[Any]:
     return steps
 
 
-def _teller(
+def _predictor(
     steps: list[Any], positive: str | None
 ) -> tuple[list[str], Callable[[Array], list[list[Any]]]]:
     """Return the names of what is predicted, and the function that predicts it."""
@@ -120,26 +113,25 @@ def _teller(
         known = f"its labels are {', '.join(labels)}" if labels else "the model has no labels"
         raise TableError(f"--positive {positive} is none of the model's: {known}")
     sign = -1.0 if labels and positive == labels[0] else 1.0
+    for step in steps:
+        vars(step).pop("feature_names_in_", None)  # rows come as arrays, in this order
 
     def scaled(rows: Array) -> Array:
         for step in before:
-            rows = step.scale(rows) if isinstance(step, BoundsScaler) else step.transform(rows)
+            rows = step.transform(rows)
         return rows
 
-    if isinstance(model, PrivateRanker | PrivateLinearClassifier):
+    def scores_and_labels(rows: Array) -> list[list[Any]]:
+        rows = scaled(rows)
+        scores, found = sign * model.decision_function(rows), model.predict(rows)
+        return [list(pair) for pair in zip(scores.tolist(), found.tolist(), strict=True)]
 
-        def tell(rows: Array) -> list[list[Any]]:
-            scores = products(scaled(rows), model.coef_[0]) + model.intercept_[0]
-            found = model.classes_[(scores > 0).astype(np.intp)].tolist()
-            return [list(pair) for pair in zip((sign * scores).tolist(), found, strict=True)]
-
-        return ["score", "label"], tell
-    if isinstance(model, PrivateLinearRegressor):
-        return ["prediction"], lambda rows: (
-            products(scaled(rows), model.coef_[:, None]) + model.intercept_
-        ).tolist()
-    head = [f"z{i}" for i in range(len(model.components_))]
-    return head, lambda rows: products(scaled(rows), model.components_.T).tolist()
+    if hasattr(model, "decision_function"):
+        return ["score", "label"], scores_and_labels
+    if hasattr(model, "predict"):
+        return ["prediction"], lambda rows: model.predict(scaled(rows))[:, None].tolist()
+    head = [f"z{i}" for i in range(len(model.get_feature_names_out()))]
+    return head, lambda rows: model.transform(scaled(rows)).tolist()
 
 
 def _write(file: io.TextIOBase | Any, head: list[str], lines: Iterator[list[Any]]) -> None:

@@ -1,4 +1,4 @@
-"""``pairdp study``: the papers' tables and figures, run again, with a report."""
+"""``pairdp study``: reproduce the papers' tables and figures, and write a report."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from typing import Any
 import click
 
 from pairdp.cli.common import FAILED, INTERRUPTED, echo_json, fail, json_option, one_sentence
+from pairdp.studies.papers import STUDIES
 
 DIRECTORY = click.Path(path_type=Path, file_okay=False)
-# Known without importing the studies, so that --help is quick.
-NAMES = ("huai2020", "xue2021", "wang2024", "yang2021", "kang2021", "all")
 
 
-@click.command("study", short_help="Run the papers' experiments again, and write a report.")
-@click.argument("name", type=click.Choice(NAMES))
-@click.option("--data", type=DIRECTORY, help="Where the data sets are; else PAIRDP_DATA.")
+@click.command("study", short_help="Reproduce the papers' experiments, and write a report.")
+@click.argument("name", type=click.Choice((*STUDIES, "all")))
+@click.option("--data", type=DIRECTORY, help="Directory of the data sets.  [default: PAIRDP_DATA]")
 @click.option(
-    "--out", type=DIRECTORY, default=Path("study"), show_default=True, help="Where to write."
+    "--out", type=DIRECTORY, default=Path("study"), show_default=True, help="Output directory."
 )
-@click.option("--quick", is_flag=True, help="Few points and permutations, to see that it works.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes; by default one a core.")
+@click.option("--quick", is_flag=True, help="Few points and permutations, as a check.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: one per core]")
 @click.option(
-    "--permutations", type=click.IntRange(min=2), help="Runs of each number.  [default: 20]"
+    "--permutations", type=click.IntRange(min=2), help="Runs of each cell.  [default: 20]"
 )
 @json_option
 @one_sentence
@@ -36,11 +35,11 @@ def command(
     permutations: int | None,
     as_json: bool,
 ) -> None:
-    """Run the experiments of a paper again, or of all.
+    """Reproduce the experiments of a paper, or of all papers.
 
-    Figures as printed, noise as printed, noise that is proved, and what needs no noise. Writes
-    results.csv, results.json, report.html and plots/, every plot as SVG. A run that was stopped
-    goes on where it was when the same command is given again.
+    Compares the numbers that a paper reports with runs with printed noise, with certified noise
+    and without noise. Writes results.csv, results.json, report.html and plots/*.svg. The same
+    command resumes an interrupted run.
 
     \b
     Example:
@@ -49,8 +48,8 @@ def command(
     from pairdp.studies.data import DatasetError
     from pairdp.studies.engine import default_workers
     from pairdp.studies.journal import JournalError
-    from pairdp.studies.plan import QUICK_RUNS, RUNS, Scale
-    from pairdp.studies.run import STUDIES, run_studies
+    from pairdp.studies.run import run_studies
+    from pairdp.studies.study import QUICK_RUNS, RUNS, Scale
     from pairdp.studies.summary import summary
 
     scale = Scale(permutations or (QUICK_RUNS if quick else RUNS), quick)
@@ -67,14 +66,14 @@ def command(
     except (DatasetError, JournalError) as error:
         fail(str(error), options, FAILED)
     except KeyboardInterrupt:
-        what = "interrupted: what is done is kept, and the same command goes on from there"
+        what = "interrupted: finished jobs are kept, and the same command resumes"
         fail(what, options, INTERRUPTED)
     found = summary(written.results)
     if as_json:
         echo_json(_as_json(name, written, found))
         return
     new = written.pieces - written.repeated
-    click.echo(f"{written.pieces} pieces, {new} of them run now.")
+    click.echo(f"{written.pieces} jobs, {new} of them run now.")
     for sentence in found.headline:
         click.echo(f"- {sentence}")
     click.echo("Wrote " + ", ".join(str(path) for path in written.files))

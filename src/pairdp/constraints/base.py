@@ -1,4 +1,4 @@
-"""What a constraint set is."""
+"""The interface of constraint sets."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Constraint(Protocol):
         """Largest ℓ2 (Frobenius) norm of a member."""
 
     def project(self, point: Array) -> Array:
-        """Return the nearest member, exactly."""
+        """Return the exact projection onto the set."""
 
     def diameter(self, features: int) -> float:
-        """Return the largest distance of two members."""
+        """Return the largest distance between two members."""
 
     def dimension(self, features: int) -> int:
-        """Return the number of free parameters for records of so many features."""
+        """Return the number of free parameters, given the number of features."""
 
     def initial(self, features: int) -> Array:
-        """Return where algorithms start: zero."""
+        """Return the initial parameter of algorithms: zero."""

@@ -1,9 +1,9 @@
-r"""Constraints on the symmetric matrix of a Mahalanobis metric.
+r"""Constraint sets for the symmetric matrix of a Mahalanobis metric.
 
-All projections are exact. A matrix is first made symmetric, which is the projection
-on the symmetric matrices; its eigenvalues are then projected, because each set
-depends on the eigenvalues alone (von Neumann's trace inequality). A cone and a
-ball around zero are met by projecting on the cone and then shrinking.
+All projections are exact. A matrix is first projected onto the symmetric matrices; its eigenvalues
+are then projected, because each set depends on the eigenvalues only (von Neumann's trace
+inequality). The projection onto the intersection of a cone and a ball around zero is the projection
+onto the cone, followed by that onto the ball.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import PARAMETERS, between, integer
-from pairdp.constraints.vectors import shrink_to
+from pairdp._checks import integer
+from pairdp.constraints.vectors import Ball, Unbounded, shrink_to
 from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 def _symmetric(point: Array) -> Array:
     values = np.asarray(point, dtype=np.float64)
     if values.ndim != 2 or values.shape[0] != values.shape[1] or values.size == 0:
-        raise ValueError(f"a non-empty square matrix is needed, got shape {values.shape}")
+        raise ValueError(f"the matrix must be square and not empty, got shape {values.shape}")
     return (values + values.T) / 2
 
 
@@ -45,7 +45,7 @@ def _rebuild(values: Array, vectors: Array) -> Array:
 
 def _onto_simplex(values: Array, total: float) -> Array:
     """Return the nearest vector with non-negative entries of sum ``total``, by sorting."""
-    # A shift changes nothing, and from the largest value no digits are lost.
+    # Adding a constant changes nothing; relative to the largest value, no digits are lost.
     values = values - values.max()
     ordered = np.sort(values)[::-1]
     excess = np.cumsum(ordered) - total
@@ -55,7 +55,7 @@ def _onto_simplex(values: Array, total: float) -> Array:
 
 
 class _Symmetric(Storable):
-    """What all sets of symmetric matrices share."""
+    """Base class of sets of symmetric matrices."""
 
     matrix: ClassVar[bool] = True
     positive_semidefinite: ClassVar[bool] = False
@@ -78,34 +78,19 @@ def _cone_diameter(radius: float, features: int) -> float:
 
 
 @dataclass(frozen=True)
-class FrobeniusBall(_Symmetric):
+class FrobeniusBall(Ball, _Symmetric):
     """Symmetric matrices of Frobenius norm at most ``radius``."""
-
-    radius: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", between("radius", self.radius, *PARAMETERS))
 
     def project(self, point: Array) -> Array:
         """Return the nearest member."""
         return shrink_to(_symmetric(point), self.radius)
 
-    def diameter(self, features: int) -> float:
-        """Return 2 B."""
-        integer("features", features)
-        return 2 * self.radius
-
 
 @dataclass(frozen=True)
-class PSDFrobeniusBall(_Symmetric):
+class PSDFrobeniusBall(Ball, _Symmetric):
     """Positive semidefinite matrices of Frobenius norm at most ``radius``."""
 
-    radius: float = 1.0
-
     positive_semidefinite: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", between("radius", self.radius, *PARAMETERS))
 
     def project(self, point: Array) -> Array:
         """Return the nearest member: the positive part, shrunk."""
@@ -117,18 +102,13 @@ class PSDFrobeniusBall(_Symmetric):
 
 
 @dataclass(frozen=True)
-class PSDNuclearBall(_Symmetric):
+class PSDNuclearBall(Ball, _Symmetric):
     """Positive semidefinite matrices of nuclear norm (trace) at most ``radius``."""
-
-    radius: float = 1.0
 
     positive_semidefinite: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", between("radius", self.radius, *PARAMETERS))
-
     def project(self, point: Array) -> Array:
-        """Return the nearest member: eigenvalues projected on a simplex or its inside."""
+        """Return the nearest member: eigenvalues projected onto a simplex or its interior."""
         symmetric = _symmetric(point)
         values, vectors = np.linalg.eigh(symmetric)
         clipped = np.maximum(values, 0.0)
@@ -145,40 +125,20 @@ class PSDNuclearBall(_Symmetric):
 
 
 @dataclass(frozen=True)
-class PSDCone(_Symmetric):
+class PSDCone(Unbounded, _Symmetric):
     """All positive semidefinite matrices."""
 
     positive_semidefinite: ClassVar[bool] = True
-
-    @property
-    def radius(self) -> float:
-        """Infinity."""
-        return math.inf
 
     def project(self, point: Array) -> Array:
         """Return the nearest member: the positive part."""
         return _positive_part(_symmetric(point))
 
-    def diameter(self, features: int) -> float:
-        """Return infinity."""
-        integer("features", features)
-        return math.inf
-
 
 @dataclass(frozen=True)
-class SymmetricMatrices(_Symmetric):
+class SymmetricMatrices(Unbounded, _Symmetric):
     """All symmetric matrices."""
-
-    @property
-    def radius(self) -> float:
-        """Infinity."""
-        return math.inf
 
     def project(self, point: Array) -> Array:
         """Return the nearest member: the symmetric part."""
         return _symmetric(point)
-
-    def diameter(self, features: int) -> float:
-        """Return infinity."""
-        integer("features", features)
-        return math.inf

@@ -1,4 +1,4 @@
-"""What plots have in common: a canvas, the scale of values, and the group of a series."""
+"""What all plots share: the canvas, the scale of the values, and the group of a series."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RIGHT, TOP = 14, 28  # margins
 
 @dataclass(frozen=True)
 class Drawn:
-    """A series on the canvas: its place in the figure, its points, and its element."""
+    """A series on the canvas: its index in the figure, its points, and its element."""
 
     row: int
     points: Sequence[tuple[float, float]]
@@ -56,7 +56,7 @@ def fit_axis(
 
 
 def axis_name(axis: Axis, scale: Scale) -> str:
-    """Return what is written at an axis."""
+    """Return the label of an axis."""
     return axis.name + (" (log scale)" if scale.log else "")
 
 

@@ -1,4 +1,4 @@
-"""Colours of pages and files; those of series are told apart by colour-blind readers."""
+"""Colours of pages and files; colour-blind readers can distinguish those of series."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DARK = {
 
 
 def theme_css() -> str:
-    """Return the variables of both themes; ``data-theme`` overrules what the system prefers."""
+    """Return the variables of both themes; ``data-theme`` overrides the system's preference."""
     light, dark = (
         "".join(f"--{name}: {value};" for name, value in colors.items()) + f"color-scheme: {scheme}"
         for scheme, colors in (("light", LIGHT), ("dark", DARK))
@@ -34,6 +34,6 @@ def theme_css() -> str:
 
 
 def mix(color: str, share: float) -> str:
-    """Return a colour like "#c23200", mixed with white."""
+    """Return a colour such as "#c23200", mixed with white."""
     parts = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(share * part + (1 - share) * 255):02x}" for part in parts)

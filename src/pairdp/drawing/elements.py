@@ -13,7 +13,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def make(tag: str, attributes: dict[str, object], children: Iterable[Element] = ()) -> Element:
-    """Return an element; numbers are written as coordinates, and what is None is left out."""
+    """Return an element; numbers are written as coordinates, and None is omitted."""
     words = {
         name: coordinate(value) if isinstance(value, float | int) else str(value)
         for name, value in attributes.items()
@@ -25,14 +25,14 @@ def make(tag: str, attributes: dict[str, object], children: Iterable[Element] = 
 
 
 def write_text(text: str, x: float, y: float, style: str | None = None) -> Element:
-    """Return a line of text with its foot at (x, y)."""
+    """Return a line of text with its baseline at (x, y)."""
     element = make("text", {"class": style, "x": x, "y": y})
     element.text = text
     return element
 
 
 def to_html(element: Element) -> str:
-    """Return an element as HTML, without the quotes that HTML does without."""
+    """Return an element as HTML, without optional quotes."""
     content = escape(element.text or "") + "".join(map(to_html, element))
     names = [
         f"{name}={value}" if _PLAIN.fullmatch(value) else f'{name}="{escape(value)}"'
@@ -41,12 +41,12 @@ def to_html(element: Element) -> str:
     head = " ".join([element.tag, *names])
     if content:
         return f"<{head}>{content}</{element.tag}>"
-    # A value without quotes would take the slash.
+    # The slash would become part of a value without quotes.
     return f"<{head}/>" if head.endswith('"') else f"<{head} />"
 
 
 def to_svg(root: Element) -> str:
-    """Return a whole document as XML, which has no way to write control characters."""
+    """Return a document as XML; control characters, which XML does not allow, are replaced."""
     for element in root.iter():
         element.text = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", element.text or "") or None
     return tostring(root, encoding="unicode") + "\n"

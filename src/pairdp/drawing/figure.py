@@ -1,4 +1,4 @@
-"""A figure as data: axes, series of points with their intervals, and how the series look."""
+"""A figure as data: axes, series of points with intervals, and their styles."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Literal
 
 Line = Literal["dashed", "dotted", "solid", "thin"]
 LINES: tuple[Line, ...] = ("dashed", "dotted", "solid", "thin")
-"""Line styles, in the order in which legends have their kinds."""
+"""Line styles, in the order of legends."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A value at x, and the interval around it, if it has one."""
+    """A value at x, with an optional interval around it."""
 
     x: float
     y: float
@@ -29,32 +29,32 @@ class Point:
 
     @property
     def low(self) -> float:
-        """The lower end of the interval; the value itself where there is none."""
+        """The lower end of the interval, or the value if there is none."""
         return self.y if self.interval is None else self.interval[0]
 
     @property
     def high(self) -> float:
-        """The upper end of the interval; the value itself where there is none."""
+        """The upper end of the interval, or the value if there is none."""
         return self.y if self.interval is None else self.interval[1]
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a series looks.
+    """The style of a series.
 
     Parameters
     ----------
     color : int
-        0 to 7, of `colors`; 7 is grey.
+        Index of a colour, 0 to 7; 7 is grey.
     marker : int, optional
-        0 to 4, of `markers`; None for a curve without markers.
+        Index of a marker, 0 to 4; None for a curve without markers.
     line : {"dashed", "dotted", "solid", "thin"}
-        Dashed lines have hollow markers and dotted ones pale markers. Thin series are for
-        reference: drawn behind the others, with their name at the line where there is room.
+        Dashed lines have hollow markers, dotted lines pale markers. Thin lines are references:
+        they are drawn behind the others, and named at the line if there is room.
     bold : bool
-        Whether a solid line is thicker than others.
+        Whether a solid line is thicker.
     band : bool
-        Whether intervals are a filled band, and not a bar at each point.
+        Whether intervals are drawn as a filled band instead of error bars.
     """
 
     color: int = 1
@@ -66,15 +66,15 @@ class Style:
 
 @dataclass(frozen=True)
 class Series:
-    """Points that belong together, sorted by x, with each x once.
+    """A named sequence of points, sorted by x, with distinct x.
 
     Parameters
     ----------
     name, kind : str
-        What the legend calls it. Series of the same name and different kinds stand together,
-        and all of one kind can be hidden at once.
+        The entry in the legend. Series of the same name and different kinds are listed together,
+        and all series of a kind can be hidden at once.
     across : bool
-        Whether a single point is drawn as a line across the plot, as it is the same at every x.
+        Whether a single point is drawn as a line across the plot: a value for every x.
     """
 
     name: str
@@ -91,12 +91,12 @@ class Series:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether any point has an interval of some width."""
+        """Whether any point has an interval of positive width."""
         return any(point.high > point.low for point in self.points)
 
     @property
     def key(self) -> tuple[str, str]:
-        """What a legend tells series apart by."""
+        """What identifies the series in a legend."""
         return self.name, self.kind
 
     @property
@@ -112,13 +112,13 @@ class Axis:
     Parameters
     ----------
     name : str
-        What is written at the axis.
+        The label of the axis.
     symbol : str
-        The short form of the name, for tables and tooltips.
+        A short name for tables and tooltips.
     scale : {"auto", "linear", "log"}
-        With "auto" it is logarithmic where values are positive and of very different sizes.
+        "auto" is logarithmic if values are positive and differ by orders of magnitude.
     include : tuple of float
-        Values that the axis shows even if no point is there.
+        Values that the axis must include.
     """
 
     name: str
@@ -137,13 +137,13 @@ class Figure:
     x, y : Axis
     series : tuple of Series
     mark : {"line", "dot", "bar"}
-        Lines over x; or one row for each series, whose only point is a dot or a bar from zero.
+        Lines over x, or one row per series, whose only point is a dot or a bar from zero.
     description : str
-        What is shown, for those who do not see it.
+        What is shown, for screen readers.
     intervals : str
         What the intervals are.
     beside : tuple of Point
-        Points of plots beside this one, so that the axes of values are the same.
+        Points of neighbouring plots, whose axis of values is to be the same.
     """
 
     title: str
@@ -161,14 +161,14 @@ class Figure:
         if self.mark != "line" and any(len(series.points) > 1 for series in self.series):
             raise ValueError(f"a figure of {self.mark}s has one point in each series")
         if self.mark == "bar" and self.y.scale == "log":
-            raise ValueError("bars begin at zero, which a logarithmic axis does not have")
+            raise ValueError("bars start at zero, which is not on a logarithmic axis")
         for axis, values in ((self.x, self.xs), (self.y, [p.y for p in self.points])):
             if axis.scale == "log" and min(*values, *axis.include, math.inf) <= 0:
                 raise ValueError("the values on a logarithmic axis must be positive")
 
     @property
     def points(self) -> list[Point]:
-        """All points that the axis of values shows."""
+        """All points that determine the axis of values."""
         return [*(point for series in self.series for point in series.points), *self.beside]
 
     @property
@@ -178,16 +178,16 @@ class Figure:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether any series has."""
+        """Whether any series has intervals."""
         return any(series.has_intervals for series in self.series)
 
     def x_text(self, number: str) -> str:
-        """Return "ε = 0.5" for the number "0.5", or what is measured where x has no name."""
+        """Return "ε = 0.5" for the number "0.5", or the name of y if x has none."""
         symbol = self.x.symbol or self.x.name
         return f"{symbol} = {number}" if symbol else self.y.name
 
 
 def keys_of(figures: Iterable[Figure]) -> dict[tuple[str, str], int]:
-    """Return a number for each name and kind of series, which legends refer to."""
+    """Return an index for each name and kind of series, by which legends refer to them."""
     keys = dict.fromkeys(series.key for figure in figures for series in figure.series)
     return {key: i for i, key in enumerate(keys)}

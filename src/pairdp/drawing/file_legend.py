@@ -1,4 +1,4 @@
-"""The legend that is drawn below a plot in a file of its own."""
+"""The legend below the plot of an SVG file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pairdp.drawing.elements import make, write_text
 from pairdp.drawing.figure import LINES, Series
 from pairdp.drawing.text import coordinate
 
-LETTER = 6.7  # width of a letter of 12 units, on the safe side
+LETTER = 6.7  # upper bound on the width of a letter at font size 12
 SAMPLE = 34  # width of a line's sample
 _ROW = 19.0
 _WRAPPED = 14.0
@@ -19,16 +19,16 @@ Sample = Callable[[Series], Sequence[Element]]
 
 
 def draw_legend(series: Sequence[Series], sample: Sample, width: float) -> tuple[Element, float]:
-    """Return the legend and its height: a row for each name, a column for each kind.
+    """Return the legend, with a row per name and a column per kind, and its height.
 
     Parameters
     ----------
     series : sequence of Series
-        What is drawn; a name and kind that comes twice has one entry.
+        The series; equal names and kinds share an entry.
     sample : callable
-        Draws a line's style and marker in a box of `SAMPLE` by 12, the line in its middle.
+        Draws the line and marker of a series in a box of `SAMPLE` by 12.
     width : float
-        The room from left to right.
+        The available width.
     """
     entries = {each.key: each for each in series}
     in_order = sorted(entries.values(), key=lambda each: LINES.index(each.style.line))
@@ -37,7 +37,7 @@ def draw_legend(series: Sequence[Series], sample: Sample, width: float) -> tuple
         for name in dict.fromkeys(each.name for each in series)
     }
     columns, used = _columns(in_order, list(rows.values()))
-    # A series that is only a reference stands in the last column: its name is often long.
+    # References are in the last column, as their names are often long.
     starts = {name: columns[row[0].kind] for name, row in rows.items()}
     needed = max(LETTER * len(name) - start for name, start in starts.items())
     left = max(min(needed, width - used - _GAP), 8 * LETTER) + _GAP
@@ -61,7 +61,7 @@ def draw_legend(series: Sequence[Series], sample: Sample, width: float) -> tuple
 def _columns(
     in_order: Sequence[Series], rows: Sequence[Sequence[Series]]
 ) -> tuple[dict[str, float], float]:
-    """Return where the column of each kind begins, and the width of all.
+    """Return where the column of each kind starts, and the total width.
 
     References share the last column with another kind unless a series has both.
     """

@@ -1,4 +1,4 @@
-"""Where the names of lines fit into a plot without covering other lines."""
+"""Positions for the names of lines in a plot that cover no other line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARGIN = 5.0  # half a marker
 
 @dataclass(frozen=True)
 class Label:
-    """A name, which ends at (``right``, ``foot``)."""
+    """A name whose baseline ends at (``right``, ``foot``)."""
 
     name: str
     right: float
@@ -25,21 +25,21 @@ class Label:
 
     @property
     def left(self) -> float:
-        """Where the name begins, about."""
+        """Approximately where the name starts."""
         return self.right - _LETTER * len(self.name)
 
 
 def place_labels(
     names: Sequence[str | None], lines: Sequence[Points], left: float, top: float, bottom: float
 ) -> dict[int, Label]:
-    """Return places for the names at their lines, and none for names that fit nowhere.
+    """Return positions for the names at their lines; names without room are left out.
 
     Parameters
     ----------
     names : sequence of str or None
-        The name of each line; None for a line that is not named.
+        The name of each line, or None.
     lines : sequence of sequences of points
-        Where the lines run on the page, from left to right.
+        The points of each line on the page, from left to right.
     left, top, bottom : float
         Edges of the plot.
     """

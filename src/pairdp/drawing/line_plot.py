@@ -37,7 +37,7 @@ def draw_lines(figure: Figure) -> Canvas:
     return Canvas(
         HEIGHT,
         _axes(figure, x, y),
-        tuple(  # references first: they lie behind the others
+        tuple(  # references first: they are drawn behind the others
             _draw(figure.series[row], row, x, y, shifts.get(row, 0.0), labels.get(row, []))
             for row in rows
         ),
@@ -58,7 +58,7 @@ def _x_scale(figure: Figure) -> Scale:
 def _draw(
     series: Series, row: int, x: Scale, y: Scale, shift: float, texts: list[Element]
 ) -> Drawn:
-    # Where there are markers, whole units of x save space; values are drawn to a tenth.
+    # With markers, integer x coordinates save space; values are drawn to a tenth.
     places = [x(point.x) + shift for point in series.points]
     if series.style.marker is not None:
         places = [float(round(place)) for place in places]
@@ -87,7 +87,7 @@ def _band(series: Series, places: list[float], y: Scale) -> str:
 
 
 def _shifts(figure: Figure, x: Scale) -> dict[int, float]:
-    """Return how far series are moved sideways, so that error bars do not hide each other."""
+    """Return horizontal shifts of series, so that error bars do not cover each other."""
     moving = [
         row
         for row, series in enumerate(figure.series)
@@ -99,7 +99,7 @@ def _shifts(figure: Figure, x: Scale) -> dict[int, float]:
 
 
 def _labels(figure: Figure, x: Scale, y: Scale) -> dict[int, list[Element]]:
-    """Return the names of references, at their lines where there is room, on a halo."""
+    """Return the names of references at their lines, if there is room, with a halo."""
     names = [series.name if _is_reference(series) else None for series in figure.series]
     paths = [[(x(p.x), y(p.y)) for p in series.points] for series in figure.series]
     places = place_labels(names, paths, LEFT, TOP - 12, HEIGHT - BOTTOM)

@@ -1,4 +1,4 @@
-"""Markers: defined once for all plots of a page, or drawn at each point of a file."""
+"""Markers: defined once per page, or drawn at each point of a file."""
 
 from __future__ import annotations
 

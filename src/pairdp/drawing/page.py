@@ -1,4 +1,4 @@
-"""A whole page as one HTML document that loads nothing from elsewhere."""
+"""A page: one HTML document that loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def write_page(
     ----------
     title : str
     body : str
-        HTML of the content, with the figures as `write_group` makes them.
+        HTML of the content, with figures from `write_group`.
     figures : iterable of Figure
-        All figures of the content, whose markers are defined here.
+        All figures of the content; their markers are defined once.
     header : str
         HTML below the title.
     css : str
-        Style rules after those of every page.
+        Additional style rules.
     end : str
-        HTML at the end, such as another script.
+        HTML at the end, such as a script.
     """
     markers = define(series.style for figure in figures for series in figure.series)
     return (

@@ -1,4 +1,4 @@
-"""Figures in a page: the plot, its table, and the legend that several plots share."""
+"""Figures in a page: plots with their tables, and a common legend."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write_group(
     tags: Sequence[str] | None = None,
     value: str = "",
 ) -> str:
-    """Return figures with one legend, whose buttons show and hide series in all of them.
+    """Return figures with one legend, whose buttons show and hide series in all figures.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ def write_group(
         What the figures show together.
     figures : sequence of Figure
     tables : sequence of str, optional
-        The table of each figure, as `write_table` makes it, which is the default.
+        The table of each figure; by default from `write_table`.
     tags : sequence of str, optional
-        HTML beside the title of each figure.
+        HTML next to the title of each figure.
     value : str
-        What a value is, in tooltips: "mean" for instance.
+        What a value is, for tooltips, such as "mean".
     """
     keys = keys_of(figures)
     tables = [write_table(figure) for figure in figures] if tables is None else tables
@@ -56,8 +56,8 @@ def write_group(
 def write_inline(figure: Figure, keys: Mapping[tuple[str, str], int]) -> str:
     """Return a figure as an SVG element of a page.
 
-    Groups of series have the number of their legend entry and their row in the table, where
-    the page's script finds the values.
+    The group of a series has the index of its legend entry and of its row in the table, where the
+    page's script reads the values.
     """
     canvas = draw(figure)
     for drawn in canvas.series:

@@ -10,9 +10,9 @@ from pairdp.drawing.text import escape
 
 
 def write_legend(name: str, figures: Sequence[Figure], keys: Mapping[tuple[str, str], int]) -> str:
-    """Return the legend: a button for each kind, and for each series in each of its kinds.
+    """Return the legend: a button for each kind, and for each series and kind.
 
-    There is none for bars, which have their names beside them.
+    Bars need none: their names are next to them.
     """
     found = {s.key: s for figure in figures if figure.mark != "bar" for s in figure.series}
     if not found:

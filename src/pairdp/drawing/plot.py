@@ -1,4 +1,4 @@
-"""Drawing a figure, whatever its marks."""
+"""Draw a figure of any mark."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from pairdp.drawing.row_plot import draw_rows
 
 
 def draw(figure: Figure) -> Canvas:
-    """Return the elements of a figure."""
+    """Return the drawing of a figure."""
     return draw_lines(figure) if figure.mark == "line" else draw_rows(figure)

@@ -1,4 +1,4 @@
-"""One row for each series, with its only point as a dot or as a bar from zero."""
+"""One row per series, whose only point is a dot or a bar from zero."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from pairdp.drawing.canvas import (
 )
 from pairdp.drawing.elements import make, write_text
 from pairdp.drawing.figure import Figure, Series
+from pairdp.drawing.file_legend import LETTER
 from pairdp.drawing.scales import Scale
 from pairdp.drawing.text import coordinate, number
 
 _ROW = 23.0
 _BAR = 7.0  # half its height
-_LETTER = 6.7
 _LONGEST = 40
 
 
 def draw_rows(figure: Figure) -> Canvas:
     """Return the drawing of a figure of dots or bars."""
     names = [_name(series) for series in figure.series]
-    left = 14 + _LETTER * max(len(name) for name in names)
+    left = 14 + LETTER * max(len(name) for name in names)
     bottom = TOP + _ROW * len(names)
     values = value_scale(figure, left, WIDTH - RIGHT)
     rows = tuple(_row(figure, i, name, values, left) for i, name in enumerate(names))

@@ -1,4 +1,4 @@
-"""Axes: where a value lies on the page, and at which values an axis is marked."""
+"""Scales: from values to positions on the page, and the ticks of axes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 @dataclass(frozen=True)
 class Scale:
-    """A map from values to the page.
+    """A map from values to positions on the page.
 
     Parameters
     ----------
     low, high : float
-        The values at the two ends.
+        The values at both ends.
     start, end : float
-        Where the ends lie on the page.
+        The positions of both ends.
     log : bool
-        Whether equal ratios are equally far apart, and not equal differences.
+        Whether the scale is logarithmic.
     """
 
     low: float
@@ -32,7 +32,7 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        """Return where a value lies; what lies beyond the ends is put at them."""
+        """Return the position of a value, clipped to the ends."""
         inside = min(max(value, self.low), self.high)
         if self.log:
             share = math.log(inside / self.low) / math.log(self.high / self.low)
@@ -46,7 +46,7 @@ class Scale:
         return ticks if len(ticks) > 1 else _even_ticks(self.low, self.high, count)
 
     def ticks_at(self, values: Sequence[float], room: float) -> list[float]:
-        """Return those of ``values`` that are ``room`` apart; round values where they are many."""
+        """Return those of ``values`` at least ``room`` apart, or round values if there are many."""
         if len(values) > 12:
             return self.ticks()
         kept: list[float] = []

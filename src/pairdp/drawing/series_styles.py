@@ -12,17 +12,17 @@ from pairdp.drawing.markers import SHAPES
 def assign_styles(
     groups: Sequence[Sequence[str]], *, grey: Collection[str] = (), main: str | None = None
 ) -> dict[str, Style]:
-    """Return a style for each name, such that names of one group differ.
+    """Return a style for each name; names in a group have different styles.
 
     Parameters
     ----------
     groups : sequence of sequences of str
-        Names of series that are shown together. They differ in colour as long as colours
-        last, and then in their markers.
+        Names of series that are shown together. They differ in colour if there are enough
+        colours, and else in marker.
     grey : collection of str
-        Names that are drawn in grey: references.
+        Names of references, which are drawn in grey.
     main : str, optional
-        The name that gets the first colour, which no other has.
+        The name that has the first colour alone.
     """
     order = list(dict.fromkeys(name for group in groups for name in group))
     order.sort(key=lambda name: name != main)

@@ -1,7 +1,7 @@
-"""A figure as an SVG document that needs nothing around it.
+"""A figure as a self-contained SVG document.
 
-Only what every viewer knows is used: plain colours, rules for single classes, and markers
-drawn as shapes. Each marker has its values as a title, which browsers show as a tooltip.
+It uses only what every viewer supports: plain colours, rules for single classes, and markers drawn
+as shapes. Each marker has its values as a title, which browsers show as a tooltip.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PALE = 0.35  # of a series' colour in the markers of dotted lines
 
 
 def write_svg(figure: Figure, subtitle: str = "") -> str:
-    """Return the SVG document of a figure: title, plot, legend and what its intervals are."""
+    """Return a figure as an SVG document: title, plot, legend, and what the intervals are."""
     canvas, keys = draw(figure), keys_of([figure])
     root = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img"})
     SubElement(root, "title").text = figure.title
@@ -47,7 +47,7 @@ def write_svg(figure: Figure, subtitle: str = "") -> str:
     groups = (_plain(drawn, figure, keys) for drawn in canvas.series)
     root.append(_move([*canvas.axes, *groups], top))
     top += canvas.height + 10
-    if figure.mark != "bar":  # bars have their names beside them
+    if figure.mark != "bar":  # the names of bars are next to them
         legend, height = draw_legend(figure.series, lambda s: _sample(s, keys[s.key]), WIDTH)
         root.append(_move(legend, top))
         top += height
@@ -64,7 +64,7 @@ def write_svg(figure: Figure, subtitle: str = "") -> str:
 
 
 def _plain(drawn: Drawn, figure: Figure, keys: Mapping[tuple[str, str], int]) -> Element:
-    """Return the group of a series with classes of its own, and its markers as shapes."""
+    """Return the group of a series with its own classes, and with markers as shapes."""
     series = figure.series[drawn.row]
     key = keys[series.key]
     group = make("g", {})

@@ -1,4 +1,4 @@
-"""Text and numbers as a page shows them."""
+"""Text and numbers in pages and files."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def escape(text: object) -> str:
-    """Return text that means itself, inside an element and inside a quoted attribute."""
+    """Return text escaped for elements and quoted attributes."""
     return html.escape(str(text), quote=True)
 
 
 def number(value: float) -> str:
-    """Return a number as short as it can be written, such as "0.05", "256" or "2×10⁻⁷".
+    """Return a number in its shortest form, such as "0.05", "256" or "2×10⁻⁷".
 
-    Six digits are kept.
+    It has at most six significant digits.
     """
     if value == 0:
         return "0"
@@ -33,7 +33,7 @@ def number(value: float) -> str:
 def measured(value: float, like: float | None = None) -> str:
     """Return a measured number to four digits, such as "0.6468", "12.30" or "3.142×10⁻⁷".
 
-    With ``like``, it has as many decimals as that number, unless nothing would be left.
+    With ``like``, it has as many decimals as that number, unless all of them are zero.
     """
     if like is not None and _is_plain(like):
         short = f"{value:.{_decimals(like)}f}"
@@ -53,5 +53,5 @@ def _decimals(value: float) -> int:
 
 
 def coordinate(value: float) -> str:
-    """Return a coordinate of a drawing, to a tenth of its unit."""
+    """Return a coordinate to a tenth of a unit."""
     return f"{round(value, 1) + 0.0:g}"

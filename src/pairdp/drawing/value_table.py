@@ -1,6 +1,6 @@
 """The values of a figure as a table.
 
-End tags that HTML does without are left out: a page may have thousands of cells.
+Optional end tags are omitted: a page may have thousands of cells.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pairdp.drawing.figure import Figure, Point
 from pairdp.drawing.text import escape, measured, number
 
-_MANY = 12  # values of x from which on each has a row and not a column
+_MANY = 12  # values of x; if there are more, each has a row instead of a column
 CellText = Callable[[int, int], str]
-"""From the numbers of a series and of its point to the HTML of their cell."""
+"""From the indices of a series and of its point to the HTML of the cell."""
 
 
 def write_table(
@@ -21,17 +21,17 @@ def write_table(
     facts: Mapping[str, Sequence[str]] | None = None,
     caption: str = "",
 ) -> str:
-    """Return the table of a figure: a row for each series, a column for each x.
+    """Return the table of a figure: a row per series and a column per x.
 
-    Where the values of x are many and nothing else is shown, x goes down and the series across.
+    If there are many values of x and nothing else is shown, rows and columns are exchanged.
 
     Parameters
     ----------
     figure : Figure
     cell : callable, optional
-        Writes a cell; by default, `write_value` does.
+        Writes a cell; by default `write_value`.
     facts : mapping of str to sequences of str, optional
-        Further columns before the values, each with a text for every series.
+        Additional columns before the values, with a text for each series.
     caption : str
         By default what the intervals are.
     """
@@ -75,7 +75,7 @@ def write_value(point: Point) -> str:
 
 
 def write_interval(point: Point) -> str:
-    """Return the interval of a value; "± width" where both sides are the same to the digits."""
+    """Return the interval of a value, as "± width" if both sides are equal after rounding."""
     above, below = point.high - point.y, point.y - point.low
     if not above and not below:
         return ""

@@ -1,9 +1,9 @@
 from .bounds import Bounds as Bounds
 from .bounds import read_bounds as read_bounds
-from .caution import DataNormWarning as DataNormWarning
-from .caution import NoSignalWarning as NoSignalWarning
 from .files import load as load
 from .files import save as save
+from .fit_warnings import DataNormWarning as DataNormWarning
+from .fit_warnings import NoSignalWarning as NoSignalWarning
 from .linear import PrivateLinearClassifier as PrivateLinearClassifier
 from .linear import PrivateLinearRegressor as PrivateLinearRegressor
 from .metric import PrivateMetric as PrivateMetric

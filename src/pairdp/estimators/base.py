@@ -1,11 +1,11 @@
-"""What private estimators share: a plan from public facts, a ledger, a certificate."""
+"""The base of private estimators: a plan from public facts, a ledger, a certificate."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,27 +16,26 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from pairdp import model_file
-from pairdp._checks import positive
-from pairdp._reading import Invalid, null_is_asked, read_table
+from pairdp import model_file, privacy
+from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, Plan, find_algorithm
-from pairdp.algorithms.class_moments import ClassMoments
+from pairdp.algorithms.choice import Choice, balanced_regularization
 from pairdp.algorithms.conditions import Condition
 from pairdp.algorithms.requirements import Need
-from pairdp.choice import Choice, balanced_regularization
+from pairdp.clipping import check_data_norm
 from pairdp.constraints import Constraint
-from pairdp.estimators.caution import NO_DATA_NORM, warn_before
-from pairdp.losses import PairwiseLoss, PointwiseLoss
-from pairdp.privacy import Budget, BudgetLedger, NoiseSource, default_delta
+from pairdp.estimators.fit_warnings import NO_DATA_NORM, warn_before
+from pairdp.estimators.validation import public_shape, validated
+from pairdp.losses import PairwiseLoss, PointwiseLoss, find_loss, loss_names
+from pairdp.privacy import Budget, NoiseSource, default_delta
 from pairdp.problem import Problem
-from pairdp.records import Records, check_data_norm
 
 Array = NDArray[np.float64]
 Loss = PairwiseLoss | PointwiseLoss
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator whose fit is one release, or several, with a certificate."""
+    """An estimator whose fit is a private release with a certificate."""
 
     epsilon: float | None
     delta: float | None
@@ -46,16 +45,16 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     loss: str | Loss | None
     algorithm: str | Algorithm
     calibration: str
-    ledger: BudgetLedger | None
+    ledger: privacy.BudgetLedger | None
     random_state: Any
     verbose: bool | None
     invalid: Invalid
 
     plan_: Plan
 
-    _losses: ClassVar[Mapping[str, Loss]]
     _loss_kind: ClassVar[type[Loss]]
     _problem_kind: ClassVar[type[Problem]] = Problem
+    _numeric_targets: ClassVar[bool] = False
 
     def plan(self, n: int, n_features: int) -> Plan:
         """Return what `fit` would do with data of this size, without any data.
@@ -70,25 +69,22 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Plan
             Print it to see noise, steps and reasons.
         """
-        self._clipped_to()
-        positive("radius", self.radius, finite=False)
-        budget = self._budget(n)
-        algorithm = algorithm_of(self.algorithm)
+        algorithm = self._algorithm(n)
         why: tuple[str, ...] = ()
         if algorithm is None:
-            best = self.choices(n, n_features).best
-            algorithm, problem, why = best.algorithm, best.problem, (f"auto: {best.reason}",)
+            choice = self.choices(n, n_features)
+            why = (f"auto: {choice.best.reason}",)
+            plan = choice.plan(complete=self.completed, conditions=self._conditions())
         else:
-            problem = self._problem(algorithm, n, n_features)
-        plan = self._complete(algorithm).plan(
-            problem,
-            n,
-            self._columns(n_features),
-            budget,
-            calibration=self.calibration,  # type: ignore[arg-type]
-            conditions=self._conditions(),
-        )
-        return replace(plan, reasons=(*why, *plan.reasons, *self._taken(plan)))
+            plan = self.completed(algorithm).plan(
+                self._problem(algorithm, n, n_features),
+                n,
+                self._columns(n_features),
+                self._budget(n),
+                calibration=self.calibration,  # type: ignore[arg-type]
+                conditions=self._conditions(),
+            )
+        return replace(plan, reasons=(*why, *plan.reasons, *self._reasons_for_defaults(plan)))
 
     def choices(self, n: int, n_features: int) -> Choice:
         """Return what ``algorithm="auto"`` would choose from, the best first.
@@ -113,6 +109,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             regularization=self.regularization,
         )
 
+    def _algorithm(self, n: int) -> Algorithm | None:
+        """Return the algorithm that the parameters name, None when it is left open."""
+        return algorithm_of(self.algorithm)
+
     @abstractmethod
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
         """Return the candidates for this kind of model."""
@@ -123,14 +123,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _default_loss(self, algorithm: Algorithm) -> Loss:
-        """Return the loss to take when none was given."""
+        """Return the loss to use when none is given."""
 
     def _given_loss(self) -> Loss | None:
         """Return the loss that the parameters name, None when it is left open."""
-        return loss_of(self.loss, self._losses, self._loss_kind)
+        return loss_of(self.loss, self._loss_kind)
 
     def _columns(self, n_features: int) -> int:
-        """Return how many features records have, of so many in the data."""
+        """Return the number of features of a record, given that of the data."""
         return n_features
 
     def _norm(self) -> float:
@@ -141,16 +141,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Return the norm that rows are clipped to; 1 when none is given."""
         return 1.0 if self.data_norm is None else check_data_norm(self.data_norm)
 
-    def _rows(self, X: ArrayLike) -> ArrayLike:
-        """Return the features of records, from those of the data."""
-        return X
-
     def completed(self, algorithm: Algorithm) -> Algorithm:
         """Return the algorithm with whatever else the model releases, such as a threshold."""
-        return self._complete(algorithm)
-
-    def _complete(self, algorithm: Algorithm) -> Algorithm:
-        """Return the algorithm with whatever else the model needs to release."""
         return algorithm
 
     def _conditions(self) -> tuple[Condition, ...]:
@@ -182,30 +174,50 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             return None
         return Budget(self.epsilon, default_delta(n) if self.delta is None else self.delta)
 
-    def _taken(self, plan: Plan) -> tuple[str, ...]:
-        """Return what a plan took for parameters that are not given."""
-        taken = []
+    def _reasons_for_defaults(self, plan: Plan) -> tuple[str, ...]:
+        """Return what a plan uses for parameters that are not given, and why."""
+        reasons = []
         if self.delta is None and plan.task.budget is not None:
-            taken.append(
+            reasons.append(
                 f"delta is not given: δ = {plan.task.budget.delta:g} is min(1e-6, 1/(100n)), so "
                 "that nδ is at most 1 %"
             )
         if self.data_norm is None:
-            taken.append(NO_DATA_NORM)
-        return tuple(taken)
+            reasons.append(NO_DATA_NORM)
+        return tuple(reasons)
 
-    def _check_ledger(self, X: ArrayLike) -> None:
-        """Refuse a fit that its ledger has no room for, knowing only the shape of the data."""
-        if self.ledger is None:
-            return
-        ledger = self._ledger()
-        try:
-            shape = np.shape(X)
-        except ValueError:  # rows of several lengths
-            return
-        if len(shape) == 2 and min(shape) > 0:
-            plan = self.plan(*shape)
-            ledger.check(plan.certificate, plan.algorithm.name)
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit the model and release it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Records. Rows are clipped to ``data_norm``.
+        y : array-like of shape (n_samples,)
+            Their labels, or their targets for regression.
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_on_error():
+            shape = public_shape(X)
+            plan = None if shape is None else self._affordable_plan(*shape)
+            rows, targets = validated(
+                self,
+                X,
+                y,
+                invalid=self.invalid,
+                ensure_min_samples=2,
+                y_numeric=self._numeric_targets,
+            )
+            if plan is None:
+                plan = self._affordable_plan(*rows.shape)
+            labels = self._labels(targets, None)
+            batch = rows, self._coded(targets, labels)
+            self._fit_plan(plan, [batch], self.n_features_in_, labels)
+        self._warn_of_release()
+        return self
 
     def fit_batches(
         self,
@@ -235,63 +247,32 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        plan = self._affordable_plan(n, n_features)
+        with self._unchanged_on_error():
+            known = self._labels(None, labels)
+            coded = ((x, self._coded(y, known)) for x, y in batches)
+            self.__dict__.pop("feature_names_in_", None)
+            self._fit_plan(plan, coded, n_features, known)
+        self._warn_of_release()
+        return self
+
+    def _affordable_plan(self, n: int, n_features: int) -> Plan:
+        """Return the plan for data of this size, refusing one that the ledger has no room for."""
         plan = self.plan(n, n_features)
         if self.ledger is not None:
             self._ledger().check(plan.certificate, plan.algorithm.name)
-        with self._all_or_nothing():
-            fit = self._run(plan, self._read(plan, batches, n_features, labels))
-            self.n_features_in_ = n_features
-            if hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
-            self._keep(fit, labels)
-        return self
+        return plan
 
-    def _read(
+    def _fit_plan(
         self,
         plan: Plan,
         batches: Iterable[tuple[ArrayLike, ArrayLike]],
         n_features: int,
-        labels: ArrayLike | None,
-    ) -> Records | ClassMoments:
-        """Return what a plan needs of batches."""
-        null = null_is_asked(self.invalid)
-        prepared = (
-            (self._rows(read_table(x, n_features) if null else x), self._coded(y, labels))
-            for x, y in batches
-        )
-        return plan.read(prepared, invalid=self.invalid)
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Leave the estimator as it was if what is done to it fails."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
-    def _coded(self, y: ArrayLike, labels: ArrayLike | None) -> ArrayLike:
-        """Return labels as the problem's records need them."""
-        return y
-
-    @abstractmethod
-    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
-        """Set the attributes of a fitted model, whose labels are these."""
-
-    def _ledger(self) -> BudgetLedger:
-        if not isinstance(self.ledger, BudgetLedger):
-            raise TypeError(f"ledger must be a BudgetLedger or None, got {self.ledger!r}")
-        if self.random_state is not None:
-            raise ValueError(
-                "a ledger pays for independent noise, and a seed repeats it: leave out "
-                "random_state when a budget is spent"
-            )
-        return self.ledger
-
-    def _run(self, plan: Plan, records: Records | ClassMoments) -> Fit:
-        """Pay for the plan and run it."""
+        labels: NDArray[Any] | None = None,
+    ) -> None:
+        """Read batches with coded labels, pay for the plan of this estimator, and run it."""
+        prepared = ((self._rows(x, n_features), y) for x, y in batches)
+        records = plan.read(prepared, invalid=self.invalid)
         warn_before(plan, norm_is_given=self.data_norm is not None)
         source = self._source(plan)
         spent = None if self.ledger is None else self._ledger().spend(plan.certificate)
@@ -301,9 +282,51 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             if spent is not None:
                 error.add_note(f"{plan.task.budget} was spent from the ledger for {spent.label}")
             raise
-        self.plan_ = plan
-        self.certificate_ = fit.certificate
-        return fit
+        self.n_features_in_ = n_features
+        self.plan_, self.certificate_ = plan, fit.certificate
+        if labels is not None:
+            self.classes_ = labels
+        self._set_fitted(fit)
+
+    def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> NDArray[Any] | None:
+        """Return the public labels: those given, or those that occur in all of y; None for any."""
+        return None
+
+    def _coded(self, y: ArrayLike, labels: Any) -> ArrayLike:
+        """Return labels as the records of the problem have them."""
+        return y
+
+    def _rows(self, X: ArrayLike, n_features: int) -> ArrayLike:
+        """Return the features of records, from those of the data."""
+        return X
+
+    @abstractmethod
+    def _set_fitted(self, fit: Fit) -> None:
+        """Set the attributes of a fitted model."""
+
+    def _warn_of_release(self) -> None:
+        """Warn of what the release itself shows."""
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Leave the estimator as it was if what is done to it fails."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _ledger(self) -> privacy.BudgetLedger:
+        if not isinstance(self.ledger, privacy.BudgetLedger):
+            raise TypeError(f"ledger must be a BudgetLedger or None, got {self.ledger!r}")
+        if self.random_state is not None:
+            raise ValueError(
+                "a ledger pays for independent noise, and a seed repeats it: leave out "
+                "random_state when a budget is spent"
+            )
+        return self.ledger
 
     def _source(self, plan: Plan) -> NoiseSource:
         # Noise of one seed differs from plan to plan: that of two budgets would cancel otherwise.
@@ -327,20 +350,13 @@ def algorithm_of(algorithm: str | Algorithm) -> Algorithm | None:
     raise TypeError(f'algorithm must be "auto", a name or an Algorithm, got {algorithm!r}')
 
 
-def loss_of(
-    loss: str | Loss | None,
-    names: Mapping[str, Loss],
-    kind: type[Loss],
-) -> Loss | None:
+def loss_of(loss: str | Loss | None, kind: type[Loss]) -> Loss | None:
     """Return the loss of a parameter, None when it is left open."""
-    if loss is None:
-        return None
+    if loss is None or isinstance(loss, kind):
+        return loss
     if isinstance(loss, str):
-        if loss not in names:
-            raise ValueError(f"loss must be one of {', '.join(names)}, or an object; got {loss!r}")
-        return names[loss]
-    if not isinstance(loss, kind):
-        raise TypeError(
-            f"loss must be None, one of {', '.join(names)}, or a {kind.__name__}, got {loss!r}"
-        )
-    return loss
+        return find_loss(loss, kind)
+    raise TypeError(
+        f"loss must be None, one of {', '.join(loss_names(kind))}, or a {kind.__name__}, "
+        f"got {loss!r}"
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,14 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp._checks import flag, real
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit
+from pairdp.algorithms.choice import Choice, choose_linear
 from pairdp.algorithms.conditions import Condition, ConstantFeature
-from pairdp.choice import Choice, choose_linear
+from pairdp.clipping import clip_rows
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.two_classes import TwoClassEstimator
 from pairdp.estimators.validation import products, validated
+from pairdp.label_coding import check_target_bound
 from pairdp.losses import (
-    HingePointwise,
     LeastSquaresPointwise,
     LogisticPointwise,
     PointwiseLoss,
@@ -28,25 +29,15 @@ from pairdp.losses import (
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Budget, BudgetLedger
-from pairdp.records import check_target_bound, clip_rows
 
 Array = NDArray[np.float64]
 
-POINTWISE_LOSSES: dict[str, PointwiseLoss] = {
-    "logistic": LogisticPointwise(),
-    "hinge": HingePointwise(),
-    "rounded_hinge": HingePointwise(width=0.5),
-    "least_squares": LeastSquaresPointwise(),
-}
-"""Losses that can be asked for by name."""
-
 
 class LinearModel(PrivateEstimator):
-    """What linear models of one record's loss share: their problem, and a constant feature."""
+    """A linear model with a loss of one record, and an intercept as a constant feature."""
 
     fit_intercept: bool
 
-    _losses = POINTWISE_LOSSES
     _loss_kind = PointwiseLoss
     _problem_kind = PointwiseProblem
 
@@ -67,11 +58,11 @@ class LinearModel(PrivateEstimator):
         norm = self._clipped_to()
         return math.sqrt(2) * norm if self.fit_intercept else norm
 
-    def _rows(self, X: ArrayLike) -> ArrayLike:
+    def _rows(self, X: ArrayLike, n_features: int) -> ArrayLike:
         if not self.fit_intercept:
             return X
         norm = self._clipped_to()
-        rows = clip_rows(X, norm, self.invalid)
+        rows = clip_rows(X, norm, self.invalid, n_features)
         return np.column_stack([rows, np.full(len(rows), norm)])
 
     def _conditions(self) -> tuple[Condition, ...]:
@@ -86,7 +77,7 @@ class LinearModel(PrivateEstimator):
         return found[:-1].copy(), float(found[-1]) * self._clipped_to()
 
 
-@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)}, has_classes=True)
+@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)})
 class PrivateLinearClassifier(LinearModel, TwoClassEstimator):
     """A linear classifier of two classes that protects every record it was fitted to.
 
@@ -98,7 +89,7 @@ class PrivateLinearClassifier(LinearModel, TwoClassEstimator):
     epsilon : float or None, default=1.0
         ε, the privacy budget of the fit. None fits without noise and without any guarantee.
     delta : float, default=None
-        δ; 0 for pure ε. None takes `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
+        δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     loss : {"logistic", "hinge", "rounded_hinge", "least_squares"} or PointwiseLoss, \
 default="logistic"
         The loss of a record. "rounded_hinge" has a parabola for its corner, which makes it smooth.
@@ -114,28 +105,28 @@ default="logistic"
     regularization : float, default=None
         λ of the penalty λ|w|²/2. None chooses it from public facts where one is needed.
     data_norm : float, default=None
-        R. Every row is clipped to this norm before it is looked at. It must not come from the
+        R. Every row is clipped to this norm before it is used. It must not come from the
         data: scale features by public bounds, for instance with `BoundsScaler`, whose rows have
-        norm at most 1. None takes 1 and warns.
+        norm at most 1. None uses 1 and warns.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as the weight of a constant feature of value R. Records
         then have norm up to √2·R, which the noise is made for.
     classes : array-like of two labels, default=None
-        The labels. None takes them from y: then the labels that occur are taken to be public.
+        The labels. None takes them from y, which assumes that the labels that occur are public.
         The larger one, in sorted order, gets the higher scores.
     calibration : {"certified", "printed"}, default="certified"
-        "printed" takes a paper's noise formula to the letter, for study.
+        "printed" uses a paper's noise formula as printed, for study.
     ledger : BudgetLedger, default=None
-        Where the budget is drawn from. A fit that does not fit is refused before data is touched.
+        The ledger that pays for the fit. A fit it cannot pay for is refused before data is read.
     random_state : int, RandomState or Generator, default=None
-        None draws secret noise from the operating system, and nothing else is private in earnest.
-        A seed is for studies and tests: who knows it can take the noise off.
+        None draws secret noise from the operating system, which privacy needs. A seed is for
+        studies and tests: anyone who knows it can subtract the noise.
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
     invalid : {"error", "null"}, default="error"
         What `fit` does with a record that cannot be read (NaN, infinity, no number, no label of
-        ``classes``). "error" refuses the data, which tells whoever sees it about them. "null"
-        counts it as a null record, which contributes nothing, and nothing tells that it did.
+        ``classes``). "error" raises an error, which reveals something about the data. "null"
+        makes it a null record, which contributes nothing, and reveals nothing.
 
     Attributes
     ----------
@@ -148,7 +139,7 @@ default="logistic"
     certificate_ : Certificate
         What was released and why it is private; `pairdp.verify` checks it.
     plan_ : Plan
-        Every number of the fit and the reasons for them. It was fixed before data was read.
+        Every number of the fit and the reasons for it, fixed before data was read.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -211,9 +202,8 @@ default="logistic"
         self.verbose = verbose
         self.invalid = invalid
 
-    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
+    def _set_fitted(self, fit: Fit) -> None:
         weights, intercept = self._parts(fit)
-        self.classes_ = self._sorted(labels)
         self.coef_ = weights[None, :]
         self.intercept_ = np.array([intercept])
 
@@ -229,9 +219,9 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     epsilon : float or None, default=1.0
         ε, the privacy budget of the fit. None fits without noise and without any guarantee.
     delta : float, default=None
-        δ; 0 for pure ε. None takes `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
+        δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     target_bound : float, default=1.0
-        Every target is clipped to ± this before it is looked at. It must not come from the data.
+        Every target is clipped to ± this before it is used. It must not come from the data.
     algorithm : "auto", str or Algorithm, default="auto"
         "auto" takes noise on every gradient where δ > 0, in mini-batches for more than 20 000
         records, and noise on the minimiser for pure ε, whichever of the two is predicted to lose
@@ -242,24 +232,24 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     regularization : float, default=None
         λ of the penalty λ|w|²/2. None chooses it from public facts where one is needed.
     data_norm : float, default=None
-        R. Every row is clipped to this norm before it is looked at. It must not come from the
+        R. Every row is clipped to this norm before it is used. It must not come from the
         data: scale features by public bounds, for instance with `BoundsScaler`, whose rows have
-        norm at most 1. None takes 1 and warns.
+        norm at most 1. None uses 1 and warns.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as the weight of a constant feature of value R. Records
         then have norm up to √2·R, which the noise is made for.
     calibration : {"certified", "printed"}, default="certified"
-        "printed" takes a paper's noise formula to the letter, for study.
+        "printed" uses a paper's noise formula as printed, for study.
     ledger : BudgetLedger, default=None
-        Where the budget is drawn from. A fit that does not fit is refused before data is touched.
+        The ledger that pays for the fit. A fit it cannot pay for is refused before data is read.
     random_state : int, RandomState or Generator, default=None
         None draws secret noise from the operating system. A seed is for studies and tests.
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
     invalid : {"error", "null"}, default="error"
         What `fit` does with a record that cannot be read (NaN, infinity, no number). "error"
-        refuses the data, which tells whoever sees it about them. "null" counts it as a null record,
-        which contributes nothing, and nothing tells that it did.
+        raises an error, which reveals something about the data. "null" makes it a null record,
+        which contributes nothing, and reveals nothing.
 
     Attributes
     ----------
@@ -270,7 +260,7 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     certificate_ : Certificate
         What was released and why it is private; `pairdp.verify` checks it.
     plan_ : Plan
-        Every number of the fit and the reasons for them. It was fixed before data was read.
+        Every number of the fit and the reasons for it, fixed before data was read.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -329,36 +319,14 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         self.verbose = verbose
         self.invalid = invalid
 
+    _numeric_targets = True
+
     def _given_loss(self) -> PointwiseLoss:
         bound = real("target_bound", self.target_bound)
         check_target_bound(bound)
         return LeastSquaresPointwise(bound)
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the model and release it.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Records. Rows are clipped to ``data_norm``.
-        y : array-like of shape (n_samples,)
-            Targets, clipped to ± ``target_bound``.
-
-        Returns
-        -------
-        self
-        """
-        self._check_ledger(X)
-        with self._all_or_nothing():
-            rows, targets = validated(
-                self, X, y, y_numeric=True, ensure_min_samples=2, invalid=self.invalid
-            )
-            plan = self.plan(*rows.shape)
-            records = plan.problem.records(self._rows(rows), targets, invalid=self.invalid)
-            self._keep(self._run(plan, records), None)
-        return self
-
-    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
+    def _set_fitted(self, fit: Fit) -> None:
         self.coef_, self.intercept_ = self._parts(fit)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -1,10 +1,10 @@
-"""PrivateMetric: a Mahalanobis metric that puts alike records close, released privately."""
+"""PrivateMetric: a private Mahalanobis metric in which similar records are close."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp._reading import Invalid, null_is_asked
 from pairdp.algorithms import Algorithm, Fit
-from pairdp.choice import Choice, choose_metric
+from pairdp.algorithms.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.estimators.base import PrivateEstimator
-from pairdp.estimators.caution import EUCLIDEAN, EuclideanWarning
+from pairdp.estimators.fit_warnings import EUCLIDEAN, EuclideanWarning
 from pairdp.estimators.validation import (
     check_labels,
     checked_array,
@@ -24,16 +24,13 @@ from pairdp.estimators.validation import (
     products,
     validated,
 )
-from pairdp.losses import HingeMetric, LogisticMetric, MetricLoss
+from pairdp.losses import LogisticMetric, MetricLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.privacy import Budget, BudgetLedger
 
 Array = NDArray[np.float64]
 _SAME = 1e-9
 _TINY = float(np.finfo(np.float64).tiny)
-
-METRIC_LOSSES: dict[str, MetricLoss] = {"logistic": LogisticMetric(), "hinge": HingeMetric()}
-"""Losses that can be asked for by name."""
 
 
 @stored_in_model_files({"components_": ("d", "d")})
@@ -48,7 +45,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     epsilon : float or None, default=1.0
         ε, the privacy budget of the fit. None fits without noise and without any guarantee.
     delta : float, default=None
-        δ; 0 for pure ε. None takes `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
+        δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     loss : {"logistic", "hinge"} or MetricLoss, default=None
         The loss of a pair. None leaves it to ``algorithm``.
     algorithm : "auto", str or Algorithm, default="auto"
@@ -59,21 +56,21 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     regularization : float, default=None
         λ of the penalty. None chooses it from public facts where one is needed.
     data_norm : float, default=None
-        Every row is clipped to this norm before it is looked at. It must not come from the data:
+        Every row is clipped to this norm before it is used. It must not come from the data:
         scale features by public bounds, for instance with `BoundsScaler`, whose rows have norm
-        at most 1. None takes 1 and warns.
+        at most 1. None uses 1 and warns.
     calibration : {"certified", "printed"}, default="certified"
-        "printed" takes a paper's noise formula to the letter, for study.
+        "printed" uses a paper's noise formula as printed, for study.
     ledger : BudgetLedger, default=None
-        Where the budget is drawn from. A fit that does not fit is refused before data is touched.
+        The ledger that pays for the fit. A fit it cannot pay for is refused before data is read.
     random_state : int, RandomState or Generator, default=None
         None draws secret noise from the operating system. A seed is for studies and tests.
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
     invalid : {"error", "null"}, default="error"
         What `fit` does with a record that cannot be read (NaN, infinity, no number, no label).
-        "error" refuses the data, which tells whoever sees it about them. "null" counts it as a null
-        record, which contributes nothing, and nothing tells that it did.
+        "error" raises an error, which reveals something about the data. "null" makes it a null
+        record, which contributes nothing, and reveals nothing.
 
     Attributes
     ----------
@@ -85,7 +82,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     certificate_ : Certificate
         What was released and why it is private; `pairdp.verify` checks it.
     plan_ : Plan
-        Every number of the fit and the reasons for them. It was fixed before data was read.
+        Every number of the fit and the reasons for it, fixed before data was read.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -150,7 +147,6 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         tags.target_tags.required = True
         return tags
 
-    _losses = METRIC_LOSSES
     _loss_kind = MetricLoss
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
@@ -162,45 +158,11 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     def _default_loss(self, algorithm: Algorithm) -> MetricLoss:
         return LogisticMetric()
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the metric and release it.
+    def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> None:
+        if y is not None and not null_is_asked(self.invalid):
+            check_labels(y)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Records. Rows are clipped to ``data_norm``.
-        y : array-like of shape (n_samples,)
-            Labels of any number of classes; only which are equal matters.
-
-        Returns
-        -------
-        self
-        """
-        self._check_ledger(X)
-        with self._all_or_nothing():
-            rows, labels = validated(self, X, y, ensure_min_samples=2, invalid=self.invalid)
-            if not null_is_asked(self.invalid):
-                check_labels(labels)
-            plan = self.plan(*rows.shape)
-            records = plan.problem.records(rows, labels, invalid=self.invalid)
-            self._keep(self._run(plan, records), None)
-        self._warn_if_euclidean()
-        return self
-
-    def fit_batches(
-        self,
-        batches: Iterable[tuple[ArrayLike, ArrayLike]],
-        n: int,
-        n_features: int,
-        *,
-        labels: ArrayLike | None = None,
-    ) -> Self:
-        """Fit to records that come in batches; see `PrivateRanker.fit_batches`."""
-        super().fit_batches(batches, n, n_features, labels=labels)
-        self._warn_if_euclidean()
-        return self
-
-    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
+    def _set_fitted(self, fit: Fit) -> None:
         self.components_ = components_of(fit.parameters)
 
     @property
@@ -209,8 +171,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         check_is_fitted(self, "components_")
         return directions_of(self.components_)
 
-    def _warn_if_euclidean(self) -> None:
-        """Say so when the released metric is the Euclidean one, in more than one dimension."""
+    def _warn_of_release(self) -> None:
         if self.n_features_in_ > 1 and self.n_directions_ == 0:
             warnings.warn(EUCLIDEAN, EuclideanWarning, stacklevel=3)
 
@@ -245,7 +206,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
             return finite(np.sqrt(np.einsum("ij,ij->i", unit, unit)) * 2 * largest)
 
     def pair_score(self, pairs: ArrayLike) -> Array:
-        """Return how alike the records of each pair are: minus their distance."""
+        """Return the similarity of each pair: minus its distance."""
         return -self.pair_distance(pairs)
 
     def get_metric(self) -> Callable[..., float]:
@@ -272,7 +233,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
 
 
 def components_of(matrix: Array) -> Array:
-    """Return L with M = LᵀL, its rows by falling size."""
+    """Return L with M = LᵀL, its rows by decreasing norm."""
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray(np.sqrt(np.maximum(values[::-1], 0.0))[:, None] * vectors.T[::-1])
 
@@ -284,5 +245,5 @@ def directions_of(components: Array) -> int:
     """
     values = np.sort(np.einsum("ij,ij->i", components, components))
     close = values[None, :] - values[:, None] <= _SAME * values[-1]
-    alike = np.triu(close).sum(axis=1)  # how many from each one on are equal to it
-    return int(values.size - alike.max())
+    multiplicities = np.triu(close).sum(axis=1)
+    return int(values.size - multiplicities.max())

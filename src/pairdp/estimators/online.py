@@ -1,12 +1,12 @@
-"""What estimators of streams share: a declared horizon, one session, models as they come."""
+"""The base of estimators of streams: a declared horizon and one session."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import flag, integer
 from pairdp.algorithms import Fit, Plan
-from pairdp.choice import Choice
-from pairdp.estimators.base import PrivateEstimator
-from pairdp.estimators.caution import warn_before
+from pairdp.algorithms.choice import Choice
+from pairdp.estimators.base import PrivateEstimator, algorithm_of
+from pairdp.estimators.fit_warnings import warn_before
+from pairdp.estimators.validation import validated
 from pairdp.model_file.states import state_of, with_state
 from pairdp.online import (
     ONPAIRC,
@@ -32,17 +33,23 @@ from pairdp.storage import Trusted
 
 Array = NDArray[np.float64]
 _BUFFER = 1024
+_NAMED: dict[str, OnlineDescent | OnlineMoments] = {
+    "descent": OnlineDescent(),
+    "moments": OnlineMoments(),
+    "OnPairStrC": ONPAIRSTRC,
+    "OnPairC": ONPAIRC,
+}
 
 
 class RunningAverage:
-    """The average of models, the t-th of them with weight t: later ones know more."""
+    """The average of models, the t-th with weight t, since later ones saw more records."""
 
     def __init__(self) -> None:
         self.mean: Array | None = None
         self.count = 0
 
     def add(self, model: Array) -> None:
-        """Take in the next model."""
+        """Add the next model."""
         self.count += 1
         before = np.zeros_like(model) if self.mean is None else self.mean
         self.mean = before + 2 / (self.count + 1) * (model - before)
@@ -56,11 +63,6 @@ class OnlineEstimator(PrivateEstimator):
     batch_size: int | None
     average: bool | None
 
-    _shortcuts: ClassVar[Mapping[str, type[OnlineAlgorithm]]] = {
-        "descent": OnlineDescent,
-        "moments": OnlineMoments,
-    }
-
     def plan(self, n: int, n_features: int) -> Plan:
         """Return what a stream of this length would cost, without any data.
 
@@ -69,20 +71,14 @@ class OnlineEstimator(PrivateEstimator):
         n, n_features : int
             The horizon, and the number of features.
         """
-        algorithm = self._online_algorithm(integer("horizon", n, at_least=2))
-        plan = algorithm.plan(
-            self._problem(algorithm, n, n_features),
-            n,
-            n_features,
-            self._budget(n),
-            calibration=self.calibration,  # type: ignore[arg-type]
-            conditions=self._conditions(),
-        )
+        plan = super().plan(integer("horizon", n, at_least=2), n_features)
         self._check_parameters(plan)
-        return replace(plan, reasons=(*plan.reasons, *self._taken(plan)))
+        return plan
 
-    def _online_algorithm(self, n: int) -> OnlineAlgorithm:
+    def _algorithm(self, n: int) -> OnlineAlgorithm:
         asked = self.algorithm
+        if isinstance(asked, str) and asked not in ("auto", *_NAMED):
+            asked = algorithm_of(asked)  # type: ignore[assignment]
         if isinstance(asked, OnlineAlgorithm):
             if self.buffer is not None or self.batch_size is not None:
                 raise ValueError(
@@ -91,25 +87,23 @@ class OnlineEstimator(PrivateEstimator):
                 )
             return asked
         name = self._default_algorithm() if asked == "auto" else asked
-        presets = {"OnPairStrC": ONPAIRSTRC, "OnPairC": ONPAIRC}
-        known = {**self._shortcuts, **presets}
-        if not isinstance(name, str) or name not in known:
+        named = _NAMED.get(name) if isinstance(name, str) else None
+        if named is None:
             raise ValueError(
-                f'algorithm must be "auto", {", ".join(map(repr, known))} or an online '
-                f"algorithm of pairdp.online, got {asked!r}"
+                f'algorithm must be "auto", {", ".join(map(repr, _NAMED))} or an online '
+                f"algorithm of pairdp.online, got {self.algorithm!r}"
             )
-        if name == "moments":
-            if self.buffer is not None:
+        buffer, size = self.buffer, self.batch_size
+        if isinstance(named, OnlineMoments):
+            if buffer is not None:
                 raise ValueError("moments keep no records: leave buffer out")
-            return OnlineMoments(1 if self.batch_size is None else self.batch_size)
-        preset = presets.get(name, OnlineDescent())
-        size, buffer = self.batch_size, self.buffer
-        if buffer is None and name not in presets:
-            buffer = _BUFFER  # which needs no more noise, and time that does not grow
-        if size is None:
-            # Noise in a step falls like 1/b and their number like 1/b: √n of both.
-            size = 1 if name in presets else max(1, round(n**0.5))
-        return replace(preset, buffer=buffer, batch_size=size)
+            return named if size is None else OnlineMoments(size)
+        if name == "descent":
+            # A short buffer needs no more noise, and time that does not grow. Noise in a step and
+            # the number of steps fall like 1/b: √n of both.
+            buffer = _BUFFER if buffer is None else buffer
+            size = max(1, round(n**0.5)) if size is None else size
+        return replace(named, buffer=buffer, batch_size=1 if size is None else size)
 
     def _default_algorithm(self) -> str:
         return "descent"
@@ -123,8 +117,43 @@ class OnlineEstimator(PrivateEstimator):
             return not isinstance(plan.algorithm, OnlineMoments)
         return flag("average", self.average)
 
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Learn the next records of the stream.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Records, in their order. Rows are clipped to ``data_norm``.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like, default=None
+            All labels that may come. A ranker needs them the first time, unless they are a
+            parameter. Other labels are refused, or make null records; see ``invalid``.
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_on_error():
+            begun = hasattr(self, "_session")
+            if not begun and hasattr(self, "certificate_"):
+                raise ValueError(
+                    "the stream of this model is complete or elsewhere: a new one needs a new "
+                    "budget; take clone(model), or fit for records that are all there"
+                )
+            rows, found = validated(self, X, y, reset=not begun, invalid=self.invalid)
+            labels = self._stream_labels(found, classes)
+            session = self._session if begun else self._begin(rows, labels)
+        # Learning cannot be undone.
+        self._learn(session, rows, labels)
+        return self
+
+    @abstractmethod
+    def _stream_labels(self, y: NDArray[Any], classes: ArrayLike | None) -> ArrayLike:
+        """Return the coded labels of the next records."""
+
     def _begin(self, rows: Array, labels: ArrayLike) -> OnlineSession:
-        """Pay for a stream and begin it; all that can be wrong is told before."""
+        """Pay for a stream and begin it; whatever can be wrong is refused before."""
         plan = self.plan(self.horizon, rows.shape[1])
         plan.problem.records(rows, labels, invalid=self.invalid)
         if len(rows) > plan.task.n:
@@ -140,11 +169,11 @@ class OnlineEstimator(PrivateEstimator):
         return self._session
 
     def _check_parameters(self, plan: Plan) -> None:
-        """Refuse parameters that are needed once records are learnt."""
+        """Refuse invalid parameters that only learning uses."""
         self._averages(plan)
 
     def _learn(self, session: OnlineSession, rows: Array, labels: ArrayLike) -> None:
-        """Learn rows of the stream, and show how far it is, whatever happens."""
+        """Learn the next rows, and set the fitted attributes even if that fails."""
         self._check_parameters(session.plan)
         session.watch = self._running.add if self._averages(session.plan) else None
         try:
@@ -152,20 +181,13 @@ class OnlineEstimator(PrivateEstimator):
         finally:
             self._show(session)
 
-    def _refuse_another_stream(self) -> None:
-        if hasattr(self, "certificate_"):
-            raise ValueError(
-                "the stream of this model is complete or elsewhere: a new one needs a new budget; "
-                "take clone(model), or fit for records that are all there"
-            )
-
     def _show(self, session: OnlineSession) -> None:
         """Set the attributes that the models so far give."""
         self.certificate_ = session.certificate
         shown = session.parameters
         if self._averages(session.plan) and self._running.mean is not None:
             shown = self._running.mean
-        self._keep_parameters(shown)
+        self._set_parameters(shown)
         if session.left == 0:
             self._last_spent = session.spent
             del self._session  # and with it the last raw records
@@ -186,8 +208,7 @@ class OnlineEstimator(PrivateEstimator):
         session: OnlineSession | None = self.__dict__.get("_session")
         return 0 if session is None else session.left
 
-    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
-        """Set the attributes of a model that was fitted to all records of its stream."""
+    def _set_fitted(self, fit: Fit) -> None:
         for name in ("_session", "_last_spent"):
             self.__dict__.pop(name, None)
         shown = fit.parameters
@@ -195,14 +216,10 @@ class OnlineEstimator(PrivateEstimator):
             models = fit.statistics["models"]
             weights = np.arange(1, len(models) + 1, dtype=np.float64)
             shown = np.tensordot(weights / weights.sum(), models, axes=1)
-        self._keep_labels(labels)
-        self._keep_parameters(np.array(shown))
-
-    def _keep_labels(self, labels: ArrayLike | None) -> None:
-        """Set the attributes of labels."""
+        self._set_parameters(np.array(shown))
 
     @abstractmethod
-    def _keep_parameters(self, parameters: Array) -> None:
+    def _set_parameters(self, parameters: Array) -> None:
         """Set the attributes of a model."""
 
     def pause(self, path: str | Path, *, secrets: bool = True) -> None:

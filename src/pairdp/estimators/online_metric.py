@@ -1,8 +1,8 @@
-"""OnlinePrivateMetric: a Mahalanobis metric that learns from a stream, every one of it private."""
+"""OnlinePrivateMetric: private Mahalanobis metrics that learn from a stream."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairdp._reading import Invalid, null_is_asked, only_known
 from pairdp.estimators.metric import PrivateMetric, components_of
 from pairdp.estimators.online import OnlineEstimator
-from pairdp.estimators.validation import check_labels, known_labels, validated
+from pairdp.estimators.validation import known_labels
 from pairdp.losses import MetricLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.online import OnlineAlgorithm
@@ -28,7 +28,7 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
     epsilon : float or None, default=1.0
         ε, the privacy budget of the stream. None learns without noise and without any guarantee.
     delta : float, default=None
-        δ, above 0. None takes `pairdp.default_delta` of the horizon, min(1e-6, 1/(100·horizon)).
+        δ, above 0. None uses `pairdp.default_delta` of the horizon, min(1e-6, 1/(100·horizon)).
     horizon : int, default=10000
         How many records the budget covers. More of them are refused. `fit` takes the number of
         its records instead.
@@ -50,20 +50,20 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
     regularization : float, default=None
         λ of the penalty; None is none.
     data_norm : float, default=None
-        Every row is clipped to this norm before it is looked at. It must not come from the data.
-        None takes 1 and warns.
+        Every row is clipped to this norm before it is used. It must not come from the data.
+        None uses 1 and warns.
     calibration : {"certified", "printed"}, default="certified"
-        "printed" takes a paper's noise formula to the letter, for study.
+        "printed" uses a paper's noise formula as printed, for study.
     ledger : BudgetLedger, default=None
-        Where the budget is drawn from, all of it when the stream begins.
+        The ledger that pays for the stream, all of it when the stream begins.
     random_state : int, RandomState or Generator, default=None
         None draws secret noise from the operating system. A seed is for studies and tests.
     verbose : bool, default=None
         Whether `fit` shows progress.
     invalid : {"error", "null"}, default="error"
         What `fit` and `partial_fit` do with a record that cannot be read (NaN, infinity, no number,
-        no label). "error" refuses the data, which tells whoever sees it about them. "null" counts
-        it as a null record, which contributes nothing, and nothing tells that it did.
+        no label). "error" raises an error, which reveals something about the data. "null" makes
+        it a null record, which contributes nothing, and reveals nothing.
 
     Attributes
     ----------
@@ -140,38 +140,15 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
         self.batch_size = batch_size
         self.average = average
 
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Learn the next records of the stream.
+    def _stream_labels(self, y: NDArray[Any], classes: ArrayLike | None) -> NDArray[Any]:
+        self._labels(y, None)
+        if classes is None:
+            return y
+        if null_is_asked(self.invalid):
+            return only_known(y, classes)
+        if not np.all(known_labels(y, np.asarray(classes))):
+            raise ValueError("y has labels that are not in classes")
+        return y
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Records, in their order. Rows are clipped to ``data_norm``.
-        y : array-like of shape (n_samples,)
-            Their labels; only which are equal matters.
-        classes : array-like, default=None
-            Not needed, and taken for the sake of scikit-learn's interface. Other labels than these
-            are refused, or make null records; see ``invalid``.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            begun = hasattr(self, "_session")
-            if not begun:
-                self._refuse_another_stream()
-            rows, labels = validated(self, X, y, reset=not begun, invalid=self.invalid)
-            if null_is_asked(self.invalid):
-                labels = labels if classes is None else only_known(labels, classes)
-            else:
-                check_labels(labels)
-                if classes is not None and not np.all(known_labels(labels, np.asarray(classes))):
-                    raise ValueError("y has labels that are not in classes")
-            session = self._session if begun else self._begin(rows, labels)
-        # What was learnt cannot be taken back.
-        self._learn(session, rows, labels)
-        return self
-
-    def _keep_parameters(self, parameters: Array) -> None:
+    def _set_parameters(self, parameters: Array) -> None:
         self.components_ = components_of(parameters)

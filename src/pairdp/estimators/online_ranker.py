@@ -1,22 +1,20 @@
-"""OnlinePrivateRanker: a ranker that learns from a stream, every model of it private."""
+"""OnlinePrivateRanker: private linear rankers that learn from a stream."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._checks import real
-from pairdp._reading import Invalid, null_is_asked
+from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.constraints import L2Ball
 from pairdp.estimators.auc_score import AreaScore
 from pairdp.estimators.online import OnlineEstimator
-from pairdp.estimators.ranker import RANKING_LOSSES
 from pairdp.estimators.two_classes import TwoClassEstimator
-from pairdp.estimators.validation import check_labels, known_labels, validated
 from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.online import OnlineAlgorithm, OnlineMoments
@@ -25,7 +23,7 @@ from pairdp.privacy import BudgetLedger
 Array = NDArray[np.float64]
 
 
-@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)}, has_classes=True)
+@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)})
 class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
     """A linear ranker of a stream; all models together protect every single record.
 
@@ -37,7 +35,7 @@ class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
     epsilon : float or None, default=1.0
         ε, the privacy budget of the stream. None learns without noise and without any guarantee.
     delta : float, default=None
-        δ, above 0. None takes `pairdp.default_delta` of the horizon, min(1e-6, 1/(100·horizon)).
+        δ, above 0. None uses `pairdp.default_delta` of the horizon, min(1e-6, 1/(100·horizon)).
     horizon : int, default=10000
         How many records the budget covers. More of them are refused. `fit` takes the number of
         its records instead.
@@ -61,24 +59,24 @@ default=None
     regularization : float, default=None
         λ of the penalty λ|w|²/2; None is none.
     data_norm : float, default=None
-        Every row is clipped to this norm before it is looked at. It must not come from the data.
-        None takes 1 and warns.
+        Every row is clipped to this norm before it is used. It must not come from the data.
+        None uses 1 and warns.
     threshold : float, default=0.0
         The score above which `predict` says the second class. It must not come from the data.
     classes : array-like of two labels, default=None
         The labels, if they are not given to `partial_fit`. The larger one is ranked higher.
     calibration : {"certified", "printed"}, default="certified"
-        "printed" takes a paper's noise formula to the letter, for study.
+        "printed" uses a paper's noise formula as printed, for study.
     ledger : BudgetLedger, default=None
-        Where the budget is drawn from, all of it when the stream begins.
+        The ledger that pays for the stream, all of it when the stream begins.
     random_state : int, RandomState or Generator, default=None
         None draws secret noise from the operating system. A seed is for studies and tests.
     verbose : bool, default=None
         Whether `fit` shows progress.
     invalid : {"error", "null"}, default="error"
         What `fit` and `partial_fit` do with a record that cannot be read (NaN, infinity, no number,
-        no label of ``classes``). "error" refuses the data, which tells whoever sees it about them.
-        "null" counts it as a null record, which contributes nothing, and nothing tells that it did.
+        no label of ``classes``). "error" raises an error, which reveals something about the data.
+        "null" makes it a null record, which contributes nothing, and reveals nothing.
 
     Attributes
     ----------
@@ -168,7 +166,6 @@ default=None
         self.verbose = verbose
         self.invalid = invalid
 
-    _losses = RANKING_LOSSES
     _loss_kind = RankingLoss
 
     def _constraint(self) -> L2Ball:
@@ -183,55 +180,21 @@ default=None
         by_moments = isinstance(algorithm, OnlineMoments)
         return LeastSquaresRanking() if by_moments else LogisticRanking()
 
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Learn the next records of the stream.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Records, in their order. Rows are clipped to ``data_norm``.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        classes : array-like of two labels, default=None
-            All labels that may come; needed the first time, unless they are a parameter.
-
-        Returns
-        -------
-        self
-        """
-        with self._all_or_nothing():
-            begun = hasattr(self, "_session")
-            if not begun:
-                self._refuse_another_stream()
-            rows, labels = validated(self, X, y, reset=not begun, invalid=self.invalid)
-            null = null_is_asked(self.invalid)
-            if not null:
-                check_labels(labels)
-            if begun:
-                known = self.classes_
-                if classes is not None and not np.array_equal(np.unique(classes), known):
-                    raise ValueError("classes are not those that the stream began with")
-            elif classes is None and self.classes is None:
-                raise ValueError("classes must be given to the first call of partial_fit")
-            else:
-                known = self._labels(labels, classes)
-            if not null and not np.all(known_labels(labels, known)):
-                raise ValueError("y has labels that are not in classes")
-            self.classes_ = known
-            coded = self._signs(labels, known)
-            session = self._session if begun else self._begin(rows, coded)
-        # What was learnt cannot be taken back.
-        self._learn(session, rows, coded)
-        return self
-
-    def _keep_labels(self, labels: ArrayLike | None) -> None:
-        self.classes_ = self._sorted(labels)
+    def _stream_labels(self, y: NDArray[Any], classes: ArrayLike | None) -> Array:
+        if hasattr(self, "_session"):
+            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError("classes are not those that the stream began with")
+        elif classes is None and self.classes is None:
+            raise ValueError("classes must be given to the first call of partial_fit")
+        else:
+            self.classes_ = self._labels(None, classes)
+        return self._coded(y, self.classes_)
 
     def _check_parameters(self, plan: Plan) -> None:
         super()._check_parameters(plan)
         if not math.isfinite(real("threshold", self.threshold)):
             raise ValueError(f"threshold must be finite, got {self.threshold!r}")
 
-    def _keep_parameters(self, parameters: Array) -> None:
+    def _set_parameters(self, parameters: Array) -> None:
         self.coef_ = np.array(parameters)[None, :]
         self.intercept_ = np.array([-float(self.threshold)])

@@ -1,4 +1,4 @@
-"""PrivateRanker: a linear model that ranks one class above the other, released privately."""
+"""PrivateRanker: a private linear model that ranks one class above the other."""
 
 from __future__ import annotations
 
@@ -8,38 +8,23 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp import privacy
 from pairdp._checks import real
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, MomentRelease, WithThreshold
+from pairdp.algorithms.choice import Choice, choose_ranker
 from pairdp.algorithms.threshold import THRESHOLD
-from pairdp.choice import Choice, choose_ranker
 from pairdp.constraints import L2Ball
 from pairdp.estimators.auc_score import AreaScore
 from pairdp.estimators.two_classes import TwoClassEstimator
-from pairdp.losses import (
-    HingeRanking,
-    LeastSquaresRanking,
-    LogisticRanking,
-    RankingLoss,
-    SigmoidRanking,
-    SquaredHingeRanking,
-)
+from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
 from pairdp.model_file.registry import stored_in_model_files
-from pairdp.privacy import Budget, BudgetLedger
+from pairdp.privacy import Budget
 
 Array = NDArray[np.float64]
 
-RANKING_LOSSES: dict[str, RankingLoss] = {
-    "logistic": LogisticRanking(),
-    "least_squares": LeastSquaresRanking(),
-    "hinge": HingeRanking(),
-    "squared_hinge": SquaredHingeRanking(),
-    "sigmoid": SigmoidRanking(),
-}
-"""Losses that can be asked for by name."""
 
-
-@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)}, has_classes=True)
+@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)})
 class PrivateRanker(AreaScore, TwoClassEstimator):
     """A linear ranker that protects every single record of the data it was fitted to.
 
@@ -51,10 +36,10 @@ class PrivateRanker(AreaScore, TwoClassEstimator):
     epsilon : float or None, default=1.0
         ε, the privacy budget of the fit. None fits without noise and without any guarantee.
     delta : float, default=None
-        δ; 0 for pure ε. None takes `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
-    loss : {"logistic", "least_squares", "hinge", "squared_hinge", "sigmoid"} or RankingLoss, \
-default=None
-        The loss of a pair. None leaves it to ``algorithm``.
+        δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
+    loss : str or RankingLoss, default=None
+        The loss of a pair, or its name: "logistic", "least_squares", "hinge", "squared_hinge",
+        "sigmoid", or one of `pairdp.losses.register_loss`. None leaves it to ``algorithm``.
     algorithm : "auto", str or Algorithm, default="auto"
         "auto" chooses from public facts (n, d, ε, δ and the parameters here) what is predicted to
         rank best. A published name such as "DPEGD", or an object of `pairdp.algorithms`.
@@ -63,29 +48,29 @@ default=None
     regularization : float, default=None
         λ of the penalty λ|w|²/2. None chooses it from public facts where one is needed.
     data_norm : float, default=None
-        Every row is clipped to this norm before it is looked at. It must not come from the data:
+        Every row is clipped to this norm before it is used. It must not come from the data:
         scale features by public bounds, for instance with `BoundsScaler`, whose rows have norm
-        at most 1. None takes 1 and warns.
+        at most 1. None uses 1 and warns.
     threshold : "midpoint" or float, default="midpoint"
         The score above which `predict` says the second class. "midpoint" is midway between the
         mean scores of the classes, a noisy statistic that the budget pays for. A number must not
         come from the data.
     classes : array-like of two labels, default=None
-        The labels. None takes them from y: then the labels that occur are taken to be public.
+        The labels. None takes them from y, which assumes that the labels that occur are public.
         The larger one, in sorted order, is ranked higher.
     calibration : {"certified", "printed"}, default="certified"
-        "printed" takes a paper's noise formula to the letter, for study.
+        "printed" uses a paper's noise formula as printed, for study.
     ledger : BudgetLedger, default=None
-        Where the budget is drawn from. A fit that does not fit is refused before data is touched.
+        The ledger that pays for the fit. A fit it cannot pay for is refused before data is read.
     random_state : int, RandomState or Generator, default=None
-        None draws secret noise from the operating system, and nothing else is private in earnest.
-        A seed is for studies and tests: who knows it can take the noise off.
+        None draws secret noise from the operating system, which privacy needs. A seed is for
+        studies and tests: anyone who knows it can subtract the noise.
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
     invalid : {"error", "null"}, default="error"
         What `fit` does with a record that cannot be read (NaN, infinity, no number, no label of
-        ``classes``). "error" refuses the data, which tells whoever sees it about them. "null"
-        counts it as a null record, which contributes nothing, and nothing tells that it did.
+        ``classes``). "error" raises an error, which reveals something about the data. "null"
+        makes it a null record, which contributes nothing, and reveals nothing.
 
     Attributes
     ----------
@@ -98,7 +83,7 @@ default=None
     certificate_ : Certificate
         What was released and why it is private; `pairdp.verify` checks it.
     plan_ : Plan
-        Every number of the fit and the reasons for them. It was fixed before data was read.
+        Every number of the fit and the reasons for it, fixed before data was read.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -143,7 +128,7 @@ default=None
         threshold: Literal["midpoint"] | float = "midpoint",
         classes: ArrayLike | None = None,
         calibration: str = "certified",
-        ledger: BudgetLedger | None = None,
+        ledger: privacy.BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
@@ -163,7 +148,6 @@ default=None
         self.verbose = verbose
         self.invalid = invalid
 
-    _losses = RANKING_LOSSES
     _loss_kind = RankingLoss
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
@@ -177,7 +161,8 @@ default=None
         moments = isinstance(inner, MomentRelease)
         return LeastSquaresRanking() if moments else LogisticRanking()
 
-    def _complete(self, algorithm: Algorithm) -> Algorithm:
+    def completed(self, algorithm: Algorithm) -> Algorithm:
+        """Return the algorithm with a threshold if one is released, else without."""
         with_threshold = isinstance(algorithm, WithThreshold)
         if not isinstance(self.threshold, str):
             if not math.isfinite(real("threshold", self.threshold)):
@@ -187,8 +172,7 @@ default=None
             raise ValueError(f'threshold must be "midpoint" or a number, got {self.threshold!r}')
         return algorithm if with_threshold else WithThreshold(algorithm)
 
-    def _keep(self, fit: Fit, labels: ArrayLike | None) -> None:
-        self.classes_ = self._sorted(labels)
+    def _set_fitted(self, fit: Fit) -> None:
         self.coef_ = np.array(fit.parameters)[None, :]
         threshold = float(
             fit.statistics[THRESHOLD][0] if self.threshold == "midpoint" else self.threshold

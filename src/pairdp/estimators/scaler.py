@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pairdp._reading import Invalid
+from pairdp._reading import Invalid, null_is_asked, read_table
 from pairdp.estimators.bounds import read_bounds
 from pairdp.estimators.validation import checked_array, finite, validated
 from pairdp.model_file.registry import stored_in_model_files
@@ -145,7 +145,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         """Return the rows in the unit ball."""
         check_is_fitted(self, "center_")
         rows = validated(self, X, reset=False, invalid=self.invalid)
-        return self.scale(rows)
+        return self.scale(read_table(rows) if null_is_asked(self.invalid) else rows)
 
     def scale(self, rows: Array) -> Array:
         """Return checked rows of numbers in the unit ball; `transform` without its checks.

@@ -1,8 +1,8 @@
-"""What linear models of two classes share: coding of labels, scores and predictions."""
+"""The base of linear models of two classes: coding of labels, scores and predictions."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,6 @@ from pairdp._reading import (
     label_array,
     null_is_asked,
     occurring_labels,
-    read_labels,
     read_signs,
 )
 from pairdp.algorithms.conditions import Condition, PublicLabels
@@ -47,82 +46,39 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     def _conditions(self) -> tuple[Condition, ...]:
         return (PublicLabels(),) if self.classes is None else ()
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the model and release it.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Records. Rows are clipped to ``data_norm``.
-        y : array-like of shape (n_samples,)
-            Labels of two classes; the larger one, in sorted order, gets higher scores.
-
-        Returns
-        -------
-        self
-        """
-        self._check_ledger(X)
-        with self._all_or_nothing():
-            rows, labels = validated(self, X, y, ensure_min_samples=2, invalid=self.invalid)
-            classes = self._labels(labels)
-            plan = self.plan(*rows.shape)
-            coded = self._signs(labels, classes)
-            records = plan.problem.records(self._rows(rows), coded, invalid=self.invalid)
-            self._keep(self._run(plan, records), classes)
-        return self
-
-    def _coded(self, y: ArrayLike, labels: ArrayLike | None) -> ArrayLike:
-        if self.classes is None and labels is None:
-            raise ValueError("records in batches need their labels in advance: give labels")
-        found = read_labels(y) if null_is_asked(self.invalid) else label_array(y)
-        return self._signs(found, self._labels(found, labels))
-
-    def _signs(self, y: NDArray[Any], classes: NDArray[Any]) -> Array:
-        """Return -1 and +1 for labels of two classes; NaN for others, which make null records."""
-        if null_is_asked(self.invalid):
-            signs = read_signs(y, classes.tolist())
-            return np.where(signs == 0, np.nan, signs)  # 0 would be a target of least squares
-        return np.where(y == classes[1], 1.0, -1.0)
-
-    def _labels(self, y: NDArray[Any], known: ArrayLike | None = None) -> NDArray[Any]:
+    def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> NDArray[Any]:
         """Return the two labels, sorted: those given, or those that occur."""
-        null = null_is_asked(self.invalid)
-        given = known if self.classes is None else self.classes
-        if not null:
+        given = given if self.classes is None else self.classes
+        if given is not None:
+            return _two_sorted(given)
+        if y is None:
+            raise ValueError("records in batches need their labels in advance: give labels")
+        if null_is_asked(self.invalid):
+            classes = occurring_labels(y)
+        else:
             check_labels(y)
-        if given is None:
-            classes = occurring_labels(y) if null else np.unique(y)
-            if classes.size > 2:
-                raise ValueError(
-                    "Only binary classification is supported. The type of the target is "
-                    f"{type_of_target(y)}."
-                )
-            if classes.size < 2:
-                raise ValueError(
-                    f"{type(self).__name__} needs records of two classes, and y has only one "
-                    "class: give classes=(low, high) if that is how it is"
-                )
-            return classes
-        classes = self._sorted(known)
-        if not null and not np.all(known_labels(y, classes)):
-            raise ValueError("y has labels that are not in classes")
-        return classes
-
-    def _sorted(self, labels: ArrayLike | None) -> NDArray[Any]:
-        """Return the labels as scikit-learn keeps them: the second has the higher scores."""
-        given: Any = labels if self.classes is None else self.classes
-        objects = np.asarray(given, dtype=object)
-        of_text = {isinstance(label, str) for label in objects.ravel()}
-        try:
-            check_names_of_classes(objects.ravel())
-            classes = np.unique(np.asarray(given))
-        except TypeError:  # they cannot be sorted
-            classes = np.empty(0)
-        if objects.shape != (2,) or classes.size != 2 or len(of_text) > 1:
+            classes = np.unique(y)
+        if classes.size > 2:
             raise ValueError(
-                f"classes must be two different labels, both text or both numbers, got {given!r}"
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(y)}."
+            )
+        if classes.size < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs records of two classes, and y has only one "
+                "class: give classes=(low, high) if that is intended"
             )
         return classes
+
+    def _coded(self, y: ArrayLike, labels: NDArray[Any]) -> Array:
+        """Return -1 and +1 for labels of two classes; NaN for others, which make null records."""
+        if null_is_asked(self.invalid):
+            signs = read_signs(y, labels.tolist())
+            return np.where(signs == 0, np.nan, signs)  # 0 would be a target of least squares
+        found = label_array(y)
+        if not np.all(known_labels(found, labels)):
+            raise ValueError("y has labels that are not in classes")
+        return np.where(found == labels[1], 1.0, -1.0)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy on some data.
@@ -160,3 +116,19 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """Return the second class where the score is above zero, else the first."""
         above = self.decision_function(X) > 0
         return np.asarray(self.classes_[above.astype(np.intp)])
+
+
+def _two_sorted(given: Any) -> NDArray[Any]:
+    """Return two given labels as scikit-learn keeps them: the second has the higher scores."""
+    objects = np.asarray(given, dtype=object)
+    of_text = {isinstance(label, str) for label in objects.ravel()}
+    try:
+        check_names_of_classes(objects.ravel())
+        classes = np.unique(np.asarray(given))
+    except TypeError:  # they cannot be sorted
+        classes = np.empty(0)
+    if objects.shape != (2,) or classes.size != 2 or len(of_text) > 1:
+        raise ValueError(
+            f"classes must be two different labels, both text or both numbers, got {given!r}"
+        )
+    return classes

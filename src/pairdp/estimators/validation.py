@@ -1,4 +1,4 @@
-"""Checks of data whose errors and warnings tell nothing of the data's values."""
+"""Checks of data whose errors and warnings reveal no value of the data."""
 
 from __future__ import annotations
 
@@ -18,6 +18,14 @@ from pairdp._reading import Invalid, equal_to, label_array, null_is_asked, read_
 Array = NDArray[np.float64]
 
 
+def public_shape(X: Any) -> tuple[int, int] | None:
+    """Return the shape of an array or table that can be fitted to, without reading any of it."""
+    shape = getattr(X, "shape", None)
+    if isinstance(shape, tuple) and len(shape) == 2 and shape[0] > 1 and shape[1] > 0:
+        return shape
+    return None
+
+
 def validated(
     estimator: BaseEstimator,
     X: ArrayLike,
@@ -27,8 +35,8 @@ def validated(
 ) -> Any:
     """Return data as scikit-learn's ``validate_data`` checks it, with errors that quote none.
 
-    With ``invalid="null"`` nothing but its shape and its names is checked: rows that cannot be read
-    are all NaN, and labels are as they came.
+    With ``invalid="null"`` nothing but its shape and its names is checked, and arrays are returned
+    as they came; `Records` reads them row by row.
     """
     if null_is_asked(invalid) and not issparse(X):
         return _read(estimator, X, *y, **checks)
@@ -92,16 +100,18 @@ def _read(
     ensure_min_samples: int = 1,
     y_numeric: bool = False,
 ) -> Any:
-    """Return rows, NaN where they cannot be read, and labels, one a row."""
+    """Return rows and labels as they came, one label a row."""
     del y_numeric  # targets that are no numbers are those of null records
-    rows = read_table(X, None if reset else estimator.n_features_in_)
+    shape = np.shape(X) if hasattr(X, "shape") else ()
+    features = None if reset else estimator.n_features_in_
+    rows: Any = X if len(shape) == 2 and 0 not in shape else read_table(X, features)
     if len(rows) < ensure_min_samples:
         raise ValueError(
             f"Found array with {len(rows)} sample(s) while a minimum of {ensure_min_samples} is "
             f"required by {type(estimator).__name__}."
         )
     # Names and number of columns alone; a list is given as the table that it is.
-    validate_data(estimator, X if hasattr(X, "shape") else rows, reset=reset, skip_check_array=True)
+    validate_data(estimator, rows, reset=reset, skip_check_array=True)
     if not y:
         return rows
     if y[0] is None:
@@ -109,8 +119,8 @@ def _read(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
             "is None"
         )
-    shape = getattr(y[0], "shape", None)
-    column = shape is not None and len(shape) == 2 and shape[1] == 1
+    shape = getattr(y[0], "shape", ())
+    column = len(shape) == 2 and shape[1] == 1
     labels = read_labels(np.ravel(y[0]) if column else y[0])
     if len(labels) != len(rows):
         raise ValueError(
@@ -121,7 +131,7 @@ def _read(
 
 
 def check_labels(y: ArrayLike) -> None:
-    """Refuse targets that are no classes, without a word on how many classes there are."""
+    """Refuse targets that are not classes, without revealing how many classes there are."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", UserWarning)
         try:
@@ -144,7 +154,7 @@ def known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.bool_]:
 def check_known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[Any]:
     """Return labels as an array, refusing those that a model does not know.
 
-    A table of one column, which `fit` takes too, is as good as its column.
+    A table of one column is accepted, as `fit` does.
     """
     labels = label_array(np.ravel(y) if np.shape(y)[1:] == (1,) else y)
     if not np.all(known_labels(labels, classes)):

@@ -15,7 +15,7 @@ from .pointwise import PointwiseLoss as PointwiseLoss
 from .power_hinge_ranking import PowerHingeRanking as PowerHingeRanking
 from .power_hinge_ranking import SquaredHingeRanking as SquaredHingeRanking
 from .ranking import RankingLoss as RankingLoss
+from .registry import find_loss as find_loss
+from .registry import loss_names as loss_names
+from .registry import register_loss as register_loss
 from .sigmoid_ranking import SigmoidRanking as SigmoidRanking
-from .structure import Analytic as Analytic
-from .structure import Quadratic as Quadratic
-from .structure import TruncatedPowers as TruncatedPowers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pairdp.losses._overrides import overridden_after
 from pairdp.losses.base import PairwiseLoss
 from pairdp.losses.pointwise import PointwiseLoss
 
@@ -20,17 +21,14 @@ def declared_convex(loss: PairwiseLoss | PointwiseLoss) -> bool:
     TypeError
         If ``convex`` is not declared for the formulas, or is neither True nor False.
     """
-    for kind in type(loss).__mro__:
-        if "convex" in vars(kind):
-            break
-        replaced = sorted(_FORMULAS & vars(kind).keys())
-        if replaced:
-            raise TypeError(
-                f"{kind.__name__} defines {', '.join(replaced)} without declaring whether the loss "
-                "is convex, and privacy bounds rest on that: add `convex: ClassVar[bool] = True` "
-                "to the class if the loss is convex in the parameters for all records, else "
-                "`= False`; what a parent class declares is of its own formulas"
-            )
+    name, replaced = overridden_after(type(loss), "convex", _FORMULAS)
+    if replaced:
+        raise TypeError(
+            f"{name} defines {', '.join(replaced)} without declaring whether the loss is convex, "
+            "and privacy bounds rest on that: add `convex: ClassVar[bool] = True` to the class if "
+            "the loss is convex in the parameters for all records, else `= False`; what a parent "
+            "class declares is of its own formulas"
+        )
     declared = loss.convex
     if not isinstance(declared, bool):
         raise TypeError(f"convex must be True or False, and {type(loss).__name__} has {declared!r}")

@@ -13,6 +13,7 @@ from pairdp.losses.base import Holder
 from pairdp.losses.domain import Domain
 from pairdp.losses.hinge_ranking import huber_hinge, huber_hinge_slope
 from pairdp.losses.pointwise import PointwiseLoss
+from pairdp.losses.registry import register_loss
 
 Array = NDArray[np.float64]
 
@@ -42,6 +43,14 @@ class HingePointwise(PointwiseLoss):
         slopes = huber_hinge_slope(1 - y * (x @ parameters), self.width)
         return np.asarray((-y * slopes)[:, None] * x)
 
+    @staticmethod
+    def scalar_slope(score: float, y: float, width: float) -> float:
+        """Return -y times the hinge's derivative."""
+        margin = y * score
+        if width == 0:
+            return -y if margin < 1 else 0.0
+        return -y * min(max((1 - margin) / width, 0.0), 1.0)
+
     def lipschitz(self, domain: Domain) -> float:
         """Return R, or less where a wide rounding is not left."""
         if self.width == 0:
@@ -58,3 +67,7 @@ class HingePointwise(PointwiseLoss):
         if self.width == 0:
             return Holder(0.0, domain.data_norm)
         return Holder(1.0, self.smoothness(domain))
+
+
+register_loss("hinge", HingePointwise())
+register_loss("rounded_hinge", HingePointwise(width=0.5))

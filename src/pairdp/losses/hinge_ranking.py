@@ -8,27 +8,28 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp import score_sums
 from pairdp.losses._ranges import check_width
 from pairdp.losses.ranking import RankingLoss
-from pairdp.losses.structure import TruncatedPowers
+from pairdp.losses.registry import register_loss
 
 Array = NDArray[np.float64]
 
 
-def huber_hinge(room: Array, width: float) -> Array:
-    """Return max(room, 0), with its corner replaced by a parabola on [0, width]."""
-    above = np.maximum(room, 0.0)
+def huber_hinge(x: Array, width: float) -> Array:
+    """Return max(x, 0), with its corner replaced by a parabola on [0, width]."""
+    above = np.maximum(x, 0.0)
     if width == 0:
         return above
     inside = np.minimum(above, width)
     return np.asarray(inside * inside / (2 * width) + (above - inside))
 
 
-def huber_hinge_slope(room: Array, width: float) -> Array:
+def huber_hinge_slope(x: Array, width: float) -> Array:
     """Return the derivative of `huber_hinge`; 0 at the corner of a sharp one."""
     if width == 0:
-        return (room > 0).astype(np.float64)
-    return np.clip(room / width, 0.0, 1.0)
+        return (x > 0).astype(np.float64)
+    return np.clip(x / width, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,13 @@ class HingeRanking(RankingLoss):
         """Return minus the hinge's derivative."""
         return -huber_hinge_slope(1 - u, self.width)
 
+    @staticmethod
+    def scalar_slope(u: float, width: float) -> float:
+        """Return minus the hinge's derivative."""
+        if width == 0:
+            return -1.0 if u < 1 else 0.0
+        return -min(max((1 - u) / width, 0.0), 1.0)
+
     def derivative_bound(self, margin_bound: float) -> float:
         """Return 1, or less where a wide rounding is not left within the margin bound."""
         return 1.0 if self.width == 0 else min(1.0, (1 + margin_bound) / self.width)
@@ -70,8 +78,13 @@ class HingeRanking(RankingLoss):
         """Return 1/h."""
         return float("inf") if self.width == 0 else 1 / self.width
 
-    def structure(self) -> TruncatedPowers:
+    def structure(self) -> score_sums.TruncatedPowers:
         """Return one ramp, or the difference of two parabolas."""
         if self.width == 0:
-            return TruncatedPowers(1.0, 1.0)
-        return TruncatedPowers(1.0, 2.0, 1 / (2 * self.width), ((1, 0.0), (-1, self.width)))
+            return score_sums.TruncatedPowers(1.0, 1.0)
+        return score_sums.TruncatedPowers(
+            1.0, 2.0, 1 / (2 * self.width), ((1, 0.0), (-1, self.width))
+        )
+
+
+register_loss("hinge", HingeRanking())

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pairdp._checks import RECORDS, between
 from pairdp.losses.domain import Domain
 from pairdp.losses.pointwise import PointwiseLoss
+from pairdp.losses.registry import register_loss
 
 Array = NDArray[np.float64]
 
@@ -48,6 +49,11 @@ class LeastSquaresPointwise(PointwiseLoss):
         """Return 2(wᵀx - y)x."""
         return np.asarray((2 * (x @ parameters - y))[:, None] * x)
 
+    @staticmethod
+    def scalar_slope(score: float, y: float) -> float:
+        """Return 2(wᵀx - y)."""
+        return 2 * (score - y)
+
     def lipschitz(self, domain: Domain) -> float:
         """Return 2R(RB + Y)."""
         return 2 * domain.data_norm * (domain.data_norm * domain.radius + self.label_bound)
@@ -64,3 +70,6 @@ class LeastSquaresPointwise(PointwiseLoss):
             return math.inf
         sine = 2 * margin_bound / (bound * (math.sqrt(1 + 8 * (margin_bound / bound) ** 2) + 1))
         return 4 * norm * math.sqrt(1 - sine**2) * (margin_bound * sine + bound)
+
+
+register_loss("least_squares", LeastSquaresPointwise())

@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp import score_sums
 from pairdp.losses.base import Holder
 from pairdp.losses.domain import Domain
 from pairdp.losses.ranking import RankingLoss
-from pairdp.losses.structure import Quadratic
+from pairdp.losses.registry import register_loss
 
 Array = NDArray[np.float64]
 
@@ -20,7 +21,7 @@ Array = NDArray[np.float64]
 class LeastSquaresRanking(RankingLoss):
     r"""φ(u) = (1 - u)²: G = 4kR(1 + U), L = 8k²R².
 
-    φ rises beyond 1, and still D_o = G. The gradient is -2ka + 2k²aaᵀw; when a becomes a',
+    φ increases beyond 1, and still D_o = G. The gradient is -2ka + 2k²aaᵀw; when a becomes a',
     the first term moves by at most 2k·2R, and the eigenvalues of aaᵀ - a'a'ᵀ lie between
     -|a'|² and |a|², so the second moves by at most 2k²·4R²B: together 4kR(1 + 2kRB) = G.
     """
@@ -35,6 +36,11 @@ class LeastSquaresRanking(RankingLoss):
     def slope(self, u: Array) -> Array:
         """Return -2(1 - u)."""
         return np.asarray(2 * (u - 1))
+
+    @staticmethod
+    def scalar_slope(u: float) -> float:
+        """Return -2(1 - u)."""
+        return 2 * (u - 1)
 
     def derivative_bound(self, margin_bound: float) -> float:
         """Return 2(1 + U)."""
@@ -52,6 +58,9 @@ class LeastSquaresRanking(RankingLoss):
         """Return G, by the eigenvalues of aaᵀ - a'a'ᵀ."""
         return self.lipschitz(domain)
 
-    def structure(self) -> Quadratic:
+    def structure(self) -> score_sums.Quadratic:
         """Return 1 - 2u + u²."""
-        return Quadratic(1.0, -2.0, 1.0)
+        return score_sums.Quadratic(1.0, -2.0, 1.0)
+
+
+register_loss("least_squares", LeastSquaresRanking())

@@ -15,6 +15,7 @@ from scipy.special import expit
 from pairdp.losses._supremum import upper_bound
 from pairdp.losses.domain import Domain
 from pairdp.losses.metric import MetricLoss
+from pairdp.losses.registry import register_loss
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -22,7 +23,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class LogisticMetric(MetricLoss):
-    r"""ln(1 + e^{-v}) with v = (1 - M)/τ for alike pairs, (M - 1)/τ for others.
+    r"""ln(1 + e^{-v}) with v = (1 - M)/τ for similar pairs, (M - 1)/τ for others.
 
     This is φ(yy'(1 - M)) of Xue 2021, Huai 2020 and Kang 2021, with k = 1/τ. For W positive
     semidefinite, G = 4kR²·max(s(k(4R²B-1)), s(k)) and L = 16k²R⁴·s'(k·max(0, 1-4R²B)). D_o is
@@ -31,18 +32,18 @@ class LogisticMetric(MetricLoss):
 
     convex: ClassVar[bool] = True
 
-    def _margin(self, squared: Array, alike: Mask) -> tuple[Array, Array]:
-        turn = np.where(alike, 1.0, -1.0) / self.temperature
-        return turn, turn * (1 - squared)
+    def _margin(self, squared: Array, similar: Mask) -> tuple[Array, Array]:
+        sign = np.where(similar, 1.0, -1.0) / self.temperature
+        return sign, sign * (1 - squared)
 
-    def of_distance(self, squared: Array, alike: Mask) -> Array:
+    def of_distance(self, squared: Array, similar: Mask) -> Array:
         """Return ln(1 + e^{-v})."""
-        return np.logaddexp(0.0, -self._margin(squared, alike)[1])
+        return np.logaddexp(0.0, -self._margin(squared, similar)[1])
 
-    def slope(self, squared: Array, alike: Mask) -> Array:
+    def slope(self, squared: Array, similar: Mask) -> Array:
         """Return ± s(-v)/τ."""
-        turn, margin = self._margin(squared, alike)
-        return np.asarray(turn * expit(-margin))
+        sign, margin = self._margin(squared, similar)
+        return np.asarray(sign * expit(-margin))
 
     def derivative_bound(self, nearest: float, farthest: float) -> tuple[float, float]:
         """Return s((M-1)/τ)/τ at the farthest, s((1-M)/τ)/τ at the nearest."""
@@ -123,5 +124,8 @@ def _certified_pair_diameter(farthest: float, temperature: float, semidefinite: 
         alignment = np.cos(theta_low) ** 2
         return np.asarray(np.sqrt(first**2 + second**2 + 2 * first * second * alignment))
 
-    turn = math.pi / 2 if semidefinite else math.pi
-    return upper_bound(above, [(0.0, math.pi / 2), (0.0, math.pi / 2), (0.0, turn)])
+    widest = math.pi / 2 if semidefinite else math.pi
+    return upper_bound(above, [(0.0, math.pi / 2), (0.0, math.pi / 2), (0.0, widest)])
+
+
+register_loss("logistic", LogisticMetric())

@@ -15,6 +15,7 @@ from pairdp.losses._ranges import check_temperature
 from pairdp.losses._supremum import upper_bound
 from pairdp.losses.domain import Domain
 from pairdp.losses.pointwise import PointwiseLoss
+from pairdp.losses.registry import register_loss
 
 Array = NDArray[np.float64]
 
@@ -44,6 +45,15 @@ class LogisticPointwise(PointwiseLoss):
         slopes = expit(-y * (x @ parameters) / self.temperature)
         return np.asarray((-y * slopes / self.temperature)[:, None] * x)
 
+    @staticmethod
+    def scalar_slope(score: float, y: float, temperature: float) -> float:
+        """Return -y·s(-y·score/τ)/τ."""
+        u = y * score / temperature
+        if u >= 0:
+            small = math.exp(-u)
+            return -y * small / (1 + small) / temperature
+        return -y / (1 + math.exp(u)) / temperature
+
     def _margin_bound(self, domain: Domain) -> float:
         return domain.data_norm * domain.radius / self.temperature if domain.radius else 0.0
 
@@ -70,7 +80,7 @@ _PEAK = 1.2784645427610738
 
 @lru_cache(maxsize=256)
 def _certified_record_diameter(margin_bound: float) -> float:
-    r"""Return a bound on D·τ/R for RB/τ = ``reach``, by branch and bound.
+    r"""Return a bound on D·τ/R for RB/τ = ``margin_bound``, by branch and bound.
 
     With v = yx, the gradient is -s(-wᵀv/τ)·v/τ. Let v and v' make the angles α and β with -w, and
     let b = R|w|/τ. Along its ray a gradient, times τ/R, has length up to the largest
@@ -81,8 +91,8 @@ def _certified_record_diameter(margin_bound: float) -> float:
     def above(low: Array, high: Array) -> Array:
         first = _longest(np.cos(low[0]), low[2], high[2])
         second = _longest(np.cos(low[1]), low[2], high[2])
-        apart = np.cos(np.minimum(high[0] + high[1], math.pi))
-        both = np.sqrt(np.maximum(first**2 + second**2 - 2 * first * second * apart, 0.0))
+        cosine = np.cos(np.minimum(high[0] + high[1], math.pi))
+        both = np.sqrt(np.maximum(first**2 + second**2 - 2 * first * second * cosine, 0.0))
         # For an acute angle the difference may be longest where one length is zero.
         return np.asarray(np.maximum(both, np.maximum(first, second)))
 
@@ -95,3 +105,6 @@ def _longest(cosine: Array, least: Array, most: Array) -> Array:
     peak = np.minimum(against, _PEAK)
     decreasing = np.where(against > _PEAK, peak / against, 1.0) * expit(-peak)
     return np.asarray(np.where(cosine >= 0, expit(most * cosine), decreasing))
+
+
+register_loss("logistic", LogisticPointwise())

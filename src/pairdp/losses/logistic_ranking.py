@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from pairdp import score_sums
 from pairdp.losses.ranking import RankingLoss
-from pairdp.losses.structure import Analytic
+from pairdp.losses.registry import register_loss
 
 Array = NDArray[np.float64]
 
@@ -40,6 +41,14 @@ class LogisticRanking(RankingLoss):
         """Return -s(-u)."""
         return np.asarray(-expit(-u))
 
+    @staticmethod
+    def scalar_slope(u: float) -> float:
+        """Return -s(-u)."""
+        if u >= 0:
+            small = math.exp(-u)
+            return -small / (1 + small)
+        return -1 / (1 + math.exp(u))
+
     def derivative_bound(self, margin_bound: float) -> float:
         """Return s(U)."""
         return float(expit(margin_bound))
@@ -48,6 +57,11 @@ class LogisticRanking(RankingLoss):
         """Return 1/4, the curvature at zero."""
         return 0.25
 
-    def structure(self) -> Analytic:
+    def structure(self) -> score_sums.Analytic:
         """Return that the nearest poles of φ' are at ±iπ."""
-        return Analytic(strip=math.pi, straight=40.0, left=-1.0, right=0.0)
+        return score_sums.Analytic(
+            strip=math.pi, linear_beyond=40.0, left_slope=-1.0, right_slope=0.0
+        )
+
+
+register_loss("logistic", LogisticRanking())

@@ -1,8 +1,8 @@
 r"""Losses of a squared Mahalanobis distance: metric learning.
 
-With a = x - x' and M = aᵀWa, the loss of a pair is a function of M that rises for
-records of the same class ("alike") and falls for others, so its gradient is c·aaᵀ with
-0 ≤ c ≤ S₊ for alike pairs and -S₋ ≤ c ≤ 0 for unlike ones. M lies between 0 (or -4R²B when W
+With a = x - x' and M = aᵀWa, the loss of a pair is a function of M that increases
+for records of the same class ("similar") and decreases for others, so its gradient is c·aaᵀ with
+0 ≤ c ≤ S₊ for similar pairs and -S₋ ≤ c ≤ 0 for dissimilar ones. M lies between 0 (or -4R²B when W
 need not be positive semidefinite) and 4R²B, and |aaᵀ| = |a|² ≤ 4R². Hence
 
 - G = 4R²·max(S₊, S₋) and L = 16R⁴·sup \|second derivative\|;
@@ -39,7 +39,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class MetricLoss(PairwiseLoss):
-    """A function of the squared distance, rising for alike pairs and falling for others.
+    """A function of the squared distance, increasing for similar pairs and decreasing for others.
 
     A loss of one's own defines `of_distance`, `slope` and `derivative_bound`, and declares
     whether these functions are ``convex`` (the squared distance is linear in W, so
@@ -60,16 +60,16 @@ class MetricLoss(PairwiseLoss):
         object.__setattr__(self, "temperature", check_temperature(self.temperature))
 
     @abstractmethod
-    def of_distance(self, squared: Array, alike: Mask) -> Array:
+    def of_distance(self, squared: Array, similar: Mask) -> Array:
         """Return the loss of pairs at these squared distances."""
 
     @abstractmethod
-    def slope(self, squared: Array, alike: Mask) -> Array:
-        """Return the derivative in the squared distance: >= 0 for alike pairs, <= 0 for others."""
+    def slope(self, squared: Array, similar: Mask) -> Array:
+        """Return the derivative in the squared distance: >= 0 if similar, else <= 0."""
 
     @abstractmethod
     def derivative_bound(self, nearest: float, farthest: float) -> tuple[float, float]:
-        """Return the largest |slope| of alike and of unlike pairs for M between these."""
+        """Return the largest |slope| of similar and of dissimilar pairs for M between these."""
 
     def curvature(self, nearest: float, farthest: float) -> float:
         """Return the largest |second derivative| for M between these."""
@@ -81,8 +81,8 @@ class MetricLoss(PairwiseLoss):
         return (0.0 if domain.positive_semidefinite else -farthest), farthest
 
     def _squared(self, parameters: Array, x: Array, other_x: Array) -> tuple[Array, Array]:
-        apart = x - other_x
-        return apart, np.sum((apart @ parameters) * apart, axis=1)
+        difference = x - other_x
+        return difference, np.sum((difference @ parameters) * difference, axis=1)
 
     def value(self, parameters: Array, x: Array, y: Array, other_x: Array, other_y: Array) -> Array:
         """Return the loss of each pair."""
@@ -92,10 +92,10 @@ class MetricLoss(PairwiseLoss):
         self, parameters: Array, x: Array, y: Array, other_x: Array, other_y: Array
     ) -> Array:
         """Return slope · aaᵀ for each pair."""
-        apart, squared = self._squared(parameters, x, other_x)
+        difference, squared = self._squared(parameters, x, other_x)
         slopes = self.slope(squared, y == other_y)
         # The product of the two sides first, so that the matrix is symmetric to the last bit.
-        return np.asarray(slopes[:, None, None] * (apart[:, :, None] * apart[:, None, :]))
+        return np.asarray(slopes[:, None, None] * (difference[:, :, None] * difference[:, None, :]))
 
     def lipschitz(self, domain: Domain) -> float:
         """Return 4R² · max(S₊, S₋)."""

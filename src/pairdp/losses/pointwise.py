@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -32,11 +33,17 @@ class PointwiseLoss(Storable, ABC):
     binary : bool
         Whether labels must be -1 and +1. Otherwise they are targets, which are clipped to
         ``label_bound``, and the loss must have one.
+    scalar_slope : static method or None
+        The derivative of one record's loss in its score wᵀx, in plain Python and `math`, as
+        ``scalar_slope(score, y)`` or, for a loss with a field ``width``,
+        ``scalar_slope(score, y, width)``: the gradient is this times x. With it, algorithms that
+        take many steps on few records compile them.
     """
 
     convex: ClassVar[bool]
     matrix: ClassVar[bool] = False
     binary: ClassVar[bool] = True
+    scalar_slope: ClassVar[Callable[..., float] | None] = None
 
     @abstractmethod
     def value(self, parameters: Array, x: Array, y: Array) -> Array:

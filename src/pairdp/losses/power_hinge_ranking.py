@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp import score_sums
 from pairdp._checks import real
 from pairdp.losses.base import Holder
 from pairdp.losses.domain import Domain
 from pairdp.losses.ranking import RankingLoss
-from pairdp.losses.structure import TruncatedPowers
+from pairdp.losses.registry import register_loss
 
 Array = NDArray[np.float64]
 
@@ -52,6 +54,13 @@ class PowerHingeRanking(RankingLoss):
         """Return -q max(1 - u, 0)^{q-1}."""
         return np.asarray(-self.power * np.maximum(1 - u, 0.0) ** (self.power - 1))
 
+    @staticmethod
+    def scalar_slope(u: float, power: float) -> float:
+        """Return -q max(1 - u, 0)^{q-1}."""
+        if power == 2:
+            return -2 * max(1 - u, 0.0)
+        return -power * math.pow(max(1 - u, 0.0), power - 1)
+
     def derivative_bound(self, margin_bound: float) -> float:
         """Return q (1 + U)^{q-1}."""
         return float(self.power * (1 + margin_bound) ** (self.power - 1))
@@ -64,9 +73,9 @@ class PowerHingeRanking(RankingLoss):
         """Return exponent q - 1 with constant q (2kR)^q."""
         return Holder(self.power - 1, self.power * (self.scale * domain.widest) ** self.power)
 
-    def structure(self) -> TruncatedPowers:
+    def structure(self) -> score_sums.TruncatedPowers:
         """Return one truncated power."""
-        return TruncatedPowers(1.0, self.power)
+        return score_sums.TruncatedPowers(1.0, self.power)
 
 
 @dataclass(frozen=True)
@@ -75,3 +84,6 @@ class SquaredHingeRanking(PowerHingeRanking):
 
     convex: ClassVar[bool] = True
     power: float = 2.0
+
+
+register_loss("squared_hinge", SquaredHingeRanking())

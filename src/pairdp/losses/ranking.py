@@ -1,6 +1,6 @@
 r"""Losses of a score difference: ranking, bipartite ranking, AUC.
 
-With a = x - x', both forms are functions of u = k·wᵀa, once the pair is turned so that
+With a = x - x', both forms are functions of u = k·wᵀa, once the pair is ordered so that
 the positive comes first:
 
 - two-sided, :math:`φ((y-y')wᵀ(x-x')/τ)` (Xue 2021, Huai 2020, Kang 2021): k = 2/τ, and both
@@ -11,7 +11,7 @@ Since |a| ≤ 2R and |w| ≤ B, \|u\| ≤ U = 2kRB, the *margin bound*, and
 
 - G = 2kR · sup\|φ'\| over \|u\| ≤ U,
 - L = 4k²R² · sup\|φ''\| over \|u\| ≤ U,
-- D_o = G when φ never rises, whether it is convex or not (errata, G1): with
+- D_o = G when φ never increases, whether it is convex or not (errata, G1): with
   the partner fixed, the gradients are {-c·k·a : 0 ≤ c ≤ c_max, |a| ≤ 2R} and 0; |ca - c'a'| is
   convex in (c, c'), so largest at a corner, where it is at most 2R·c_max because
   |a - a'| = |x - x'| ≤ 2R;
@@ -24,17 +24,20 @@ Since |a| ≤ 2R and |w| ≤ B, \|u\| ≤ U = 2kRB, the *margin bound*, and
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp import score_sums
 from pairdp._checks import integer
+from pairdp._provenance import is_own
+from pairdp.losses._overrides import overridden_after
 from pairdp.losses._ranges import check_temperature
 from pairdp.losses.base import Holder, PairwiseLoss
 from pairdp.losses.domain import Domain
-from pairdp.losses.structure import Structure
 
 Array = NDArray[np.float64]
 FORMS = ("two-sided", "one-sided")
@@ -44,11 +47,9 @@ FORMS = ("two-sided", "one-sided")
 class RankingLoss(PairwiseLoss):
     """A function φ of the scaled score difference.
 
-    A loss of one's own defines `phi`, `slope` and `derivative_bound`, and declares whether φ is
-    ``convex`` (the score difference is linear in w, so the loss is as convex as φ); with
-    `curvature` it is smooth, with `structure` its sums over pairs are fast. If φ rises anywhere,
-    it sets
-    ``decreasing = False``.
+    A loss of one's own defines `phi`, `slope` and `derivative_bound`, and declares its `structure`
+    and whether φ is ``convex`` (the score difference is linear in w, so the loss is as convex as
+    φ). With `curvature` it is smooth. If φ increases anywhere, it sets ``decreasing = False``.
 
     Parameters
     ----------
@@ -56,12 +57,30 @@ class RankingLoss(PairwiseLoss):
         Which pairs count; see `pairdp.losses.ranking`.
     temperature : float
         τ, which score differences are divided by.
+
+    Attributes
+    ----------
+    scalar_slope : static method or None
+        φ'(u) of one number in plain Python and `math`, as ``scalar_slope(u)`` or, for a loss with a
+        field ``width``, ``scalar_slope(u, width)``. With it, algorithms that take many steps on
+        few pairs compile them.
     """
 
     form: str = "two-sided"
     temperature: float = 1.0
 
     decreasing: ClassVar[bool] = True
+    scalar_slope: ClassVar[Callable[..., float] | None] = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        name, replaced = overridden_after(cls, "structure", ("phi", "slope"))
+        if replaced:
+            raise TypeError(
+                f"{name} defines {', '.join(replaced)} without its `structure`, which says how to "
+                "sum over all pairs: return Analytic(...), TruncatedPowers(...), Quadratic(...) or "
+                "a Structure of your own, or AllPairs() to sum pair by pair in O(n²) time"
+            )
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
@@ -78,15 +97,15 @@ class RankingLoss(PairwiseLoss):
 
     @abstractmethod
     def derivative_bound(self, margin_bound: float) -> float:
-        """Return the largest |φ'(u)| for |u| <= reach, which may be infinite."""
+        """Return the largest |φ'(u)| for |u| <= margin_bound, which may be infinite."""
 
     def curvature(self, margin_bound: float) -> float:
-        """Return the largest |φ''(u)| for |u| <= reach, of either sign where φ is not convex."""
+        """Return the largest |φ''(u)| for |u| <= margin_bound; infinite if there is none."""
         return float("inf")
 
-    def structure(self) -> Structure | None:
-        """Return what φ is made of, for fast sums over pairs."""
-        return None
+    @abstractmethod
+    def structure(self) -> score_sums.Structure:
+        """Return what φ is, for fast sums over all pairs; `AllPairs` if nothing is known."""
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
@@ -108,9 +127,9 @@ class RankingLoss(PairwiseLoss):
         # 0 · inf would be NaN; a zero radius with any k means u = 0.
         return self.scale * domain.widest * domain.radius if domain.radius else 0.0
 
-    def _margins(self, parameters: Array, apart: Array, turn: Array) -> Array:
+    def _margins(self, parameters: Array, difference: Array, sign: Array) -> Array:
         """Return u of each pair, with the positive first."""
-        return np.asarray(self.scale * turn * (apart @ parameters))
+        return np.asarray(self.scale * sign * (difference @ parameters))
 
     def value(self, parameters: Array, x: Array, y: Array, other_x: Array, other_y: Array) -> Array:
         """Return the loss of each pair."""
@@ -120,11 +139,11 @@ class RankingLoss(PairwiseLoss):
     def gradient(
         self, parameters: Array, x: Array, y: Array, other_x: Array, other_y: Array
     ) -> Array:
-        """Return k φ'(u)·(x - x'), turned; zero for pairs that do not count."""
-        apart = x - other_x
-        turn = np.sign(y - other_y) if self.symmetric else (y > other_y).astype(np.float64)
-        slopes = self.slope(self._margins(parameters, apart, turn))
-        return np.asarray((self.scale * turn * slopes)[:, None] * apart)
+        """Return k φ'(u)·(x - x') times the pair's sign; zero for pairs that do not count."""
+        difference = x - other_x
+        sign = np.sign(y - other_y) if self.symmetric else (y > other_y).astype(np.float64)
+        slopes = self.slope(self._margins(parameters, difference, sign))
+        return np.asarray((self.scale * sign * slopes)[:, None] * difference)
 
     def lipschitz(self, domain: Domain) -> float:
         """Return 2kR · sup|φ'|."""
@@ -142,7 +161,7 @@ class RankingLoss(PairwiseLoss):
         return Holder(0.0, self.lipschitz(domain))
 
     def pair_diameter(self, domain: Domain) -> float:
-        """Return G when φ never rises, else 2G."""
+        """Return G when φ never increases, else 2G."""
         lipschitz = self.lipschitz(domain)
         return lipschitz if self.decreasing else 2 * lipschitz
 
@@ -161,3 +180,17 @@ class RankingLoss(PairwiseLoss):
         n = integer("n", n, at_least=2)
         counted = self.orders * (n // 2) * (n - n // 2)
         return self.smoothness(domain) * (counted / (n * (n - 1)))
+
+
+def slow_sums(loss: object) -> tuple[str, ...]:
+    """Say in a sentence that a ranking loss is summed pair by pair; nothing if it is not."""
+    if not isinstance(loss, RankingLoss) or is_own(type(loss)):  # the library's are all fast
+        return ()
+    kind = type(loss)
+    if kind.value is not RankingLoss.value or kind.gradient is not RankingLoss.gradient:
+        why = "its value or gradient is its own"
+    elif isinstance(loss.structure(), score_sums.AllPairs):
+        why = "its structure is AllPairs()"
+    else:
+        return ()
+    return (f"a sum over all pairs takes O(n²) time for {kind.__name__}: {why}",)

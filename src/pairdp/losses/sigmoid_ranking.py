@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from pairdp import score_sums
 from pairdp.losses.ranking import RankingLoss
-from pairdp.losses.structure import Analytic
+from pairdp.losses.registry import register_loss
 
 Array = NDArray[np.float64]
 _MOST_CURVED = math.log(2 + math.sqrt(3))
@@ -27,9 +28,9 @@ class SigmoidRanking(RankingLoss):
     algorithms with noise in every gradient take it: `NoisyGradientDescent`, Kang 2021.
 
     With s = 1/(1 + e^{-u}), φ' = -s(1-s), which is negative and largest at 0: \|φ'\| ≤ 1/4, hence
-    G = kR/2 and D_o = G, as φ falls. φ'' = s(1-s)(2s-1), an odd function of u that grows until
-    u = ln(2 + √3) and falls beyond, where it is √3/18 ≈ 0.0962: φ''' = s(1-s)(1 - 6s(1-s)) changes
-    sign where s(1-s) = 1/6. So L = 4k²R²·φ''(min(U, ln(2 + √3))).
+    G = kR/2 and D_o = G, as φ decreases. φ'' = s(1-s)(2s-1) is an odd function of u whose maximum
+    √3/18 ≈ 0.0962 is at u = ln(2 + √3): φ''' = s(1-s)(1 - 6s(1-s)) changes sign where
+    s(1-s) = 1/6. So L = 4k²R²·φ''(min(U, ln(2 + √3))).
 
     Examples
     --------
@@ -49,6 +50,12 @@ class SigmoidRanking(RankingLoss):
         """Return -s(1-s)."""
         return np.asarray(-expit(u) * expit(-u))
 
+    @staticmethod
+    def scalar_slope(u: float) -> float:
+        """Return -s(1-s)."""
+        small = math.exp(-abs(u))
+        return -small / (1 + small) ** 2
+
     def derivative_bound(self, margin_bound: float) -> float:
         """Return 1/4, the slope at zero."""
         return 0.25
@@ -59,10 +66,15 @@ class SigmoidRanking(RankingLoss):
         # 2s - 1 = tanh(u/2), which keeps its digits where u is small.
         return float(expit(u) * expit(-u)) * math.tanh(u / 2)
 
-    def structure(self) -> Analytic:
+    def structure(self) -> score_sums.Analytic:
         """Return that the nearest poles of φ' are at ±iπ.
 
-        They are double, so that coefficients fall by a factor of their number more slowly; a
+        They are double, so that coefficients decay more slowly by a factor of their number; a
         strip narrower by a tenth covers that.
         """
-        return Analytic(strip=0.9 * math.pi, straight=40.0, left=0.0, right=0.0)
+        return score_sums.Analytic(
+            strip=0.9 * math.pi, linear_beyond=40.0, left_slope=0.0, right_slope=0.0
+        )
+
+
+register_loss("sigmoid", SigmoidRanking())

@@ -26,20 +26,20 @@ def save(model: BaseEstimator, path: str | Path) -> None:
     Parameters
     ----------
     model : estimator
-        A fitted `PrivateRanker`, `PrivateMetric`, `PrivateLinearClassifier`,
-        `PrivateLinearRegressor` or `BoundsScaler`, or a Pipeline of these.
+        A fitted estimator of pairdp, one of your own that is decorated with
+        `pairdp.model_file.stored_in_model_files`, or a Pipeline of these.
     path : path-like
         Where to. An existing file is replaced; links are followed.
 
     Notes
     -----
-    The file has no seed and no ledger: who has the model shall not be able to take off its noise
-    or to spend from the budget.
+    The file holds neither the seed, with which the noise could be subtracted, nor the ledger.
 
-    Losses, constraints and algorithms of one's own are stored as the import path of their class
-    and its fields. They must be dataclasses. Whoever loads the model needs the class, and names it
-    as trusted. One that is defined in a script is ``__main__:MyLoss``, and only a script that
-    defines it too can load the model: put it into a module.
+    Your own estimators are stored by the import path of their class; so are your own losses,
+    constraints and algorithms, with their fields, which must be those of a dataclass. Whoever loads
+    the model needs the class, and names it as trusted. A class that is defined in a script has the
+    path ``__main__:MyLoss``, which only a script that defines it too can load: define it in a
+    module.
 
     Raises
     ------
@@ -75,9 +75,9 @@ def load(path: str | Path, *, trusted: Iterable[type | str] = ()) -> Any:
     path : path-like
         What `save` wrote.
     trusted : iterable of class or str, default=()
-        Classes outside pairdp that the model may use, such as a loss of one's own, or their import
-        paths (``"mypackage.losses:MyLoss"``). Nothing that the file names is imported unless it is
-        here.
+        Classes outside pairdp that the model may use, such as your own loss or estimator, or their
+        import paths (``"mypackage.losses:MyLoss"``). No other class that the file names is
+        imported.
 
     Raises
     ------

@@ -1,6 +1,7 @@
 """Which estimators a model file may hold, and what it keeps of each.
 
 An estimator registers itself in the module that defines it, so that one file adds one estimator.
+One of this library is stored by its name, and one of a user by its import path.
 """
 
 from __future__ import annotations
@@ -8,6 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from sklearn.base import ClassifierMixin
+
+from pairdp._discovery import find_registered
+from pairdp.storage import Trusted
+from pairdp.storage.registry import of_library, path_of
 
 Kind = TypeVar("Kind", bound=type)
 Shape = tuple[str | int, ...]
@@ -25,8 +32,6 @@ class StoredEstimator:
         Fitted arrays; "d" in a shape is the number of features.
     has_certificate : bool
         Whether it is released with a certificate and a plan.
-    has_classes : bool
-        Whether it has ``classes_``.
     check : callable, optional
         Raises ValueError for a model whose arrays contradict each other.
     """
@@ -34,32 +39,70 @@ class StoredEstimator:
     kind: type
     arrays: Mapping[str, Shape]
     has_certificate: bool
-    has_classes: bool
     check: Callable[[Any], None] | None
+
+    @property
+    def name(self) -> str:
+        """How files name the class."""
+        return self.kind.__name__ if of_library(self.kind) else path_of(self.kind)
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether it has ``classes_``."""
+        return issubclass(self.kind, ClassifierMixin)
 
 
 _STORED: dict[str, StoredEstimator] = {}
+_PACKAGES: list[str] = []
 
 
 def stored_in_model_files(
     arrays: Mapping[str, Shape],
     *,
     has_certificate: bool = True,
-    has_classes: bool = False,
     check: Callable[[Any], None] | None = None,
 ) -> Callable[[Kind], Kind]:
-    """Return a class decorator that lets model files hold an estimator; see `StoredEstimator`."""
+    """Return a class decorator that lets model files hold an estimator; see `StoredEstimator`.
+
+    Subclasses are other estimators, with decorators of their own.
+    """
 
     def register(kind: Kind) -> Kind:
-        name = kind.__name__
-        if name in _STORED and _STORED[name].kind.__module__ != kind.__module__:
-            raise TypeError(f"two estimators are called {name}")
-        _STORED[name] = StoredEstimator(kind, dict(arrays), has_certificate, has_classes, check)
+        stored = StoredEstimator(kind, dict(arrays), has_certificate, check)
+        known = _STORED.setdefault(stored.name, stored)
+        if path_of(known.kind) != path_of(kind):
+            raise TypeError(f"two estimators are called {stored.name}")
+        _STORED[stored.name] = stored
         return kind
 
     return register
 
 
-def stored_estimators() -> Mapping[str, StoredEstimator]:
-    """Return the estimators that model files may hold, by name."""
-    return _STORED
+def search_for_estimators(package: str) -> None:
+    """Look for estimators whose name is not known yet in the modules of a package."""
+    if package not in _PACKAGES:
+        _PACKAGES.append(package)
+
+
+def stored_class(kind: type) -> StoredEstimator | None:
+    """Return what model files keep of a class, None if they cannot hold it."""
+    return next((stored for stored in _STORED.values() if stored.kind is kind), None)
+
+
+def find_stored(name: object, trusted: Trusted) -> StoredEstimator:
+    """Return what model files keep of the class that a file names.
+
+    Raises
+    ------
+    UntrustedClassError
+        If it is a class outside this library that is not trusted.
+    ValueError
+        If there is no such estimator.
+    """
+    found = None
+    if isinstance(name, str):
+        own = ":" in name
+        found = stored_class(trusted[name]) if own else find_registered(_STORED, name, *_PACKAGES)
+    if found is None:
+        raise ValueError(f"unknown model {name!r}")
+    return found

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp._sealed import fields_of
 from pairdp.algorithms.stored_plans import stored_plan
-from pairdp.model_file.registry import stored_estimators
+from pairdp.model_file.registry import find_stored, stored_class
 from pairdp.privacy import Certificate
 from pairdp.storage import Arrays, ModelFileError, Trusted, decode, encode
 
@@ -24,23 +24,20 @@ _KINDS: dict[str, type] = {
 
 def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
     """Return a fitted estimator's state, adding its arrays under a prefix."""
-    kind = type(model)
-    name = kind.__name__
-    known = stored_estimators()
-    if name not in known or known[name].kind is not kind:
+    stored = stored_class(type(model))
+    if stored is None:
         raise ModelFileError(
-            f"a model file cannot hold a {name}: it holds {', '.join(known)}, and pipelines of "
-            "these; pickle the model instead"
+            f"a model file cannot hold a {type(model).__name__}: it holds pairdp's estimators, "
+            "classes that are decorated with stored_in_model_files, and pipelines of these"
         )
-    stored = known[name].arrays
-    check_is_fitted(model, list(stored))
+    check_is_fitted(model, list(stored.arrays))
     params = model.get_params(deep=False)
     for param in _NOT_STORED:
         if param in params:
             params[param] = None
     try:
         state: dict[str, Any] = {
-            "class": name,
+            "class": stored.name,
             "params": {key: encode(value) for key, value in params.items()},
             "features": int(model.n_features_in_),
             "names": None,
@@ -57,25 +54,22 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
         raise ModelFileError(str(error)) from None
     if hasattr(model, "feature_names_in_"):
         state["names"] = [str(item) for item in model.feature_names_in_]
-    if hasattr(model, "classes_"):
+    if stored.has_classes:
         state["classes"] = _encode_labels(model.classes_)
-    for array in stored:
+    for array in stored.arrays:
         arrays[prefix + array] = np.array(getattr(model, array), np.float64, order="C")
     return state
 
 
 def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trusted) -> Any:
     """Return the estimator of a state, taking its arrays out of ``arrays``."""
-    name = state.get("class")
-    if not isinstance(name, str) or name not in stored_estimators():
-        raise ValueError(f"unknown model {name!r}")
-    stored = stored_estimators()[name]
+    stored = find_stored(state.get("class"), trusted)
     required = {"class", "params", "features", "names"}
     if stored.has_certificate:
         required |= {"certificate", "reasons"}
     if stored.has_classes:
         required |= {"classes"}
-    fields = fields_of(name, state, required=required)
+    fields = fields_of(stored.name, state, required=required)
     model = stored.kind()
     params = fields_of("params", fields["params"], required=set(model.get_params(deep=False)))
     model.set_params(**{key: decode(value, trusted) for key, value in params.items()})
@@ -99,7 +93,7 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     if stored.has_certificate:
         model.certificate_ = Certificate.from_json(json.dumps(fields["certificate"]))
         model.plan_ = stored_plan(model.certificate_, _reasons(fields["reasons"]), trusted)
-        columns = d + (getattr(model, "fit_intercept", False) is True)  # an intercept is one more
+        columns = model._columns(d)  # an intercept is one more
         if model.plan_.task.features != columns:
             raise ValueError(f"the plan is for {model.plan_.task.features} features, not {columns}")
     if "classes" in fields:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, flag, integer, keep
-from pairdp.algorithms.base import Plan, PlanDraft
+from pairdp._checks import STEPS, between, flag, integer, keep, keep_given, one_of
+from pairdp.algorithms import printed
+from pairdp.algorithms.algorithm import PlanDraft
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import (
     Need,
@@ -18,15 +20,16 @@ from pairdp.algorithms.requirements import (
     require_convex,
     require_smooth,
 )
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.signal import noise_to_signal
-from pairdp.algorithms.strong_convexity import burn_in, printed_lipschitz, regularised
+from pairdp.algorithms.strong_convexity import regularised
 from pairdp.algorithms.task import Task
+from pairdp.online.buffer import PartnerBuffer
 from pairdp.online.descent_learner import DescentLearner, NoisyGradients, NoisyModels
 from pairdp.online.learner import OnlineAlgorithm
-from pairdp.privacy import Budget, GaussianMechanism, NoMechanism, Release, Sensitivity
-from pairdp.privacy.bounds.descent import stream_steps
-from pairdp.privacy.bounds.stream_models import falling_units, printed_steps, stream_drift
-from pairdp.privacy.bounds.stream_schedule import StreamShape
+from pairdp.privacy import GaussianMechanism, NoMechanism, Release, Sensitivity
+from pairdp.privacy.bounds.stream_models import inverse_step_units, printed_steps, stream_drift
+from pairdp.privacy.bounds.stream_schedule import StreamShape, stream_steps
 
 Array = NDArray[np.float64]
 GRADIENTS = "gradients on a stream of pairs"
@@ -35,8 +38,29 @@ PRINTED = "models of a stream in units of 1/t"
 _LARGEST_STEP = 1e100
 
 
+Reading = Literal["gradients", "models"]
+
+
 @dataclass(frozen=True)
-class OnlineDescent(OnlineAlgorithm):
+class OnlineDescentSettings(Settings):
+    """Where noise is, who meets whom, and η of every step, or what it follows from: α, L, its cap.
+
+    ``burn_in`` is the number of random points that printed noise begins with.
+    """
+
+    noise: Reading
+    buffer: int
+    replacement: Literal["latest", "reservoir"]
+    batch_size: int
+    step_size: float | None = None
+    strong_convexity: float | None = None
+    smoothness: float | None = None
+    largest_step: float | None = None
+    burn_in: int | None = None
+
+
+@dataclass(frozen=True)
+class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
     r"""Records arrive, meet earlier ones, and the updated model is released.
 
     .. math::
@@ -84,33 +108,27 @@ class OnlineDescent(OnlineAlgorithm):
     buffer: int | None = None
     replacement: Literal["latest", "reservoir"] = "latest"
     batch_size: int = 1
-    noise: Literal["gradients", "models"] = "gradients"
+    noise: Reading = "gradients"
     strong_convexity: float | None = None
     step_size: float | None = None
     burn_in: bool = True
     name: str = "Online descent on pairs"
 
+    settings_type = OnlineDescentSettings
     is_printed: ClassVar[bool] = True
     needs_delta: ClassVar[bool] = True
     instead: ClassVar[str] = 'use noise="gradients", which needs no smoothness'
     only_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for name, accepted in (
-            ("noise", ("gradients", "models")),
-            ("replacement", ("latest", "reservoir")),
-        ):
-            if getattr(self, name) not in accepted:
-                shown = " or ".join(f'"{value}"' for value in accepted)
-                raise ValueError(f"{name} must be {shown}, got {getattr(self, name)!r}")
+        one_of("noise", self.noise, "gradients", "models")
+        one_of("replacement", self.replacement, "latest", "reservoir")
         if self.replacement == "reservoir" and self.buffer is None:
             raise ValueError("a reservoir is a sample of limited size: give buffer")
-        if self.buffer is not None:
-            keep(self, "buffer", integer("buffer", self.buffer))
+        keep_given(self, "buffer", integer)
         keep(self, "batch_size", integer("batch_size", self.batch_size))
-        for name in ("strong_convexity", "step_size"):
-            if getattr(self, name) is not None:
-                keep(self, name, between(name, getattr(self, name), *STEPS))
+        keep_given(self, "strong_convexity", between, *STEPS)
+        keep_given(self, "step_size", between, *STEPS)
         if self.step_size is not None and self.step_size > _LARGEST_STEP:
             raise ValueError(f"step_size must be at most {_LARGEST_STEP:g}, got {self.step_size!r}")
         flag("burn_in", self.burn_in)
@@ -121,16 +139,17 @@ class OnlineDescent(OnlineAlgorithm):
         more = (Need.CONVEX, Need.SMOOTH) if self.noise == "models" else ()
         return (*more, Need.LIPSCHITZ)
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[OnlineDescentSettings]:
         """Decide the noise and the steps."""
         if task.is_printed:
             return self._printed(task)
         return self._on_models(task) if self.noise == "models" else self._in_gradients(task)
 
-    def noise_to_signal(self, plan: Plan) -> float:
+    def noise_to_signal(self, plan: Plan[OnlineDescentSettings]) -> float:
         """Return the noise of all steps against their largest signal."""
         # The sensitivity is in units of steps, which the diameter of the set does not bound.
-        return noise_to_signal(plan.certificate.releases[0], plan.task.n)
+        (release,) = plan.certificate.releases
+        return noise_to_signal(release, plan.task.n)
 
     def _shape(self, task: Task) -> dict[str, float | int]:
         """Return the inputs of a bound that tell who meets whom, leaving out what is default."""
@@ -143,15 +162,12 @@ class OnlineDescent(OnlineAlgorithm):
             inputs["batch"] = min(self.batch_size, task.n)
         return inputs
 
-    def _settings(self, task: Task, reading: str) -> dict[str, Any]:
-        return {
-            "noise": reading,
-            "buffer": task.n if self.buffer is None else min(self.buffer, task.n),
-            "replacement": self.replacement,
-            "batch_size": min(self.batch_size, task.n),
-        }
+    def _settings(self, task: Task, noise: Reading) -> OnlineDescentSettings:
+        buffer = task.n if self.buffer is None else min(self.buffer, task.n)
+        batch_size = min(self.batch_size, task.n)
+        return OnlineDescentSettings(noise, buffer, self.replacement, batch_size)
 
-    def _in_gradients(self, task: Task) -> PlanDraft:
+    def _in_gradients(self, task: Task) -> PlanDraft[OnlineDescentSettings]:
         reasons: tuple[str, ...] = ()
         problem = task.problem
         if self.strong_convexity is not None:
@@ -171,33 +187,35 @@ class OnlineDescent(OnlineAlgorithm):
                     f"steps of {self.step_size:g} run away on an unbounded set: use at most 2/λ = "
                     f"{2 / problem.regularization:g}"
                 )
-            settings["step_size"] = self.step_size
+            settings = replace(settings, step_size=self.step_size)
         elif problem.is_strongly_convex and problem.is_smooth:
-            settings |= _curvature(task)
+            settings = _curvature(task).added_to(settings)
             reasons += ("steps are min(2/(λt), 2/(L+λ))",)
         else:
             require_bounded(self.name, problem, "to choose its step size (or give step_size)")
             scale = getattr(release.mechanism, "scale", 0.0)
             lipschitz = problem.loss.lipschitz(problem.domain())
             size = math.sqrt(lipschitz**2 + task.dimension * scale**2)
-            settings["step_size"] = problem.constraint.radius / (size * math.sqrt(steps))
+            step_size = problem.constraint.radius / (size * math.sqrt(steps))
+            settings = replace(settings, step_size=step_size)
             reasons += ("step_size is that of least regret, B/√(T(G² + pσ²))",)
         return PlanDraft((release,), settings, reasons, problem)
 
-    def _on_models(self, task: Task) -> PlanDraft:
+    def _on_models(self, task: Task) -> PlanDraft[OnlineDescentSettings]:
         problem, reasons = regularised(self.name, task, self.strong_convexity)
         task = replace(task, problem=problem)
         shape, curvature = self._shape(task), _curvature(task)
         largest = {} if self.step_size is None else {"largest_step": self.step_size}
-        inputs = {**shape, **curvature, **largest, **_diameter(task)}
+        inputs = {**shape, **curvature._asdict(), **largest, **task.diameter_input}
         inputs["record_diameter"] = _record_diameter(task, self.step_size)
         moved = Sensitivity.of(MODELS, **inputs)
         release = _release("models in units of their moves", task, moved, _steps(shape))
-        settings = {**self._settings(task, "models"), **curvature, **largest}
+        settings = curvature.added_to(self._settings(task, "models"))
+        settings = replace(settings, largest_step=self.step_size)
         reasons += ("steps are min(2/(αt), 2/(L+α)), which need no burn-in",)
         return PlanDraft((release,), settings, reasons, problem)
 
-    def _printed(self, task: Task) -> PlanDraft:
+    def _printed(self, task: Task) -> PlanDraft[OnlineDescentSettings]:
         require_convex(self.name, task.problem)
         require_smooth(self.name, task.problem, "use certified noise in gradients")
         if self.buffer is not None or self.batch_size > 1:
@@ -207,30 +225,31 @@ class OnlineDescent(OnlineAlgorithm):
             )
         problem, reasons = regularised(self.name, task, self.strong_convexity)
         alpha = problem.regularization
-        lipschitz = printed_lipschitz(task, alpha)
+        lipschitz = printed.huai2020.regularised_lipschitz(task, alpha)
         task = replace(task, problem=problem)
         curvature = _curvature(task)
-        burnt = burn_in(curvature["smoothness"], alpha)
+        burnt = printed.huai2020.burn_in(curvature.smoothness, alpha)
         random = math.ceil(burnt) if self.burn_in else 0
         if random >= task.n:
             raise ValueError(
                 f"the paper's burn-in T₁ = max(16L²/α², 7) = {burnt:.4g} with L = "
-                f"{curvature['smoothness']:.4g} and α = {alpha:.4g} is not shorter than the stream "
+                f"{curvature.smoothness:.4g} and α = {alpha:.4g} is not shorter than the stream "
                 f"of {task.n} records: every model would be a random point. Use certified, which "
                 "needs none; a stronger regularisation or a longer stream; or burn_in=False to "
                 "study the printed noise without it"
             )
-        inputs = {"n": task.n, "burn_in": random, **curvature, **_diameter(task)}
+        inputs = {"n": task.n, "burn_in": random, **curvature._asdict(), **task.diameter_input}
         inputs["record_diameter"] = _record_diameter(task)
         moved = Sensitivity.of(PRINTED, **inputs)
-        scale = printed_scale(lipschitz, alpha, task.n - random, task.budget)  # type: ignore[arg-type]
+        scale = printed.huai2020.model_noise(lipschitz, alpha, task.n - random, task.budget)  # type: ignore[arg-type]
         release = Release(
             "models in units of 1/t",
             GaussianMechanism(moved.value, scale),
             moved,
             task.dimension * task.n,
         )
-        settings = {**self._settings(task, "models"), **curvature, "burn_in": random}
+        settings = curvature.added_to(self._settings(task, "models"))
+        settings = replace(settings, burn_in=random)
         left_out = "" if self.burn_in else ", left out,"
         reasons += (
             "printed noise is on models, and the state has none",
@@ -238,33 +257,39 @@ class OnlineDescent(OnlineAlgorithm):
         )
         return PlanDraft((release,), settings, reasons, problem)
 
-    def learner(self, plan: Plan, generator: np.random.Generator) -> DescentLearner:
-        """Return what learns by a plan."""
-        settings: dict[str, Any] = dict(plan.settings)
-        shape = StreamShape(plan.task.n, batch=settings["batch_size"])
-        if settings["noise"] == "gradients":
-            return NoisyGradients(plan, generator, _step_sizes(settings, shape))
+    def learner(
+        self, plan: Plan[OnlineDescentSettings], generator: np.random.Generator
+    ) -> DescentLearner:
+        """Return the learner of a plan."""
+        n, settings = plan.task.n, plan.settings
+        shape = StreamShape(n, batch=settings.batch_size)
+        sizes = (
+            _step_sizes(plan.task, shape, settings.largest_step)
+            if settings.step_size is None
+            else np.full(shape.steps, settings.step_size)
+        )
+        buffer = PartnerBuffer(
+            settings.buffer,
+            settings.batch_size,
+            plan.task.features,
+            generator if settings.replacement == "reservoir" else None,
+            n,
+        )
+        if settings.noise == "gradients":
+            return NoisyGradients(plan, generator, buffer, sizes)
         (release,) = plan.certificate.releases
         inputs: dict[str, Any] = (
             {} if release.sensitivity is None else dict(release.sensitivity.inputs)
         )
-        if "burn_in" not in settings:
+        random = settings.burn_in
+        if random is None:
             # A baseline without noise has no bound to state.
             units = stream_drift(**inputs).moves() if inputs else np.zeros(shape.steps)
-            return NoisyModels(plan, generator, _step_sizes(settings, shape), units)
-        units, random = falling_units(plan.task.n), settings["burn_in"]
-        sizes = _step_sizes(settings, shape)
+            return NoisyModels(plan, generator, buffer, sizes, units)
         if random:
-            late = np.arange(random + 1, plan.task.n + 1, dtype=np.float64)
-            sizes[random:] = printed_steps(late, settings["strong_convexity"])
-        return NoisyModels(plan, generator, sizes, units, random)
-
-
-def printed_scale(lipschitz: float, alpha: float, steps: int, budget: Budget) -> float:
-    """Return t·σ_t of Huai 2020, Algorithm 1: √(32G²(n-T₁)/(α²ρ))."""
-    log = math.log(1 / budget.delta)
-    root = math.sqrt(log + budget.epsilon) - math.sqrt(log)
-    return math.sqrt(32 * steps) * lipschitz / (alpha * root)
+            late = np.arange(random + 1, n + 1, dtype=np.float64)
+            sizes[random:] = printed_steps(late, plan.problem.regularization)
+        return NoisyModels(plan, generator, buffer, sizes, inverse_step_units(n), random)
 
 
 def _release(name: str, task: Task, moved: Sensitivity, steps: int) -> Release:
@@ -279,36 +304,33 @@ def _steps(shape: dict[str, Any]) -> int:
     return StreamShape(shape["n"], batch=shape.get("batch", 1)).steps
 
 
-def _curvature(task: Task) -> dict[str, float]:
+class _Curvature(NamedTuple):
+    """α and L of a regularised problem."""
+
+    strong_convexity: float
+    smoothness: float
+
+    def added_to(self, settings: OnlineDescentSettings) -> OnlineDescentSettings:
+        return replace(settings, strong_convexity=self.strong_convexity, smoothness=self.smoothness)
+
+
+def _curvature(task: Task) -> _Curvature:
     alpha = task.problem.regularization
-    bend = task.problem.loss.smoothness(task.problem.domain())
-    return {"strong_convexity": alpha, "smoothness": bend + alpha}
-
-
-def _diameter(task: Task) -> dict[str, float]:
-    return {"diameter": task.diameter} if math.isfinite(task.diameter) else {}
+    return _Curvature(alpha, task.problem.loss.smoothness(task.problem.domain()) + alpha)
 
 
 def _record_diameter(task: Task, largest: float | None = None) -> float:
     """Return D with the rounding of a stream, whose last step is its smallest."""
-    settings = {**_curvature(task), "largest_step": largest or math.inf}
-    sizes = _step_sizes(settings, StreamShape(task.n))
+    sizes = _step_sizes(task, StreamShape(task.n), largest)
     return task.problem.record_diameter(
         2 * task.n, step_size=float(sizes[-1]), features=task.features
     )
 
 
-def _step_sizes(settings: dict[str, Any], shape: StreamShape) -> Array:
-    """Return η of every step; a lone first record makes none."""
-    if "step_size" in settings:
-        return np.full(shape.steps, float(settings["step_size"]))
+def _step_sizes(task: Task, shape: StreamShape, largest: float | None) -> Array:
+    """Return min(2/(αt), 2/(L+α), largest) of every step; a lone first record makes none."""
     idle = int(shape.batch == 1)
-    sizes = stream_steps(
-        shape.steps + 1 - idle,
-        settings["strong_convexity"],
-        settings["smoothness"],
-        settings.get("largest_step", math.inf),
-    )
+    sizes = stream_steps(shape.steps + 1 - idle, *_curvature(task), largest or math.inf)
     return np.concatenate([np.zeros(idle), sizes])
 
 

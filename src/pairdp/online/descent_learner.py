@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.algorithms.base import Plan
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.one_against import one_against
+from pairdp.algorithms.plan import Plan
 from pairdp.online.buffer import PartnerBuffer
 from pairdp.online.learner import Learner
 from pairdp.privacy import GaussianMechanism
@@ -29,24 +29,24 @@ class DescentLearner(Learner):
         Of `OnlineDescent`.
     generator : numpy.random.Generator
         Where noise and the reservoir's choices come from.
+    buffer : PartnerBuffer
+        The earlier records that new ones meet.
     step_sizes : array
         η of every step.
     """
 
     holds_raw_records: ClassVar[bool] = True
 
-    def __init__(self, plan: Plan, generator: np.random.Generator, step_sizes: Array) -> None:
-        settings: Mapping[str, Any] = plan.settings
+    def __init__(
+        self,
+        plan: Plan,
+        generator: np.random.Generator,
+        buffer: PartnerBuffer,
+        step_sizes: Array,
+    ) -> None:
         self._plan, self._generator, self._step_sizes = plan, generator, step_sizes
-        self._batch = int(settings["batch_size"])
-        self._buffer = PartnerBuffer(
-            int(settings["buffer"]),
-            self._batch,
-            plan.task.features,
-            generator if settings["replacement"] == "reservoir" else None,
-            plan.task.n,
-        )
-        self._steps = 0
+        self._buffer, self._steps = buffer, 0
+        self.batch_size = buffer.batch
         self.parameters = plan.problem.constraint.initial(plan.task.features)
 
     def learn(self, batch: Records) -> None:
@@ -64,7 +64,8 @@ class DescentLearner(Learner):
     def _gradient(self, point: Array, together: Records, met: int) -> Array | None:
         """Return the average over the pairs of a step, None when it has none."""
         # A last batch that is not full is averaged as if it were.
-        pairs = self._batch * met + self._batch * (self._batch - 1) / 2
+        b = self.batch_size
+        pairs = b * met + b * (b - 1) / 2
         if pairs == 0:
             return None
         loss, total = self._plan.problem.loss, np.zeros_like(point)
@@ -74,7 +75,7 @@ class DescentLearner(Learner):
 
     def _descend(self, point: Array, eta: float, gradient: Array) -> Array:
         problem = self._plan.problem
-        return problem.constraint.project(point - eta * (gradient + problem.pull(point)))
+        return problem.projected_step(point, eta, gradient)
 
     def public_state(self) -> dict[str, Array]:
         """Return the model and the number of steps."""
@@ -86,8 +87,8 @@ class DescentLearner(Learner):
 
     def restore(self, public: Mapping[str, Array], secret: Mapping[str, Array] | None) -> None:
         """Go on from a saved state; without the buffer with an empty one."""
-        self.parameters = _alike(public["parameters"], self.parameters)
-        self._steps = int(_alike(public["steps"], np.zeros(1))[0])
+        self.parameters = _same_shape(public["parameters"], self.parameters)
+        self._steps = int(_same_shape(public["steps"], np.zeros(1))[0])
         if not 0 <= self._steps <= self._step_sizes.size or self._steps != public["steps"][0]:
             raise ValueError("the number of steps is not one of this plan's")
         if secret is not None:
@@ -119,7 +120,7 @@ class NoisyModels(DescentLearner):
 
     Parameters
     ----------
-    plan, generator, step_sizes
+    plan, generator, buffer, step_sizes
         As for `DescentLearner`.
     units : array
         u_s: the noise of step s is u_s times that of the plan.
@@ -133,11 +134,12 @@ class NoisyModels(DescentLearner):
         self,
         plan: Plan,
         generator: np.random.Generator,
+        buffer: PartnerBuffer,
         step_sizes: Array,
         units: Array,
         burn_in: int = 0,
     ) -> None:
-        super().__init__(plan, generator, step_sizes)
+        super().__init__(plan, generator, buffer, step_sizes)
         self._units, self._burn_in = units, burn_in
         self._state = self.parameters.copy()
 
@@ -172,10 +174,10 @@ class NoisyModels(DescentLearner):
         if secret is None:
             raise ValueError("noise on models cannot go on without the state that has none")
         super().restore(public, secret)
-        self._state = _alike(secret["state"], self._state)
+        self._state = _same_shape(secret["state"], self._state)
 
 
-def _alike(values: Array, wanted: Array) -> Array:
+def _same_shape(values: Array, wanted: Array) -> Array:
     if values.shape != wanted.shape:
         raise ValueError(f"the state has a shape of {values.shape}, not {wanted.shape}")
     return np.array(values)

@@ -1,4 +1,4 @@
-"""What learns from a stream, and the algorithms that make such learners."""
+"""Learners of streams, and the algorithms that make them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.algorithms.base import Algorithm, Plan, RunResult
+from pairdp.algorithms.algorithm import Algorithm
+from pairdp.algorithms.plan import Plan, RunResult
 from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.settings import S
 from pairdp.privacy import NoiseSource, Release, Sensitivity
 from pairdp.records import Records
 
@@ -19,15 +21,18 @@ NO_SEED = "a ledger pays for independent noise, and a seed repeats it: leave out
 
 
 class Learner(ABC):
-    """What learns from a stream, one batch after the other; a session feeds it.
+    """Learns from a stream, one batch after the other; a session feeds it.
 
     Attributes
     ----------
     parameters : array
         The model that was released last; a property or an attribute.
+    batch_size : int
+        How many records a step reads.
     """
 
     parameters: Array
+    batch_size: int
 
     resumes_from_public: ClassVar[bool] = True
     """Whether the plan covers going on without the secret state."""
@@ -54,29 +59,26 @@ class Learner(ABC):
     @property
     @abstractmethod
     def holds_raw_records(self) -> bool:
-        """Whether records as they came can be read from the whole state."""
+        """Whether raw records can be read from the public and secret state."""
 
     def labels_held(self) -> Array | None:
-        """Return the labels of records that are kept, None when all are or none."""
+        """Return the labels of the records that are kept; None if all or none are."""
         return None
 
 
-class OnlineAlgorithm(Algorithm):
-    """An algorithm that releases a model after every batch of a stream.
-
-    Its plans have ``batch_size`` among their settings.
-    """
+class OnlineAlgorithm(Algorithm[S]):
+    """An algorithm that releases a model after every batch of a stream."""
 
     @abstractmethod
-    def learner(self, plan: Plan, generator: np.random.Generator) -> Learner:
-        """Return what learns by a plan, at the beginning of the stream."""
+    def learner(self, plan: Plan[S], generator: np.random.Generator) -> Learner:
+        """Return the learner of a plan, at the beginning of the stream."""
 
     def execute(
-        self, plan: Plan, records: Records, noise: NoiseSource, progress: Progress
+        self, plan: Plan[S], records: Records, noise: NoiseSource, progress: Progress
     ) -> RunResult:
         """Return the last model of the stream, and all of them."""
-        size = int(plan.settings["batch_size"])  # type: ignore[arg-type]
         learner = self.learner(plan, noise.stream("stream noise", 0))
+        size = learner.batch_size
         steps = -(-records.n // size)
         models = np.empty((steps, *learner.parameters.shape))
         for step in progress.steps(steps, self.name):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer, keep
-from pairdp.algorithms.base import Plan, PlanDraft
+from pairdp.algorithms.algorithm import PlanDraft
 from pairdp.algorithms.moments import (
     check_moment_parameters,
     from_classes,
@@ -20,13 +20,16 @@ from pairdp.algorithms.moments import (
     unpacked_means,
 )
 from pairdp.algorithms.noise import deviation, shared_release
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.task import Task
 from pairdp.losses import LeastSquaresRanking
 from pairdp.online.learner import Learner, OnlineAlgorithm
 from pairdp.pairs.products import weighted_rows
 from pairdp.privacy import Release, Sensitivity
-from pairdp.privacy.bounds.prefix_sums import PrefixFactor, PrefixNoise, batch_count
+from pairdp.privacy.bounds.prefix_sums import batch_count
+from pairdp.privacy.mechanisms.matrix_mechanism import PrefixFactor, PrefixNoise
 from pairdp.privacy.mechanisms.packing import pack_gram, packed_dimension
 from pairdp.records import Records
 
@@ -34,14 +37,26 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class OnlineMoments(OnlineAlgorithm):
+class OnlineMomentSettings(Settings):
+    """The steps, β, and the share and ridge of second moments; no ridge is one for each step."""
+
+    batch_size: int
+    steps: int
+    second_moments: bool
+    weight: float
+    share: float | None = None
+    ridge: float | None = None
+
+
+@dataclass(frozen=True)
+class OnlineMoments(OnlineAlgorithm[OnlineMomentSettings]):
     r"""A batch arrives, is added to the noisy class moments, and these give the next model.
 
     The moments are those of `pairdp.algorithms.MomentRelease`: Σ(yx, βx, βRy), which one record
     moves by 2R√(1+β²), and, if wanted, Σ₊xxᵀ and Σ₋xxᵀ, which it moves by √2·R². All their running
-    sums leave with the noise of a matrix mechanism (`pairdp.privacy.bounds.prefix_sums`): that of
-    the last sum is about 1 + ln(steps)/π times the noise of one release, where n gradients with
-    independent noise would bring √n times. Every model is a function of the sums, and costs
+    sums are released by a matrix mechanism (`pairdp.privacy.mechanisms.matrix_mechanism`): the
+    noise of the last sum is about 1 + ln(steps)/π times that of one release, where n gradients
+    with independent noise would bring √n times. Every model is a function of the sums, and costs
     nothing more.
 
     Parameters
@@ -52,7 +67,7 @@ class OnlineMoments(OnlineAlgorithm):
         Whether S is used; see `pairdp.algorithms.MomentRelease`. Without it the model is the
         direction between the class means, and memory grows with d instead of d².
     share : float
-        Share of the squared privacy ratio that second moments get.
+        Share of μ² that second moments get.
     weight : float
         β, at most 1.
     ridge : float, optional
@@ -68,6 +83,7 @@ class OnlineMoments(OnlineAlgorithm):
     ridge: float | None = None
     name: str = "Online least squares from moments"
 
+    settings_type = OnlineMomentSettings
     needs_delta: ClassVar[bool] = True
     only_pairs: ClassVar[bool] = True
 
@@ -80,7 +96,7 @@ class OnlineMoments(OnlineAlgorithm):
         """Nothing but least squares, which `draft` asks for."""
         return ()
 
-    def draft(self, task: Task) -> PlanDraft:
+    def draft(self, task: Task) -> PlanDraft[OnlineMomentSettings]:
         """Decide the noise of each moment."""
         problem = task.problem
         if not isinstance(problem.loss, LeastSquaresRanking):
@@ -92,20 +108,13 @@ class OnlineMoments(OnlineAlgorithm):
         steps = batch_count(task.n, size)
         share = self.share if self.second_moments else 0.0
         releases = [self._means(task, size, steps, 1 - share)]
-        settings: dict[str, str | bool | float] = {
-            "batch_size": size,
-            "steps": steps,
-            "second_moments": self.second_moments,
-            "weight": self.weight,
-        }
+        settings = OnlineMomentSettings(size, steps, self.second_moments, self.weight)
         reasons = []
         if self.second_moments:
             releases.append(self._squares(task, size, steps, share))
-            settings["share"] = share
+            settings = replace(settings, share=share, ridge=self.ridge)
             if self.ridge is None:
                 reasons.append("ridge is the size of the noise on S at each step, σ√(2d)")
-            else:
-                settings["ridge"] = self.ridge
         return PlanDraft(tuple(releases), settings, tuple(reasons))
 
     def _means(self, task: Task, size: int, steps: int, share: float) -> Release:
@@ -130,14 +139,14 @@ class OnlineMoments(OnlineAlgorithm):
         dimension = 2 * packed_dimension(task.features)
         return shared_release(name, task, moved, steps * dimension, share)
 
-    def noise_to_signal(self, plan: Plan) -> float:
+    def noise_to_signal(self, plan: Plan[OnlineMomentSettings]) -> float:
         """Return the noise in the last sum of class means against the largest such sum."""
-        first, steps = plan.certificate.releases[0], int(plan.settings["steps"])  # type: ignore[arg-type]
-        if first.sensitivity is None:
+        means, steps = plan.certificate.releases[0], plan.settings.steps
+        if means.sensitivity is None:
             return 0.0
         factor = PrefixFactor.of(steps)
-        moved = first.sensitivity.value / factor.column_norm()  # by one record, in one sum
-        noise = deviation(first) * factor.deviation(steps) * math.sqrt(first.dimension / steps)
+        moved = means.sensitivity.value / factor.column_norm()  # by one record, in one sum
+        noise = deviation(means) * factor.deviation(steps) * math.sqrt(means.dimension / steps)
         return noise / (plan.task.n * moved)
 
     def moved_by(self, release: Release, used: int) -> float:
@@ -153,8 +162,10 @@ class OnlineMoments(OnlineAlgorithm):
         so_far = factor.column_norm(batch_count(used, size)) / factor.column_norm()
         return release.sensitivity.value * so_far
 
-    def learner(self, plan: Plan, generator: np.random.Generator) -> MomentLearner:
-        """Return what learns by a plan, at the beginning of the stream."""
+    def learner(
+        self, plan: Plan[OnlineMomentSettings], generator: np.random.Generator
+    ) -> MomentLearner:
+        """Return the learner of a plan, at the beginning of the stream."""
         return MomentLearner(self, plan, generator)
 
 
@@ -171,10 +182,15 @@ class MomentLearner(Learner):
         Where noise comes from.
     """
 
-    def __init__(self, algorithm: OnlineMoments, plan: Plan, generator: np.random.Generator):
+    def __init__(
+        self,
+        algorithm: OnlineMoments,
+        plan: Plan[OnlineMomentSettings],
+        generator: np.random.Generator,
+    ) -> None:
         self._algorithm, self._plan, self._generator = algorithm, plan, generator
-        self._factor = PrefixFactor.of(int(plan.settings["steps"]))  # type: ignore[arg-type]
-        self._batch_size = int(plan.settings["batch_size"])  # type: ignore[arg-type]
+        self._factor = PrefixFactor.of(plan.settings.steps)
+        self.batch_size = plan.settings.batch_size
         self._sums = [
             np.zeros(release.dimension // self._factor.steps)
             for release in plan.certificate.releases
@@ -198,8 +214,8 @@ class MomentLearner(Learner):
         if batch.features != task.features:
             raise ValueError(f"the plan is for {task.features} features, got {batch.features}")
         task.problem.check_records(batch)
-        if not 1 <= batch.n <= self._batch_size:
-            raise ValueError(f"a batch has up to {self._batch_size} records, got {batch.n}")
+        if not 1 <= batch.n <= self.batch_size:
+            raise ValueError(f"a batch has up to {self.batch_size} records, got {batch.n}")
         if self._steps == self._factor.steps:
             raise ValueError(f"the plan covers {self._factor.steps} steps: plan a longer horizon")
         values = [_first_sums(batch, self._algorithm.weight, task.problem.data_norm)]
@@ -268,7 +284,7 @@ class MomentLearner(Learner):
         variance = float(_checked(public, "earlier_variance", (1,))[0])
         seen, steps, of_noise = (int(count) for count in counts)
         fits = 0 <= of_noise <= steps <= self._factor.steps and steps <= seen
-        if not fits or variance < 0 or seen > steps * self._batch_size:
+        if not fits or variance < 0 or seen > steps * self.batch_size:
             raise ValueError("the state is not one of this plan's streams")
         sums = [_checked(public, f"sums_{i}", s.shape) for i, s in enumerate(self._sums)]
         noise = [PrefixNoise(self._factor, s.size) for s in sums]

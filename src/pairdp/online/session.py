@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._reading import Invalid, label_array, null_is_asked, read_labels, read_table
-from pairdp.algorithms.base import Plan
+from pairdp.algorithms.plan import Plan
 from pairdp.online.learner import NO_SEED, Learner, OnlineAlgorithm
 from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource, NoMechanism
 from pairdp.privacy.accounting.gaussian import epsilon
@@ -51,10 +51,10 @@ class OnlineSession:
     A session holds raw records (the buffer and an unfinished batch) and leaves them in no way but
     `save`, which says so in the file. It is not pickled.
 
-    A session that is lost in a crash cannot be repeated, for its models were seen. Its records
-    are not to be learnt again (``seen`` tells how many were, after an error too); a new session for
-    those that have not come yet costs them nothing
-    more than the first one would have, as no record is in both.
+    A session that ends in a crash must not be repeated: its models were seen. Its records must not
+    be learnt again (``seen`` tells how many were, after an error too). A new session for records
+    that have not come yet costs them no more than the first one would have, as no record is in
+    both.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class OnlineSession:
         # A stream that goes on takes other noise, even with the seed that it began with.
         generator = source.stream("stream noise", seen)
         self._learner: Learner = algorithm.learner(plan, generator)
-        self._batch = int(plan.settings["batch_size"])  # type: ignore[arg-type]
+        self._batch = self._learner.batch_size
         self._x = np.empty((self._batch, plan.task.features))
         self._y = np.empty(self._batch)
         self._waiting = 0
@@ -224,10 +224,10 @@ class OnlineSession:
         self._waiting += count
         self.seen += count
         if self._waiting == self._batch or self.left == 0:
-            whole = slice(0, self._waiting)
+            batch = slice(0, self._waiting)
             self._waiting = 0
             try:
-                self._learner.learn(records.beside(self._x[whole], self._y[whole]))
+                self._learner.learn(records.beside(self._x[batch], self._y[batch]))
             except BaseException:
                 self._closed = (
                     "a step of this stream was interrupted, and it cannot go on: begin a new one "

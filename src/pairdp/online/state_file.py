@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._version import __version__
-from pairdp.algorithms.base import Plan
 from pairdp.algorithms.comparison import differences
+from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.stored_plans import plan_again
 from pairdp.online.learner import NO_SEED, OnlineAlgorithm
 from pairdp.privacy import BudgetLedger, Certificate, LedgerError, NoiseSource

@@ -1,7 +1,7 @@
+from .base import ACCURACY as ACCURACY
+from .base import Risk as Risk
 from .blocked import add_up as add_up
 from .design import PairDesign as PairDesign
 from .ranking import RankingMoments as RankingMoments
 from .ranking import RankingSums as RankingSums
-from .risk import ACCURACY as ACCURACY
-from .risk import Risk as Risk
 from .risk import risk as risk

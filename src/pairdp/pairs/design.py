@@ -10,8 +10,8 @@ symmetrised gradients ½h(w;z,z'), with h(w;z,z') = ∇ℓ(w;z,z') + ∇ℓ(w;z'
 z'. The design stays the same, as it does not depend on data, so only the m pairs that have the
 replaced position change, and each by \|½h(w;z,p) - ½h(w;z',p)\| ≤ D_h/2, p being the partner,
 which is not replaced. (A null record keeps its position and its pairs, with h = 0, and D_h is at
-least \|h(w;z,p)\|; see `pairdp.problem.Problem.moved_pair`.) There are nm/2 pairs, so f moves by
-at most
+least \|h(w;z,p)\|; see `pairdp.problem.Problem.exact_record_diameter`.) There are nm/2 pairs, so f
+moves by at most
 
 .. math:: m · (D_h/2) / (nm/2) = D_h/n,
 

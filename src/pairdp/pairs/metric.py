@@ -58,7 +58,7 @@ def metric_value(
     x : array of shape (n, d)
         The records, at least two.
     y : array of shape (n,)
-        Their classes; records of equal labels are alike.
+        Their classes; records of equal labels are similar.
     null : array of bool of shape (n,), optional
         Which records are null: their pairs count, with value and gradient zero.
     block : int
@@ -114,17 +114,17 @@ class _Tile:
     """Pairs of some rows with some columns, at or above the diagonal of the table of all pairs."""
 
     squared: Array
-    alike: Mask
+    similar: Mask
     null: tuple[Mask, Mask] | None
     on_diagonal: bool
 
     def values(self, loss: MetricLoss) -> Array:
         """Return the losses, each unordered pair's once."""
-        return self._once(loss.of_distance(self.squared, self.alike))
+        return self._once(loss.of_distance(self.squared, self.similar))
 
     def slopes(self, loss: MetricLoss) -> Array:
         """Return the slopes, each unordered pair's once."""
-        return self._once(loss.slope(self.squared, self.alike))
+        return self._once(loss.slope(self.squared, self.similar))
 
     def _once(self, values: Array) -> Array:
         if self.null is not None:

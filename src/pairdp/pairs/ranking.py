@@ -22,86 +22,24 @@ carry what rounding left of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairdp._checks import integer
 from pairdp._sums import LARGEST_N
+from pairdp.clipping import check_data_norm
 from pairdp.losses.ranking import RankingLoss
-from pairdp.losses.structure import Analytic, Quadratic, TruncatedPowers
-from pairdp.pairs.dense_pieces import DenseSums
-from pairdp.pairs.direct import DirectSums
-from pairdp.pairs.pieces import choose_pieces
 from pairdp.pairs.products import weighted_rows
-from pairdp.pairs.quadratic import QuadraticSums
-from pairdp.pairs.sparse_pieces import SparseSums
-from pairdp.pairs.truncated import TruncatedSums
-from pairdp.records import Records, check_data_norm
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+from pairdp.records import Records
+from pairdp.score_sums.base import Array, Index, Moments, ScoreSums
 
 _BLOCK = 32_768
 
 
-class Moments(Protocol):
-    """What the other parts must know of a part's scores."""
-
-    @property
-    def counts(self) -> Array:
-        """How many negatives and positives there are."""
-
-    def __add__(self, other: Any, /) -> Self: ...
-
-
-class ScoreSums(Protocol):
-    """Sums of φ and φ' of score differences over all positive-negative pairs."""
-
-    def moments(self, u: Array, positive: Index) -> Any:
-        """Return the moments of these records."""
-
-    def slopes(self, u: Array, positive: Index, moments: Any) -> Array:
-        """Return, for each record, Σ φ'(u₊ - u₋) over the partners in the other class."""
-
-    def total(self, moments: Any) -> float:
-        """Return Σ φ(u₊ - u₋) over all positive-negative pairs."""
-
-
 def score_sums(loss: RankingLoss, low: float, high: float, n: int) -> ScoreSums:
-    """Return the fastest sums that the loss's structure allows.
-
-    Parameters
-    ----------
-    loss : RankingLoss
-        Its φ.
-    low, high : float
-        Where all scaled scores u = k·wᵀx lie.
-    n : int
-        How many records there are in all.
-    """
-    structure = loss.structure()
-    if isinstance(structure, TruncatedPowers):
-        return TruncatedSums(structure)
-    if isinstance(structure, Quadratic):
-        return QuadraticSums(structure)
-    if isinstance(structure, Analytic):
-        pieces = choose_pieces(low, high, structure.strip, n)
-        sparse = SparseSums(loss.phi, loss.slope, structure)
-        if pieces.cost(n) <= sparse.cost(high - low, n):
-            return DenseSums(loss.phi, loss.slope, pieces)
-        return sparse
-    return DirectSums(loss.phi, loss.slope)
-
-
-def all_slopes(sums: ScoreSums, u: Array, positive: Index) -> Array:
-    """Return the sums of slopes when these are all the records."""
-    if u.size == 0:  # all records are null
-        return np.zeros(0)
-    if isinstance(sums, TruncatedSums):
-        return sums.all_slopes(u, positive)
-    return sums.slopes(u, positive, sums.moments(u, positive))
+    """Return the sums of a loss's structure, for n records with k·wᵀx between two bounds."""
+    return loss.structure().sums(loss.phi, loss.slope, low, high, n)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +10,11 @@ from numpy.typing import NDArray
 from pairdp.losses.base import PairwiseLoss
 from pairdp.losses.metric import MetricLoss
 from pairdp.losses.ranking import RankingLoss
-from pairdp.pairs.blocked import (
-    all_pairs_gradient,
-    all_pairs_value,
-    design_gradient,
-    design_value,
-)
+from pairdp.pairs.base import Risk
+from pairdp.pairs.blocked import design_gradient, design_value
 from pairdp.pairs.design import PairDesign
 from pairdp.pairs.metric import metric_gradient, metric_value, metric_value_and_gradient
 from pairdp.pairs.ranking import (
-    Index,
-    ScoreSums,
-    all_slopes,
     average_loss,
     coefficients,
     in_classes,
@@ -30,30 +22,9 @@ from pairdp.pairs.ranking import (
     score_sums,
 )
 from pairdp.records import Records
+from pairdp.score_sums.base import Index, ScoreSums
 
 Array = NDArray[np.float64]
-
-ACCURACY = 1e-12
-"""Stated accuracy of the gradients of all risks: the norm of the error of summing, over G.
-
-The sum is of what each pair, by itself, is computed to be: at the corner of a hinge that is
-one subgradient or another, decided by the pair alone. So neighbouring data sets differ in
-the pairs of one record and in the errors of two sums; sensitivities of computed gradients
-include those. It holds for n up to 10¹⁰: all sums are made in two levels whose error does not
-grow with n (`pairdp._sums`). What the tests find is at least ten times smaller."""
-
-
-class Risk(Protocol):
-    """The average loss over pairs of some records."""
-
-    def value(self, parameters: Array) -> float:
-        """Return the average loss."""
-
-    def gradient(self, parameters: Array) -> Array:
-        """Return its (sub)gradient."""
-
-    def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
-        """Return both, sharing what work they share."""
 
 
 def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None) -> Risk:
@@ -65,8 +36,8 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
     Parameters
     ----------
     loss : PairwiseLoss
-        A ranking loss costs O(n) or O(n log n) time when it declares its structure, a metric
-        loss O(n²d), any other O(n²) evaluations; memory is O(nd) always.
+        A ranking loss costs what its structure says, O(n) or O(n log n) time unless that is
+        `AllPairs`; a metric loss O(n²d), any other O(n²) evaluations; memory is O(nd) always.
     records : Records
         The data.
     design : PairDesign, optional
@@ -91,7 +62,7 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
         return RankingRisk(loss, records)
     if isinstance(loss, MetricLoss) and _keeps(loss, MetricLoss.value, MetricLoss.gradient):
         return MetricRisk(loss, records)
-    return BlockedRisk(loss, records)
+    return DesignRisk(loss, records, PairDesign.complete(records.n))
 
 
 def _keeps(loss: PairwiseLoss, value: object, gradient: object) -> bool:
@@ -122,8 +93,9 @@ class RankingRisk:
     def gradient(self, parameters: Array) -> Array:
         """Return its gradient, Xᵀc."""
         sums, u, positive = self._sums(parameters)
-        slopes = all_slopes(sums, u, positive)
-        return self._gradient(slopes, positive)
+        if not u.size:  # all records are null
+            return np.zeros(self.records.features)
+        return self._gradient(sums.all_slopes(u, positive), positive)
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return both, from the same moments."""
@@ -159,28 +131,6 @@ class MetricRisk:
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return both, from the same distances."""
         return metric_value_and_gradient(*self._data(parameters), null=_null(self.records))
-
-
-@dataclass(frozen=True)
-class BlockedRisk:
-    """Any loss over all pairs, one by one in blocks."""
-
-    loss: PairwiseLoss
-    records: Records
-
-    def value(self, parameters: Array) -> float:
-        """Return the average loss."""
-        records, null = self.records, _null(self.records)
-        return all_pairs_value(self.loss, parameters, records.x, records.evaluable, null=null)
-
-    def gradient(self, parameters: Array) -> Array:
-        """Return its gradient."""
-        records, null = self.records, _null(self.records)
-        return all_pairs_gradient(self.loss, parameters, records.x, records.evaluable, null=null)
-
-    def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
-        """Return both, one after the other."""
-        return self.value(parameters), self.gradient(parameters)
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from .certificates.release import Release as Release
 from .errors import BudgetExceededError as BudgetExceededError
 from .errors import CertificateError as CertificateError
 from .errors import LedgerError as LedgerError
+from .ledger.balance import Remaining as Remaining
 from .ledger.budget_ledger import BudgetLedger as BudgetLedger
-from .ledger.budget_ledger import Remaining as Remaining
 from .ledger.document import Spend as Spend
 from .mechanisms.additive_noise import GaussianMechanism as GaussianMechanism
 from .mechanisms.additive_noise import KNormMechanism as KNormMechanism

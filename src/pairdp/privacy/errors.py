@@ -10,7 +10,7 @@ class BudgetExceededError(ValueError):
 
 
 class LedgerError(ValueError):
-    """A ledger file is damaged, foreign, or not the one that was asked for."""
+    """A ledger file is damaged, not a ledger, or not the one that was requested."""
 
 
 class CertificateError(ValueError):

@@ -1,8 +1,8 @@
-"""Objects as plain JSON values, and back by known constructors only.
+"""Objects as plain JSON values, read back by known constructors only.
 
-Nothing in a file names code to run: an object is written as the name of its class and its
-fields, and read back by calling that class, which checks them. The class is one of this library,
-or one of the user's own that the reader was told to trust.
+No file names code to be run: an object is written as the name of its class and its fields, and read
+back by calling that class, which checks them. The class is part of this library, or a user's class
+that the caller trusts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pairdp.storage.errors import UnknownObjectError
 from pairdp.storage.registry import known_class, of_library, path_of
 from pairdp.storage.trust import Trusted
 
-_NOBODY = Trusted()
+_NO_CLASSES = Trusted()
 
 
 def encode(value: Any) -> Any:
@@ -28,7 +28,7 @@ def encode(value: Any) -> Any:
     Raises
     ------
     UnknownObjectError
-        If it is neither plain nor an object that its fields make again.
+        If it is neither plain nor an object that can be rebuilt from its fields.
     """
     if value is None or isinstance(value, bool | str):
         return value
@@ -60,8 +60,8 @@ def _encode_object(value: Any) -> dict[str, Any]:
     is_known = not of_library(kind) or known_class(kind.__name__) is kind
     if not is_known or len(names) < len(declared) or _more_than(value, names):
         raise UnknownObjectError(
-            f"a file cannot hold a {kind.__name__}: it holds plain values, and objects that are "
-            "made from the fields of their dataclass alone"
+            f"a {kind.__name__} cannot be stored: only plain values, and objects that can be "
+            "rebuilt from their dataclass fields"
         )
     fields = {name: encode(getattr(value, name)) for name in names}
     called = {"object": kind.__name__} if of_library(kind) else {"class": path_of(kind)}
@@ -69,7 +69,7 @@ def _encode_object(value: Any) -> dict[str, Any]:
 
 
 def _more_than(value: Any, names: Sequence[str]) -> bool:
-    """Return whether an object has a state besides these fields and what is computed of them."""
+    """Return whether an object has state besides these fields and cached properties."""
     if not hasattr(value, "__dict__"):
         return not dataclasses.is_dataclass(value)
     return any(
@@ -78,8 +78,8 @@ def _more_than(value: Any, names: Sequence[str]) -> bool:
     )
 
 
-def decode(value: Any, trusted: Trusted = _NOBODY) -> Any:
-    """Return the value that `encode` wrote, refusing anything else.
+def decode(value: Any, trusted: Trusted = _NO_CLASSES) -> Any:
+    """Return the value that `encode` wrote; anything else is an error.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def decode(value: Any, trusted: Trusted = _NOBODY) -> Any:
     Raises
     ------
     UnknownObjectError
-        If it names a class that this library does not have.
+        If it names a class that is not in this library.
     UntrustedClassError
         If it names a class outside this library that is not trusted.
     """
@@ -116,14 +116,17 @@ def decode(value: Any, trusted: Trusted = _NOBODY) -> Any:
         case {"class": str(path), "fields": dict(fields), **rest} if not rest:
             kind = trusted[path]
             return kind(**{key: decode(item, trusted) for key, item in fields.items()})
-    raise ValueError(f"not a parameter: {type(value).__name__}")
+    raise ValueError(f"not an encoded value: {type(value).__name__}")
 
 
 def user_classes(value: Any) -> Iterator[str]:
-    """Yield the import paths of the classes outside this library that encoded values name."""
+    """Yield the import paths of classes outside this library in encoded values."""
     if isinstance(value, Mapping):
-        if value.keys() == {"class", "fields"} and isinstance(value["class"], str):
-            yield value["class"]
+        path = value.get("class")
+        of_object = value.keys() == {"class", "fields"}
+        of_estimator = value.keys() >= {"class", "params"} and ":" in str(path)
+        if isinstance(path, str) and (of_object or of_estimator):
+            yield path
         for item in value.values():
             yield from user_classes(item)
     elif isinstance(value, list | tuple):

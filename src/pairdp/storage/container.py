@@ -1,7 +1,7 @@
-"""The container of all files: arrays as raw numbers, all else as checked JSON, no code.
+"""The container of all files: arrays as raw numbers, everything else as checked JSON, no code.
 
-It is safetensors: a JSON header and the arrays' bytes, which a reader checks before it trusts
-a size. Its metadata holds one more JSON document, sealed, with a digest of every array.
+The format is safetensors: a JSON header and the bytes of the arrays, whose sizes are checked when
+they are read. Its metadata contains a sealed JSON document with a digest of every array.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class FileKind:
     Parameters
     ----------
     format : str
-        What the file says it is.
+        The name of the format in the file.
     version : int
         The version that is written, and the newest that is read.
     noun : str
-        What errors call it, such as "model".
+        What errors call the file, such as "model".
     fields : frozenset of str
-        What its header has, besides format, versions and arrays.
+        The fields of its header, besides format, versions and arrays.
     """
 
     format: str
@@ -52,14 +52,14 @@ class FileKind:
     def write(
         self, path: Path, header: Mapping[str, Any], arrays: Arrays, *, secret: bool = False
     ) -> None:
-        """Write a file, whole or not at all; a secret one is new and for its owner alone."""
+        """Write a file atomically; a secret one must be new and is readable by its owner only."""
         draft = self.draft(path, header, arrays, secret=secret)
         self.publish(draft, path, secret=secret)
 
     def draft(
         self, path: Path, header: Mapping[str, Any], arrays: Arrays, *, secret: bool = False
     ) -> Draft:
-        """Write a file to disk that has not yet its name."""
+        """Write a file to disk under a temporary name."""
         document = {
             "format": self.format,
             "format_version": self.version,
@@ -67,7 +67,7 @@ class FileKind:
             **header,
             "arrays": {name: _describe(array) for name, array in arrays.items()},
         }
-        with self._told(path):
+        with self._write_errors(path):
             if secret and path.exists():
                 raise FileExistsError
             if not destination(path).parent.is_dir():
@@ -76,9 +76,9 @@ class FileKind:
             return Draft(path, content, secret=secret)
 
     def publish(self, draft: Draft, path: Path, *, secret: bool = False) -> None:
-        """Give a draft its name; if that fails, it is removed."""
+        """Give a draft its final name; if that fails, it is removed."""
         try:
-            with self._told(path):
+            with self._write_errors(path):
                 if secret:
                     draft.publish_new()
                 else:
@@ -91,13 +91,13 @@ class FileKind:
             draft.discard()
 
     @contextmanager
-    def _told(self, path: Path) -> Iterator[None]:
-        """Say in a sentence why a file cannot be written."""
+    def _write_errors(self, path: Path) -> Iterator[None]:
+        """Turn errors of writing into sentences."""
         try:
             yield
         except FileExistsError:
             raise ModelFileError(
-                f"{path} exists: choose a new name, so that no {self.noun} is lost"
+                f"{path} already exists: choose a new name, so that no {self.noun} is overwritten"
             ) from None
         except NotDurableError as error:
             raise NotDurableFileError(
@@ -110,7 +110,7 @@ class FileKind:
             ) from None
         except ModelFileError:
             raise
-        except ValueError as error:  # text that is no Unicode, numbers that JSON has not
+        except ValueError as error:  # invalid Unicode, numbers that JSON does not have
             raise ModelFileError(f"the {self.noun} cannot be written: {error}") from None
 
     def read(self, path: Path) -> tuple[dict[str, Any], Arrays]:
@@ -121,21 +121,23 @@ class FileKind:
             with safe_open(path, framework="numpy") as file:
                 document = (file.metadata() or {}).get(_KEY)
                 if document is None:
-                    raise ModelFileError(f"{path} is no pairdp {self.noun}")
+                    raise ModelFileError(f"{path} is not a pairdp {self.noun}")
                 header = self._header(path, document)
                 stated = header["arrays"]
                 if set(file.keys()) != set(stated):
                     raise ModelFileError(
-                        f"the {self.noun} {path} is damaged: it lacks arrays or has others"
+                        f"the {self.noun} {path} is damaged: arrays are missing or unexpected"
                     )
                 for name in stated:
                     if file.get_slice(name).get_dtype() != "F64":
-                        raise ModelFileError(f"the {self.noun} {path} has {name!r} of a wrong type")
+                        raise ModelFileError(f"{name!r} in the {self.noun} {path} has a wrong type")
                 arrays = {name: file.get_tensor(name) for name in stated}
         except (SafetensorError, OSError, ValueError) as error:
             if isinstance(error, ModelFileError):
                 raise
-            raise ModelFileError(f"{path} is damaged or no pairdp {self.noun}: {error}") from None
+            raise ModelFileError(
+                f"{path} is damaged or not a pairdp {self.noun}: {error}"
+            ) from None
         for name, array in arrays.items():
             if _describe(array) != stated[name]:
                 raise ModelFileError(
@@ -149,8 +151,8 @@ class FileKind:
             if values.get("format") != self.format:
                 raise ValueError(f"its format is {values.get('format')!r}")
             version = values.get("format_version")
-            is_whole = isinstance(version, int) and not isinstance(version, bool)
-            if is_whole and version > self.version:  # type: ignore[operator]
+            is_integer = isinstance(version, int) and not isinstance(version, bool)
+            if is_integer and version > self.version:  # type: ignore[operator]
                 raise ModelFileError(
                     f"the {self.noun} {path} has format {version}, made by pairdp "
                     f"{values.get('library_version')}; this version reads up to {self.version}: "
@@ -178,7 +180,7 @@ def _describe(array: NDArray[np.float64]) -> dict[str, Any]:
 
 
 def format_of(path: Path) -> str | None:
-    """Return what a file says it is, None if it is no container of pairdp. Nothing is checked."""
+    """Return the format that a file states, None if it is not a container; nothing is checked."""
     try:
         with safe_open(path, framework="numpy") as file:
             document = json.loads((file.metadata() or {})[_KEY])

@@ -1,16 +1,16 @@
-"""What goes wrong with files and with what they hold."""
+"""Errors of files and their contents."""
 
 
 class ModelFileError(ValueError):
-    """A model file that cannot be written or read, saying why and what to do."""
+    """A model file cannot be written or read."""
 
 
 class NotDurableFileError(ModelFileError):
-    """A file that was written, and might not survive a crash of the machine."""
+    """A file was written, but might not survive a crash of the machine."""
 
 
 class UnknownObjectError(ValueError):
-    """A value that a file cannot hold, or a name that no class of this library has."""
+    """A value cannot be stored, or a file names a class that is not in this library."""
 
 
 class UntrustedClassError(ValueError):
@@ -21,4 +21,4 @@ NOT_VALID = (
     ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError,
     MemoryError,
 )  # fmt: skip
-"""What reading values of the wrong kind may raise."""
+"""Errors that decoding values of the wrong type may raise."""

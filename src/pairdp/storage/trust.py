@@ -1,4 +1,4 @@
-"""Classes outside this library, which a caller names before anything of them is used."""
+"""Classes outside this library that a caller trusts in files."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from pairdp.storage.registry import path_of
 
 
 class Trusted:
-    """The classes of users that a caller accepts in a file.
+    """The user-defined classes that a caller accepts in a file.
 
     Parameters
     ----------
     classes : iterable of class or str
         Classes, or their import paths such as ``"mypackage.losses:MyLoss"``, which are imported
-        now. A class that was defined in a script (``__main__``) or inside a function has no path
-        that another process could import: pass the class itself.
+        immediately. A class defined in a script (``__main__``) or inside a function cannot be
+        imported by its path: pass the class itself.
 
     Notes
     -----
-    A file never causes an import: it only names a class, which is looked up among these.
+    A file never causes an import: the class it names is looked up among these.
     """
 
     def __init__(self, classes: Iterable[type | str] = ()) -> None:
         if isinstance(classes, str | type):
-            raise TypeError("trusted is a sequence of classes: put a single one into a list")
+            raise TypeError("trusted must be a sequence of classes: put a single one into a list")
         found = (_imported(item) if isinstance(item, str) else item for item in classes)
         self._classes: dict[str, type] = {}
         for kind in found:
             if not isinstance(kind, type):
-                raise TypeError(f"trusted has classes and import paths, got {kind!r}")
+                raise TypeError(f"trusted must contain classes and import paths, got {kind!r}")
             self._classes[path_of(kind)] = kind
 
     def __iter__(self) -> Iterator[type]:
@@ -51,7 +51,7 @@ class Trusted:
 def _imported(path: str) -> type:
     module, colon, name = path.partition(":")
     if not colon or not module or not name:
-        raise ValueError(f'a trusted class is named as "module:Class", got {path!r}')
+        raise ValueError(f'a trusted class must be given as "module:Class", got {path!r}')
     if module == "__main__" or "<locals>" in name:
         raise ValueError(f"{path} cannot be imported: pass the class itself")
     try:
@@ -59,5 +59,5 @@ def _imported(path: str) -> type:
     except (ImportError, AttributeError) as error:
         raise ValueError(f"the trusted class {path} cannot be imported: {error}") from None
     if not isinstance(found, type):
-        raise ValueError(f"{path} is no class")
+        raise ValueError(f"{path} is not a class")
     return found

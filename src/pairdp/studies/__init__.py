@@ -1,1 +1,1 @@
-"""The papers' tables and figures, rerun: figures of the paper, printed noise, certified noise."""
+"""The papers' experiments: reported numbers beside runs with printed, certified and no noise."""

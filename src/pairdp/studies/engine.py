@@ -1,4 +1,4 @@
-"""Running jobs over processes, each noted as soon as it is done."""
+"""Run jobs in parallel processes, and record each as soon as it is done."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from pairdp.studies.jobs import Job, RunResult
 from pairdp.studies.journal import Journal
 
 Finished = tuple[str, RunResult, float]
-_AHEAD = 2  # jobs that wait for each worker
+_AHEAD = 2  # jobs queued for each worker
 
 
 def default_workers() -> int:
-    """Return how many processes this machine runs side by side."""
+    """Return the number of available cores."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -36,18 +36,18 @@ def run_jobs(
     workers: int = 1,
     progress: bool | None = None,
 ) -> dict[str, RunResult]:
-    """Run what the journal does not have yet, and return the outcome of every job.
+    """Run the jobs that are not in the journal, and return the result of every job.
 
     Parameters
     ----------
     jobs : iterable of Job
-        Equal ones are run once.
+        Equal jobs are run once.
     journal : Journal
-        Open; every finished job is noted in it at once.
+        An open journal; every finished job is added at once.
     data : Path, optional
         Directory of the data sets.
     workers : int
-        Processes; with 1 jobs are run in this one.
+        Number of processes; with 1, jobs run in this process.
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal.
     """
@@ -55,31 +55,27 @@ def run_jobs(
     wanted = {job.key: job for job in jobs}
     missing = [job for key, job in wanted.items() if key not in journal.done]
     alone = workers == 1 or len(missing) < 2
-    finished = _one_by_one(missing, data) if alone else _side_by_side(missing, data, workers)
+    work = (_work(job, data) for job in missing)
+    finished = work if alone else _in_parallel(missing, data, workers)
     with _bar(len(wanted), len(wanted) - len(missing), progress) as bar:
-        for key, outcome, seconds in finished:
-            journal.add(key, outcome, seconds)
+        for done in finished:
+            journal.add(*done)
             bar.update()
     return {key: journal.done[key] for key in wanted}
 
 
 def _work(job: Job, data: Path | None) -> Finished:
     start = time.perf_counter()
-    outcome = job.run(data)
-    return job.key, outcome, time.perf_counter() - start
+    result = job.run(data)
+    return job.key, result, time.perf_counter() - start
 
 
-def _one_by_one(jobs: list[Job], data: Path | None) -> Iterator[Finished]:
-    for job in jobs:
-        yield _work(job, data)
-
-
-def _side_by_side(jobs: list[Job], data: Path | None, workers: int) -> Iterator[Finished]:
-    """Yield what workers finish, giving them few jobs ahead, so that an interrupt ends soon."""
+def _in_parallel(jobs: list[Job], data: Path | None, workers: int) -> Iterator[Finished]:
+    """Yield results as they come; queues are short, so that an interrupt takes effect soon."""
     waiting = iter(jobs)
     pool = ProcessPoolExecutor(
         min(workers, len(jobs)),
-        # A process of its own from the start: a fork of one with threads may hang.
+        # Not forked: the fork of a process with threads may hang.
         mp_context=multiprocessing.get_context("spawn"),
         initializer=_start_worker,
     )
@@ -95,24 +91,24 @@ def _side_by_side(jobs: list[Job], data: Path | None, workers: int) -> Iterator[
                 yield future.result()
     except BrokenProcessPool:
         raise RuntimeError(
-            "a process of the study was ended from outside, perhaps for want of memory: what is "
-            "done is kept, and the same command goes on from there, with --jobs 1 in less memory"
+            "a worker process was killed, perhaps for lack of memory; finished jobs are kept: run "
+            "the same command again to resume, with --jobs 1 to use less memory"
         ) from None
     finally:
         pool.shutdown(wait=not running, cancel_futures=True)
 
 
 def _start_worker() -> None:
-    """Use one thread, as other processes use the other cores; die of an interrupt quietly."""
+    """Use one thread, as other processes use the other cores, and exit silently on interrupt."""
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    threading.Thread(target=_die_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _die_with_parent() -> None:
-    """End this process when the one that started it is gone, however it ended."""
+def _exit_with_parent() -> None:
+    """Exit when the parent process is gone, however it ended."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -123,4 +119,4 @@ def _bar(total: int, done: int, progress: bool | None) -> Any:
     from tqdm import tqdm
 
     shown = sys.stderr.isatty() if progress is None else progress
-    return tqdm(total=total, initial=done, desc="study", unit=" pieces", disable=not shown)
+    return tqdm(total=total, initial=done, desc="study", unit=" jobs", disable=not shown)

@@ -1,31 +1,37 @@
-"""Small independent pieces of a study: each is run by itself, in any process, in any order."""
+"""Jobs: independent parts of a study that any process can run, in any order."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pairdp._checks import integer
+from pairdp.algorithms import Plan
 from pairdp.privacy import Certificate, NoiseSource
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a job found.
+    """The result of a job.
 
     Attributes
     ----------
     values : mapping of str to tuple of float
-        For each measure one number a run. Empty if the job was refused.
+        One number per run for each measure. Empty if the job was refused.
     certificate : dict or None
         "statement", "epsilon", "delta", "claim_is_proved" and "json"; None without noise.
     refused : str
-        Why there are no values, if an algorithm cannot be planned as printed.
+        Why there are no values, if the algorithm cannot be planned as printed.
     """
 
     values: Mapping[str, tuple[float, ...]]
@@ -33,7 +39,7 @@ class RunResult:
     refused: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the outcome as plain JSON values."""
+        """Return the result as plain JSON values."""
         return {
             "values": {name: list(runs) for name, runs in self.values.items()},
             "certificate": self.certificate,
@@ -42,19 +48,19 @@ class RunResult:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunResult:
-        """Return the outcome that `to_dict` wrote."""
+        """Return the result that `to_dict` wrote."""
         runs = {name: tuple(map(float, found)) for name, found in values["values"].items()}
         return cls(runs, values["certificate"], str(values["refused"]))
 
 
 @dataclass(frozen=True)
 class Job(ABC):
-    """One piece: what to run, how often. Its key tells it from all others, always the same.
+    """What to run, and how often. Equal jobs have equal keys, in every process.
 
     Parameters
     ----------
     runs : int
-        How many permutations, or draws of synthetic data.
+        Number of permutations, or of draws of synthetic data.
     """
 
     runs: int = field(kw_only=True)
@@ -64,28 +70,78 @@ class Job(ABC):
 
     @property
     def key(self) -> str:
-        """What the job is, as text; equal for equal jobs in every process."""
+        """The job as text."""
         return f"{self._what} × {self.runs}"
 
     @property
     def _what(self) -> str:
-        """What is run, however often."""
+        """What is run, regardless of how often."""
         parts = {each.name: getattr(self, each.name) for each in fields(self)}
         del parts["runs"]
         return f"{type(self).__name__} {json.dumps(parts, sort_keys=True, default=repr)}"
 
     def noise(self, run: int) -> NoiseSource:
-        """Return the noise of a run: seeded by its number and by what is run."""
+        """Return the noise of a run, seeded by its number and by what is run."""
         digest = hashlib.sha256(self._what.encode()).hexdigest()
         return NoiseSource(run).child("study", digest)
 
     @abstractmethod
     def run(self, data: Path | None) -> RunResult:
-        """Do it, with data sets from a directory (None: as `studies.data.load` finds them)."""
+        """Run the job; data sets are in the directory, or where `studies.data.load` finds them."""
 
 
-def summed_up(certificate: Certificate) -> dict[str, Any] | None:
-    """Return what results keep of a certificate; None for one that claims nothing."""
+class Split(NamedTuple):
+    """Training records and test records."""
+
+    x: Array
+    y: Array
+    x_test: Array
+    y_test: Array
+
+
+class FitJob(Job):
+    """Fit one plan to the training records of every run, and score each model."""
+
+    @abstractmethod
+    def split(self, run: int, data: Path | None) -> Split:
+        """Return the records of a run."""
+
+    @abstractmethod
+    def plan(self, features: int) -> Plan:
+        """Return the plan; a ValueError is the reason why there is none."""
+
+    @abstractmethod
+    def score(self, parameters: Array, split: Split) -> dict[str, float]:
+        """Return each measure of a model."""
+
+    @property
+    def baseline(self) -> Callable[[Split], Array] | None:
+        """From records to parameters, for a job without a plan."""
+        return None
+
+    def run(self, data: Path | None) -> RunResult:
+        """Fit and score."""
+        splits = [self.split(run, data) for run in range(self.runs)]
+        if self.baseline is not None:
+            models, certificate = [self.baseline(split) for split in splits], None
+        else:
+            try:
+                plan = self.plan(splits[0].x.shape[1])
+            except ValueError as error:
+                return RunResult({}, refused=str(error))
+            releases = [
+                plan.run(plan.problem.records(split.x, split.y), self.noise(i), progress=False)
+                for i, split in enumerate(splits)
+            ]
+            models = [release.parameters for release in releases]
+            certificate = to_entry(releases[-1].certificate)
+        scores = [self.score(*each) for each in zip(models, splits, strict=True)]
+        values = {name: tuple(score[name] for score in scores) for name in scores[0]}
+        return RunResult(values, certificate)
+
+
+def to_entry(certificate: Certificate) -> dict[str, Any] | None:
+    """Return what results store of a certificate; None for one that claims nothing."""
     budget = certificate.budget
     if budget is None:
         return None
@@ -99,6 +155,6 @@ def summed_up(certificate: Certificate) -> dict[str, Any] | None:
 
 
 def certificate_key(certificate: Mapping[str, Any]) -> str:
-    """Return the digest that cells name a certificate by."""
+    """Return the digest by which cells refer to a certificate."""
     content = json.dumps(certificate["json"], sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""What is done so far, kept on disk line by line, so that a killed study goes on."""
+"""Finished jobs, appended to a file one by one, so that an interrupted study can resume."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _FORMAT = 1
 
 
 class JournalError(RuntimeError):
-    """A journal is in use, or is not one."""
+    """The journal is in use, or the file is not a journal."""
 
 
 def configuration() -> dict[str, Any]:
-    """Return what outcomes depend on besides their job: the code's version, and the data."""
+    """Return what results depend on besides their job: the library's version, and the data."""
     return {
         "format": _FORMAT,
         "library_version": __version__,
@@ -33,22 +33,22 @@ def configuration() -> dict[str, Any]:
 
 
 class Journal:
-    """A file of JSON lines: the configuration, then one finished job each.
+    """A file of JSON lines: the configuration, then one line per finished job.
 
-    Outcomes of another configuration are kept apart, in a file of another name. A line that was
-    cut off by a kill is dropped when the journal is opened.
+    Each configuration has its own file. An incomplete last line, left by a killed process, is
+    dropped when the journal is opened.
 
     Parameters
     ----------
     directory : Path
-        Where the journal is.
+        Directory of the journal.
 
     Attributes
     ----------
-    done : dict of str to Outcome
-        What is finished, by the key of its job.
+    done : dict of str to RunResult
+        Results of the finished jobs, by key.
     seconds : dict of str to float
-        How long it took.
+        Their run times.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -64,7 +64,7 @@ class Journal:
             self._lock.acquire()
         except Timeout:
             raise JournalError(
-                f"another study is writing {self.path}: wait for it, or take another --out"
+                f"another study is writing {self.path}: wait for it, or use another --out"
             ) from None
         try:
             self._read()
@@ -83,13 +83,13 @@ class Journal:
         self._file.close()
         self._lock.release()
 
-    def add(self, key: str, outcome: RunResult, seconds: float) -> None:
-        """Note a finished job: in one write, so that it is there whole or cut off at the end."""
-        entry = {"key": key, "seconds": seconds, "outcome": outcome.to_dict()}
+    def add(self, key: str, result: RunResult, seconds: float) -> None:
+        """Append a finished job, in one write: only the last line can be incomplete."""
+        entry = {"key": key, "seconds": seconds, "outcome": result.to_dict()}
         line = json.dumps(entry, ensure_ascii=False, allow_nan=False)
         self._file.write(line.encode() + b"\n")
         self._file.flush()
-        self.done[key], self.seconds[key] = outcome, seconds
+        self.done[key], self.seconds[key] = result, seconds
 
     def _read(self) -> None:
         try:
@@ -103,7 +103,7 @@ class Journal:
         whole = content.rfind(b"\n") + 1
         lines = content[:whole].splitlines()
         if not lines or lines[0].decode(errors="replace") != self._head:
-            raise JournalError(f"{self.path} is no journal of this version: remove it")
+            raise JournalError(f"{self.path} is not a journal of this version: remove it")
         for number, line in enumerate(lines[1:], start=2):
             try:
                 entry = json.loads(line)
@@ -111,7 +111,7 @@ class Journal:
                 self.seconds[entry["key"]] = float(entry["seconds"])
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise JournalError(
-                    f"line {number} of {self.path} is damaged: remove that line to run it again"
+                    f"line {number} of {self.path} is damaged: remove the line to run its job again"
                 ) from None
         if whole < len(content):
             os.truncate(self.path, whole)

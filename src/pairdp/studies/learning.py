@@ -1,11 +1,11 @@
-"""Jobs on real data: fit to a permutation's first n records, judge on the others."""
+"""Jobs on the papers' data: fit to n random records, and score on the others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,8 @@ from pairdp.losses import HingeRanking, LogisticMetric, LogisticRanking
 from pairdp.online import OnlineDescent
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
-from pairdp.studies.jobs import Job, RunResult, summed_up
-from pairdp.studies.protocols import Protocol, Split, prepared, split
+from pairdp.studies.jobs import FitJob, Split
+from pairdp.studies.protocols import Protocol, permuted_split, prepared
 
 Array = NDArray[np.float64]
 Goal = Literal["ranking", "metric"]
@@ -37,29 +37,29 @@ NEIGHBOURS = 3
 
 
 @dataclass(frozen=True)
-class Learning(Job):
+class Learning(FitJob):
     """A method on a data set.
 
     Parameters
     ----------
     goal : {"ranking", "metric"}
-        A ranker, judged by AUC, or a metric, judged by the accuracy of 3 nearest neighbours.
+        A ranker, scored by AUC, or a metric, scored by the accuracy of 3 nearest neighbours.
     dataset, protocol : str
         Which records, and how they are prepared.
     n : int
-        How many to learn from.
+        Number of training records.
     method : str
-        A published name, "auto", or a baseline's name.
+        A published name, "auto", or the name of a baseline.
     epsilon, delta : float
-        The budget; ε None is without noise.
+        The budget; no noise if ε is None.
     calibration : {"certified", "printed"}
-        Whose noise.
+        Whether noise is certified, or follows the formula that the paper prints.
     regularization : float
         λ of the papers' problem.
     loss : {"logistic", "hinge"}
-        Of the papers' problem.
+        The loss of the papers' problem.
     objective : bool
-        Whether F(w) on the records learnt from is measured too; "auto" must then minimise the loss.
+        Whether F(w) on the training records is measured too; "auto" then minimises the same loss.
     """
 
     goal: Goal
@@ -75,59 +75,45 @@ class Learning(Job):
     objective: bool = False
 
     @property
-    def budget(self) -> Budget | None:
-        """What may be spent."""
-        return None if self.epsilon is None else Budget(self.epsilon, self.delta)
-
-    @property
     def problem(self) -> Problem:
-        """What the papers minimise on the unit ball."""
+        """What the papers minimise, on the unit ball."""
         if self.goal == "metric":
             return Problem(LogisticMetric(), PSDFrobeniusBall(1.0), self.regularization)
         loss = LogisticRanking() if self.loss == "logistic" else HingeRanking()
         return Problem(loss, L2Ball(1.0), self.regularization)
 
+    @property
+    def baseline(self) -> Callable[[Split], Array] | None:
+        """The baseline of the method's name, if it is one."""
+        return _BASELINES.get(self.method)
+
+    def split(self, run: int, data: Path | None) -> Split:
+        """Return the records in the order of a permutation."""
+        return permuted_split(prepared(self.dataset, self.protocol, data), self.n, run)
+
     def plan(self, features: int) -> Plan:
-        """Return the plan of a method that is planned."""
+        """Return the plan of the method."""
         if self.method != AUTO:
+            budget = None if self.epsilon is None else Budget(self.epsilon, self.delta)
             return algorithm(self.method).plan(
-                self.problem, self.n, features, self.budget, calibration=self.calibration
+                self.problem, self.n, features, budget, calibration=self.calibration
             )
-        loss = self.problem.loss if self.objective else None
-        if self.goal == "metric":
-            metric = PrivateMetric(self.epsilon, self.delta, loss=loss, data_norm=1.0)  # type: ignore[arg-type]
-            return metric.plan(self.n, features)
-        ranker = PrivateRanker(self.epsilon, self.delta, loss=loss, threshold=0.0, data_norm=1.0)  # type: ignore[arg-type]
-        return ranker.plan(self.n, features)
+        loss: Any = self.problem.loss if self.objective else None
+        if self.goal == "ranking":
+            return auto_ranker(self.epsilon, self.delta, loss=loss).plan(self.n, features)
+        return PrivateMetric(self.epsilon, self.delta, loss=loss, data_norm=1.0).plan(
+            self.n, features
+        )
 
-    def run(self, data: Path | None) -> RunResult:
-        """Fit and judge, once for each permutation."""
-        records = prepared(self.dataset, self.protocol, data)
-        if self.method in _BASELINES:
-            baseline = _BASELINES[self.method]
-            return RunResult(
-                _collect([baseline(split(records, self.n, i)) for i in range(self.runs)])
-            )
-        try:
-            plan = self.plan(records.x.shape[1])
-        except ValueError as error:
-            return RunResult({}, refused=str(error))
-        found, certificate = [], plan.certificate
-        for i in range(self.runs):
-            part = split(records, self.n, i)
-            fit = plan.run(plan.problem.records(part.x, part.y), self.noise(i), progress=False)
-            certificate = fit.certificate
-            found.append(self._judge(fit.parameters, part))
-        return RunResult(_collect(found), summed_up(certificate))
-
-    def _judge(self, parameters: Array, part: Split) -> dict[str, float]:
+    def score(self, parameters: Array, split: Split) -> dict[str, float]:
+        """Return AUC or accuracy, and the objective if asked for."""
         if self.goal == "metric":
-            found = {"accuracy": accuracy(parameters, part)}
+            found = {"accuracy": accuracy(parameters, split)}
         else:
-            found = {"AUC": area(part.x_test @ parameters, part)}
+            found = {"AUC": float(roc_auc_score(split.y_test > 0, split.x_test @ parameters))}
         if self.objective:
             problem = self.problem
-            found["objective"] = problem.value(parameters, problem.records(part.x, part.y))
+            found["objective"] = problem.value(parameters, problem.records(split.x, split.y))
         return found
 
 
@@ -142,39 +128,35 @@ def algorithm(name: str) -> Algorithm:
     return replace(online, burn_in=False)
 
 
-def area(scores: Array, part: Split) -> float:
-    """Return the AUC on held-out records."""
-    return float(roc_auc_score(part.y_test > 0, scores))
+def auto_ranker(epsilon: float | None, delta: float, **params: Any) -> PrivateRanker:
+    """Return the ranker behind "auto"; it needs no threshold, as AUC has none."""
+    return PrivateRanker(epsilon, delta, threshold=0.0, data_norm=1.0, **params)
 
 
-def accuracy(metric: Array, part: Split) -> float:
-    """Return how often 3 nearest neighbours are right about held-out records."""
+def accuracy(metric: Array, split: Split) -> float:
+    """Return the test accuracy of 3 nearest neighbours in a metric."""
     values, vectors = np.linalg.eigh(metric)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    judge = KNeighborsClassifier(NEIGHBOURS).fit(part.x @ root, part.y)
-    return float(judge.score(part.x_test @ root, part.y_test))
+    classifier = KNeighborsClassifier(NEIGHBOURS).fit(split.x @ root, split.y)
+    return float(classifier.score(split.x_test @ root, split.y_test))
 
 
-def _euclid(part: Split) -> dict[str, float]:
-    return {"accuracy": accuracy(np.eye(part.x.shape[1]), part)}
+def euclidean(split: Split) -> Array:
+    """Return the Euclidean metric."""
+    return np.eye(split.x.shape[1])
 
 
-def _logistic(part: Split) -> dict[str, float]:
-    model = LogisticRegression(class_weight="balanced", max_iter=10_000).fit(part.x, part.y)
-    return {"AUC": area(model.decision_function(part.x_test), part)}
+def _logistic(split: Split) -> Array:
+    model = LogisticRegression(class_weight="balanced", max_iter=10_000).fit(split.x, split.y)
+    return np.asarray(model.coef_[0])
 
 
-def _means(part: Split) -> dict[str, float]:
-    apart = part.x[part.y > 0].mean(axis=0) - part.x[part.y < 0].mean(axis=0)
-    return {"AUC": area(part.x_test @ apart, part)}
+def _mean_difference(split: Split) -> Array:
+    return np.asarray(split.x[split.y > 0].mean(axis=0) - split.x[split.y < 0].mean(axis=0))
 
 
-_BASELINES: dict[str, Callable[[Split], dict[str, float]]] = {
-    EUCLID: _euclid,
+_BASELINES: dict[str, Callable[[Split], Array]] = {
+    EUCLID: euclidean,
     LOGISTIC: _logistic,
-    MEANS: _means,
+    MEANS: _mean_difference,
 }
-
-
-def _collect(found: list[dict[str, float]]) -> dict[str, tuple[float, ...]]:
-    return {name: tuple(run[name] for run in found) for name in found[0]}

@@ -1,7 +1,7 @@
-"""Excess risk on synthetic records: how far a model is from the best one on the population.
+"""Excess risk on synthetic records: the risk of a model less the least risk on the population.
 
-Two classes in d dimensions, normal around ±shift along a few directions, in the unit ball. The
-population is a large sample, the same for all; its risk is over all pairs of the sample.
+Two classes in d dimensions, normal around ±0.8 in three coordinates, in the unit ball. The
+population is one large sample; its risk is the average over all pairs of that sample.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,28 +17,34 @@ from numpy.typing import NDArray
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.algorithms.task import Calibration
 from pairdp.constraints import L2Ball
-from pairdp.estimators import PrivateRanker
 from pairdp.losses import HingeRanking, LogisticRanking
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
-from pairdp.studies.jobs import Job, RunResult, summed_up
+from pairdp.studies.jobs import FitJob, Split
+from pairdp.studies.learning import auto_ranker
 
 Array = NDArray[np.float64]
 Loss = Literal["hinge", "logistic"]
 FEATURES = 10
 POPULATION = 4000
-_SEED = 10**6  # apart from those of runs
+_SEED = 10**6  # different from the seeds of runs
 _STEPS = 3000
 
 
 def draw(n: int, seed: int) -> tuple[Array, Array]:
-    """Return n records of the law: labels -1 and +1, rows of norm at most 1."""
+    """Return n records: rows of norm at most 1, and labels -1 and +1."""
     rng = np.random.default_rng(seed)
     y = rng.choice([-1.0, 1.0], n)
     x = rng.normal(size=(n, FEATURES))
     x[:, :3] += 0.8 * y[:, None]
     x /= 2 * FEATURES**0.5
     return x / np.maximum(1.0, np.linalg.norm(x, axis=1, keepdims=True)), y
+
+
+@lru_cache(maxsize=1)
+def population() -> tuple[Array, Array]:
+    """Return the records of the population."""
+    return draw(POPULATION, _SEED)
 
 
 def problem_of(loss: Loss, regularization: float) -> Problem:
@@ -49,37 +55,37 @@ def problem_of(loss: Loss, regularization: float) -> Problem:
 
 @lru_cache(maxsize=8)
 def least(loss: Loss, regularization: float) -> float:
-    """Return about the least risk of the population, by many steps of falling size."""
+    """Return about the least risk on the population, by subgradient steps of decreasing size."""
     problem = problem_of(loss, regularization)
-    everyone = problem.records(*draw(POPULATION, _SEED))
+    everyone = problem.records(*population())
     risk = problem.risk(everyone)
     point = problem.constraint.initial(FEATURES)
-    size = problem.constants(POPULATION).lipschitz
+    lipschitz = problem.constants(POPULATION).lipschitz
     best = problem.value(point, everyone)
     for step in range(1, _STEPS + 1):
-        slope = risk.gradient(point) + problem.pull(point)
-        point = problem.constraint.project(point - 2 / (size * step**0.5) * slope)
+        slope = risk.gradient(point) + problem.regularizer_gradient(point)
+        point = problem.constraint.project(point - 2 / (lipschitz * step**0.5) * slope)
         if step % 10 == 0 or step > _STEPS - 50:
             best = min(best, problem.value(point, everyone))
     return best
 
 
 @dataclass(frozen=True)
-class ExcessRisk(Job):
-    """The excess risk of what an algorithm releases, over draws of n records.
+class ExcessRisk(FitJob):
+    """The excess risk of an algorithm over draws of n records.
 
     Parameters
     ----------
     algorithm : Algorithm or None
-        Which; None is what `PrivateRanker` chooses.
+        None is what `PrivateRanker` chooses.
     loss, regularization : str, float
         The problem.
     n : int
         Number of records.
     epsilon, delta : float
-        The budget; ε None is without noise.
+        The budget; no noise if ε is None.
     calibration : {"certified", "printed"}
-        Whose noise.
+        Whether noise is certified, or follows the formula that the paper prints.
     """
 
     algorithm: Algorithm | None
@@ -90,33 +96,24 @@ class ExcessRisk(Job):
     delta: float = 0.0
     calibration: Calibration = "certified"
 
-    def run(self, data: Path | None) -> RunResult:
-        """Draw, fit and judge."""
-        problem = problem_of(self.loss, self.regularization)
-        budget = None if self.epsilon is None else Budget(self.epsilon, self.delta)
-        try:
-            if self.algorithm is None:
-                plan = self._auto(problem)
-            else:
-                plan = self.algorithm.plan(
-                    problem, self.n, FEATURES, budget, calibration=self.calibration
-                )
-        except ValueError as error:
-            return RunResult({}, refused=str(error))
-        everyone = problem.records(*draw(POPULATION, _SEED))
-        floor = least(self.loss, self.regularization)
-        found, certificate = [], plan.certificate
-        for i in range(self.runs):
-            fit = plan.run(problem.records(*draw(self.n, i)), self.noise(i), progress=False)
-            certificate = fit.certificate
-            found.append(problem.value(fit.parameters, everyone) - floor)
-        return RunResult({"excess risk": tuple(found)}, summed_up(certificate))
+    def split(self, run: int, data: Path | None) -> Split:
+        """Return new training records, and the population to test on."""
+        return Split(*draw(self.n, run), *population())
 
-    def _auto(self, problem: Problem) -> Plan:
-        """Return what is chosen from public facts, for the loss that is judged."""
-        loss: Any = problem.loss
+    def plan(self, features: int) -> Plan:
+        """Return the plan of the algorithm."""
+        problem = problem_of(self.loss, self.regularization)
+        if self.algorithm is not None:
+            budget = None if self.epsilon is None else Budget(self.epsilon, self.delta)
+            return self.algorithm.plan(
+                problem, self.n, features, budget, calibration=self.calibration
+            )
         added = self.regularization or None
-        ranker = PrivateRanker(
-            self.epsilon, self.delta, loss=loss, regularization=added, threshold=0.0, data_norm=1.0
-        )
-        return ranker.plan(self.n, FEATURES)
+        ranker = auto_ranker(self.epsilon, self.delta, loss=problem.loss, regularization=added)
+        return ranker.plan(self.n, features)
+
+    def score(self, parameters: Array, split: Split) -> dict[str, float]:
+        """Return the excess risk."""
+        problem = problem_of(self.loss, self.regularization)
+        value = problem.value(parameters, problem.records(split.x_test, split.y_test))
+        return {"excess risk": value - least(self.loss, self.regularization)}

@@ -1,4 +1,4 @@
-"""What a study found: cells of tables and figures, remarks, and the certificates behind them."""
+"""Results of studies: cells of tables and figures, remarks, and the certificates behind them."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class Cell:
     study, exhibit, panel, measure, series : str
         Where it belongs: "xue2021", "Table 4", "diabetes", "AUC", "DPGDSC".
     kind : {"paper", "printed", "certified", "baseline"}
-        The figure that the paper prints; a run with the paper's noise; a run with proved
-        noise; a choice without noise.
+        The number that the paper reports; our run with the noise that the paper prints; our run
+        with certified noise; a method without noise.
     protocol : {"paper", "honest", ""}
-        How the data was prepared; empty for a figure of the paper.
+        How the data was prepared; empty for a number that the paper reports.
     x_name : str
         What ``x`` is: "ε", "n" or "d".
     mean, low, high : float
-        The mean and its 95 % confidence interval over the runs; all one for the paper's.
+        The mean over the runs and its 95 % confidence interval; all equal for the paper's.
     runs : int
-        How many runs; 0 for the paper's.
+        Number of runs; 0 for the paper's.
     certificate : str
-        Key into ``Results.certificates``; empty where there is none.
+        Key into ``Results.certificates``; empty if there is none.
     """
 
     study: str
@@ -67,12 +67,14 @@ class Cell:
             if not math.isfinite(getattr(self, name)):
                 raise ValueError(f"{name} of a cell must be finite, got {getattr(self, name)!r}")
         if not self.low <= self.mean <= self.high:
-            raise ValueError(f"a mean lies in its interval: {self.low}, {self.mean}, {self.high}")
+            raise ValueError(
+                f"the mean must lie in its interval: {self.low}, {self.mean}, {self.high}"
+            )
 
 
 @dataclass(frozen=True)
 class Remark:
-    """A finding in words: why a figure cannot come from its printed algorithm, and the like."""
+    """A finding in words, such as why a reported number cannot come from the printed algorithm."""
 
     study: str
     exhibit: str
@@ -82,7 +84,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class Results:
-    """Everything that studies found.
+    """The results of one or more studies.
 
     Parameters
     ----------
@@ -91,7 +93,7 @@ class Results:
     cells : tuple of Cell
     remarks : tuple of Remark
     certificates : mapping of str to dict
-        By the digest that cells carry: "statement", "epsilon", "delta",
+        By the key that cells refer to: "statement", "epsilon", "delta",
         "claim_is_proved" and "json", the certificate as plain JSON values.
     facts : mapping of str to str
         How it was run: version, permutations, preprocessing, duration.
@@ -155,7 +157,7 @@ class Results:
 
     @classmethod
     def from_csv(cls, path: str | Path, title: str = "") -> Results:
-        """Return the cells that `to_csv` wrote; the rest is not in such a file."""
+        """Return the cells that `to_csv` wrote; the file has nothing else."""
         with Path(path).open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file, strict=True)
             if tuple(reader.fieldnames or ()) != _COLUMNS:

@@ -1,4 +1,4 @@
-"""What a table on disk offers: its columns, its length, and its rows batch by batch."""
+"""The interface of tables on disk: columns, number of rows, and rows in batches."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ BATCH = 16_384
 
 
 class TableError(ValueError):
-    """A table that cannot be read, saying where and what to do. It quotes no value."""
+    """A table cannot be read. The message says where and what to do, and quotes no value."""
 
 
 class Batch(NamedTuple):
-    """Some rows: features as numbers, and labels (none when no label was asked for).
+    """Some rows: features as numbers, and labels (empty if no label column was requested).
 
-    With ``invalid="null"`` a row that cannot be read is all NaN, and a label that is missing None.
+    With ``invalid="null"`` a row that cannot be read is all NaN, and a missing label is None.
     """
 
     features: Array
@@ -31,11 +31,11 @@ class Batch(NamedTuple):
 
 
 class Table(ABC):
-    """A table of one file.
+    """A table in one file.
 
-    What cannot be read is an error that says where it is, or, with ``invalid="null"``, a record
-    that is told by NaN or None and leaves all others as they were. Names and types of columns are
-    public and may be refused always.
+    A record that cannot be read is an error that says where it is or, with ``invalid="null"``, is
+    returned as NaN or None and does not affect any other. Names and types of columns are public, so
+    they may cause an error in either case.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Table(ABC):
         """Yield all rows in order, at most ``size`` at a time."""
 
     def check_columns(self, wanted: Sequence[str]) -> None:
-        """Refuse names that are no columns."""
+        """Raise an error for names that are not columns."""
         if missing := [name for name in wanted if name not in self.columns]:
             known = ", ".join(self.columns[:20]) + (", …" if len(self.columns) > 20 else "")
             raise TableError(
@@ -75,7 +75,7 @@ class Table(ABC):
 
 
 def open_table(path: str | Path) -> Table:
-    """Return the table of a CSV or Parquet file, by its ending."""
+    """Return the table in a CSV or Parquet file, by its extension."""
     path = Path(path)
     if not path.exists():
         raise TableError(f"there is no file {path}")
@@ -90,11 +90,11 @@ def open_table(path: str | Path) -> Table:
         from pairdp.tables.delimited import CSVTable
 
         return CSVTable(path)
-    raise TableError(f"{path} must end in .csv, .csv.gz or .parquet, so that its form is known")
+    raise TableError(f"{path} must have the extension .csv, .csv.gz or .parquet")
 
 
 def check_names(path: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Return column names after checking that each is there once."""
+    """Return column names after checking that they are names and unique."""
     if not names:
         raise TableError(f"{path} is empty: its first line must name the columns")
     if 2 * sum(map(_is_data, names)) > len(names):
@@ -106,7 +106,7 @@ def check_names(path: Path, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_data(name: str) -> bool:
-    """Return whether a name is a number, and not just a column's number."""
+    """Return whether a name is a number, other than the index of a column."""
     try:
         float(name)
     except ValueError:

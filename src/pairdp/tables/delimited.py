@@ -1,4 +1,4 @@
-"""CSV files, plain or gzipped, with a line of names on top."""
+"""CSV files, plain or gzipped, with column names in the first line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pairdp._reading import Invalid, null_is_asked, read_table
 from pairdp.tables.base import BATCH, Array, Batch, Table, TableError, check_names
 
 Row = list[str]
-_WHOLE = 2.0**53  # below, floats are exact
+_LARGEST_INTEGER = 2.0**53  # integers below are exact as floats
 
 
 class CSVTable(Table):
@@ -29,28 +29,29 @@ class CSVTable(Table):
     Parameters
     ----------
     path : Path
-        The file; UTF-8 text, first line the names. Commas, semicolons or tabs separate.
+        The file: UTF-8 text with column names in the first line, and commas, semicolons or tabs as
+        separators.
 
     Notes
     -----
-    With ``invalid="null"`` every line is one record, so that a quotation mark without its partner
-    does not swallow the lines after it; a line break between quotation marks ends a record all the
-    same. A line that is not well-formed or has another number of entries than there are columns
-    cannot be read. Bytes that are no UTF-8 are replaced. Lines that are empty are no records:
-    n, which is public, is the number of all others.
+    With ``invalid="null"`` every line is one record, so that an unmatched quotation mark does not
+    affect the lines after it; a line break between quotation marks ends a record as well. A line
+    that is malformed, or whose number of entries differs from the number of columns, cannot be
+    read. Bytes that are not UTF-8 are replaced. Empty lines are not records: n, which is public, is
+    the number of all other lines.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # What is read along with the names may be of records, and is not looked at here.
+        # The buffer may contain records as well, which are not decoded here.
         with self._open("surrogateescape") as (file, mark):
             (names,) = _next_rows(csv.reader(file, delimiter=mark, strict=True), 1) or [[]]
-            "".join(names).encode()  # fails where bytes are no UTF-8
+            "".join(names).encode()  # fails if bytes are not UTF-8
             self.columns = check_names(path, [name.strip() for name in names])
 
     @contextmanager
     def _open(self, errors: str = "strict") -> Iterator[tuple[Any, str]]:
-        """Open the file as lines of text, and say what separates entries."""
+        """Open the file as lines of text, and detect its separator."""
         try:
             with self._text(errors) as file:
                 outside_quotes = re.sub(r'"[^"]*"', "", file.readline())
@@ -64,7 +65,7 @@ class CSVTable(Table):
             reason = error.strerror or "it is damaged"
             raise TableError(f"{self.path} cannot be read: {reason}") from None
         except EOFError:
-            raise TableError(f"{self.path} cannot be read: it is cut off") from None
+            raise TableError(f"{self.path} cannot be read: it is truncated") from None
         except zlib.error:
             raise TableError(f"{self.path} cannot be read: it is damaged") from None
 
@@ -112,17 +113,17 @@ class CSVTable(Table):
         for rows in self._batches(size):
             numbers = self._numbers(rows, places, before)
             labels = [] if at is None else self._labels(rows, at, before)
-            # As objects: an array of text would lose NULs at the end of a label.
+            # As objects: an array of strings would drop NULs at the end of a label.
             yield Batch(numbers, np.array(labels, dtype=object))
             before += len(rows)
 
     def _lines(self) -> Iterator[Row | None]:
-        """Yield each line by itself, None for one that is not a record of this table."""
+        """Yield each line as a record, None if it is malformed."""
         width = len(self.columns)
         with self._open("replace") as (file, mark):
             _next_rows(csv.reader(file, delimiter=mark, strict=True), 1)
             for line in file:
-                if not line.strip("\r\n"):  # an empty line is no record
+                if not line.strip("\r\n"):  # an empty line is not a record
                     continue
                 row = _record(line, mark)
                 yield row if row is not None and len(row) == width else None
@@ -134,11 +135,11 @@ class CSVTable(Table):
             rows = csv.reader(file, delimiter=mark, strict=True)
             _next_rows(rows, 1)
             while batch := _next_rows(rows, size):
-                filled = [row for row in batch if row]  # an empty line is no record
+                filled = [row for row in batch if row]  # an empty line is not a record
                 for i, row in enumerate(filled):
                     if len(row) != width:
                         raise TableError(
-                            f"{self.path} has {len(row)} entries in record {before + i + 1}, and "
+                            f"{self.path} has {len(row)} entries in record {before + i + 1}, but "
                             f"{width} columns"
                         )
                 before += len(filled)
@@ -170,27 +171,27 @@ class CSVTable(Table):
         return table
 
     def _refuse(self, rows: list[Row], place: int, before: int) -> None:
-        """Say where the first entry is that is no number, without quoting it."""
+        """Raise an error with the position of the first entry that is not a number."""
         for i, row in enumerate(rows):
             try:
                 float(row[place])
             except ValueError:
-                kind = "no value" if not row[place].strip() else "an entry that is no number"
+                kind = "no value" if not row[place].strip() else "an entry that is not a number"
                 raise TableError(
                     f"{self.path} has {kind} in column {self.columns[place]!r}, record "
                     f"{before + i + 1}: fill in or drop such records, or leave out the column"
                 ) from None
 
 
-_LIMIT = threading.Lock()
-_LONGEST = 2**31 - 1
+_LOCK = threading.Lock()
+_LONGEST_FIELD = 2**31 - 1
 
 
 @contextmanager
 def _fields_of_any_length() -> Iterator[None]:
-    """Let the csv module read long fields, which it refuses above a limit that is global."""
-    with _LIMIT:
-        before = csv.field_size_limit(_LONGEST)
+    """Raise the csv module's limit on the length of fields, which is global."""
+    with _LOCK:
+        before = csv.field_size_limit(_LONGEST_FIELD)
         try:
             yield
         finally:
@@ -203,7 +204,7 @@ def _next_rows(rows: Iterator[Row], size: int) -> list[Row]:
 
 
 def _record(line: str, mark: str) -> Row | None:
-    """Return the entries of one line, None if it is not well-formed."""
+    """Return the entries of one line, None if it is malformed."""
     try:
         with _fields_of_any_length():
             (row,) = csv.reader([line], delimiter=mark, strict=True)
@@ -213,7 +214,7 @@ def _record(line: str, mark: str) -> Row | None:
 
 
 def _readable(lines: list[Row | None], places: list[int], at: int | None) -> Batch:
-    """Return a batch of lines, those that cannot be read as NaN and None."""
+    """Return lines as a batch, with NaN and None where they cannot be read."""
     table = np.empty((len(lines), len(places)), dtype=object)
     labels = np.full(len(lines), None, dtype=object)
     for i, row in enumerate(lines):
@@ -226,14 +227,16 @@ def _readable(lines: list[Row | None], places: list[int], at: int | None) -> Bat
 
 
 def _sorted(labels: set[str]) -> tuple[Any, ...]:
-    """Return labels in order: as integers when all are written as such, else as text."""
+    """Return labels in order: as numbers if all are written as numbers, else as strings."""
     try:
         values = {text: float(text) for text in labels}
     except ValueError:
         return tuple(sorted(labels))
     if not all(map(math.isfinite, values.values())):
         return tuple(sorted(labels))
-    if all(text == str(int(value)) and abs(value) < _WHOLE for text, value in values.items()):
+    if all(
+        text == str(int(value)) and abs(value) < _LARGEST_INTEGER for text, value in values.items()
+    ):
         return tuple(sorted(map(int, labels)))
     if all(text == str(value) and value.is_integer() for text, value in values.items()):
         return tuple(sorted(values.values()))  # such as 0.0 and 1.0

@@ -72,27 +72,24 @@ class TwoLabels:
         """The labels as an array: low, high."""
         return np.array([self.low, self.high])
 
-    def codes(self, cells: NDArray[Any]) -> NDArray[np.int8]:
-        """Return 0 for each cell of the lower label, 1 for the higher one, and -1 for others."""
+    def signs(self, cells: NDArray[Any]) -> NDArray[np.float64]:
+        """Return -1 for each cell of the lower label, +1 for the higher one, and NaN for others."""
         # As Python objects: an array of text would lose NULs at the end of a cell.
-        known: dict[str | None, int] = {None: -1}
-        codes = np.empty(len(cells), dtype=np.int8)
-        for place, cell in enumerate(cells.tolist()):
-            text = None if cell is None else str(cell)
-            if text is not None and text not in known:
-                known[text] = self._code(text)
-            codes[place] = known[text]
-        return codes
+        known: dict[object, float] = {None: np.nan}
+        texts = [None if cell is None else str(cell) for cell in cells.tolist()]
+        for text in set(texts) - {None}:
+            known[text] = self._sign(str(text))
+        return np.array([known[text] for text in texts])
 
-    def _code(self, text: str) -> int:
+    def _sign(self, text: str) -> float:
         cell: object = text.strip()
         if self.kind == "number":
             cell = _TRUTH.get(text.strip(), _number(text))  # truth values are 0 and 1
         elif self.kind == "truth":
             cell = _TRUTH.get(text.strip())
         if cell is None:
-            return -1
-        return 0 if cell == self.low else 1 if cell == self.high else -1
+            return np.nan
+        return -1.0 if cell == self.low else 1.0 if cell == self.high else np.nan
 
 
 def _number(text: str) -> float | None:

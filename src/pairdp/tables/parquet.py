@@ -1,4 +1,4 @@
-"""Parquet files, by pyarrow."""
+"""Parquet files, read by pyarrow."""
 
 from __future__ import annotations
 
@@ -70,10 +70,9 @@ class ParquetTable(Table):
             yield Batch(table, np.array([]) if label is None else self._labels(label, part))
 
     def _readable(self, part: Any, features: Sequence[str], label: str | None) -> Batch:
-        """Return a batch whose records are read by themselves, NaN and None where they are not.
+        """Return a batch whose records are read one by one, NaN and None if they cannot be read.
 
-        Entries come as they are stored: as an array, integers would become floats for one that is
-        missing.
+        Entries are read as stored: in an array, one missing integer would turn all into floats.
         """
         table = np.empty((part.num_rows, len(features)), dtype=object)
         for j, name in enumerate(features):
@@ -96,7 +95,7 @@ class ParquetTable(Table):
         return Batch(numbers, labels)
 
     def _check_numbers(self, name: str, column: Any) -> None:
-        """Refuse a column whose type, which is public, is of no numbers."""
+        """Raise an error for a column whose type, which is public, is not numeric."""
         from pyarrow import types
 
         kind = column.type
@@ -104,7 +103,7 @@ class ParquetTable(Table):
             raise TableError(f"{self.path} has no numbers in column {name!r}")
 
     def _check_labels(self, name: str, column: Any) -> None:
-        """Refuse a column whose type, which is public, is of no labels: all would be null."""
+        """Raise an error for a column whose type, which is public, cannot hold labels."""
         from pyarrow import types
 
         kind = column.type.value_type if types.is_dictionary(column.type) else column.type
@@ -112,7 +111,7 @@ class ParquetTable(Table):
         text = (types.is_string, types.is_large_string, view)
         known = (types.is_null, types.is_boolean, types.is_integer, types.is_floating, *text)
         if not any(is_kind(kind) for is_kind in known):
-            raise TableError(f"{self.path} has labels {name!r} that are no numbers and no text")
+            raise TableError(f"{self.path} has labels {name!r} that are neither numbers nor text")
 
     def _parts(self, size: int, columns: list[str]) -> Iterator[Any]:
         from pyarrow import ArrowException
@@ -134,7 +133,7 @@ class ParquetTable(Table):
     def _numbers(self, name: str, part: Any) -> Array:
         values = self._column(name, part)
         try:
-            if values.dtype.kind in "mM":  # dates are no numbers
+            if values.dtype.kind in "mM":  # dates are not numbers
                 raise TypeError
             return values.astype(np.float64)
         except (TypeError, ValueError):
@@ -147,5 +146,5 @@ class ParquetTable(Table):
             if not np.all(np.isfinite(labels)):
                 raise TableError(f"{self.path} has NaN or infinity in the labels {name!r}")
         elif labels.dtype.kind not in "iub" and not all(isinstance(x, str) for x in labels):
-            raise TableError(f"{self.path} has labels {name!r} that are no numbers and no text")
+            raise TableError(f"{self.path} has labels {name!r} that are neither numbers nor text")
         return labels

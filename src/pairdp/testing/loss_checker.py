@@ -1,12 +1,12 @@
-r"""Try to break a loss, before privacy rests on it.
+"""Checks of user-defined losses: a search for counterexamples to what a loss declares.
 
-Noise is calibrated to the constants that a loss declares. One that is too small voids
-the guarantee, and nothing at run time would show it. `check_pairwise_loss` and
-`check_pointwise_loss` look for counterexamples, in the spirit of scikit-learn's
-``check_estimator``: values, gradients, declared convexity, symmetry and structure, and an
-adversarial search for records and parameters beyond each declared constant. A loss that
-passes is not proved right: the proof belongs in its docstring. Certificates that are planned later
-in the same process, on a domain that was looked at, say that it passed.
+Noise is calibrated to the constants that a loss declares. A constant that is too small voids the
+guarantee, and nothing at run time would show it. `check_pairwise_loss` and `check_pointwise_loss`
+look for counterexamples, in the spirit of scikit-learn's ``check_estimator``: they check values,
+gradients, declared convexity, symmetry and structure, and search for records and parameters that
+exceed each declared constant. Passing is not a proof: the proof belongs in the docstring of the
+loss. Certificates planned later in the same process, on a domain that was checked, say that the
+loss passed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from pairdp.losses.trust import Loss, remember_passed
 from pairdp.testing._loss_checks.constants import constant_checks
 from pairdp.testing._loss_checks.identities import along_segments, order_and_equals, well_formed
 from pairdp.testing._loss_checks.report import Check, CheckReport, LossCheckError
-from pairdp.testing._loss_checks.scalar_functions import line_checks
-from pairdp.testing._loss_checks.search_space import Ground, Subject
+from pairdp.testing._loss_checks.scalar_functions import scalar_function_checks
+from pairdp.testing._loss_checks.search_space import SearchSpace, Subject
 
 __all__ = [
     "Check",
@@ -70,14 +70,14 @@ def check_pairwise_loss(
     loss : PairwiseLoss
         The loss.
     domains : sequence of Domain, optional
-        Where its constants are attacked; by default small, large and unbounded sets, and for
-        matrices with and without positive semidefiniteness.
+        Where its constants are checked; by default small, large and unbounded sets, for matrices
+        with and without positive semidefiniteness.
     features : sequence of int
-        Numbers of features. The first is used on every domain, the others on the first.
+        Numbers of features. The first is used on every domain, the others on the first domain.
     random_state : int
-        Decides where the search looks; the same seed gives the same report.
+        Seed of the search; the same seed gives the same report.
     tolerance : float
-        By how much, relatively, what is found may exceed what is declared.
+        The largest relative excess of a value found over the declared constant.
     raise_on_failure : bool
         Whether a failure raises `LossCheckError` instead of being reported.
 
@@ -101,13 +101,13 @@ def check_pairwise_loss(
     1.0
     """
     if not isinstance(loss, PairwiseLoss):
-        raise TypeError(f"a PairwiseLoss is needed, got {type(loss).__name__}")
+        raise TypeError(f"loss must be a PairwiseLoss, got {type(loss).__name__}")
     declared_convex(loss)
     default = _MATRIX_DOMAINS if loss.matrix else _VECTOR_DOMAINS
     labels = (-1.0, 1.0) if loss.binary else (0.0, 1.0, 2.0)
-    grounds = _grounds(domains or default, features, loss.matrix, labels)
-    report = _report(Subject(loss, 2), grounds, random_state, tolerance, raise_on_failure)
-    _remember(loss, report, grounds, tolerance)
+    spaces = _search_spaces(domains or default, features, loss.matrix, labels)
+    report = _report(Subject(loss, 2), spaces, random_state, tolerance, raise_on_failure)
+    _remember(loss, report, spaces, tolerance)
     return report
 
 
@@ -128,7 +128,7 @@ def check_pointwise_loss(
     loss : PointwiseLoss
         The loss.
     labels : sequence of float, optional
-        The labels to try: ± the ``label_bound`` of a loss that has one, else ±1.
+        The labels to try; by default ±``label_bound`` of the loss, or ±1 if it has none.
     domains, features, random_state, tolerance, raise_on_failure
         See `check_pairwise_loss`.
 
@@ -143,50 +143,50 @@ def check_pointwise_loss(
         If any check fails.
     """
     if not isinstance(loss, PointwiseLoss):
-        raise TypeError(f"a PointwiseLoss is needed, got {type(loss).__name__}")
+        raise TypeError(f"loss must be a PointwiseLoss, got {type(loss).__name__}")
     declared_convex(loss)
     bound = float(getattr(loss, "label_bound", 1.0))
     tried = tuple(float(label) for label in labels) if labels else (-bound, bound)
-    grounds = _grounds(domains or _VECTOR_DOMAINS, features, False, tried)
-    report = _report(Subject(loss, 1), grounds, random_state, tolerance, raise_on_failure)
+    spaces = _search_spaces(domains or _VECTOR_DOMAINS, features, False, tried)
+    report = _report(Subject(loss, 1), spaces, random_state, tolerance, raise_on_failure)
     if {-bound, bound} <= set(tried):
-        _remember(loss, report, grounds, tolerance)
+        _remember(loss, report, spaces, tolerance)
     return report
 
 
-def _remember(loss: Loss, report: CheckReport, grounds: list[Ground], tolerance: float) -> None:
-    """Record a passed check for certificates, unless it was made easier than the default."""
+def _remember(loss: Loss, report: CheckReport, spaces: list[SearchSpace], tolerance: float) -> None:
+    """Record a passed check for certificates, unless it was more lenient than the default."""
     if report.passed and tolerance <= _TOLERANCE:
-        remember_passed(loss, [ground.domain for ground in grounds if ground.features > 1])
+        remember_passed(loss, [space.domain for space in spaces if space.features > 1])
 
 
-def _grounds(
+def _search_spaces(
     domains: Sequence[Domain], features: Sequence[int], matrix: bool, labels: tuple[float, ...]
-) -> list[Ground]:
+) -> list[SearchSpace]:
     counts = [integer("features", count) for count in features]
     if not counts:
-        raise ValueError("features must name at least one number of features")
-    places = [(domains[0], count) for count in counts]
-    places += [(domain, counts[0]) for domain in domains[1:]]
-    return [Ground(domain, count, matrix, labels) for domain, count in places]
+        raise ValueError("features must contain at least one number of features")
+    pairs = [(domains[0], count) for count in counts]
+    pairs += [(domain, counts[0]) for domain in domains[1:]]
+    return [SearchSpace(domain, count, matrix, labels) for domain, count in pairs]
 
 
 def _report(
-    subject: Subject, grounds: list[Ground], seed: int, tolerance: float, raise_on_failure: bool
+    subject: Subject, spaces: list[SearchSpace], seed: int, tolerance: float, raise_on_failure: bool
 ) -> CheckReport:
     rng = np.random.default_rng(seed)
     tolerance = non_negative("tolerance", tolerance)
     checks: list[Check] = []
-    for ground in grounds:
-        checks += well_formed(subject, ground, rng)
-    # Wrong shapes and numbers that are not finite would only break what follows.
+    for space in spaces:
+        checks += well_formed(subject, space, rng)
+    # The other checks need the right shapes and finite numbers.
     if all(check.passed for check in checks if check.name in ("shapes", "finite")):
-        for ground in grounds:
-            checks += along_segments(subject, ground, rng)
-            checks += order_and_equals(subject, ground, rng)
-            checks += line_checks(subject, ground, rng, tolerance)
-        for ground in grounds:
-            checks += constant_checks(subject, ground, rng, tolerance)
+        for space in spaces:
+            checks += along_segments(subject, space, rng)
+            checks += order_and_equals(subject, space, rng)
+            checks += scalar_function_checks(subject, space, rng, tolerance)
+        for space in spaces:
+            checks += constant_checks(subject, space, rng, tolerance)
     report = CheckReport(repr(subject.loss), tuple(checks))
     if raise_on_failure and not report.passed:
         raise LossCheckError(report)

@@ -1,4 +1,4 @@
-"""A certificate, planned again from its own facts and recomputed by other routes."""
+"""Verifying a certificate: planning again from its facts, and recomputing its numbers."""
 
 from __future__ import annotations
 
@@ -28,44 +28,43 @@ def verify(
 ) -> Report:
     """Plan again from the facts of a certificate, compare everything, and recompute every number.
 
-    A certificate carries all public facts of its plan. They are planned again, by the code that
-    plans, and every release, number and sentence must be the same. Then the arithmetic is done once
-    more by other routes: sensitivities by the second route of their bound; the privacy curve by its
-    own accounting and by inverting the moment function of the privacy loss, by enumeration, or by
-    dp-accounting.
+    A certificate contains all public facts of its plan. The library plans again from them, and
+    every release, number and sentence must be the same. Then the numbers are recomputed:
+    sensitivities by the second route of their bound; the privacy curve by the accounting and by a
+    second route (moment inversion, enumeration, a cosine series, or dp-accounting).
 
     Parameters
     ----------
     certificate : Certificate, JSON text, or Path
-        A path must be a `pathlib.Path`: a string is the certificate's text.
+        A path must be a `pathlib.Path`: a string is the text of a certificate.
     trusted : iterable of class or str, default=()
-        Classes outside pairdp, such as a loss of one's own, that may be called to plan again; see
-        `pairdp.load`. What they declare is taken on trust, and the report says so first.
+        Classes outside pairdp, such as a user-defined loss, that may be called to plan again; see
+        `pairdp.load`. Their declarations are taken on trust, and the report says so first.
 
     Returns
     -------
     Report
-        Printable, with each number beside its recomputation. Its first line says that the
+        Printable, with each number and its recomputed value. Its first line says that the
         certificate holds, or that it could not be planned again and why: then only its arithmetic
-        was checked, and ``planned_again`` and ``holds`` are False. That is so for a certificate
-        without facts, of a class that is not trusted, or of another version of pairdp that plans
-        otherwise.
+        was checked, and ``planned_again`` and ``holds`` are False. This happens for a certificate
+        without facts, with a class that is not trusted, or from another version of pairdp that
+        plans differently.
 
     Raises
     ------
     CertificateError
-        If it is no certificate, was changed or damaged, or does not hold; the message
-        says precisely what does not.
+        If it is not a certificate, was changed or damaged, or does not hold; the message says what
+        is wrong.
 
     Notes
     -----
-    A certificate that passes is true of the facts that it states. That a model was made by this
-    plan, from n records that were clipped to this norm, with the noise source that is named, is
-    what its maker says: no certificate can show it.
+    A certificate that passes is true for the facts that it states. No certificate can show that a
+    model was made by this plan, from n records clipped to this norm, with the stated noise source:
+    for that, one has to trust whoever made it.
     """
     known = Trusted(trusted)
     read = _read(certificate)
-    with np.errstate(all="ignore"):  # forged facts may overflow, which the comparison finds
+    with np.errstate(all="ignore"):  # forged facts may overflow; the comparison detects them
         not_planned = _not_planned(read, known)
         checks, notes = recompute(read)
     on_trust = () if not_planned else tuple(dict.fromkeys(user_classes(read.plan)))
@@ -79,13 +78,14 @@ def _read(certificate: Certificate | str | bytes | Path) -> Certificate:
         return Certificate.from_json(certificate)
     if not isinstance(certificate, Certificate):
         raise TypeError(
-            f"verify takes a Certificate, its JSON text or a Path, got {type(certificate).__name__}"
+            "certificate must be a Certificate, its JSON text or a Path, got "
+            f"{type(certificate).__name__}"
         )
     return certificate
 
 
 def _not_planned(certificate: Certificate, trusted: Trusted) -> str:
-    """Return why it could not be planned again; refuse it if it was, with another result."""
+    """Return why it could not be planned again; raise an error if the result differs."""
     if certificate.plan is None:
         return NO_FACTS
     try:
@@ -93,14 +93,16 @@ def _not_planned(certificate: Certificate, trusted: Trusted) -> str:
     except (UntrustedClassError, UnknownObjectError) as error:
         return str(error)
     except NOT_VALID as error:
-        return otherwise(certificate, [f"it cannot be planned from its own facts: {error}"])
-    return otherwise(certificate, differences(certificate, planned.certificate))
+        return explain_differences(
+            certificate, [f"it cannot be planned from its own facts: {error}"]
+        )
+    return explain_differences(certificate, differences(certificate, planned.certificate))
 
 
-def otherwise(certificate: Certificate, reasons: Iterable[str]) -> str:
-    """Refuse what is not as planned, unless another version may have planned otherwise.
+def explain_differences(certificate: Certificate, reasons: Iterable[str]) -> str:
+    """Raise an error for differences, unless another version of pairdp explains them.
 
-    Returns why it could not be planned again, which is empty where there are no reasons.
+    Returns why the certificate could not be planned again, empty if there are no differences.
     """
     found = list(islice(reasons, _SHOWN))
     if not found:
@@ -108,4 +110,4 @@ def otherwise(certificate: Certificate, reasons: Iterable[str]) -> str:
     made_by = certificate.library_version
     if made_by == __version__:
         raise CertificateError(*found)
-    return f"it was made by pairdp {made_by}, and {__version__} plans otherwise"
+    return f"it was made by pairdp {made_by}, and {__version__} plans differently"

@@ -1,4 +1,4 @@
-"""Certificates wherever they are kept: by themselves, in a model, in the file of a stream."""
+"""Verifying the certificates in a file: a certificate, a model, or a stream."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from pairdp.verification.report import Report
 
 
 def verify_file(path: str | Path, *, trusted: Iterable[type | str] = ()) -> tuple[Report, ...]:
-    """Verify every certificate of a file: a certificate, a model, or a stream.
+    """Verify every certificate in a file: a certificate, a model, or a stream.
 
-    Of a model, and of a stream that an estimator paused, the parameters must plan the certificate,
-    too. The file of a stream is only read.
+    For a model, and for a stream that an estimator paused, the certificate must also follow from
+    the parameters. The file of a stream is not changed.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def verify_file(path: str | Path, *, trusted: Iterable[type | str] = ()) -> tupl
     Raises
     ------
     CertificateError
-        If the file cannot be read, has no certificate, or one that is refused.
+        If the file cannot be read, has no certificate, or a certificate is refused.
     ModelFileError
         If a model or stream is damaged.
     """
@@ -51,14 +51,14 @@ def verify_file(path: str | Path, *, trusted: Iterable[type | str] = ()) -> tupl
             start = opened.read(64)
     except OSError as error:
         raise CertificateError(f"{path} cannot be read: {error.strerror}") from None
-    # A container begins with the length of its header in eight bytes, the last of them zero.
+    # A container starts with the length of its header in eight bytes, the last of which is zero.
     if start.lstrip().startswith(b"{") and b"\0" not in start:
         return (verify(Certificate.load(path), trusted=known),)
     return _of_stream(path, known) if format_of(path) == STREAM else _of_model(path, known)
 
 
 def _of_model(path: Path, trusted: Trusted) -> tuple[Report, ...]:
-    from pairdp.estimators import load  # and scikit-learn, which not all files need
+    from pairdp.estimators import load  # imports scikit-learn, which other files do not need
     from pairdp.model_file import header_of
 
     steps = header_of(path)["steps"]
@@ -67,7 +67,7 @@ def _of_model(path: Path, trusted: Trusted) -> tuple[Report, ...]:
         return _alone(found, trusted, why)
     model = load(path, trusted=trusted)
     if not any("certificate" in step for step in steps):
-        raise CertificateError(f"{path} holds no model with a certificate")
+        raise CertificateError(f"{path} contains no model with a certificate")
     return verify_model(model, trusted=trusted)
 
 
@@ -90,14 +90,12 @@ def _of_stream(path: Path, trusted: Trusted) -> tuple[Report, ...]:
             raise
         raise ModelFileError(f"the stream {path} is not valid: {error}") from None
     if model.certificate_ != certificate:
-        raise CertificateError(
-            "the estimator of the stream has another certificate than the stream"
-        )
+        raise CertificateError("the certificates of the stream and of its estimator differ")
     return verify_model(model, trusted=trusted)
 
 
 def _untrusted(stored: Any, trusted: Trusted) -> str:
-    """Return which class keeps a file from being read, in words; nothing if there is none."""
+    """Return the error of the first class that is not trusted; empty if there is none."""
     try:
         for path in user_classes(stored):
             trusted[path]
@@ -107,8 +105,8 @@ def _untrusted(stored: Any, trusted: Trusted) -> str:
 
 
 def _alone(certificates: Sequence[Any], trusted: Trusted, why: str) -> tuple[Report, ...]:
-    """Verify certificates without the model that they belong to, which cannot be read."""
+    """Verify certificates without their model, which cannot be read."""
     if not certificates:
-        raise CertificateError("there is no model with a certificate")
+        raise CertificateError("the file contains no model with a certificate")
     found = (verify(json.dumps(certificate), trusted=trusted) for certificate in certificates)
     return tuple(replace(report, not_planned=report.not_planned or why) for report in found)

@@ -1,4 +1,4 @@
-"""The certificates of a fitted model, and whether its own parameters plan them."""
+"""Verifying the certificates of a fitted model, and that its parameters lead to them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pairdp.algorithms.comparison import differences
 from pairdp.losses.trust import as_stated
 from pairdp.privacy import Certificate, CertificateError
 from pairdp.storage import NOT_VALID, Trusted, decode
-from pairdp.verification.certificates import otherwise, verify
+from pairdp.storage.registry import of_library, path_of
+from pairdp.verification.certificates import explain_differences, verify
 from pairdp.verification.report import Report
 
 if TYPE_CHECKING:
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def verify_model(model: Any, *, trusted: Iterable[type | str] = ()) -> tuple[Report, ...]:
-    """Verify every certificate of a fitted model, and that its parameters plan this certificate.
+    """Verify every certificate of a fitted model, and that its parameters lead to it.
 
     Parameters
     ----------
     model : estimator or Pipeline
-        A fitted private estimator, or a pipeline with some.
+        A fitted private estimator, or a pipeline that contains some.
     trusted : iterable of class or str, default=()
         See `pairdp.verify`.
 
@@ -36,8 +37,8 @@ def verify_model(model: Any, *, trusted: Iterable[type | str] = ()) -> tuple[Rep
     Raises
     ------
     CertificateError
-        If a certificate is refused, or is not what the parameters of its estimator, the number of
-        features and n give.
+        If a certificate is refused, or differs from the one that the parameters of its estimator,
+        the number of features and n lead to.
     """
     steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
     private = [step for step in steps if hasattr(step, "certificate_")]
@@ -49,31 +50,35 @@ def verify_model(model: Any, *, trusted: Iterable[type | str] = ()) -> tuple[Rep
 
 def _verified(step: PrivateEstimator, trusted: Trusted) -> Report:
     report = verify(step.certificate_, trusted=trusted)
+    if not of_library(type(step)):
+        report = replace(report, on_trust=(path_of(type(step)), *report.on_trust))
     if not report.planned_again:
         return report
-    return replace(report, not_planned=otherwise(step.certificate_, _contradictions(step)))
+    return replace(
+        report, not_planned=explain_differences(step.certificate_, _contradictions(step))
+    )
 
 
 def _contradictions(step: PrivateEstimator) -> Iterator[str]:
-    """Yield where a model is not what its own parameters plan."""
+    """Yield where a model differs from the plan of its parameters."""
     stated = step.certificate_
     try:
         with as_stated(stated.problem.get("loss_constants")), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they were for who fitted the model
+            warnings.simplefilter("ignore")  # they were shown when the model was fitted
             planned = step.plan(stated.n, step.n_features_in_)
     except NOT_VALID as error:
-        yield f"the model's parameters cannot be planned: {error}"
+        yield f"planning with the model's parameters fails: {error}"
         return
     for difference in differences(stated, planned.certificate):
-        yield f"not of this model's parameters: {difference}"
+        yield f"it does not follow from the model's parameters: {difference}"
     kept = step.plan_
     for difference in differences(kept.certificate, planned.certificate):
-        yield f"the model's plan_ is not what its parameters plan: {difference}"
-    if kept.reasons != planned.reasons or dict(kept.settings) != _settings(kept.certificate):
-        yield "the model's plan_ is not what its parameters plan: its reasons or settings"
+        yield f"the model's plan_ does not follow from its parameters: {difference}"
+    if kept.reasons != planned.reasons or kept.settings.to_dict() != _settings(kept.certificate):
+        yield "the model's plan_ does not follow from its parameters: its reasons or settings"
 
 
 def _settings(certificate: Certificate) -> dict[str, Any]:
-    """Return the settings of a plan as its certificate has them."""
+    """Return the settings of a plan from its certificate."""
     plan = certificate.plan or {"settings": {}}
     return {name: decode(value) for name, value in plan["settings"].items()}

@@ -1,4 +1,4 @@
-"""What verification found, the most important thing first."""
+"""The report of a verification."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from pairdp.privacy.certificates.recomputation import Check as Check
 
 @dataclass(frozen=True)
 class Report:
-    """What `verify` found of a certificate that it does not refuse.
+    """The result of `verify` for a certificate that it does not refuse.
 
     Attributes
     ----------
     certificate : Certificate
-        What was verified.
+        The certificate.
     checks : tuple of Check
-        Every number that was recomputed by another route.
+        Every number that was recomputed.
     notes : tuple of str
-        What a reader must know that no arithmetic can check.
+        What a reader must know and no recomputation can check.
     not_planned : str
         Why it could not be planned again; empty if it was, with the same result.
     on_trust : tuple of str
-        Import paths of the classes outside pairdp whose declarations it rests on.
+        Import paths of the classes outside pairdp whose declarations are taken on trust.
     """
 
     certificate: Certificate
@@ -42,12 +42,12 @@ class Report:
 
     @property
     def holds(self) -> bool:
-        """Whether the claim is true of the facts: it was planned again, and claims privacy."""
+        """Whether it was planned again and claims privacy: the claim holds for the facts."""
         return self.planned_again and self.certificate.budget is not None
 
     @property
     def headline(self) -> str:
-        """Whether it holds, and if not, why that cannot be said."""
+        """One sentence: the certificate holds, or why that is not known."""
         certificate, budget = self.certificate, self.certificate.budget
         algorithm, version = on_one_line(certificate.algorithm), certificate.library_version
         claim = "" if budget is None else f"ε = {budget.epsilon:g}, δ = {budget.delta:g}, "
@@ -59,7 +59,7 @@ class Report:
                 f"certificate of {algorithm} is consistent; {what}."
             )
         head = f"The certificate of {algorithm} "
-        head += f"holds: {claim}" if budget else "is in order and claims no privacy"
+        head += f"holds: {claim}" if budget else "is consistent and claims no privacy"
         if version != __version__:
             made = f"made by pairdp {on_one_line(version)}, planned again by {__version__}"
             head += f"; {made}: same numbers"
@@ -71,5 +71,5 @@ class Report:
             notes.append(f"note classes outside pairdp: {', '.join(self.on_trust)}")
         lines = (f"  {on_one_line(str(line))}" for line in (*self.checks, *notes))
         first = [*map(on_one_line, trust_lines(self.certificate)), self.headline]
-        # What is on trust comes before what holds; that nothing is said to hold, before all.
+        # What is on trust comes before what holds; NOT PLANNED AGAIN comes before everything.
         return "\n".join([*(first if self.planned_again else reversed(first)), *lines])

@@ -1,4 +1,4 @@
-"""Averages over repeated draws: the law of appearances, its curve, its certificate."""
+"""Averages over repeated draws: the distribution of appearances, its curve, its certificate."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from pairdp.privacy import (
     noise_multiplier,
 )
 from pairdp.privacy.accounting import gaussian
-from pairdp.privacy.accounting.appearance_series import series_delta
 from pairdp.privacy.accounting.appearances import appearance_weights
 from pairdp.privacy.accounting.events import event_from_dict, event_to_dict
-from pairdp.privacy.accounting.reference_curves import accountant_delta
-from pairdp.privacy.bounds.stochastic import beyond_appearances
+from pairdp.privacy.accounting.second_routes.cosine_series import series_delta
+from pairdp.privacy.accounting.second_routes.dp_accounting import accountant_delta
+from pairdp.privacy.bounds.pairwise_sgd import beyond_appearances
 
 BUDGET = Budget(1.0, 1e-5)
 
@@ -71,7 +71,7 @@ CASES = [
 @pytest.mark.parametrize(("n", "steps", "order"), CASES)
 def test_the_law_by_enumeration(n: int, steps: int, order: str) -> None:
     draws = RepeatedDraws(n, steps, order)  # type: ignore[arg-type]
-    law, exact = draws.law, exact_sums(n, steps, order)
+    law, exact = draws.distribution, exact_sums(n, steps, order)
     assert law.masses.sum() + law.slack == pytest.approx(1, abs=1e-9)
     assert law.masses.sum() + law.slack >= 1 - 1e-12
     sums, masses = np.array(list(exact)), np.array(list(exact.values()))
@@ -150,7 +150,7 @@ def test_calibration_against_another_route(
 def test_a_limit_cuts_what_many_appearances_do() -> None:
     free, cut = RepeatedDraws(10, 100), RepeatedDraws(10, 100, most=5.0)
     assert noise_multiplier(BUDGET, 1, cut) < noise_multiplier(BUDGET, 1, free)
-    one = 5 / gaussian.ratio(1.0, 1e-5)
+    one = 5 / gaussian.gdp_mu(1.0, 1e-5)
     assert noise_multiplier(BUDGET, 1, cut) <= one * (1 + 1e-6)
 
 
@@ -211,9 +211,9 @@ def test_draws_that_the_bound_does_not_speak_of_are_refused(changed: dict[str, f
 def test_many_appearances_do_not_wrap_around(n: int, steps: int, order: str) -> None:
     draws = RepeatedDraws(n, steps, order)  # type: ignore[arg-type]
     mean = float(appearance_weights(steps).sum()) / n
-    assert mean <= float(draws.law.sums @ draws.law.masses) <= 1.02 * mean
+    assert mean <= float(draws.distribution.sums @ draws.distribution.masses) <= 1.02 * mean
     mu = 1 / noise_multiplier(BUDGET, 1, draws)
-    assert mu * mean < gaussian.ratio(1.0, 1e-5)
+    assert mu * mean < gaussian.gdp_mu(1.0, 1e-5)
 
 
 def test_too_many_appearances_are_refused() -> None:
@@ -232,7 +232,7 @@ def test_noise_has_a_floor_where_a_record_is_hardly_ever_drawn() -> None:
         ({"population": 1}, "population"),
         ({"draws": 0}, "draws"),
         ({"draws": 1}, "draws must be at least 2"),
-        ({"draws": 15, "order": "permutation"}, "multiple of 10"),
+        ({"draws": 15, "order": "permutation"}, "multiple of the population 10"),
         ({"order": "sorted"}, "order"),
         ({"base": -1.0}, "base"),
         ({"most": 0.0}, "most"),
@@ -243,6 +243,6 @@ def test_wrong_draws_are_refused(wrong: dict[str, object], match: str) -> None:
         RepeatedDraws(**{"population": 10, "draws": 20, **wrong})  # type: ignore[arg-type]
 
 
-def test_a_delta_below_what_is_known_of_the_law_is_refused() -> None:
-    with pytest.raises(ValueError, match="too small"):
+def test_a_delta_below_the_accuracy_of_the_distribution_is_refused() -> None:
+    with pytest.raises(ValueError, match="below the numerical accuracy"):
         noise_multiplier(Budget(1.0, 1e-15), 1, RepeatedDraws(100, 100))

@@ -19,7 +19,7 @@ from pairdp.privacy import (
 )
 from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.calibration import _sampled_multiplier
-from pairdp.privacy.accounting.moment_inversion import inverted_delta
+from pairdp.privacy.accounting.second_routes.moment_inversion import inverted_delta
 
 
 def true_delta(multiplier: float, budget: Budget, steps: int, sampling: Sampling) -> float:
@@ -32,7 +32,7 @@ def true_delta(multiplier: float, budget: Budget, steps: int, sampling: Sampling
 @pytest.mark.parametrize("steps", [1, 10, 12_345])
 def test_without_sampling_it_is_the_exact_gaussian(steps: int) -> None:
     budget = Budget(0.7, 1e-7)
-    exact = math.sqrt(steps) / gaussian.ratio(0.7, 1e-7)
+    exact = math.sqrt(steps) / gaussian.gdp_mu(0.7, 1e-7)
     assert noise_multiplier(budget, steps) == exact
     assert noise_multiplier(budget, steps, FixedSizeSampling(50, 50)) == exact
     assert noise_multiplier(budget, steps, PoissonSampling(1.0)) == exact

@@ -29,8 +29,9 @@ from pairdp.privacy import (
     composed_mu,
 )
 from pairdp.privacy.accounting import gaussian
-from pairdp.privacy.accounting.moment_inversion import inverted_delta
-from pairdp.privacy.accounting.reference_curves import accountant_delta, enumerated_delta
+from pairdp.privacy.accounting.second_routes.dp_accounting import accountant_delta
+from pairdp.privacy.accounting.second_routes.enumeration import enumerated_delta
+from pairdp.privacy.accounting.second_routes.moment_inversion import inverted_delta
 
 REPLACE_ONE = dp_accounting.NeighboringRelation.REPLACE_ONE
 

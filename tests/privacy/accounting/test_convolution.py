@@ -13,22 +13,21 @@ from mpmath import mp
 from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.convolution import (
     ComposedLoss,
-    GridLoss,
     Tilt,
     complex_log1p,
-    on_grid,
 )
+from pairdp.privacy.accounting.discretization import DiscreteLoss, discretize
 from pairdp.privacy.accounting.dominating_pairs import (
     FixedSizeSamplingPair,
     GaussianPair,
     PoissonSamplingPair,
 )
-from pairdp.privacy.accounting.loss_grid import PairComposition
+from pairdp.privacy.accounting.pair_composition import PairComposition
 
 NO_TILT = Tilt(0.0, 2.0, 2.0)
 
 
-def grid_delta(loss: GridLoss, epsilon: float) -> float:
+def grid_delta(loss: DiscreteLoss, epsilon: float) -> float:
     above = loss.losses > epsilon
     weights = -np.expm1(epsilon - loss.losses[above])
     return loss.infinite + float(weights @ loss.masses[above])
@@ -38,7 +37,7 @@ def grid_delta(loss: GridLoss, epsilon: float) -> float:
 @settings(max_examples=80, deadline=None, derandomize=True)
 def test_grid_is_a_pair_of_laws_above_the_exact_curve(mu: float, rate: float, width: float) -> None:
     pair = GaussianPair(mu) if rate == 1 else FixedSizeSamplingPair(mu, rate)
-    loss = on_grid(pair, width, -60.0)
+    loss = discretize(pair, width, -60.0)
     assert loss.masses.min() >= 0
     assert loss.masses.sum() + loss.infinite == pytest.approx(1.0, abs=1e-12)
     # The second law puts mass exp(-l) times the first's on every finite loss.
@@ -52,13 +51,13 @@ def test_grid_is_a_pair_of_laws_above_the_exact_curve(mu: float, rate: float, wi
 @pytest.mark.parametrize("k", [0, 3, 10])
 def test_grid_is_exact_at_its_points(k: int) -> None:
     width, mu = 0.05, 1.2
-    loss = on_grid(GaussianPair(mu), width, -80.0)
+    loss = discretize(GaussianPair(mu), width, -80.0)
     assert grid_delta(loss, k * width) == pytest.approx(gaussian.delta(k * width, mu), rel=1e-9)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 7])
 def test_convolution_against_the_plain_one(steps: int) -> None:
-    loss = on_grid(FixedSizeSamplingPair(1.1, 0.2), 0.05, -50.0)
+    loss = discretize(FixedSizeSamplingPair(1.1, 0.2), 0.05, -50.0)
     direct = np.array([1.0])
     for _ in range(steps):
         direct = np.convolve(direct, loss.masses)
@@ -79,7 +78,7 @@ def test_convolution_against_the_plain_one(steps: int) -> None:
 def test_different_steps_convolve() -> None:
     width = 0.02
     first, second = GaussianPair(0.5), PoissonSamplingPair(1.5, 0.3)
-    a, b = on_grid(first, width, -50.0), on_grid(second, width, -50.0)
+    a, b = discretize(first, width, -50.0), discretize(second, width, -50.0)
     direct = np.convolve(np.convolve(a.masses, b.masses), b.masses)
     half = a.half + 2 * b.half
     losses = width * np.arange(-half, half + 1)
@@ -124,8 +123,8 @@ def test_a_finer_grid_changes_little(
 
 
 def test_grids_of_different_widths_are_refused() -> None:
-    losses = [(on_grid(GaussianPair(1.0), w, -30.0), 1) for w in (0.1, 0.2)]
-    with pytest.raises(ValueError, match="widths"):
+    losses = [(discretize(GaussianPair(1.0), w, -30.0), 1) for w in (0.1, 0.2)]
+    with pytest.raises(ValueError, match="same grid width"):
         ComposedLoss(losses)
 
 

@@ -16,7 +16,7 @@ from pairdp.privacy.accounting.dominating_pairs import (
     GaussianPair,
     PoissonSamplingPair,
 )
-from pairdp.privacy.accounting.reference_curves import fixed_size_profile
+from pairdp.privacy.accounting.second_routes.dp_accounting import fixed_size_profile
 from tests.oracles.hockey_stick import batch_mixture, divergence, normal, plane_mixture
 
 LINE = np.linspace(-16, 16, 16_001)
@@ -131,7 +131,7 @@ def test_tails_are_tails_of_a_symmetric_pair(pair: DominatingPair) -> None:
 @pytest.mark.parametrize("pair", PAIRS[:-1], ids=repr)
 @pytest.mark.parametrize("log_mass", [-5.0, -30.0, -200.0])
 def test_reach_covers_the_mass(pair: DominatingPair, log_mass: float) -> None:
-    p, _ = pair.tails(np.array([pair.reach(log_mass)]))
+    p, _ = pair.tails(np.array([pair.loss_bound(log_mass)]))
     assert p[0] <= math.exp(log_mass) * (1 + 1e-9)
 
 

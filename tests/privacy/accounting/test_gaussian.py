@@ -102,7 +102,7 @@ def test_ratio_is_the_exact_root(delta: float) -> None:
     with mp.workdps(150):
         target = mp.log(mp.mpf(delta))
     for epsilon in EPSILONS[1:]:
-        mu = gaussian.ratio(epsilon, delta)
+        mu = gaussian.gdp_mu(epsilon, delta)
         assert exact_log_delta(epsilon, times(mu, "0.9999999999999")) < target, epsilon
         assert exact_log_delta(epsilon, times(mu, "1.0000000000001")) > target, epsilon
 
@@ -110,7 +110,7 @@ def test_ratio_is_the_exact_root(delta: float) -> None:
 @pytest.mark.parametrize("delta", DELTAS)
 def test_ratio_lies_on_the_private_side(delta: float) -> None:
     for epsilon in EPSILONS[1:]:
-        mu = gaussian.ratio(epsilon, delta)
+        mu = gaussian.gdp_mu(epsilon, delta)
         assert gaussian.log_delta(epsilon, mu) <= math.log(delta), epsilon
 
 
@@ -119,7 +119,7 @@ def test_ratio_at_epsilon_zero_is_that_of_total_variation(delta: float) -> None:
     # δ(0) = erf(μ/√8); for small δ that is μ/√(2π).
     with mp.workdps(400):
         exact = mp.sqrt(8) * mp.erfinv(mp.mpf(delta))
-    assert gaussian.ratio(0.0, delta) == pytest.approx(float(exact), rel=1e-9, abs=0)
+    assert gaussian.gdp_mu(0.0, delta) == pytest.approx(float(exact), rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("delta", DELTAS[:-2])
@@ -172,9 +172,9 @@ def test_delta_decreases_with_epsilon(epsilon: float, mu: float, factor: float) 
 @PROPERTY
 @given(powers(-9, 3), powers(-300, -0.1), st.floats(1.001, 10))
 def test_ratio_increases_with_epsilon_and_delta(epsilon: float, delta: float, by: float) -> None:
-    mu = gaussian.ratio(epsilon, delta)
-    assert gaussian.ratio(epsilon * by, delta) >= mu * (1 - 1e-14)
-    assert gaussian.ratio(epsilon, delta / by) < mu
+    mu = gaussian.gdp_mu(epsilon, delta)
+    assert gaussian.gdp_mu(epsilon * by, delta) >= mu * (1 - 1e-14)
+    assert gaussian.gdp_mu(epsilon, delta / by) < mu
 
 
 @PROPERTY
@@ -182,13 +182,13 @@ def test_ratio_increases_with_epsilon_and_delta(epsilon: float, delta: float, by
 def test_ratio_undoes_epsilon(mu: float, delta: float) -> None:
     epsilon = gaussian.epsilon(mu, delta)
     assume(epsilon > 0)
-    assert gaussian.ratio(epsilon, delta) == pytest.approx(mu, rel=1e-11, abs=0)
+    assert gaussian.gdp_mu(epsilon, delta) == pytest.approx(mu, rel=1e-11, abs=0)
 
 
 @PROPERTY
 @given(powers(-9, 3), powers(-300, -0.1))
 def test_epsilon_undoes_ratio(epsilon: float, delta: float) -> None:
-    mu = gaussian.ratio(epsilon, delta)
+    mu = gaussian.gdp_mu(epsilon, delta)
     assert abs(gaussian.epsilon(mu, delta) - epsilon) <= 1e-12 * max(epsilon, mu)
 
 
@@ -216,7 +216,7 @@ def test_delta_of_extreme_input_is_a_probability(epsilon: float, mu: float) -> N
 @example(1e307, 1e-300)
 @example(1e-9, 5e-324)
 def test_ratio_of_extreme_input_is_private(epsilon: float, delta: float) -> None:
-    mu = gaussian.ratio(epsilon, delta)
+    mu = gaussian.gdp_mu(epsilon, delta)
     assert 0 <= mu < math.inf
     assert gaussian.log_delta(epsilon, mu) <= math.log(delta)
 
@@ -242,13 +242,13 @@ def test_epsilon_just_below_the_largest_float_is_found() -> None:
 
 def test_ratio_of_the_largest_epsilon_is_its_root() -> None:
     expected = math.sqrt(2) * math.sqrt(1.7e308)
-    assert gaussian.ratio(1.7e308, 1e-5) == pytest.approx(expected, rel=1e-12)
+    assert gaussian.gdp_mu(1.7e308, 1e-5) == pytest.approx(expected, rel=1e-12)
 
 
 def test_ratio_of_small_epsilon_and_delta_is_positive() -> None:
     # At this size the curve depends on ε/μ and δ/μ alone.
-    scaled = gaussian.ratio(1e-20, 1e-20) / 1e-20
-    assert gaussian.ratio(1e-250, 1e-250) == pytest.approx(1e-250 * scaled, rel=1e-9, abs=0)
+    scaled = gaussian.gdp_mu(1e-20, 1e-20) / 1e-20
+    assert gaussian.gdp_mu(1e-250, 1e-250) == pytest.approx(1e-250 * scaled, rel=1e-9, abs=0)
 
 
 def test_epsilon_of_a_subnormal_delta_is_found() -> None:
@@ -273,7 +273,7 @@ def test_no_noise_costs_everything() -> None:
 
 
 def test_delta_zero_needs_infinite_noise() -> None:
-    assert gaussian.ratio(1.0, 0.0) == 0
+    assert gaussian.gdp_mu(1.0, 0.0) == 0
     assert gaussian.epsilon(1.0, 0.0) == math.inf
 
 
@@ -287,7 +287,7 @@ BAD_PROBABILITY = [-0.1, 1.0, 2.0, math.nan, math.inf, "x", None, True]
     [
         ("epsilon", lambda bad: gaussian.delta(bad, 1.0)),
         ("mu", lambda bad: gaussian.delta(1.0, bad)),
-        ("epsilon", lambda bad: gaussian.ratio(bad, 1e-5)),
+        ("epsilon", lambda bad: gaussian.gdp_mu(bad, 1e-5)),
         ("mu", lambda bad: gaussian.epsilon(bad, 1e-5)),
         ("epsilon", lambda bad: gaussian.classical_multiplier(bad, 1e-5)),
     ],
@@ -302,7 +302,7 @@ def test_bad_epsilon_or_mu_is_refused(name: str, call: Callable[[Any], float], b
 @pytest.mark.parametrize(
     "call",
     [
-        lambda bad: gaussian.ratio(1.0, bad),
+        lambda bad: gaussian.gdp_mu(1.0, bad),
         lambda bad: gaussian.epsilon(1.0, bad),
         lambda bad: gaussian.classical_multiplier(1.0, bad),
     ],
@@ -315,16 +315,16 @@ def test_bad_delta_is_refused(call: Callable[[Any], float], bad: Any) -> None:
 
 @pytest.mark.parametrize("bad", [True, np.True_])
 def test_truth_is_no_number_even_when_one_was_asked_before(bad: Any) -> None:
-    gaussian.ratio(1.0, 1e-5)
+    gaussian.gdp_mu(1.0, 1e-5)
     with pytest.raises(TypeError, match="epsilon must be a real number"):
-        gaussian.ratio(bad, 1e-5)
+        gaussian.gdp_mu(bad, 1e-5)
 
 
 # --- known facts ----------------------------------------------------------------------------
 
 
 def test_multiplier_of_one_and_a_hundred_thousandth() -> None:
-    assert 1 / gaussian.ratio(1.0, 1e-5) == pytest.approx(3.730631634815945, rel=1e-12)
+    assert 1 / gaussian.gdp_mu(1.0, 1e-5) == pytest.approx(3.730631634815945, rel=1e-12)
 
 
 def test_printed_multiplier_of_dpgdc2_claims_too_little() -> None:
@@ -364,5 +364,5 @@ def test_classical_formula_at_the_usual_delta_holds_at_8_4_and_fails_at_8_5() ->
 
 def test_exact_calibration_never_needs_more_noise_than_a_valid_classical_one() -> None:
     for epsilon, delta in product([0.1, 0.5, 1.0, 4.0], [1e-10, 1e-5, 1e-3]):
-        exact = 1 / gaussian.ratio(epsilon, delta)
+        exact = 1 / gaussian.gdp_mu(epsilon, delta)
         assert exact < gaussian.classical_multiplier(epsilon, delta)

@@ -99,7 +99,7 @@ def test_whatever_is_chosen_stays_within_the_budget(
 def test_it_lets_through_most_of_what_is_exact_for_gaussians(epsilon: float, delta: float) -> None:
     rule = RenyiFilter.of(Budget(epsilon, delta))
     allowed = math.sqrt(2 * rule.allowance / rule.order)
-    exact = gaussian.ratio(epsilon, delta)
+    exact = gaussian.gdp_mu(epsilon, delta)
     assert 0.6 * exact < allowed <= exact
 
 

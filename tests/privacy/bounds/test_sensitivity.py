@@ -141,7 +141,7 @@ def test_refusals() -> None:
         register_bound(Bound("stated", "again", lambda value: value, None))
     with pytest.raises(ValueError, match="n must be at least 2"):
         Sensitivity.of("average over pairs", diameter=1.0, n=1)
-    with pytest.raises(ValueError, match="leave an unbounded one out"):
+    with pytest.raises(ValueError, match="omit it if it is unbounded"):
         Sensitivity("stated", {"value": math.inf}, 1.0)
     with pytest.raises(ValueError, match="positive"):
         Sensitivity.stated(0.0)

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Certificates: their fields, what their releases cost together, and whether their claim holds."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from tests.privacy.certificates.examples import (
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, 100.0, True, "100", None])
-def test_n_is_a_positive_whole_number(n: object) -> None:
+def test_n_is_a_positive_integer(n: object) -> None:
     with pytest.raises((TypeError, ValueError), match="n must be"):
         Certificate("learner", BUDGET, n, (gaussian(),))
 
 
-def test_numpy_whole_numbers_are_taken() -> None:
+def test_numpy_integers_are_accepted() -> None:
     size = np.int64(100)
     sensitivity = Sensitivity.of("average over pairs", diameter=np.float64(4.0), n=size)
     release = Release(
@@ -54,7 +54,7 @@ def test_numpy_whole_numbers_are_taken() -> None:
     assert Certificate.from_json(made.to_json()) == made
 
 
-def test_numpy_single_precision_inputs_are_taken() -> None:
+def test_numpy_single_precision_inputs_are_accepted() -> None:
     sensitivity = Sensitivity.of("average over pairs", diameter=np.float32(4.0), n=100)
     made = certify(gaussian(sensitivity=sensitivity))
     assert Certificate.from_json(made.to_json()) == made
@@ -72,18 +72,18 @@ def test_the_budget_is_a_budget_or_none(budget: object) -> None:
 def test_nothing_is_claimed_exactly_without_calibration(
     budget: Budget | None, calibration: str
 ) -> None:
-    with pytest.raises(ValueError, match="claims no budget exactly when"):
+    with pytest.raises(ValueError, match="must be None if and only if"):
         certify(gaussian(), budget=budget, calibration=calibration)
 
 
 @pytest.mark.parametrize("calibration", ["", "Certified", None, "exact"])
-def test_the_calibration_is_a_known_one(calibration: object) -> None:
+def test_unknown_calibrations_are_refused(calibration: object) -> None:
     with pytest.raises(ValueError, match='calibration must be "certified"'):
         certify(gaussian(), calibration=calibration)
 
 
 @pytest.mark.parametrize("releases", [(), [], (gaussian(), None), ("weights",)])
-def test_there_is_at_least_one_release_and_nothing_else(releases: object) -> None:
+def test_releases_are_one_or_more_releases(releases: object) -> None:
     with pytest.raises(ValueError, match="at least one Release"):
         Certificate("learner", BUDGET, 100, releases)
 
@@ -101,33 +101,33 @@ def test_problem_values_are_finite(value: float) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", 3, None])
-def test_problem_names_say_something(name: object) -> None:
+def test_problem_names_are_not_blank(name: object) -> None:
     with pytest.raises((TypeError, ValueError), match="problem entry"):
         certify(gaussian(), problem={name: 1})
 
 
 @pytest.mark.parametrize("field", ["algorithm", "noise_source", "library_version"])
 @pytest.mark.parametrize("value", ["", "  ", None, 3])
-def test_texts_say_something(field: str, value: object) -> None:
+def test_texts_are_not_blank(field: str, value: object) -> None:
     with pytest.raises((TypeError, ValueError), match=field):
         dataclasses.replace(CERTIFICATES["gaussian"], **{field: value})
 
 
 @pytest.mark.parametrize("assumption", ["", None, 3])
-def test_assumptions_say_something(assumption: object) -> None:
+def test_assumptions_are_not_blank(assumption: object) -> None:
     with pytest.raises((TypeError, ValueError), match="assumption"):
         certify(gaussian(), assumptions=("true", assumption))
 
 
 def test_mechanism_and_bound_must_agree_on_the_sensitivity() -> None:
     mechanism = GaussianMechanism(AVERAGE.value * (1 - 1e-12), 1.0)
-    with pytest.raises(ValueError, match="made for a sensitivity of"):
+    with pytest.raises(ValueError, match="has sensitivity"):
         Release("weights", mechanism, AVERAGE, 7)
 
 
 def test_laplace_noise_is_for_one_dimension() -> None:
     mechanism = LaplaceMechanism.calibrate(Budget(1.0), AVERAGE.value, dimension=3)
-    with pytest.raises(ValueError, match="made for dimension 3, but the release has 4"):
+    with pytest.raises(ValueError, match="has dimension 3, but the release has 4"):
         Release("histogram", mechanism, AVERAGE, 4)
 
 
@@ -136,12 +136,12 @@ def test_laplace_noise_is_for_one_dimension() -> None:
     [GaussianMechanism(1.0, 1.0), KNormMechanism(1.0, 1.0), LaplaceMechanism(1.0, 3, 1.0)],
 )
 def test_noise_needs_its_sensitivity(mechanism: GaussianMechanism) -> None:
-    with pytest.raises(ValueError, match="needs the sensitivity it was made for"):
+    with pytest.raises(ValueError, match="a release with noise needs a sensitivity"):
         Release("weights", mechanism, None, 3)
 
 
 def test_no_noise_has_no_sensitivity() -> None:
-    with pytest.raises(ValueError, match="no sensitivity to state"):
+    with pytest.raises(ValueError, match="must be None for a release"):
         Release("weights", NoMechanism(), AVERAGE, 3)
 
 
@@ -149,7 +149,7 @@ def test_no_noise_has_no_sensitivity() -> None:
     "mechanism", [KNormMechanism(AVERAGE.value, 1.0), LaplaceMechanism(AVERAGE.value, 7, 1.0)]
 )
 def test_sampling_goes_with_gaussian_noise_only(mechanism: KNormMechanism) -> None:
-    with pytest.raises(ValueError, match="sampling is accounted for Gaussian noise only"):
+    with pytest.raises(ValueError, match="sampling is supported for Gaussian noise only"):
         Release("weights", mechanism, AVERAGE, 7, 5, FixedSizeSampling(10, 100))
 
 
@@ -173,7 +173,7 @@ def test_a_release_needs_a_known_mechanism() -> None:
         pass
 
     for mechanism in (Silence(), "gaussian", None):
-        with pytest.raises(TypeError, match="not a mechanism"):
+        with pytest.raises(TypeError, match="must be a Mechanism"):
             Release("weights", mechanism, None, 3)
 
 

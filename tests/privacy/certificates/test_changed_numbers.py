@@ -144,7 +144,7 @@ def test_no_number_of_a_single_batch_can_be_lowered(path: Leaf, blamed: str) -> 
         verify(replaced(made, {path: moved(value, up=False)}))
 
 
-def test_less_noise_with_a_smaller_sensitivity_to_match_is_noticed() -> None:
+def test_less_noise_with_a_matching_sensitivity_is_detected() -> None:
     made = SAMPLES["gaussian"]()
     (release,) = made.releases
     assert release.sensitivity is not None
@@ -160,7 +160,7 @@ def test_less_noise_with_a_smaller_sensitivity_to_match_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("factor", [0.99, 0.5, 1.01])
-def test_a_consistent_story_about_another_n_is_noticed(factor: float) -> None:
+def test_consistent_changes_to_another_n_are_detected(factor: float) -> None:
     n = round(100 * factor)
     other = Sensitivity.of("average over pairs", diameter=4.0, n=n)
     with pytest.raises(CertificateError, match=f"its sensitivity is for n = {n}"):
@@ -180,7 +180,7 @@ def test_an_average_over_pairs_is_not_for_batches_of_random_size() -> None:
 
 
 @pytest.mark.parametrize("digits", [1e-8, 1e-6])
-def test_small_changes_are_noticed_too(digits: float) -> None:
+def test_small_changes_are_detected(digits: float) -> None:
     made = SAMPLES["gaussian"]()
     document = unseal(made.to_json())
     for path, value in leaves(document):

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Verification recomputes every number of a certificate by a second route."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from tests.privacy.certificates.kinds import (
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_holds_passes_with_a_readable_report(kind: str) -> None:
+def test_valid_certificates_pass_with_a_readable_report(kind: str) -> None:
     made = KINDS[kind]()
     report = verify(made)
     assert isinstance(report, Report)
@@ -142,7 +142,7 @@ def test_takes_certificates_texts_bytes_and_paths(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("other", [None, 5, 1.0, [], {}, object(), Certificate])
 def test_other_types_are_refused(other: object) -> None:
-    with pytest.raises(TypeError, match="verify takes a Certificate"):
+    with pytest.raises(TypeError, match="certificate must be a Certificate"):
         verify(other)
 
 
@@ -168,7 +168,7 @@ def test_parts_beyond_n_cannot_be_disjoint() -> None:
     made = certify(
         gaussian(STATED, part=Part("first", 60)), gaussian(STATED, part=Part("second", 41))
     )
-    with pytest.raises(CertificateError, match="101 records in all, more than n = 100"):
+    with pytest.raises(CertificateError, match="101 records, more than n = 100"):
         verify(made)
 
 
@@ -183,10 +183,10 @@ def test_a_part_has_one_size() -> None:
 
 def test_batches_come_from_the_records_that_are_touched() -> None:
     made = certify(gaussian(STATED, sampling=FixedSizeSampling(10, 200)))
-    with pytest.raises(CertificateError, match=r"drawn from 200 records, .* touches 100"):
+    with pytest.raises(CertificateError, match=r"drawn from 200 records, .* uses 100"):
         verify(made)
     on_part = gaussian(STATED, sampling=FixedSizeSampling(10, 100), part=Part("half", 50))
-    with pytest.raises(CertificateError, match=r"drawn from 100 records, .* touches 50"):
+    with pytest.raises(CertificateError, match=r"drawn from 100 records, .* uses 50"):
         verify(certify(on_part))
 
 
@@ -251,7 +251,7 @@ class Lenient(PrivacyCurve):
         "two pure kinds, delta positive",
     ],
 )
-def test_a_mistake_in_the_accounting_is_found_by_the_other_route(
+def test_an_accounting_mistake_is_found_by_the_second_route(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = KINDS[kind]()
@@ -276,10 +276,10 @@ def test_problem_and_bound_must_agree() -> None:
 def test_the_report_notes_what_no_arithmetic_checks() -> None:
     notes = "\n".join(verify(certify(gaussian(), noise_source="a coin")).notes)
     assert "rests on diameter = 4, n = 100" in notes
-    assert "not one of this library: a coin" in notes
+    assert "not part of this library: a coin" in notes
     assert "no noise has been drawn" in "\n".join(verify(certify(gaussian())).notes)
 
 
 def test_a_path_given_as_text_gets_a_hint() -> None:
-    with pytest.raises(CertificateError, match=r"given as a pathlib\.Path"):
+    with pytest.raises(CertificateError, match=r"pass a file as a pathlib\.Path"):
         verify("certificate.json")

@@ -66,7 +66,7 @@ def test_the_relation_is_said_in_words() -> None:
 
 def test_what_epsilon_and_delta_mean_is_said() -> None:
     text = flat(CERTIFICATE)
-    assert "within a factor of e^1 = 2.72, up to a chance of 1e-06" in text
+    assert "within a factor of e^1 = 2.72, up to a probability of 1e-06" in text
 
 
 def test_a_pure_claim_has_no_delta() -> None:
@@ -75,7 +75,7 @@ def test_a_pure_claim_has_no_delta() -> None:
     assert "differentially private with ε = 0.5, where" in text
     assert "within a factor of e^0.5 = 1.65)" in text
     assert "δ =" not in text
-    assert "up to a chance" not in text
+    assert "up to a probability" not in text
 
 
 def test_a_huge_epsilon_does_not_break_the_statement() -> None:
@@ -106,14 +106,14 @@ def test_every_bound_is_explained_once() -> None:
     assert "Why this much noise:" in text
     assert text.count("average over pairs:") == 1
     assert "one record is in 2(n-1) of the pairs" in text
-    assert "stated: stated by whoever made the plan, and not derived by this library" in text
+    assert "stated: stated by the author of the plan, and not derived by this library" in text
 
 
 def test_a_bound_from_elsewhere_is_called_unknown() -> None:
     foreign = Sensitivity("bound of another installation", {"size": 3}, 0.5)
     release = Release("weights", GaussianMechanism(0.5, 10.0), foreign, 7)
     text = flat(with_releases(release))
-    assert "bound of another installation: a bound that this installation does not know" in text
+    assert "bound of another installation: a bound that is not registered in this process" in text
 
 
 def test_every_assumption_is_listed() -> None:
@@ -148,10 +148,10 @@ def test_a_false_printed_claim_is_called_false_with_the_true_epsilon() -> None:
     assert claim.epsilon() == pytest.approx(2.115, abs=5e-4)
     text = flat(claim)
     assert text.startswith("FALSE CLAIM. A learner, planned for n = 100 records,")
-    assert "printed as differentially private with ε = 2 and δ = 1e-05" in text
+    assert "published as differentially private with ε = 2 and δ = 1e-05" in text
     assert "its noise gives ε = 2.115 at that δ" in text
     assert "Do not release it as private." in text
-    assert "Whatever is inferred" not in text
+    assert "Any conclusion" not in text
 
 
 def test_a_false_pure_claim_is_called_false() -> None:
@@ -166,7 +166,7 @@ def test_a_true_printed_claim_says_that_it_is_printed() -> None:
     release = Release("weights", mechanism, AVERAGE, 7)
     claim = Certificate("A learner", Budget(0.5, 1e-6), 100, (release,), calibration="printed")
     assert claim.holds
-    assert "Its noise follows a published formula, kept for study." in flat(claim)
+    assert "Its noise follows a published formula, for study." in flat(claim)
     assert "published formula" not in flat(CERTIFICATE)
 
 
@@ -215,7 +215,7 @@ def test_a_stated_sensitivity_is_on_trust() -> None:
     ],
 )
 def test_sampling_rests_on_secret_draws(sampling: Sampling, words: str) -> None:
-    said = "Which records each step drew is random and secret"
+    said = "The records that each step draws are random, secret"
     text = flat(with_releases(sampled(sampling)))
     assert words in text
     assert "10 times" in text

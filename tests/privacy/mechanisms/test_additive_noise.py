@@ -35,7 +35,7 @@ from tests.privacy.mechanisms.examples import ALL, BUDGET, each_mechanism, gener
 @pytest.mark.parametrize("steps", [1, 2, 1000])
 def test_gaussian_scale_is_sensitivity_over_ratio(sensitivity: float, steps: int) -> None:
     mechanism = GaussianMechanism.calibrate(BUDGET, sensitivity, steps=steps)
-    ratio = gaussian.ratio(BUDGET.epsilon, BUDGET.delta)
+    ratio = gaussian.gdp_mu(BUDGET.epsilon, BUDGET.delta)
     assert mechanism.scale == pytest.approx(sensitivity * math.sqrt(steps) / ratio, rel=1e-14)
     assert mechanism.sensitivity == sensitivity
 
@@ -191,7 +191,9 @@ def test_event_of_less_than_one_step_is_refused(mechanism: Mechanism, steps: int
 
 @each_mechanism
 @pytest.mark.parametrize("steps", [1.0, "1", None, True])
-def test_event_of_steps_that_are_not_whole_is_refused(mechanism: Mechanism, steps: Any) -> None:
+def test_event_of_a_non_integer_number_of_steps_is_refused(
+    mechanism: Mechanism, steps: Any
+) -> None:
     with pytest.raises(TypeError, match="must be an integer"):
         mechanism.event(steps)
 

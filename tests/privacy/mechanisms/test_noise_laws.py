@@ -1,4 +1,11 @@
-"""TODO."""
+"""The noise of each mechanism follows its law.
+
+Right noise fails one comparison of laws in 1e8 seeds, and no test makes more than 40, so a
+test's false-alarm rate is below 1e-6. Noise whose scale is 10 % off is rejected as surely: a
+Kolmogorov-Smirnov test rejects at 1e-8 when √n times the empirical distance exceeds 3.1, and
+that is within 3 of √n times the distance of the laws but for one seed in 1e7. So √n times the
+distance must exceed 6.1, which is asserted wherever it is used.
+"""
 
 import math
 from collections.abc import Callable
@@ -133,7 +140,7 @@ def test_knorm_direction_has_uniform_coordinates_on_the_sphere(dimension: int) -
 
 
 @pytest.mark.parametrize("dimension", [2, 5, 20])
-def test_a_direction_stretched_by_a_third_would_be_noticed(dimension: int) -> None:
+def test_a_direction_stretched_by_a_third_would_be_detected(dimension: int) -> None:
     # That turns a direction in the plane by up to arcsin(1/7), which moves the law by 0.045:
     # √n·0.045 = 9. In more dimensions the law moves farther.
     stretched = knorm_directions(dimension).copy()

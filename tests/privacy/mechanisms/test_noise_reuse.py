@@ -19,7 +19,7 @@ from tests.privacy.mechanisms.draws import first_draws
 def test_a_stream_is_handed_out_once() -> None:
     source = NoiseSource(7)
     source.stream("noise", 1)
-    with pytest.raises(NoiseReuseError, match="noise/1 was handed out before"):
+    with pytest.raises(NoiseReuseError, match="noise/1 was already handed out"):
         source.stream("noise", 1)
     source.stream("noise", 2)
 
@@ -27,7 +27,7 @@ def test_a_stream_is_handed_out_once() -> None:
 def test_a_child_is_handed_out_once() -> None:
     source = NoiseSource()
     source.child("fold", 1)
-    with pytest.raises(NoiseReuseError, match="fold/1 was handed out before"):
+    with pytest.raises(NoiseReuseError, match="fold/1 was already handed out"):
         source.child("fold", 1)
 
 
@@ -55,7 +55,7 @@ class SetThatYields(set[bytes]):
         return found
 
 
-def test_of_many_threads_that_claim_a_stream_one_wins() -> None:
+def test_only_one_of_many_threads_gets_a_stream() -> None:
     source, threads = NoiseSource(), 8
     source._given = SetThatYields()
     together = threading.Barrier(threads)
@@ -109,7 +109,7 @@ def test_a_forked_process_never_shares_the_noise_of_an_unseeded_source() -> None
 
 @needs_fork
 @forks
-def test_nor_that_of_a_child_source_made_before_or_after_the_fork() -> None:
+def test_a_forked_process_never_shares_the_noise_of_a_child_source() -> None:
     source = NoiseSource()
     before = source.child("before")
 
@@ -174,7 +174,7 @@ def test_a_source_cannot_be_copied_or_pickled(make_copy: Any, seed: int | None) 
         make_copy(NoiseSource(seed).child("fold"))
 
 
-def test_what_a_source_says_of_itself_does_not_depend_on_its_key() -> None:
+def test_the_repr_of_a_source_does_not_depend_on_its_key() -> None:
     for first, second in [(NoiseSource(), NoiseSource()), (NoiseSource(1), NoiseSource(987654))]:
         assert repr(first) == repr(second)
         assert str(first) == str(second)

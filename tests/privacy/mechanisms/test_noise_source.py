@@ -106,7 +106,7 @@ def test_seeds_that_share_bytes_are_not_confused() -> None:
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.uint8, np.int32])
-def test_a_numpy_whole_number_is_the_same_seed(kind: type) -> None:
+def test_a_numpy_integer_is_the_same_seed(kind: type) -> None:
     assert first_draws(NoiseSource(kind(7))) == first_draws(NoiseSource(7))
 
 
@@ -185,7 +185,7 @@ def test_the_order_of_asking_does_not_matter() -> None:
         (("a", 1), ("ai1",)),
     ],
 )
-def test_names_that_look_alike_are_two_streams(first: Any, second: Any) -> None:
+def test_similar_names_give_different_streams(first: Any, second: Any) -> None:
     source = NoiseSource(11)
     assert draws(source.stream(*first)) != draws(source.stream(*second))
 
@@ -244,7 +244,7 @@ def test_key_bits_look_random(source: NoiseSource) -> None:
 
 
 @pytest.mark.parametrize("seed", ["x", 1.5, 1.0, True, False, b"1", [1], np.float64(1)])
-def test_a_seed_that_is_not_whole_is_refused(seed: Any) -> None:
+def test_a_seed_that_is_not_an_integer_is_refused(seed: Any) -> None:
     with pytest.raises(TypeError, match="seed must be an integer or None"):
         NoiseSource(seed)
 
@@ -255,11 +255,11 @@ def test_a_negative_seed_is_refused() -> None:
 
 
 @pytest.mark.parametrize("part", [1.5, None, True, b"x", ("a",), np.float64(1)])
-def test_a_path_of_other_things_than_strings_and_whole_numbers_is_refused(part: Any) -> None:
+def test_a_path_of_other_types_than_strings_and_integers_is_refused(part: Any) -> None:
     source = NoiseSource(1)
-    with pytest.raises(TypeError, match="named by strings and integers"):
+    with pytest.raises(TypeError, match="must be strings and integers"):
         source.stream("noise", part)
-    with pytest.raises(TypeError, match="named by strings and integers"):
+    with pytest.raises(TypeError, match="must be strings and integers"):
         source.child("noise", part)
 
 
@@ -283,7 +283,7 @@ def test_no_random_state_is_a_secure_source() -> None:
 
 
 @pytest.mark.parametrize("kind", [int, np.int64, np.uint32])
-def test_a_whole_random_state_is_the_seed(kind: type) -> None:
+def test_an_integer_random_state_is_the_seed(kind: type) -> None:
     source = NoiseSource.from_random_state(kind(42))
     assert first_draws(source) == first_draws(NoiseSource(42))
     assert not source.is_secure

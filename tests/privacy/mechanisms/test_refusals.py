@@ -99,21 +99,25 @@ def test_calibrating_for_less_than_one_step_is_refused(calibrated: Any, steps: i
 
 @pytest.mark.parametrize("calibrated", WITH_STEPS)
 @pytest.mark.parametrize("steps", [2.5, 3.0, "3", None])
-def test_calibrating_for_steps_that_are_not_whole_is_refused(calibrated: Any, steps: Any) -> None:
+def test_calibrating_for_a_non_integer_number_of_steps_is_refused(
+    calibrated: Any, steps: Any
+) -> None:
     with pytest.raises(TypeError, match="steps must be an integer"):
         calibrated(steps=steps)
 
 
 @pytest.mark.parametrize("calibrated", CALIBRATED)
 @pytest.mark.parametrize("steps", [1.0, True])
-def test_what_only_equals_a_whole_number_is_refused_as_well(calibrated: Any, steps: Any) -> None:
+def test_values_that_only_equal_an_integer_are_refused(calibrated: Any, steps: Any) -> None:
     calibrated(steps=1)
     with pytest.raises(TypeError, match="steps must be an integer"):
         calibrated(steps=steps)
 
 
 @pytest.mark.parametrize("calibration", ["certified", "printed"])
-def test_gaussian_refuses_a_pure_budget_and_names_who_takes_it(calibration: Any) -> None:
+def test_gaussian_refuses_a_pure_budget_and_names_mechanisms_that_accept_it(
+    calibration: Any,
+) -> None:
     with pytest.raises(ValueError, match="KNormMechanism"):
         GaussianMechanism.calibrate(Budget(1.0), 1.0, calibration=calibration)
 
@@ -132,7 +136,7 @@ def test_laplace_dimension_below_one_is_refused(dimension: int) -> None:
 
 
 @pytest.mark.parametrize("dimension", [2.0, "2", None, True])
-def test_laplace_dimension_that_is_not_whole_is_refused(dimension: Any) -> None:
+def test_laplace_dimension_that_is_not_an_integer_is_refused(dimension: Any) -> None:
     with pytest.raises(TypeError, match="dimension must be an integer"):
         laplace_calibrated(dimension=dimension)
     with pytest.raises(TypeError, match="dimension must be an integer"):

@@ -36,7 +36,7 @@ def test_every_feature_has_a_public_range_in_order(name: str) -> None:
     assert tuple(ranges) == CATALOG[name].columns
     for each in ranges.values():
         assert each.lower < each.upper
-        assert each.lower <= each.ordinary <= each.upper
+        assert each.lower <= each.typical <= each.upper
 
 
 def test_zeros_are_missing_only_where_zero_is_impossible() -> None:

@@ -57,7 +57,7 @@ def test_average_regret_falls(
     found, idle = np.empty((2, SEEDS)), np.empty((2, SEEDS))
     for row, n in enumerate(sizes):
         plan = algorithm(n).plan(problem, n, x.shape[1], BUDGET)
-        size = int(plan.settings["batch_size"])  # type: ignore[arg-type]
+        size = plan.settings.batch_size
         for seed in range(SEEDS):
             some = np.random.default_rng(seed).permutation(len(y))[:n]
             records = problem.records(x[some], y[some])

@@ -11,7 +11,7 @@ from pairdp.drawing.colors import GREY
 from pairdp.drawing.figure import keys_of
 from pairdp.drawing.line_plot import HEIGHT, LEFT
 from pairdp.drawing.page_figure import write_inline
-from pairdp.studies.report.figures import choose_styles, sort_out, to_figure
+from pairdp.studies.report.figures import choose_styles, to_figure, to_sections
 from pairdp.studies.report.page import render
 from pairdp.studies.results import Cell, Results
 from tests.studies.report.synthetic import make_many, make_results
@@ -29,7 +29,7 @@ def test_sizes_that_double_are_drawn_on_a_log_scale() -> None:
 
 
 def draw(*cells: Cell) -> str:
-    (study,) = sort_out(Results("", cells, (), {}, {}))
+    (study,) = to_sections(Results("", cells, (), {}, {}))
     figure = to_figure(study.exhibits[0].plots[0], choose_styles([study]))
     return write_inline(figure, keys_of([figure]))
 
@@ -74,7 +74,7 @@ def test_all_marks_lie_on_the_page() -> None:
 
 def test_plots_beside_each_other_have_axes_in_common() -> None:
     cells = make_results().cells
-    plots = [p for s in sort_out(make_results()) for e in s.exhibits for p in e.plots]
+    plots = [p for s in to_sections(make_results()) for e in s.exhibits for p in e.plots]
     pairs = [(a, b) for a, b in itertools.pairwise(plots) if a.panel == b.panel == "diabetes"]
     assert pairs
     assert pairs[0][0].whole == pairs[0][1].whole
@@ -82,7 +82,7 @@ def test_plots_beside_each_other_have_axes_in_common() -> None:
 
 
 def test_series_keep_their_style_and_differ_within_an_exhibit() -> None:
-    studies = sort_out(make_results())
+    studies = to_sections(make_results())
     styles = choose_styles(studies)
     for exhibit in (e for study in studies for e in study.exhibits):
         lines = [line for plot in exhibit.plots for line in plot.lines]
@@ -96,12 +96,12 @@ def test_series_keep_their_style_and_differ_within_an_exhibit() -> None:
 
 def test_more_series_than_colours_still_differ() -> None:
     cells = [dataclasses.replace(CELL, series=f"algorithm {i}") for i in range(20)]
-    styles = choose_styles(sort_out(Results("", tuple(cells), (), {}, {})))
+    styles = choose_styles(to_sections(Results("", tuple(cells), (), {}, {})))
     assert len({styles[cell.series] for cell in cells}) == 20
 
 
 def test_many_cells_are_sorted_out_without_loss() -> None:
     results = make_many(2000, 3)
-    plots = [p for s in sort_out(results) for e in s.exhibits for p in e.plots]
+    plots = [p for s in to_sections(results) for e in s.exhibits for p in e.plots]
     shown = [cell for plot in plots for line in plot.lines for cell in line.cells]
     assert sorted(shown, key=repr) == sorted(results.cells, key=repr)

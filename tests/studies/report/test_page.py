@@ -82,13 +82,13 @@ def test_figures_of_the_paper_stand_under_both_protocols() -> None:
     assert Reader(page).cells.count("0.7700") == 2
     alone = render(Results("", (paper,), (), {}, {}))
     assert alone.count("<figure>") == 1
-    assert "figures of the paper" in alone
+    assert "numbers of the paper" in alone
 
 
 def test_runs_on_made_data_have_no_protocol() -> None:
     page = render(one(protocol=""))
     assert page.count("<figure>") == 1
-    assert "figures of the paper" not in page
+    assert "numbers of the paper" not in page
     assert "honest protocol</span>" in render(one(protocol="honest"))
 
 

@@ -11,7 +11,7 @@ import pytest
 from pairdp.drawing.colors import LIGHT, SERIES
 from pairdp.drawing.file_legend import SAMPLE
 from pairdp.studies.report import render, write_plots
-from pairdp.studies.report.figures import KIND_NAMES, Plot, choose_styles, sort_out
+from pairdp.studies.report.figures import KIND_NAMES, Plot, choose_styles, to_sections
 from pairdp.studies.results import Cell, Results
 from tests.studies.report.synthetic import make_many, make_results
 
@@ -36,7 +36,9 @@ def legend(root: ElementTree.Element) -> ElementTree.Element:
 
 
 def plots_of(results: Results) -> list[Plot]:
-    return [p for study in sort_out(results) for exhibit in study.exhibits for p in exhibit.plots]
+    return [
+        p for study in to_sections(results) for exhibit in study.exhibits for p in exhibit.plots
+    ]
 
 
 def write(tmp_path: Path, *cells: Cell) -> tuple[Path, ...]:
@@ -159,7 +161,7 @@ def test_styles_are_plain_and_complete(tmp_path: Path) -> None:
 
 def test_colours_are_those_of_the_page(tmp_path: Path) -> None:
     results = make_results()
-    styles = choose_styles(sort_out(results))
+    styles = choose_styles(to_sections(results))
     assert {f"c{i}" for i in range(SERIES + 1)} | {"ink", "soft", "card", "grid"} <= set(LIGHT)
     for plot, path in zip(plots_of(results), write_plots(results, tmp_path), strict=True):
         style = read(path).findtext(f"{SVG}style") or ""

@@ -1,14 +1,15 @@
-r"""How often and how late a record is drawn: the law of what it does to an average.
+r"""The distribution of how often, and how late, a record appears among repeated draws.
 
-Pairwise SGD draws records i_1 … i_T and lets each meet all earlier ones. A record that is drawn
-at places k moves the average of the iterates by at most :math:`\sum_k c_k` steps (and a part that
-does not depend on the draws), with
+Pairwise SGD draws records i_1 … i_T and pairs each with all earlier ones. A record that is drawn
+at positions k moves the average of the iterates by at most :math:`\sum_k c_k` steps, plus a term
+that does not depend on the draws, with
 
 .. math:: c_k = \frac{T-k+1}{T}[k ≥ 2] + \sum_{l=k}^{T-1} \Big(\frac1l - \frac1T\Big):
 
-as the current record it enters the step k - 1 and all iterates after it, as an earlier one it
-is one of l partners at each later step. The draws are secret, so the privacy loss is that of a
-mixture over them. Their law is found by a Fourier transform on a grid, weights rounded up.
+as the current record it enters step k - 1 and all iterates after it; as an earlier record it is one
+of l partners at each later step. The draws are secret, so the privacy loss is that of a mixture
+over them. The distribution of the sum is computed by a Fourier transform on a grid, with weights
+rounded up.
 """
 
 from __future__ import annotations
@@ -21,28 +22,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import log_ndtr, ndtr
 
 Array = NDArray[np.float64]
 _LOG_TAIL = math.log(1e-17)
 _ATOMS = 1024
-_MOST_DIRECT = 1_000
+_MOST_DIRECT = 1_000  # draws
 _MOST_PASSES = 4_000
 _MOST_POINTS = 2**22
-_ROUNDING = 4e-14  # of a transform of 2^18 points, in all; it grows like the root of their number
+_ROUNDING = 4e-14  # total for 2^18 points; it grows like the square root of their number
 
 
-class SumLaw(NamedTuple):
-    """A law on a few points, and the mass that its computation cannot vouch for.
+class SumDistribution(NamedTuple):
+    """A distribution on a few points, and a bound on the mass that it misses.
 
     Attributes
     ----------
     sums, masses : arrays
-        Points, rounded up, and their probabilities. A sum of zero: never drawn.
+        Points, rounded up, and their probabilities. A sum of zero means never drawn.
     slack : float
-        More than what all masses together are below the true ones, and than what lies beyond the
-        last point: by the tails of Chernoff's bound, and by the rounding of the transforms, which
-        against extended precision was found to be at most a quarter of it.
+        An upper bound on the total mass by which ``masses`` fall short of the true ones, including
+        the mass beyond the last point. It covers the Chernoff tails and the rounding of the
+        transforms, which compared with extended precision is at most a quarter of it.
     """
 
     sums: Array
@@ -61,55 +61,60 @@ def appearance_weights(steps: int) -> Array:
 
 
 @lru_cache(maxsize=64)
-def law_with_replacement(population: int, steps: int) -> SumLaw:
-    """Return the law of Σ c_k over the places where one of n records is drawn, T draws."""
-    weights, chance = appearance_weights(steps), 1 / population
+def sums_with_replacement(population: int, steps: int) -> SumDistribution:
+    """Return the distribution of Σ c_k for one of n records, in T draws with replacement."""
+    weights, probability = appearance_weights(steps), 1 / population
 
     def log_moment(theta: float, of: Array = weights) -> float:
-        return float(np.sum(np.log1p(chance * np.expm1(theta * of))))
+        return float(np.sum(np.log1p(probability * np.expm1(theta * of))))
 
     ones = np.ones(steps)
-    often = _reach(ones, lambda theta: log_moment(theta, ones))
-    width, size = _grid(_reach(weights, log_moment), weights, often)
-    bins = np.bincount(_up(weights, width), minlength=size).astype(np.float64)
+    often = _tail_bound(ones, lambda theta: log_moment(theta, ones))
+    width, size = _grid(_tail_bound(weights, log_moment), weights, often)
+    bins = np.bincount(_round_up(weights, width), minlength=size).astype(np.float64)
     frequencies = np.arange(size // 2 + 1)
     if population == 2:
-        log_phi = _direct(bins, chance, frequencies, size)
+        log_phi = _log_phi_directly(bins, probability, frequencies, size)
     else:
-        # log(1 - p + p z) = log(1-p) + Σ_r (-1)^(r+1) (q z)^r / r with q = p/(1-p); the transform
-        # of stretched bins is the transform itself at stretched frequencies.
+        # log(1 - p + p z) = log(1-p) + Σ_r (-1)^(r+1) (q z)^r / r with q = p/(1-p). The transform
+        # of bins at r times their positions is the transform at r times the frequencies.
         full = np.fft.fft(bins)
-        odds = chance / (1 - chance)
-        log_phi = np.full(frequencies.size, steps * math.log1p(-chance) + 0j)
+        odds = probability / (1 - probability)
+        log_phi = np.full(frequencies.size, steps * math.log1p(-probability) + 0j)
         power = 1
         while steps * odds**power / power > 1e-18:
             log_phi += (-1) ** (power + 1) * odds**power / power * full[frequencies * power % size]
             power += 1
     masses = np.fft.irfft(np.exp(log_phi), size)
     slack = _rounding(size) * (1 + 2 * steps / population)
-    return _checked(_few(masses, width, slack), float(weights.sum()) / population)
+    return _checked(_coarsen(masses, width, slack), float(weights.sum()) / population)
 
 
-def _direct(
-    bins: Array, chance: float, frequencies: NDArray[np.intp], size: int
+def _log_phi_directly(
+    bins: Array, probability: float, frequencies: NDArray[np.intp], size: int
 ) -> NDArray[np.complex128]:
-    """Return log φ place by place, for a chance at which the series does not converge."""
+    """Return log φ draw by draw, for a probability at which the series does not converge."""
     places = np.flatnonzero(bins)
     if places.size > _MOST_DIRECT:
-        raise ValueError(f"two records and over {_MOST_DIRECT} draws are not accounted: use fewer")
-    turns = np.exp(-2j * math.pi * np.arange(size) / size)
+        raise ValueError(
+            f"with two records, at most {_MOST_DIRECT} draws are supported, got {places.size}: use "
+            "fewer draws"
+        )
+    rotations = np.exp(-2j * math.pi * np.arange(size) / size)
     log_phi = np.zeros(frequencies.size, dtype=np.complex128)
     for place in places:
-        log_phi += bins[place] * np.log(1 - chance + chance * turns[frequencies * place % size])
+        log_phi += bins[place] * np.log(
+            1 - probability + probability * rotations[frequencies * place % size]
+        )
     return log_phi
 
 
 @lru_cache(maxsize=64)
-def law_of_permutations(population: int, passes: int) -> SumLaw:
-    """Return the law of Σ c_k when each pass meets all records, in a new random order."""
+def sums_over_permutations(population: int, passes: int) -> SumDistribution:
+    """Return the distribution of Σ c_k when each pass draws all records in a new random order."""
     if passes > _MOST_PASSES:
         raise ValueError(
-            f"at most {_MOST_PASSES} passes in random order are accounted, got {passes}: use "
+            f"at most {_MOST_PASSES} passes in random order are supported, got {passes}: use "
             "fewer, or draws with replacement"
         )
     weights = appearance_weights(population * passes).reshape(passes, population)
@@ -119,24 +124,24 @@ def law_of_permutations(population: int, passes: int) -> SumLaw:
         inner = np.exp(theta * weights - largest[:, None]).mean(axis=1)
         return float(np.sum(largest + np.log(inner)))
 
-    width, size = _grid(_reach(weights, log_moment), weights, passes)
+    width, size = _grid(_tail_bound(weights, log_moment), weights, passes)
     phi = np.ones(size // 2 + 1, dtype=np.complex128)
     for one_pass in weights:
-        phi *= np.fft.rfft(np.bincount(_up(one_pass, width), minlength=size) / population)
-    law = _few(np.fft.irfft(phi, size), width, _rounding(size) * (1 + passes))
-    return _checked(law, float(weights.sum()) / population)
+        phi *= np.fft.rfft(np.bincount(_round_up(one_pass, width), minlength=size) / population)
+    distribution = _coarsen(np.fft.irfft(phi, size), width, _rounding(size) * (1 + passes))
+    return _checked(distribution, float(weights.sum()) / population)
 
 
 def _rounding(size: int) -> float:
     return _ROUNDING * math.sqrt(size / 2**18)
 
 
-def _up(weights: Array, width: float) -> NDArray[np.intp]:
+def _round_up(weights: Array, width: float) -> NDArray[np.intp]:
     return np.ceil(weights / width * (1 - 1e-12)).astype(np.intp)
 
 
-def _reach(weights: Array, log_moment: Callable[[float], float]) -> float:
-    """Return a sum that is exceeded with a chance of at most 1e-17, by Chernoff's bound."""
+def _tail_bound(weights: Array, log_moment: Callable[[float], float]) -> float:
+    """Return a sum that is exceeded with probability at most 1e-17, by the Chernoff bound."""
     largest = float(weights.max())
 
     def bound(log_theta: float) -> float:
@@ -149,35 +154,39 @@ def _reach(weights: Array, log_moment: Callable[[float], float]) -> float:
     return min(float(best.fun), largest * weights.size)
 
 
-def _grid(far: float, weights: Array, often: float) -> tuple[float, int]:
-    """Return width and number of points, so that the *rounded* sums lie below the last.
+def _grid(largest: float, weights: Array, often: float) -> tuple[float, int]:
+    """Return width and number of points of a grid that holds the *rounded* sums.
 
-    A sum of so many rounded weights is larger by at most as many widths. Without room for
-    that, its mass would come out at the other end of the grid.
+    Rounding raises a sum of k weights by at most k widths. Without room for that, its mass would
+    wrap around to the other end of the grid.
     """
     size = 2**18
     while often > size / 64:
         size *= 2
         if size > _MOST_POINTS:
             raise ValueError(
-                f"{often:.3g} appearances of one record are too many to be accounted: use fewer "
-                "steps"
+                f"one record may appear {often:.3g} times, which is too often to account for: use "
+                "fewer steps"
             )
-    return (far + 2 * float(weights.max())) / (size - math.ceil(often) - 2), size
+    return (largest + 2 * float(weights.max())) / (size - math.ceil(often) - 2), size
 
 
-def _checked(law: SumLaw, mean: float) -> SumLaw:
-    """Return a law after making sure that its mean is not below the true one."""
-    found = float(law.sums @ law.masses)
-    if not mean * (1 - 1e-9) - law.slack <= found <= 1.1 * mean + law.sums[-1] * 1e-2:
+def _checked(distribution: SumDistribution, mean: float) -> SumDistribution:
+    """Return a distribution after checking that its mean is not below the true one."""
+    found = float(distribution.sums @ distribution.masses)
+    if (
+        not mean * (1 - 1e-9) - distribution.slack
+        <= found
+        <= 1.1 * mean + distribution.sums[-1] * 1e-2
+    ):
         raise ArithmeticError(
-            f"the law of appearances has the mean {found:.6g}, and it must be {mean:.6g}"
+            f"the distribution of appearances has mean {found:.6g}, but it must be {mean:.6g}"
         )
-    return law
+    return distribution
 
 
-def _few(masses: Array, width: float, slack: float) -> SumLaw:
-    """Return the law on fewer points, sums rounded up."""
+def _coarsen(masses: Array, width: float, slack: float) -> SumDistribution:
+    """Return the distribution on fewer points, sums rounded up."""
     masses = np.maximum(masses, 0.0)
     tails = np.cumsum(masses[::-1])[::-1]
     last = int(np.flatnonzero(tails > slack)[-1]) + 1
@@ -188,13 +197,4 @@ def _few(masses: Array, width: float, slack: float) -> SumLaw:
     kept = kept[kept * stride <= last + stride]
     sums = np.asarray(kept * (stride * width), dtype=np.float64)
     chosen = np.asarray(held[kept], dtype=np.float64)
-    return SumLaw(sums, chosen, slack + float(held.sum() - chosen.sum()))
-
-
-def mixture_delta(epsilon: float, ratios: Array, masses: Array) -> float:
-    """Return Σ p·δ(ε) of Gaussian releases whose ratio is drawn, at any real ε ≥ 0."""
-    positive = ratios > 0
-    mu, p = ratios[positive], masses[positive]
-    upper, lower = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
-    gap = epsilon + log_ndtr(lower) - log_ndtr(upper)
-    return float(p @ (ndtr(upper) * -np.expm1(np.minimum(gap, 0.0))))
+    return SumDistribution(sums, chosen, slack + float(held.sum() - chosen.sum()))

@@ -1,10 +1,10 @@
-"""The budget: how much privacy may be spent, and between which data sets."""
+"""Privacy budgets (ε, δ), and the neighbouring relation they refer to."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pairdp._checks import integer, positive, probability
+from pairdp._checks import integer, keep, positive, probability
 
 RELATION = "replace-one-or-null"
 RELATION_IN_WORDS = (
@@ -17,11 +17,11 @@ _LARGEST_DELTA, _ONCE_IN = 1e-6, 100
 
 
 def default_delta(n: int) -> float:
-    r"""Return the δ that is taken when none is given: min(10⁻⁶, 1/(100n)).
+    r"""Return the default δ, min(10⁻⁶, 1/(100n)).
 
-    An algorithm that publishes each record with probability δ is (0, δ)-private. With this δ the
-    chance that such an algorithm publishes any record at all is at most nδ ≤ 1/100, for every n.
-    That is below the 1/n^1.1 that the literature recommends as well, up to n = 10²⁰. For up to
+    An algorithm that publishes each record with probability δ is (0, δ)-private. With the default,
+    such an algorithm publishes any record at all with probability at most nδ ≤ 1/100, for every n.
+    Up to n = 10²⁰ the default is also below 1/n^1.1, which the literature recommends. For up to
     10⁴ records it is 10⁻⁶.
 
     Parameters
@@ -40,7 +40,7 @@ def default_delta(n: int) -> float:
 
 
 def check_budget(budget: object) -> None:
-    """Refuse anything that is not a Budget."""
+    """Raise an error for anything that is not a Budget."""
     if not isinstance(budget, Budget):
         raise TypeError(f"budget must be a Budget, got {budget!r} of type {type(budget).__name__}")
 
@@ -49,16 +49,16 @@ def check_budget(budget: object) -> None:
 class Budget:
     """An (ε, δ) differential privacy budget under replace-one, with n public.
 
-    A record is replaced by another, or by a null record, which counts in n and contributes nothing:
-    so adding a record into a null place and removing one are covered as well.
+    A record is replaced by another or by a null record, which counts in n and contributes zero.
+    Removing a record, and adding one in the place of a null record, are therefore covered as well.
 
     Parameters
     ----------
     epsilon : float
         Positive and finite.
     delta : float, default=0
-        At least 0 and below 1. Zero is pure ε-differential privacy. A useful δ is
-        far below 1/n: releasing one random record outright is (0, 1/n)-private.
+        At least 0 and below 1. Zero is pure ε-differential privacy. A useful δ is far below 1/n:
+        publishing one random record is (0, 1/n)-private.
 
     Examples
     --------
@@ -72,8 +72,8 @@ class Budget:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon))
-        object.__setattr__(self, "delta", probability("delta", self.delta))
+        keep(self, "epsilon", positive("epsilon", self.epsilon))
+        keep(self, "delta", probability("delta", self.delta))
 
     @property
     def is_pure(self) -> bool:

@@ -1,4 +1,4 @@
-"""The least noise that a budget allows, for steps on sampled records."""
+"""The least Gaussian noise for a budget, for one or more steps, with or without sampling."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from functools import lru_cache
 from scipy.optimize import brentq
 
 from pairdp._checks import integer
+from pairdp.privacy import accounting
 from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.budget import Budget, check_budget
-from pairdp.privacy.accounting.loss_grid import PairComposition
 from pairdp.privacy.accounting.sampling import RepeatedDraws, Sampling
 
-# Below this the guarantee would rest on δ alone: on a record not being drawn at all.
+# With less noise the guarantee would rest on δ alone: on a record not being drawn at all.
 _SMALLEST = math.log(0.1)
 _TOLERANCE = 2e-4
 
 
 def require_delta(budget: Budget) -> None:
-    """Refuse a pure budget for Gaussian noise, and say what to do."""
+    """Raise an error for a pure budget, which Gaussian noise cannot satisfy."""
     check_budget(budget)
     if budget.is_pure:
         raise ValueError(
@@ -36,7 +36,7 @@ def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None =
     budget : Budget
         Its δ must be positive.
     steps : int, default=1
-        Number of releases, each with the same ratio of noise to sensitivity.
+        Number of releases, each with the same noise multiplier.
     sampling : FixedSizeSampling or PoissonSampling, optional
         How the records of each step are drawn; all records by default.
 
@@ -48,11 +48,10 @@ def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None =
 
     Notes
     -----
-    Without sampling this is exact, :math:`\sqrt{T}/\mu(\varepsilon, \delta)`. With
-    sampling it is found to 0.02 % on a curve whose grid costs less than 0.1 %, and
-    on the private side: the returned value has itself been accounted and found
-    within the budget. It is at least 0.1, since with less noise than that the
-    guarantee would rest on the record not being drawn.
+    Without sampling this is exact, :math:`\sqrt{T}/\mu(\varepsilon, \delta)`. With sampling it is
+    accurate to 0.02 %, on a curve whose discretisation costs less than 0.1 %, and on the safe side:
+    the returned value itself has been checked to stay within the budget. It is at least 0.1, since
+    with less noise the guarantee would rest on the record not being drawn.
     """
     steps = integer("steps", steps)
     require_delta(budget)
@@ -61,7 +60,7 @@ def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None =
             f"sampling must be FixedSizeSampling, PoissonSampling or None, got {sampling!r}"
         )
     if sampling is None or sampling.rate == 1:
-        return math.sqrt(steps) / gaussian.ratio(budget.epsilon, budget.delta)
+        return math.sqrt(steps) / gaussian.gdp_mu(budget.epsilon, budget.delta)
     return _sampled_multiplier(budget, steps, sampling)
 
 
@@ -71,8 +70,8 @@ def _sampled_multiplier(budget: Budget, steps: int, sampling: Sampling) -> float
     if isinstance(sampling, RepeatedDraws) and steps == 1:
         return _repeated_multiplier(budget, sampling)
 
-    def curve(log_multiplier: float) -> PairComposition:
-        return PairComposition([(sampling.pair(math.exp(-log_multiplier)), steps)])
+    def curve(log_multiplier: float) -> accounting.PairComposition:
+        return accounting.PairComposition([(sampling.pair(math.exp(-log_multiplier)), steps)])
 
     def rough(log_multiplier: float) -> float:
         return curve(log_multiplier).rough_log_delta(budget.epsilon) - log_target
@@ -80,8 +79,8 @@ def _sampled_multiplier(budget: Budget, steps: int, sampling: Sampling) -> float
     def excess(log_multiplier: float) -> float:
         return curve(log_multiplier).log_delta(budget.epsilon) - log_target
 
-    # Without sampling the noise is larger: walk down from there, on the rough curve.
-    start = math.log(math.sqrt(steps) / gaussian.ratio(budget.epsilon, budget.delta))
+    # Without sampling the noise is larger: search downwards from there, on the rough curve.
+    start = math.log(math.sqrt(steps) / gaussian.gdp_mu(budget.epsilon, budget.delta))
     while rough(start) > 0:
         start += 0.5
     while start > _SMALLEST and rough(start - 0.5) <= 0:
@@ -89,15 +88,15 @@ def _sampled_multiplier(budget: Budget, steps: int, sampling: Sampling) -> float
     if start > _SMALLEST:
         start = float(brentq(rough, start - 0.5, start, xtol=1e-3))
     start = max(start, _SMALLEST)
-    fall = max(1.0, (rough(start - 0.01) - rough(start)) / 0.01)
-    return math.exp(_least(excess, start, fall))
+    slope = max(1.0, (rough(start - 0.01) - rough(start)) / 0.01)
+    return math.exp(_least(excess, start, slope))
 
 
 def _repeated_multiplier(budget: Budget, sampling: RepeatedDraws) -> float:
-    if sampling.law.slack >= budget.delta / 2:
+    if sampling.distribution.slack >= budget.delta / 2:
         raise ValueError(
-            f"delta = {budget.delta:g} is too small for the law of so many draws to be known: use "
-            "a larger delta, or fewer draws"
+            f"delta = {budget.delta:g} is below the numerical accuracy for this many draws: use a "
+            "larger delta, or fewer draws"
         )
 
     def excess(log_multiplier: float) -> float:
@@ -114,25 +113,25 @@ def _repeated_multiplier(budget: Budget, sampling: RepeatedDraws) -> float:
     return math.exp(root)
 
 
-def _least(excess: Callable[[float], float], start: float, fall: float) -> float:
-    """Return where a decreasing function becomes negative, from above and to `_TOLERANCE`.
+def _least(excess: Callable[[float], float], start: float, slope: float) -> float:
+    """Return the root of a decreasing function, from above and to `_TOLERANCE`.
 
-    The returned point has itself been evaluated, and is not below `_SMALLEST`. ``fall``
-    is about how steeply the function falls.
+    The function has been evaluated at the returned point, which is not below `_SMALLEST`.
+    ``slope`` is an estimate of the absolute slope.
     """
     seen: dict[float, float] = {}
 
-    def look(at: float) -> float:
+    def cached(at: float) -> float:
         if at not in seen:
             seen[at] = excess(at)
         return seen[at]
 
     low = high = start
-    stride = abs(look(start)) / fall + _TOLERANCE
-    while look(high) > 0:
+    stride = abs(cached(start)) / slope + _TOLERANCE
+    while cached(high) > 0:
         low, high, stride = high, high + stride, 2 * stride
-    while low > _SMALLEST and look(low) <= 0:
+    while low > _SMALLEST and cached(low) <= 0:
         high, low, stride = low, max(_SMALLEST, low - stride), 2 * stride
-    if look(low) > 0:
-        brentq(look, low, high, xtol=_TOLERANCE / 2)
+    if cached(low) > 0:
+        brentq(cached, low, high, xtol=_TOLERANCE / 2)
     return min(at for at, value in seen.items() if value <= 0)

@@ -1,27 +1,16 @@
-r"""Composition of privacy losses: pessimistic grids and a tilted Fourier transform.
+r"""Composition of discrete privacy losses by one Fourier transform after exponential tilting.
 
-Each dominating pair is rounded to a grid of losses by *connect the dots*
-(Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022): the mass of every bin goes
-to the bin's two ends so that both P and Q keep their total. Rounding this way
-can only raise the curve, and it is the least such raise on the grid.
-
-Sums of T losses are convolved by one Fourier transform *after exponential
-tilting*. With :math:`M(\theta) = \sum_k p_k e^{\theta l_k}` the tilted law
-:math:`p_k e^{\theta l_k}/M(\theta)` is convolved, and
+With :math:`M(\theta) = \sum_k p_k e^{\theta l_k}`, the tilted distribution
+:math:`p_k e^{\theta l_k}/M(\theta)` is convolved T times, and
 
 .. math::
     \delta(\varepsilon) = M(\theta)^T e^{-\theta\varepsilon}
       \sum_{x>0} (1-e^{-x})\,e^{-\theta x}\,\tilde p^{*T}(\varepsilon + x).
 
-With θ at the saddle point :math:`T (\log M)'(\theta) = \varepsilon` the sum is of
-order one, so the rounding error of the transform is *relative* to δ: a δ of
-1e-50 is as accurate as one of 1e-5. What lies outside the window of the
-transform (Chernoff) and the rounding itself are bounded and added to δ.
-
-Masses are ordinary floating point numbers, which have fewer digits below 1e-308 and end at 5e-324.
-Each step therefore counts 1e-305 of its mass as an infinite loss, far more than all masses on a
-grid can have lost that way, and a Q-mass below 1e-290 as none, which raises the curve. So a δ
-below about 1e-305 for each step is never claimed.
+With θ at the saddle point :math:`T (\log M)'(\theta) = \varepsilon` the sum is of order one, so the
+rounding error of the transform is *relative* to δ: a δ of 1e-50 is as accurate as one of 1e-5. The
+mass outside the window of the transform (Chernoff) and the rounding error are bounded and added
+to δ.
 """
 
 from __future__ import annotations
@@ -29,104 +18,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from pairdp.privacy.accounting.dominating_pairs import DominatingPair
+from pairdp.privacy.accounting.discretization import (
+    LARGEST_EXPONENT,
+    MACHINE_EPSILON,
+    MAX_GRID,
+    DiscreteLoss,
+    GridTooFineError,
+)
 
-Array = NDArray[np.float64]
 Real = type[np.float64] | type[np.longdouble]
 
 _LOG_OUTSIDE = math.log(1e-16)
-_LARGEST_EXPONENT = 700.0
-_MACHINE = float(np.finfo(np.float64).eps)
-_UNDERFLOWN = 1e-305
-_INEXACT = 1e-290
-MAX_GRID = 2**22
-"""Most grid points of one transform."""
-
-
-class GridTooFineError(ValueError):
-    """The loss grid would not fit into memory."""
-
-
-@dataclass(frozen=True)
-class GridLoss:
-    """The privacy loss of one step on the grid ``width * {-K, ..., K}``.
-
-    Attributes
-    ----------
-    width : float
-        Distance of two neighbouring grid points.
-    masses : ndarray of shape (2 K + 1,)
-        P-mass of every grid point, from the lowest loss to the highest.
-    infinite : float
-        P-mass at an infinite loss.
-    """
-
-    width: float
-    masses: Array
-    infinite: float
-
-    @property
-    def half(self) -> int:
-        """K, the number of grid points on either side of zero."""
-        return (len(self.masses) - 1) // 2
-
-    @cached_property
-    def losses(self) -> Array:
-        """The losses of the grid points."""
-        return self.width * np.arange(-self.half, self.half + 1, dtype=np.float64)
-
-    @cached_property
-    def log_masses(self) -> Array:
-        """The logarithms of the masses."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.masses)
-
-
-def on_grid(pair: DominatingPair, width: float, log_tail: float) -> GridLoss:
-    """Round a dominating pair to a grid, pessimistically.
-
-    Parameters
-    ----------
-    pair : DominatingPair
-        The pair to round.
-    width : float
-        Distance of two neighbouring grid points.
-    log_tail : float
-        Logarithm of the P-mass that may be moved to an infinite loss.
-    """
-    half = max(1, math.ceil(pair.reach(log_tail) / width))
-    if half > MAX_GRID:
-        raise GridTooFineError(f"a loss grid of {half} points is too large")
-    edges = width * np.arange(half + 1, dtype=np.float64)
-    p_tail, q_tail = pair.tails(edges)
-    p, q = -np.diff(p_tail), -np.diff(q_tail)
-    q[q < _INEXACT] = 0.0
-    # Share of the bin's upper end; the second term covers the rounding of the first.
-    # Where exp(l) overflows the whole mass goes up, which is safe.
-    growth = np.exp(np.minimum(edges, _LARGEST_EXPONENT))
-    upper = (p - q * growth[:-1]) / -math.expm1(-width) + 4 * _MACHINE * p / width
-    upper = np.where(edges[:-1] < _LARGEST_EXPONENT, np.clip(upper, 0.0, p), p)
-    positive = np.zeros(half + 1)
-    positive[:-1] += p - upper
-    positive[1:] += upper
-    paid = float(q_tail[-1] * growth[-1]) if q_tail[-1] >= _INEXACT else 0.0
-    infinite = max(0.0, float(p_tail[-1]) - paid) + _UNDERFLOWN
-    positive[-1] += max(0.0, float(p_tail[-1]) - infinite)
-    # The mirror image: a symmetric pair has mass(-l) = mass(l) exp(-l).
-    masses = np.concatenate([(positive[1:] * np.exp(-edges[1:]))[::-1], [0.0], positive[1:]])
-    masses[half] = max(0.0, 1.0 - infinite - float(masses.sum()))
-    return GridLoss(width, masses, infinite)
 
 
 def complex_log1p(z: NDArray[Any]) -> NDArray[Any]:
-    """Return log(1 + z) with the digits of a small z, which numpy's own loses."""
+    """Return log(1 + z) without losing the digits of a small z, as numpy's own log1p does."""
     x, y = z.real, z.imag
     with np.errstate(divide="ignore"):
         size = 0.5 * np.log1p(x * (2 + x) + y * y)
@@ -135,16 +47,17 @@ def complex_log1p(z: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(size + 1j * np.arctan2(y, 1 + x))
 
 
-def transform_slack(moves: float, real: Real = np.float64) -> float:
-    """Return what rounding may add to or take from a tilted sum, with a wide margin.
+def transform_slack(nonzero: float, real: Real = np.float64) -> float:
+    """Return a generous bound on the rounding error of a tilted sum.
 
-    A transform of N points of mass m errs, in root mean square over the
-    frequencies, by at most about ``eps log2(N) m``; the power of T multiplies that,
-    and the few dozen frequencies that survive it bring the errors back, whose sum
-    over the window is at most the root of their number times that. Doubled for the
-    logarithm and the inverse transform, and rounded up; ``moves`` is T m.
+    A transform of N points of mass m has an error of about ``eps log2(N) m`` at most, in root
+    mean square over the frequencies. Taking the T-th power multiplies it by T and leaves a few
+    dozen frequencies; the inverse transform turns their errors into a sum over the window that is
+    at most the root of their number times as large. The result is doubled for the logarithm and
+    the inverse transform, and rounded up. ``nonzero`` is T m, the expected number of steps with a
+    loss other than zero.
     """
-    return 16 * float(np.finfo(real).eps) * math.log2(MAX_GRID) * (moves + 1)
+    return 16 * float(np.finfo(real).eps) * math.log2(MAX_GRID) * (nonzero + 1)
 
 
 class LogDelta(NamedTuple):
@@ -163,7 +76,7 @@ class Tilt:
     theta : float
         The tilt, at least 0.
     up, down : float
-        Distances from ``theta`` at which Chernoff's bound is taken on either side.
+        Distances from ``theta`` at which the Chernoff bound is evaluated on either side.
     """
 
     theta: float
@@ -173,9 +86,9 @@ class Tilt:
 
 @dataclass(frozen=True)
 class _Factor:
-    """One step's grid loss and how often it is repeated."""
+    """One step's discrete loss and how often it is repeated."""
 
-    loss: GridLoss
+    loss: DiscreteLoss
     count: int
 
     def log_moment(self, theta: float) -> float:
@@ -185,15 +98,15 @@ class _Factor:
         return self.count * (math.log(np.exp(exponents - shift).sum()) + shift)
 
     def rounding(self, theta: float) -> float:
-        """Return a bound on the error of `log_moment`, and of what relative errors add up to."""
+        """Return a bound on the rounding error of `log_moment` and of the tilted masses."""
         largest = abs(theta) * self.loss.width * self.loss.half
-        return 16 * _MACHINE * self.count * (1 + min(largest, _LARGEST_EXPONENT))
+        return 16 * MACHINE_EPSILON * self.count * (1 + min(largest, LARGEST_EXPONENT))
 
     def spectrum(self, theta: float, size: int, real: Real) -> tuple[NDArray[Any], float]:
-        """Return the transform of the tilted law of all repeats, and its rounding error.
+        """Return the transform of the tilted distribution of all repeats, and its rounding error.
 
         The mass at loss zero is left out of the transform and put back through
-        ``log1p``: steps that seldom touch the record then lose no digits to the power.
+        ``log1p``: steps that rarely touch the record then lose no digits when the power is taken.
         """
         loss = self.loss
         log_moment = self.log_moment(theta) / self.count
@@ -203,11 +116,11 @@ class _Factor:
         padded[: len(tilted)] = tilted
         folded = np.roll(padded.reshape(-1, size).sum(axis=0), -loss.half)
         transform = np.asarray(fft.rfft(folded))
-        moving = transform[0].real
-        transform -= moving
+        nonzero = transform[0].real
+        transform -= nonzero
         with np.errstate(divide="ignore", invalid="ignore"):
             power = np.exp(self.count * complex_log1p(transform))
-        slack = transform_slack(self.count * float(moving), real)
+        slack = transform_slack(self.count * float(nonzero), real)
         return np.where(transform == -1, 0.0, power), slack
 
 
@@ -216,15 +129,15 @@ class ComposedLoss:
 
     Parameters
     ----------
-    steps : sequence of (GridLoss, int)
-        Grid losses of equal width, with their repeats.
+    steps : sequence of (DiscreteLoss, int)
+        Discrete losses of equal width, with their numbers of repeats.
     """
 
-    def __init__(self, steps: Sequence[tuple[GridLoss, int]]) -> None:
+    def __init__(self, steps: Sequence[tuple[DiscreteLoss, int]]) -> None:
         self._factors = [_Factor(loss, count) for loss, count in steps]
         self._width = steps[0][0].width
         if any(loss.width != self._width for loss, _ in steps):
-            raise ValueError("grid losses of different widths do not compose")
+            raise ValueError("discrete losses must have the same grid width")
         self._largest = sum(f.count * f.loss.half * self._width for f in self._factors)
         log_finite = sum(f.count * math.log1p(-f.loss.infinite) for f in self._factors)
         self.infinite = -math.expm1(log_finite)
@@ -260,11 +173,11 @@ class ComposedLoss:
         for factor in self._factors[1:]:
             further, more = factor.spectrum(theta, size, real)
             spectrum, slack = spectrum * further, slack + more
-        law = np.roll(np.asarray(fft.irfft(spectrum, size)), -(first % size))
+        masses = np.roll(np.asarray(fft.irfft(spectrum, size)), -(first % size))
         excess = self._width * np.arange(first, first + size, dtype=np.float64) - epsilon
         above = excess > 0
         weights = -np.expm1(-excess[above]) * np.exp(-theta * excess[above])
-        total = float(weights @ np.maximum(law[above], 0.0))
+        total = float(weights @ np.maximum(masses[above], 0.0))
         # Rounding of the transform, grown by the power, and the mass outside the window.
         slack += 4 * math.exp(_LOG_OUTSIDE)
         finite = log_moment - theta * epsilon + math.log(total + slack)

@@ -1,13 +1,13 @@
-r"""Dominating pairs: the worst pair of output laws of one accounted step.
+r"""Dominating pairs: the worst pair of output distributions of one step.
 
 A pair (P, Q) *dominates* a mechanism when, for every α ≥ 0 and all neighbouring
 data sets D, D', the hockey-stick divergence :math:`H_\alpha(M(D)\|M(D'))` is at
 most :math:`H_\alpha(P\|Q)`. Dominating pairs compose by taking products, also for
 adaptive sequences (Zhu, Dong and Wang 2022, Theorem 10), so a mechanism is
-accounted by the law of its privacy loss :math:`\log(dP/dQ)` under P.
+accounted for by the distribution of its privacy loss :math:`\log(dP/dQ)` under P.
 
 Replace-one neighbours are symmetric, and every pair here is too: swapping P and
-Q negates the loss. Such a pair is known from its upper tails
+Q negates the loss. Such a pair is determined by its upper tails
 
 .. math:: p(l) = P(\mathrm{loss} > l), \qquad q(l) = Q(\mathrm{loss} > l), \qquad l \ge 0,
 
@@ -28,12 +28,12 @@ Array = NDArray[np.float64]
 
 
 class DominatingPair(Protocol):
-    """A symmetric pair of laws, given by the upper tails of its privacy loss."""
+    """A symmetric pair of distributions, given by the upper tails of its privacy loss."""
 
     def tails(self, loss: Array) -> tuple[Array, Array]:
         """Return P(loss > l) and Q(loss > l) for every ``l >= 0``."""
 
-    def reach(self, log_mass: float) -> float:
+    def loss_bound(self, log_mass: float) -> float:
         """Return a loss beyond which P has at most ``exp(log_mass)`` finite-loss mass."""
 
 
@@ -51,7 +51,7 @@ class GaussianPair:
         x = loss / self.mu
         return ndtr(self.mu / 2 - x), ndtr(-self.mu / 2 - x)
 
-    def reach(self, log_mass: float) -> float:
+    def loss_bound(self, log_mass: float) -> float:
         """Return a loss beyond which P has at most ``exp(log_mass)`` finite-loss mass."""
         return max(0.0, self.mu * (self.mu / 2 - float(ndtri_exp(log_mass))))
 
@@ -71,7 +71,7 @@ class FixedSizeSamplingPair:
 
     *Proof.* Let D and D' differ in record i. Draw the other m - 1 records S of
     the batch and one further record j outside S; then with probability γ the
-    batch is S + i, else S + j. Given (S, j) the output law is
+    batch is S + i, else S + j. Given (S, j) the output distribution is
     :math:`P_0 = (1-\gamma)R + \gamma A` on D and
     :math:`Q_0 = (1-\gamma)R + \gamma A'` on D', where R, A, A' are Gaussians whose
     centres are pairwise within Δ, since the three batches differ in one record.
@@ -101,16 +101,16 @@ class FixedSizeSamplingPair:
 
     def tails(self, loss: Array) -> tuple[Array, Array]:
         """Return P(loss > l) and Q(loss > l)."""
-        z = _amplify(loss, self.rate)
+        z = _unsampled_loss(loss, self.rate)
         lower = ndtr(-self.mu / 2 - z / self.mu)
         upper = ndtr(self.mu / 2 - z / self.mu)
         return (1 - self.rate) * lower + self.rate * upper, lower
 
-    def reach(self, log_mass: float) -> float:
+    def loss_bound(self, log_mass: float) -> float:
         """Return a loss beyond which P has at most ``exp(log_mass)`` finite-loss mass."""
         # P(loss > l) <= P_mu(z > z(l)), and z(l) grows with l.
-        z = GaussianPair(self.mu).reach(log_mass)
-        return _damp(z, self.rate)
+        z = GaussianPair(self.mu).loss_bound(log_mass)
+        return _sampled_loss(z, self.rate)
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class PoissonSamplingPair:
         outside = (1 - q) * ndtr(-x)
         return outside + q * ndtr(c - x), outside + q * ndtr(-c - x)
 
-    def reach(self, log_mass: float) -> float:
+    def loss_bound(self, log_mass: float) -> float:
         """Return a loss beyond which P has at most ``exp(log_mass)`` finite-loss mass."""
         # P(x > s) <= P(N(c,1) > s), and the loss grows with x.
         c, q = self.mu / 2, self.rate
@@ -174,36 +174,36 @@ class PoissonSamplingPair:
 
 @dataclass(frozen=True, eq=False)
 class MixturePair:
-    r"""A Gaussian release whose ratio μ is drawn by a law that does not depend on the data.
+    r"""A Gaussian release whose μ is drawn from a distribution that does not depend on the data.
 
-    Let the draw be told as well: that only raises the divergence (joint convexity), to
-    :math:`\sum_j p_j H_\alpha(N(\mu_j, 1)\|N(0, 1))`, which is that of the pair of draw and
-    release. ``slack`` is mass of unknown ratio, counted as lost.
+    Publishing the draw as well can only raise the divergence (joint convexity), to
+    :math:`\sum_j p_j H_\alpha(N(\mu_j, 1)\|N(0, 1))`. The mass ``slack``, whose μ is unknown, is
+    counted as an infinite loss.
     """
 
-    ratios: Array
+    mus: Array
     masses: Array
     slack: float
 
     def tails(self, loss: Array) -> tuple[Array, Array]:
         """Return P(loss > l) and Q(loss > l)."""
         p_tail, q_tail = np.full(loss.shape, self.slack), np.zeros(loss.shape)
-        for mu, mass in zip(self.ratios, self.masses, strict=True):
+        for mu, mass in zip(self.mus, self.masses, strict=True):
             if mu > 0:
                 p, q = GaussianPair(float(mu)).tails(loss)
                 p_tail += mass * p
                 q_tail += mass * q
         return p_tail, q_tail
 
-    def reach(self, log_mass: float) -> float:
+    def loss_bound(self, log_mass: float) -> float:
         """Return a loss beyond which P has at most ``exp(log_mass)`` finite-loss mass."""
-        largest = float(self.ratios.max())
-        return GaussianPair(largest).reach(log_mass) if largest > 0 else 0.0
+        largest = float(self.mus.max())
+        return GaussianPair(largest).loss_bound(log_mass) if largest > 0 else 0.0
 
 
 @dataclass(frozen=True)
 class ApproximatePair:
-    r"""The worst (ε, δ)-DP mechanism: randomised response, and a leak of probability δ.
+    r"""The worst (ε, δ)-DP mechanism: randomised response that leaks with probability δ.
 
     Every (ε, δ)-DP mechanism is dominated by it (Kairouz, Oh and Viswanath 2015).
     """
@@ -218,12 +218,12 @@ class ApproximatePair:
         low = high * math.exp(-self.epsilon)
         return self.delta + np.where(below, high, 0.0), np.where(below, low, 0.0)
 
-    def reach(self, log_mass: float) -> float:
+    def loss_bound(self, log_mass: float) -> float:
         """Return a loss beyond which P has at most ``exp(log_mass)`` finite-loss mass."""
         return self.epsilon
 
 
-def _amplify(loss: Array, rate: float) -> Array:
+def _unsampled_loss(loss: Array, rate: float) -> Array:
     """Return z with ``loss = log(1 - rate + rate * exp(z))``, for loss >= 0."""
     if rate == 1:
         return loss
@@ -234,8 +234,8 @@ def _amplify(loss: Array, rate: float) -> Array:
     return np.where(large, loss + np.log1p(-np.exp(-loss) * (1 - rate)) - math.log(rate), small)
 
 
-def _damp(z: float, rate: float) -> float:
-    """Return ``log(1 - rate + rate * exp(z))`` for z >= 0: the inverse of `_amplify`."""
+def _sampled_loss(z: float, rate: float) -> float:
+    """Return ``log(1 - rate + rate * exp(z))`` for z >= 0: the inverse of `_unsampled_loss`."""
     if z > 30:
         return z + math.log(rate) + math.log1p((1 - rate) / rate * math.exp(-z))
     return math.log1p(rate * math.expm1(z))

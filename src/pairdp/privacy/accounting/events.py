@@ -1,18 +1,17 @@
-"""Privacy events: what a release costs, without a word on how it was computed.
+"""Privacy events: the privacy cost of a release, independent of how it was computed.
 
-An event is a frozen value made of public numbers. It can be composed with
-others (`pairdp.privacy.PrivacyCurve`), spent from a ledger, and stored as JSON.
-All events are under replace-one with n public.
+An event is a frozen value made of public numbers. It can be composed with others
+(`pairdp.privacy.PrivacyCurve`), spent from a ledger, and stored as JSON. All events refer to the
+replace-one relation with n public.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
-from pairdp._checks import integer, non_negative, probability
+from pairdp._checks import integer, keep, non_negative, probability
 from pairdp.privacy.accounting.sampling import (
     FixedSizeSampling,
     PoissonSampling,
@@ -23,12 +22,12 @@ from pairdp.privacy.accounting.sampling import (
 
 @dataclass(frozen=True)
 class GaussianEvent:
-    """Gaussian releases whose sensitivities over noise have root sum of squares ``mu``."""
+    """Gaussian releases that together are ``mu``-GDP: the root of the sum of all (Δ/σ)²."""
 
     mu: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", non_negative("mu", self.mu))
+        keep(self, "mu", non_negative("mu", self.mu))
 
 
 @dataclass(frozen=True)
@@ -39,25 +38,25 @@ class PureEvent:
     count: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", non_negative("epsilon", self.epsilon))
-        object.__setattr__(self, "count", integer("count", self.count))
+        keep(self, "epsilon", non_negative("epsilon", self.epsilon))
+        keep(self, "count", integer("count", self.count))
 
 
 @dataclass(frozen=True)
 class ApproximateEvent:
-    """A release of which only (ε, δ)-DP is known."""
+    """A release that is known to be (ε, δ)-DP and no more."""
 
     epsilon: float
     delta: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", non_negative("epsilon", self.epsilon))
-        object.__setattr__(self, "delta", probability("delta", self.delta))
+        keep(self, "epsilon", non_negative("epsilon", self.epsilon))
+        keep(self, "delta", probability("delta", self.delta))
 
 
 @dataclass(frozen=True)
 class SampledEvent:
-    """Gaussian releases on records drawn anew for each of ``steps`` steps.
+    """Gaussian releases on freshly drawn records in each of ``steps`` steps.
 
     ``mu`` is the replace-one sensitivity of one step's value over its noise.
     """
@@ -67,8 +66,8 @@ class SampledEvent:
     steps: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", non_negative("mu", self.mu))
-        object.__setattr__(self, "steps", integer("steps", self.steps))
+        keep(self, "mu", non_negative("mu", self.mu))
+        keep(self, "steps", integer("steps", self.steps))
         if not isinstance(self.sampling, Sampling):
             raise TypeError(
                 "sampling must be FixedSizeSampling, PoissonSampling or RepeatedDraws, "
@@ -90,9 +89,9 @@ class SequentialEvent:
 
 @dataclass(frozen=True)
 class ParallelEvent:
-    """Events on disjoint parts of the records, parts fixed before the data is read.
+    """Events on disjoint parts of the records, which are fixed before the data is read.
 
-    A replaced record sits in one part, so the worst part is what all of them cost.
+    A replaced record is in one part, so all of them cost as much as the worst part.
     """
 
     parts: tuple[Event, ...]
@@ -114,92 +113,73 @@ Event = (
 """Any privacy event."""
 
 
+_EVENTS: dict[str, type[Any]] = {
+    "gaussian": GaussianEvent,
+    "pure": PureEvent,
+    "approximate": ApproximateEvent,
+    "sampled": SampledEvent,
+    "sequential": SequentialEvent,
+    "parallel": ParallelEvent,
+    "none": NonPrivateEvent,
+}
+_SCHEMES: dict[str, type[Any]] = {
+    "without replacement": FixedSizeSampling,
+    "poisson": PoissonSampling,
+    "repeated": RepeatedDraws,
+}
+
+
 def sampling_to_dict(sampling: Sampling) -> dict[str, object]:
     """Return a sampling scheme as plain JSON values."""
-    if isinstance(sampling, FixedSizeSampling):
-        return {
-            "scheme": "without replacement",
-            "size": sampling.size,
-            "population": sampling.population,
-        }
-    if isinstance(sampling, RepeatedDraws):
-        return {
-            "scheme": "repeated",
-            "population": sampling.population,
-            "draws": sampling.draws,
-            "order": sampling.order,
-            "base": sampling.base,
-            "most": None if math.isinf(sampling.most) else sampling.most,
-        }
-    return {"scheme": "poisson", "rate": sampling.rate}
+    return _to_dict(sampling, "scheme", _SCHEMES)
 
 
 def sampling_from_dict(values: object) -> Sampling:
-    """Return the sampling scheme that `sampling_to_dict` wrote."""
-    match values:
-        case {"scheme": "without replacement", "size": size, "population": population, **rest}:
-            _nothing_else("sampling", rest)
-            return FixedSizeSampling(size, population)
-        case {"scheme": "poisson", "rate": rate, **rest}:
-            _nothing_else("sampling", rest)
-            return PoissonSampling(rate)
-        case {
-            "scheme": "repeated",
-            "population": population,
-            "draws": draws,
-            "order": order,
-            "base": base,
-            "most": most,
-            **rest,
-        }:
-            _nothing_else("sampling", rest)
-            return RepeatedDraws(population, draws, order, base, math.inf if most is None else most)
-    raise ValueError(f"not a sampling scheme: {values!r}")
+    """Return the sampling scheme that `sampling_to_dict` wrote; anything else is an error."""
+    scheme: Sampling = _from_dict(values, "sampling scheme", "scheme", _SCHEMES)
+    return scheme
 
 
 def event_to_dict(event: Event) -> dict[str, object]:
     """Return an event as plain JSON values."""
-    match event:
-        case GaussianEvent(mu):
-            return {"kind": "gaussian", "mu": mu}
-        case PureEvent(epsilon, count):
-            return {"kind": "pure", "epsilon": epsilon, "count": count}
-        case ApproximateEvent(epsilon, delta):
-            return {"kind": "approximate", "epsilon": epsilon, "delta": delta}
-        case SampledEvent(mu, sampling, steps):
-            drawn = sampling_to_dict(sampling)
-            return {"kind": "sampled", "mu": mu, "sampling": drawn, "steps": steps}
-        case SequentialEvent(events):
-            return {"kind": "sequential", "events": [event_to_dict(e) for e in events]}
-        case ParallelEvent(parts):
-            return {"kind": "parallel", "parts": [event_to_dict(e) for e in parts]}
-        case NonPrivateEvent():
-            return {"kind": "none"}
+    return _to_dict(event, "kind", _EVENTS)
 
 
 def event_from_dict(values: object) -> Event:
-    """Return the event that `event_to_dict` wrote, refusing anything else."""
-    match values:
-        case {"kind": "gaussian", "mu": mu, **rest}:
-            event: Event = GaussianEvent(mu)
-        case {"kind": "pure", "epsilon": epsilon, "count": count, **rest}:
-            event = PureEvent(epsilon, count)
-        case {"kind": "approximate", "epsilon": epsilon, "delta": delta, **rest}:
-            event = ApproximateEvent(epsilon, delta)
-        case {"kind": "sampled", "mu": mu, "sampling": sampling, "steps": steps, **rest}:
-            event = SampledEvent(mu, sampling_from_dict(sampling), steps)
-        case {"kind": "sequential", "events": list(events), **rest}:
-            event = SequentialEvent(tuple(event_from_dict(e) for e in events))
-        case {"kind": "parallel", "parts": list(parts), **rest}:
-            event = ParallelEvent(tuple(event_from_dict(e) for e in parts))
-        case {"kind": "none", **rest}:
-            event = NonPrivateEvent()
-        case _:
-            raise ValueError(f"not a privacy event: {values!r}")
-    _nothing_else("event", rest)
+    """Return the event that `event_to_dict` wrote; anything else is an error."""
+    event: Event = _from_dict(values, "privacy event", "kind", _EVENTS)
     return event
 
 
-def _nothing_else(what: str, rest: Mapping[Any, object]) -> None:
-    if rest:
+def _to_dict(value: Any, tag: str, classes: dict[str, type[Any]]) -> dict[str, object]:
+    name = next(name for name, known in classes.items() if known is type(value))
+    return {tag: name, **{f.name: _encode(getattr(value, f.name)) for f in fields(value)}}
+
+
+def _encode(value: Any) -> object:
+    if isinstance(value, tuple):
+        return [event_to_dict(event) for event in value]
+    if isinstance(value, Sampling):
+        return sampling_to_dict(value)
+    return None if value == math.inf else value
+
+
+def _from_dict(values: object, what: str, tag: str, classes: dict[str, type[Any]]) -> Any:
+    name = values.get(tag) if isinstance(values, dict) else None
+    known = classes.get(name) if isinstance(name, str) else None
+    names = set() if known is None else {f.name for f in fields(known)}
+    if not isinstance(values, dict) or known is None or not names <= values.keys():
+        raise ValueError(f"not a {what}: {values!r}")
+    if rest := values.keys() - names - {tag}:
         raise ValueError(f"unknown fields in {what}: {', '.join(sorted(map(str, rest)))}")
+    return known(**{name: _decode(name, values[name]) for name in names})
+
+
+def _decode(name: str, value: Any) -> object:
+    if name == "sampling":
+        return sampling_from_dict(value)
+    if name in ("events", "parts"):
+        if not isinstance(value, list):
+            raise ValueError(f"{name} must be a list, got {value!r}")
+        return tuple(event_from_dict(event) for event in value)
+    return math.inf if name == "most" and value is None else value

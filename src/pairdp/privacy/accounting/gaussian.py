@@ -1,7 +1,7 @@
 r"""The exact privacy curve of a Gaussian release.
 
-A Gaussian release with ratio :math:`\mu = \Delta/\sigma` (sensitivity over
-standard deviation) is (ε, δ)-DP exactly when
+A Gaussian release with :math:`\mu = \Delta/\sigma` (sensitivity over standard deviation) is
+(ε, δ)-DP exactly when
 
 .. math::
     \delta \ge \delta_\mu(\varepsilon)
@@ -26,14 +26,16 @@ import math
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr
 
 from pairdp._checks import non_negative, positive, probability
 
+Array = NDArray[np.float64]
 _SQRT2 = math.sqrt(2.0)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
-# erfcx(u) overflows below about -26; far above that the direct form is exact anyway.
+# erfcx(u) overflows below about -26; well above that the direct form is exact.
 _LOWEST_SCALED = -1.0
 _NARROW = 0.5
 _FAR = 1e3
@@ -47,7 +49,7 @@ def _bracket(x: float, width: float) -> float:
     u = x + 0.5 * width * (1.0 + _NODES)
     if x < _FAR:
         slope = 2.0 / math.sqrt(math.pi) - 2.0 * u * erfcx(u)
-    else:  # there the two terms cancel, and the asymptotic series is exact to rounding
+    else:  # the two terms cancel, but the asymptotic series is exact to rounding
         inverse_square = (1.0 / u) ** 2
         slope = inverse_square * (1.0 - 1.5 * inverse_square) / math.sqrt(math.pi)
     return float(0.5 * width * np.dot(_WEIGHTS, slope))
@@ -100,21 +102,28 @@ def _log_odds(epsilon: float, mu: float) -> float:
 
 
 def delta(epsilon: float, mu: float) -> float:
-    """Return the smallest δ at which a Gaussian release of ratio ``mu`` is (ε, δ)-DP."""
+    """Return the smallest δ at which a Gaussian release with this ``mu`` is (ε, δ)-DP."""
     return math.exp(log_delta(non_negative("epsilon", epsilon), non_negative("mu", mu)))
 
 
-def ratio(epsilon: float, delta: float) -> float:
-    """Return the largest ``mu`` whose Gaussian release is (ε, δ)-DP.
+def deltas(epsilon: float, mu: Array) -> Array:
+    """Return δ at ε ≥ 0 of Gaussian releases for an array of positive ``mu``."""
+    upper, lower = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+    log_ratio = np.minimum(epsilon + log_ndtr(lower) - log_ndtr(upper), 0.0)
+    return np.asarray(ndtr(upper) * -np.expm1(log_ratio))
+
+
+def gdp_mu(epsilon: float, delta: float) -> float:
+    """Return the largest GDP parameter ``mu`` whose Gaussian release is (ε, δ)-DP.
 
     The root is accurate to rounding and lies on the private side:
-    ``log_delta(epsilon, ratio(epsilon, delta)) <= log(delta)``.
+    ``log_delta(epsilon, gdp_mu(epsilon, delta)) <= log(delta)``.
     """
-    return _ratio(non_negative("epsilon", epsilon), probability("delta", delta))
+    return _gdp_mu(non_negative("epsilon", epsilon), probability("delta", delta))
 
 
 @lru_cache(maxsize=4096)
-def _ratio(epsilon: float, delta: float) -> float:
+def _gdp_mu(epsilon: float, delta: float) -> float:
     if delta == 0:
         return 0.0
     target = math.log(delta) - math.log1p(-delta)
@@ -140,7 +149,7 @@ def _ratio(epsilon: float, delta: float) -> float:
 
 
 def epsilon(mu: float, delta: float) -> float:
-    """Return the smallest ε ≥ 0 at which a Gaussian release of ratio ``mu`` is (ε, δ)-DP."""
+    """Return the smallest ε ≥ 0 at which a Gaussian release with this ``mu`` is (ε, δ)-DP."""
     mu = non_negative("mu", mu)
     delta = probability("delta", delta)
     if mu == 0:
@@ -170,8 +179,8 @@ def epsilon(mu: float, delta: float) -> float:
 def classical_multiplier(epsilon: float, delta: float) -> float:
     r"""Return the textbook :math:`\sqrt{2\ln(1.25/\delta)}/\varepsilon`, for study only.
 
-    It is proved for ε < 1 alone and fails at large ε; the papers print it, so
-    ``calibration="printed"`` reproduces it and nothing else does.
+    It is proved for ε < 1 only and fails at large ε (errata, G3). It is used only by
+    ``calibration="printed"``, because the papers print it.
     """
     epsilon = positive("epsilon", epsilon)
     delta = positive("delta", probability("delta", delta))

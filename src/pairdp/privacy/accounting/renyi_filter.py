@@ -1,36 +1,35 @@
-r"""A privacy filter: composition that stays true when costs are chosen as one goes.
+r"""A Rényi privacy filter: composition that stays valid when costs are chosen adaptively.
 
-Composing whole privacy curves is valid when the costs of all releases are fixed in
-advance. Someone who picks the next *amount* of noise after seeing earlier results
-can exceed it: a curve that is worst for one outcome and another that is worst for
-the other, each within the budget, are together not.
+Composing whole privacy curves is valid when the costs of all releases are fixed in advance. If the
+*amount* of noise of the next release may depend on earlier results, the total can exceed the
+budget: one curve may be worst for one outcome and another curve for another outcome, each within
+the budget, but not both together.
 
-Rényi divergences of one fixed order α do add up, even then (Feldman and Zrnic
-2021, Theorem 3.1): if every step costs at most ρᵢ given the past, and the sum of
-the ρᵢ never exceeds B, then
+Rényi divergences of one fixed order α add up even then (Feldman and Zrnic 2021, Theorem 3.1): if
+every step costs at most ρᵢ given the past, and the sum of the ρᵢ never exceeds B, then
 :math:`E[\prod_i L_i^{\alpha-1}] \le e^{(\alpha-1)B}` for the likelihood ratios Lᵢ, by
-induction from the last step. The order is fixed by the budget alone, as is B from
+induction from the last step. The order depends on the budget alone, and so does B:
 
 .. math::
     B = \varepsilon - \log\frac{\alpha-1}{\alpha} + \frac{\log\delta + \log\alpha}{\alpha-1}
 
 (Canonne, Kamath and Steinke 2020, Proposition 12).
 
-Of an average over repeated draws the law of the draws is known but for a small mass
-(`SumLaw.slack` in `pairdp.privacy.accounting.appearances`), and the moment of what lies in that
-mass may be anything. It is counted as δ, from a share r of δ that is kept for it; the
-allowance B is that of (1 - r)δ.
+For an average over repeated draws, the distribution of the draws is known except for a small mass
+(`SumDistribution.slack` in `pairdp.privacy.accounting.appearances`), whose moment may be anything.
+This mass is counted as δ, from a share r of δ that is reserved for it; the allowance B is that of
+(1 - r)δ.
 
 *Claim.* If along every path the costs ρᵢ add up to at most B and the unknown masses sᵢ to at most
-rδ, the whole is (ε, δ)-DP.
+rδ, the composition is (ε, δ)-DP.
 
-*Proof.* Let step i, given the past, have the output laws P_i and Q_i on two neighbouring data sets.
-With probability :math:`p^*_j` the draw j is made, and its release is Gaussian with a ratio of at
-most :math:`\mu_j`; the computed law has masses :math:`p_g` on groups g of draws (sums rounded up),
-and the true masses :math:`p^*_g` exceed them, together with what lies in no group, by at most sᵢ.
-Let each draw of a group count with the weight :math:`\lambda_g = \min(1, p_g/p^*_g)`, and with none
-if it is in no group: that is a measure :math:`P_i^0 \le P_i` of mass at least 1 - sᵢ. As
-:math:`u^\alpha v^{1-\alpha}` is jointly convex and homogeneous, telling the draw only raises
+*Proof.* Let step i, given the past, have the output distributions P_i and Q_i on two neighbouring
+data sets. With probability :math:`p^*_j` the draw is j, and its release is Gaussian with a μ of at
+most :math:`\mu_j`. The computed distribution has masses :math:`p_g` on groups g of draws (sums
+rounded up), and the true masses :math:`p^*_g`, with the draws in no group, exceed them by at most
+sᵢ. Let each draw of a group count with the weight :math:`\lambda_g = \min(1, p_g/p^*_g)`, and a
+draw in no group with zero: this gives a measure :math:`P_i^0 \le P_i` of mass at least 1 - sᵢ. As
+:math:`u^\alpha v^{1-\alpha}` is jointly convex and homogeneous, publishing the draw only raises
 
 .. math::
     \int \Big(\frac{dP_i^0}{dQ_i}\Big)^\alpha dQ_i
@@ -63,7 +62,7 @@ from pairdp.privacy.accounting.events import (
     SampledEvent,
     SequentialEvent,
 )
-from pairdp.privacy.accounting.moment_inversion import sampled_log_moment
+from pairdp.privacy.accounting.log_moments import sampled_log_moment
 from pairdp.privacy.accounting.sampling import RepeatedDraws, Sampling
 
 _QUADRATURE = 1 + 1e-9
@@ -81,16 +80,16 @@ def _allowance(budget: Budget, order: float) -> float:
 
 @dataclass(frozen=True)
 class RenyiFilter:
-    """The filter of a budget: one Rényi order, and how much may be spent at it.
+    """A privacy filter: one Rényi order, and the divergence that may be spent at it.
 
     Attributes
     ----------
     budget : Budget
-        Its δ must be positive. (Pure ε needs no such filter: it adds up in any case.)
+        Its δ must be positive. (Pure ε adds up in any case and needs no filter.)
     order : float
-        The order that lets the most Gaussian noise through.
+        The order that admits the largest Gaussian μ.
     allowance : float
-        What the costs of all releases may add up to.
+        The largest admissible sum of costs.
     """
 
     budget: Budget
@@ -107,24 +106,24 @@ class RenyiFilter:
             return -_allowance(budget, order) / order
 
         best = minimize_scalar(loss, bounds=(-9.0, 14.0), method="bounded", options={"xatol": 1e-6})
-        # Rounded, so that no version of the optimiser gives a ledger another order.
+        # Rounded, so that the order of a ledger does not depend on the optimiser's version.
         order = 1 + math.exp(round(float(best.x), 2))
         return cls(budget, order, _allowance(budget, order))
 
     def admits(self, event: Event) -> bool:
-        """Return whether an event, alone and first, stays within the budget."""
+        """Return whether an event stays within the budget if it is the only one."""
         return self.cost(event) <= self.allowance and self.unknown(event) <= self.reserve
 
     @property
     def reserve(self) -> float:
-        """The share of δ for what is not known of the laws of draws."""
+        """The share of δ reserved for the unknown mass of repeated draws."""
         return self.budget.delta * _RESERVED
 
     def unknown(self, event: Event) -> float:
-        """Return the mass of outcomes that `cost` does not speak of."""
+        """Return the probability mass that `cost` does not cover."""
         match event:
             case SampledEvent(_, sampling, steps) if isinstance(sampling, RepeatedDraws):
-                return steps * sampling.law.slack
+                return steps * sampling.distribution.slack
             case SequentialEvent(events):
                 return math.fsum(self.unknown(e) for e in events)
             case ParallelEvent(parts):
@@ -132,12 +131,12 @@ class RenyiFilter:
         return 0.0
 
     def cost(self, event: Event) -> float:
-        """Return the Rényi divergence of an event at the filter's order, but for `unknown`."""
+        """Return the Rényi divergence of an event at the filter's order, except for `unknown`."""
         match event:
             case GaussianEvent(mu):
                 return self.order * mu * mu / 2
             case PureEvent(epsilon, count):
-                return count * self._response(epsilon)
+                return count * self._randomised_response(epsilon)
             case SampledEvent(mu, sampling, steps) if mu <= _LARGEST_MU:
                 return self._sampled(mu, sampling, steps)
             case SequentialEvent(events):
@@ -153,9 +152,9 @@ class RenyiFilter:
         cost = float(log_moment[0].real) / a * _QUADRATURE
         return cost if math.isfinite(cost) else math.inf
 
-    def _response(self, epsilon: float) -> float:
-        # Randomised response, the worst ε-DP release: log(p e^{aε} + q e^{-aε})/a, a = order - 1,
-        # where p e^{aε} + q e^{-aε} - 1 = p (e^{aε} - 1)(1 - e^{-(1+a)ε}) has no cancellation.
+    def _randomised_response(self, epsilon: float) -> float:
+        # Randomised response, the worst ε-DP release: log(p e^{aε} + q e^{-aε})/a, a = order - 1.
+        # Without cancellation, p e^{aε} + q e^{-aε} - 1 = p (e^{aε} - 1)(1 - e^{-(1+a)ε}).
         a = self.order - 1
         log_p = -float(np.logaddexp(0.0, -epsilon))
         if a * epsilon > 30:
@@ -164,7 +163,7 @@ class RenyiFilter:
         return math.log1p(raised) / a
 
     def epsilon(self, cost: float) -> float:
-        """Return the ε, at the budget's δ, of admitted releases that cost so much in all."""
+        """Return the ε, at the budget's δ, of admitted releases with this total cost."""
         if cost == 0:
             return 0.0
         return max(0.0, self.budget.epsilon - self.allowance + cost)

@@ -1,7 +1,7 @@
-"""How the records of one step are drawn, and what that does to its privacy loss.
+"""Sampling schemes: how the records of a step are drawn, and the dominating pair of the step.
 
-Draws must not depend on the data, and must stay secret: amplification by
-sampling is void against someone who knows which records were drawn.
+Draws must not depend on the data and must stay secret: amplification by sampling does not protect
+against an attacker who knows which records were drawn.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Literal
 
 import numpy as np
 
-from pairdp._checks import integer, non_negative, positive
+from pairdp._checks import integer, keep, non_negative, positive
+from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.appearances import (
-    SumLaw,
-    law_of_permutations,
-    law_with_replacement,
-    mixture_delta,
+    SumDistribution,
+    sums_over_permutations,
+    sums_with_replacement,
 )
 from pairdp.privacy.accounting.dominating_pairs import (
     DominatingPair,
@@ -34,16 +34,16 @@ _ALMOST_ONE = math.nextafter(1.0, 0.0)
 class FixedSizeSampling:
     """``size`` of ``population`` records, uniformly without replacement, anew each step.
 
-    The sensitivity it goes with is that of the batch's value when one record of the
-    batch is replaced.
+    The matching sensitivity is that of the batch's value when one record of the batch is
+    replaced.
     """
 
     size: int
     population: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", integer("size", self.size))
-        object.__setattr__(self, "population", integer("population", self.population))
+        keep(self, "size", integer("size", self.size))
+        keep(self, "population", integer("population", self.population))
         if self.size > self.population:
             raise ValueError(
                 f"size must be at most population, got {self.size} of {self.population}"
@@ -67,9 +67,9 @@ class FixedSizeSampling:
 class PoissonSampling:
     """Every record enters a step's sum independently with probability ``rate``.
 
-    For sums of one clipped contribution a record: the sensitivity it goes with is
-    twice the clipping norm, the most that replacing a record moves the full sum.
-    Never for sums over the pairs of a batch.
+    For sums of one clipped contribution per record. The matching sensitivity is twice the clipping
+    norm, the largest change of the full sum when a record is replaced. Not valid for sums over the
+    pairs of a batch.
     """
 
     rate: float
@@ -78,7 +78,7 @@ class PoissonSampling:
         rate = positive("rate", self.rate)
         if rate > 1:
             raise ValueError(f"rate must be at most 1, got {rate!r}")
-        object.__setattr__(self, "rate", rate)
+        keep(self, "rate", rate)
 
     def pair(self, mu: float) -> DominatingPair:
         """Return the dominating pair of a step whose sensitivity over noise is ``mu``."""
@@ -91,22 +91,22 @@ class PoissonSampling:
 
 @dataclass(frozen=True)
 class RepeatedDraws:
-    """Records drawn again and again for one average, each meeting all earlier ones.
+    """Records drawn repeatedly for one average, each paired with all earlier ones.
 
-    The sensitivity it goes with is that of one step, u. The average then moves by at most
-    u·(base + Σc_k) if the record is drawn at the places k, by nothing if it is not drawn, and never
-    by more than u·most (`pairdp.privacy.accounting.appearances`).
+    The matching sensitivity is that of one step, u. The average moves by at most u·(base + Σc_k) if
+    the record is drawn at positions k, by zero if it is not drawn, and never by more than u·most
+    (`pairdp.privacy.accounting.appearances`).
 
     Parameters
     ----------
     population, draws : int
-        n and T; one draw makes no pair.
+        n and T, at least 2 each.
     order : {"replacement", "permutation"}
-        Whether draws are independent, or whole passes in a new random order each.
+        Independent draws, or complete passes in a new random order each.
     base : float
-        What a record moves beyond its appearances: the steps of a loss that is not smooth.
+        The change that does not depend on the draws, due to a loss that is not smooth.
     most : float
-        A limit such as the diameter of the constraint set.
+        An upper limit such as the diameter of the constraint set.
     """
 
     population: int
@@ -116,43 +116,45 @@ class RepeatedDraws:
     most: float = math.inf
 
     def __post_init__(self) -> None:
-        for name, least in (("population", 2), ("draws", 2)):
-            object.__setattr__(self, name, integer(name, getattr(self, name), at_least=least))
+        for name in ("population", "draws"):
+            keep(self, name, integer(name, getattr(self, name), at_least=2))
         if self.order not in ("replacement", "permutation"):
             raise ValueError(f'order must be "replacement" or "permutation", got {self.order!r}')
         if self.order == "permutation" and self.draws % self.population:
             raise ValueError(
-                f"passes are whole: draws must be a multiple of {self.population}, got {self.draws}"
+                f"draws must be a multiple of the population {self.population}, got {self.draws}"
             )
-        object.__setattr__(self, "base", non_negative("base", self.base))
-        object.__setattr__(self, "most", positive("most", self.most, finite=False))
+        keep(self, "base", non_negative("base", self.base))
+        keep(self, "most", positive("most", self.most, finite=False))
 
     @property
     def rate(self) -> float:
-        """Probability that a given record is drawn; never quite 1, as draws differ in weight."""
+        """Probability that a given record is drawn; below 1, since draws differ in weight."""
         if self.order == "permutation":
             return _ALMOST_ONE
         return min(-math.expm1(self.draws * math.log1p(-1 / self.population)), _ALMOST_ONE)
 
     @property
-    def law(self) -> SumLaw:
-        """How far the record moves the average, in steps."""
+    def distribution(self) -> SumDistribution:
+        """The distribution of how far the record moves the average, in units of one step."""
         if self.order == "permutation":
-            law = law_of_permutations(self.population, self.draws // self.population)
+            found = sums_over_permutations(self.population, self.draws // self.population)
         else:
-            law = law_with_replacement(self.population, self.draws)
-        moved = np.where(law.sums > 0, np.minimum(law.sums + self.base, self.most), 0.0)
-        return SumLaw(moved, law.masses, law.slack)
+            found = sums_with_replacement(self.population, self.draws)
+        moved = np.where(found.sums > 0, np.minimum(found.sums + self.base, self.most), 0.0)
+        return SumDistribution(moved, found.masses, found.slack)
 
     def pair(self, mu: float) -> DominatingPair:
         """Return the dominating pair for a step whose sensitivity over noise is ``mu``."""
-        law = self.law
-        return MixturePair(mu * law.sums, law.masses, law.slack)
+        sums, masses, slack = self.distribution
+        return MixturePair(mu * sums, masses, slack)
 
     def profile(self, mu: float, epsilon: float) -> float:
-        """Return δ(ε) of one such average, exactly but for the rounding of sums."""
-        law = self.law
-        return min(1.0, mixture_delta(epsilon, mu * law.sums, law.masses) + law.slack)
+        """Return δ(ε) of one such average, exact up to the rounding of sums."""
+        sums, masses, slack = self.distribution
+        mus = mu * sums
+        drawn = mus > 0
+        return min(1.0, float(masses[drawn] @ gaussian.deltas(epsilon, mus[drawn])) + slack)
 
     def describe(self) -> str:
         """Return the scheme in words."""
@@ -163,4 +165,4 @@ class RepeatedDraws:
 
 
 Sampling = FixedSizeSampling | PoissonSampling | RepeatedDraws
-"""Any way of drawing the records of a step."""
+"""Any sampling scheme."""

@@ -1,22 +1,22 @@
-r"""Bounds for moments of the classes.
+r"""Bounds for moments of two classes.
 
 Each is registered with two routes to its value, as in `pairdp.privacy.bounds.sensitivity`. All
-are for n records of norm at most R, and averages are over n. What is released are computed
-averages, so each bound adds the error of two of them.
+are for n records of norm at most R, and averages are over n. Computed averages are released, so
+each bound includes the rounding errors of two of them.
 
 **Null records** add zero to each sum, and their number is not released. A record z that becomes
-null moves each average by no more than the term it had:
+null moves each average by at most its own term:
 
 - |yx| and |x| are at most R, and so at most 2R;
 - |(yx, βx, βRy)|² ≤ R²(1 + 2β²) ≤ 4R²(1 + β²);
 - the number of positives moves by at most 1;
 - |xxᵀ| ≤ R² ≤ √2·R²;
 - of the scatter between classes, q terms of at most 4R² vanish, q ≤ n-1 the size of the other
-  class; of the difference of class sums (`pairdp.privacy.bounds.sensitivity`), q differences of two
+  class; of the difference of class sums, q differences of two
   records, each at most 2R.
 
-With null records among the others the two classes have p + q ≤ n-1 others instead of n-1, and no
-bound uses more than that.
+If some of the other records are null, the two classes have p + q ≤ n-1 other members, and no bound
+uses more.
 """
 
 from __future__ import annotations
@@ -31,6 +31,21 @@ from pairdp.privacy.bounds.sensitivity import SUMMING, Bound, register_bound
 _ANGLES = np.linspace(0.0, math.pi, 10_001)
 
 
+def _class_sums(data_norm: float, n: int) -> float:
+    # Computed averages are released, so the errors of two of them are added.
+    return 2 * positive("data_norm", data_norm) * (1 / integer("n", n, at_least=2) + SUMMING)
+
+
+def _worst_class_sums(data_norm: float, n: int) -> float:
+    # Affine in the number of other positives, so an extreme case is worst; x = -x' at the bound.
+    changes = []
+    for positives in (0, n - 1):
+        negatives = n - 1 - positives
+        changes += [2 * data_norm * negatives, 2 * data_norm * positives]  # the label stays
+        changes.append(2 * data_norm * positives + 2 * data_norm * negatives)  # it flips
+    return max(changes) / (n * (n - 1)) + 2 * SUMMING * data_norm
+
+
 def _class_scatter(data_norm: float, n: int) -> float:
     return (
         4 * positive("data_norm", data_norm) ** 2 * (1 / integer("n", n, at_least=2) + 2 * SUMMING)
@@ -38,7 +53,7 @@ def _class_scatter(data_norm: float, n: int) -> float:
 
 
 def _worst_class_scatter(data_norm: float, n: int) -> float:
-    # Convex in the numbers of other positives and negatives, so the ends are worst.
+    # Convex in the numbers of other positives and negatives, so an extreme case is worst.
     changes = []
     for positives in (0, n - 1):
         negatives = n - 1 - positives
@@ -52,18 +67,19 @@ def _mean(data_norm: float, n: int) -> float:
 
 
 def _mean_by_angle(data_norm: float, n: int) -> float:
-    # Two records at the bound, at every angle; a signed one may turn the sum round.
+    # Two records at the bound, at every angle; the sign of a signed record may change.
     apart = data_norm * np.sqrt(np.maximum(2 - 2 * np.cos(_ANGLES), 0.0))
     together = data_norm * np.sqrt(np.maximum(2 + 2 * np.cos(_ANGLES), 0.0))
     return float(max(apart.max(), together.max())) / n + 2 * SUMMING * data_norm
 
 
 def _class_means(data_norm: float, n: int, weight: float) -> float:
-    scale = 2 * positive("data_norm", data_norm) * math.hypot(1.0, _weight(weight))
+    scale = 2 * positive("data_norm", data_norm) * math.hypot(1.0, check_weight(weight))
     return scale * (1 / integer("n", n, at_least=2) + 2 * SUMMING)
 
 
-def _weight(weight: float) -> float:
+def check_weight(weight: float) -> float:
+    """Return a weight in (0, 1]."""
     if positive("weight", weight) > 1:
         raise ValueError(f"weight must be at most 1, got {weight!r}")
     return weight
@@ -97,6 +113,16 @@ def _class_squares_by_angle(data_norm: float, n: int) -> float:
     return max(float(stays.max()), flips) / n + 2 * SUMMING * math.hypot(data_norm**2, data_norm**2)
 
 
+register_bound(
+    Bound(
+        "difference of class sums",
+        "(n₋ Σ₊x - n₊ Σ₋x)/(n(n-1)), for records of norm at most R, moves by at most 2R/n: "
+        "by 2R times the size of the other class when the label stays or the record becomes null, "
+        "and by the sum of n-1 differences of two records when it flips",
+        _class_sums,
+        _worst_class_sums,
+    )
+)
 register_bound(
     Bound(
         "mean of signed records",

@@ -1,46 +1,46 @@
 r"""Bounds for second moments and scatters over any number of classes.
 
 Each is registered with two routes to its value, as in `pairdp.privacy.bounds.sensitivity`. All are
-for n records of norm at most R, with labels that only name classes: how many classes there are, and
-what they are called, is not public and does not matter. What is released is computed, so each
-bound adds the error of two computed averages.
+for n records of norm at most R, with labels that name classes. The number of classes and their
+names are not public and do not matter. Computed averages are released, so each bound includes the
+rounding errors of two of them.
 
 **Second moments**, Σxxᵀ/n. \|xxᵀ - x'x'ᵀ\|² = |x|⁴ + |x'|⁴ - 2(xᵀx')² ≤ 2R⁴.
 
 **Scatter within classes**, Σ(x-x')(x-x')ᵀ/(n(n-1)) over ordered pairs of one class. A record
-with k others in its class, whose mean is m, has part in 2k pairs. If it is replaced within the
-class, they change by 2k[(x-m)(x-m)ᵀ - (x'-m)(x'-m)ᵀ], of norm at most 2k·4R² (see
+with k others in its class, whose mean is m, is in 2k pairs. If it is replaced within the class,
+they change by 2k[(x-m)(x-m)ᵀ - (x'-m)(x'-m)ᵀ], of norm at most 2k·4R² (see
 `pairdp.losses.metric`). If it moves to a class with l others, k + l ≤ n - 1, by a difference
 2kP - 2lQ of positive semidefinite matrices with |P|, |Q| ≤ 4R²; its norm is at most
 8R²·√(k² + l²). Both are at most 8R²(n-1).
 
 **Scatter of class means**, U = Σ_c (n_c/n)·π(m_c)π(m_c)ᵀ, where π shrinks class means to norm
-ρ ≤ R/2. Let a record x join k others of mean m₀ little by little, with weight s from 0 to 1:
-m(s) = (km₀ + sx)/(k+s) moves at speed (x-m)/(k+s), so (k+s)ππᵀ grows at the rate
+ρ ≤ R/2. Let a record x join k others of mean m₀ gradually, with weight s from 0 to 1:
+m(s) = (km₀ + sx)/(k+s) has derivative (x-m)/(k+s), so (k+s)ππᵀ has the derivative
 
 .. math::
     E = xmᵀ + mxᵀ - mmᵀ \text{ where } |m| ≤ ρ, \qquad
     E = uuᵀ + wuᵀ + uwᵀ, \; u = π(m), \; w ⟂ u, \; |w| ≤ R \text{ elsewhere},
 
-which depends neither on k nor on s otherwise. So nU changes by one average of such E less
-another, whether or not the label stays, and by no more than the largest \|E - E'\|.
+which does not otherwise depend on k or s. So nU changes by the difference of two averages of such
+E, whether or not the label stays, and by no more than the largest \|E - E'\|.
 
 1. *Both of the first kind.* E is affine in x, so let |x| = R = 1. With t = |m|, xᵀm = tc and
    v = √(t² - 4tc + 4), E has the eigenvalues p₊ = 1 - (v-t)²/4 and -p₋ = 1 - (v+t)²/4, and no
    others but zero. Taking t = ρ and v + ρ - t for v makes neither p₊ nor p₋ smaller. Now
    \|E - E'\|² ≤ (p₊ + p₋')² + (p₋ + p₊')², as a difference of semidefinite matrices, which is
    (v+v')²(4ρ² + (v-v')²)/8 with v and v' between 2-ρ and 2+ρ. For a given v - v' = g ≥ 0 the
-   sum is at most 4+2ρ-g, and (4+2ρ-g)²(4ρ²+g²)/8 falls and then rises for 0 ≤ g ≤ 2ρ: it is at
-   most the larger of 2ρ²(2+ρ)² and 16ρ², which is the latter.
+   sum is at most 4+2ρ-g, and (4+2ρ-g)²(4ρ²+g²)/8 decreases and then increases for 0 ≤ g ≤ 2ρ: it
+   is at most the larger of 2ρ²(2+ρ)² and 16ρ², which is the latter.
 2. *One of the second kind.* Its norm is at most ρ√(2+ρ²), that of any other at most 2ρ+ρ²; they
    add up to at most 4ρ if and only if ρ ≤ 1/2.
 
-So U moves by at most 4ρR/n; x = -x' along a class mean of norm ρ comes as near as one likes.
+So U moves by at most 4ρR/n; x = -x' along a class mean of norm ρ comes arbitrarily close.
 
 **Null records** are in no class, add zero to each sum and stay zero when records are centred and
-scaled; averages are over n all the same. A record that becomes null takes its term away: |x|² ≤ R²,
-|xxᵀ| ≤ R² ≤ √2·R²; of the scatter within classes 2k[(x-m)(x-m)ᵀ], of norm at most 8R²k ≤ 8R²(n-1);
-of nU one average of E alone, of norm at most 2ρ+ρ² ≤ 4ρ in units of R (the norms of case 2).
+scaled; averages are still over n. A record that becomes null removes its term: |x|² ≤ R²;
+|xxᵀ| ≤ R² ≤ √2·R²; 2k[(x-m)(x-m)ᵀ] of the scatter within classes, of norm at most
+8R²k ≤ 8R²(n-1); and one average of E of nU, of norm at most 2ρ+ρ² ≤ 4ρ in units of R (case 2).
 """
 
 from __future__ import annotations
@@ -103,13 +103,13 @@ def _class_means(data_norm: float, mean_norm: float, n: int) -> float:
 def _class_means_by_eigenvalues(data_norm: float, mean_norm: float, n: int) -> float:
     _check_mean_norm(data_norm, mean_norm)
     rho = mean_norm / data_norm
-    # A record at every angle to a class mean within, and at right angles to one beyond.
+    # A record at every angle to a class mean inside the ball, and at right angles to one outside.
     trace, minor = 2 * rho * _GRID - rho**2, rho**2 * (1 - _GRID**2)
     trace, minor = np.append(trace, rho**2), np.append(minor, rho**2)
     root = np.sqrt(trace**2 + 4 * minor)
     up, down = (root + trace) / 2, (root - trace) / 2
     ends = np.hypot(up[:, None] + down, down[:, None] + up)
-    # The second kind has no eigenvector that is bound to another's: its norm is added.
+    # The eigenvectors of the second kind are independent of the others: its norm is added.
     norms = np.hypot(up, down)
     largest = max(float(ends[:-1, :-1].max()), float(norms[-1] + norms.max()))
     return data_norm**2 * largest / n + 2 * SUMMING * 4 * mean_norm * data_norm
@@ -148,9 +148,9 @@ register_bound(
     Bound(
         "scatter of class means",
         "Σ(n_c/n)·mmᵀ over the means m of any number of classes, shrunk to norm ρ at most R/2, for "
-        "records of norm at most R, moves by at most 4ρR/n: a record that joins a class little by "
-        "little moves it at a rate of xmᵀ + mxᵀ - mmᵀ, however large the class, and two such rates "
-        "are at most 4ρR apart",
+        "records of norm at most R, moves by at most 4ρR/n: a record that joins a class gradually "
+        "changes it at a rate of xmᵀ + mxᵀ - mmᵀ, whatever the size of the class, and two such "
+        "rates differ by at most 4ρR",
         _class_means,
         _class_means_by_eigenvalues,
     )

@@ -1,7 +1,7 @@
 r"""The bound for class means of a released model's scores.
 
-A null record adds (0, 0, 0). One that becomes null moves the sums by |(ys, s, yS)| ≤ √3·S, which is
-less than 2√2·S.
+A null record adds (0, 0, 0). A record that becomes null moves the sums by |(ys, s, yS)| ≤ √3·S,
+which is less than 2√2·S.
 """
 
 from __future__ import annotations

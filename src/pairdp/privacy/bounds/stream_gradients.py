@@ -1,13 +1,13 @@
-r"""The bound for a stream whose every gradient is released with noise.
+r"""The bound for a stream in which every gradient is released with noise.
 
 A replaced record moves the average of its own step by at most (D/2)·own_s, and that of each later
-step, while the buffer keeps it, by at most (D/2)·partner_s. What a record may do to later steps by
-way of earlier releases is not counted: noisy gradients are released one after the other, each given
-those before it. Registered with two routes to its value.
+step, while it is in the buffer, by at most (D/2)·partner_s. Effects through earlier releases do not
+count: noisy gradients compose adaptively, each conditional on those before it. The bound is
+registered with two routes to its value.
 
-A null record takes its place in the batch and in the buffer, and its pairs, with gradient zero, are
-among those that are averaged over. So shares are as without it, and a pair that becomes zero moves
-by at most D/2 (`pairdp.problem.Problem.moved_pair`).
+A null record keeps its place in the batch and in the buffer, and its pairs, with gradient zero, are
+part of the average. So the shares do not change, and a pair that becomes zero moves by at most D/2
+(`pairdp.problem.Problem.exact_record_diameter`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _gradients(
 def _gradients_in_closed_form(
     record_diameter: float, n: int, buffer: float = math.inf, batch: int = 1, reservoir: int = 0
 ) -> float:
-    # Shares fall as the stream grows, so a record of the first two steps that have pairs is worst.
+    # Shares decrease with the step, so a record of the first two steps with pairs is worst.
     shape = shape_of(n, buffer, batch, reservoir)
     worst = max(_moved_by(shape, step) for step in range(min(2, shape.steps)))
     return record_diameter / 2 * math.sqrt(worst)
@@ -52,7 +52,7 @@ def _moved_by(shape: StreamShape, step: int) -> float:
     stays = shape.steps if shape.reservoir else 1 + (kept - 1) // b
     stop = min(shape.steps, step + 1 + stays)  # the first step without them
     full = min(stop, shape.n // b)
-    # Steps whose buffer is not yet full meet b·s records; the others always as many.
+    # While the buffer fills, step s has b·s earlier records; after that, always as many.
     growing = max(step + 1, min(full, -(-kept // b)))
     shift = (b - 1) / (2 * b)
     total += float(polygamma(1, step + 1 + shift) - polygamma(1, growing + shift)) / b**2

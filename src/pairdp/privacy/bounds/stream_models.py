@@ -1,14 +1,14 @@
-r"""Bounds for a stream of which every model is released with noise, and the state has none.
+r"""Bounds for a stream in which every model is released with noise and the state has none.
 
 The noiseless state follows w_s = Π(w_{s-1} - η_s[average over pairs + α(w_{s-1} - w₀)]). A record
 of step k moves it by d_k = η_k·(D/2)·own_k, and later by
 
 .. math:: d_s = (1 - η_sα)·d_{s-1} + η_s·(D/2)·partner_s
 
-while the buffer may keep it, without the last term afterwards; never above the diameter
-(errata, H1). All models are one Gaussian release: with noise σ·u_s on the model of step
-s, its ratio is :math:`μ = \max_k \sqrt{Σ_s (d_{s,k}/u_s)^2}/σ`. The units u_s are public: the
-largest d_{s,k} of a step, or 1/t for the papers' noise, which falls like that.
+while it may be in the buffer, without the last term afterwards, and never above the diameter
+(errata, H1). All models together are one Gaussian release: with noise σ·u_s on the model of step s,
+:math:`μ = \max_k \sqrt{Σ_s (d_{s,k}/u_s)^2}/σ`. The units u_s are public: the largest d_{s,k} of a
+step, or 1/t for the noise of the papers, which is proportional to 1/t.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer, positive
-from pairdp.privacy.bounds.descent import stream_steps
 from pairdp.privacy.bounds.sensitivity import Bound, register_bound
-from pairdp.privacy.bounds.stream_schedule import StreamShape, shape_of
+from pairdp.privacy.bounds.stream_schedule import StreamShape, shape_of, stream_steps
 
 Array = NDArray[np.float64]
 _MOST_STEPS = 20_000
@@ -39,7 +38,7 @@ class Drift:
     Attributes
     ----------
     shape : StreamShape
-        Who meets whom.
+        The pairs of each step.
     step_sizes : array
         η_s; 0 at steps that leave the state as it is.
     slot : float
@@ -63,7 +62,7 @@ class Drift:
         return math.sqrt(float(self._walk(units)[1].max()))
 
     def _walk(self, units: Array | None) -> tuple[Array, Array]:
-        """Follow the records of all steps together; they are the last of their batch."""
+        """Compute the drift of the last record of each batch, for all batches at once."""
         steps, last = self.step_sizes.size, self.shape.last
         own, partner = self.shape.own, self.shape.partner
         drifts, totals, largest = np.zeros(steps), np.zeros(steps), np.zeros(steps)
@@ -84,7 +83,7 @@ class Drift:
         return largest, totals
 
     def total_by_records(self, units: Array | None = None) -> float:
-        """Return the same as `total` by following some records at a time to the end."""
+        """Return the same as `total`, a block of records at a time."""
         steps = self.step_sizes.size
         if units is None:
             units = np.zeros(steps)
@@ -130,10 +129,10 @@ def stream_drift(
     shape = shape_of(n, buffer, batch, reservoir)
     if shape.steps > _MOST_STEPS:
         raise ValueError(
-            f"noise on models is planned for at most {_MOST_STEPS} steps, and there would be "
-            f"{shape.steps}: add noise to gradients, or read more records a step"
+            f"noise on models supports at most {_MOST_STEPS} steps, got {shape.steps}: add noise "
+            "to gradients, or use larger batches"
         )
-    # A lone first record meets nobody, and makes no step.
+    # A single first record has no partner, and there is no step.
     idle = int(shape.batch == 1)
     sizes = stream_steps(shape.steps + 1 - idle, strong_convexity, smoothness, largest_step)
     return Drift(
@@ -164,7 +163,7 @@ def printed_drift(
     sizes = np.zeros(n)
     sizes[late] = printed_steps(t[late], positive("strong_convexity", strong_convexity))
     if np.any(sizes > 2 / (smoothness + strong_convexity)):
-        raise ValueError(f"a burn-in of {burn_in} is too short for steps that contract")
+        raise ValueError(f"burn_in = {burn_in} is too short: the steps after it do not contract")
     return Drift(
         StreamShape(n),
         sizes,
@@ -192,16 +191,16 @@ def _in_own_units_by_records(**inputs: Any) -> float:
 @wraps(printed_drift)
 def _as_printed(**inputs: Any) -> float:
     drift = printed_drift(**inputs)
-    return drift.total(falling_units(drift.step_sizes.size))
+    return drift.total(inverse_step_units(drift.step_sizes.size))
 
 
 @wraps(printed_drift)
 def _as_printed_by_records(**inputs: Any) -> float:
     drift = printed_drift(**inputs)
-    return drift.total_by_records(falling_units(drift.step_sizes.size))
+    return drift.total_by_records(inverse_step_units(drift.step_sizes.size))
 
 
-def falling_units(steps: int) -> Array:
+def inverse_step_units(steps: int) -> Array:
     """Return 1/t, from t = 1 on."""
     return 1 / np.arange(1, steps + 1, dtype=np.float64)
 
@@ -221,7 +220,7 @@ register_bound(
 register_bound(
     Bound(
         "models of a stream in units of 1/t",
-        "every model of a stream of pairs is released with noise that falls like 1/t and the "
+        "every model of a stream of pairs is released with noise proportional to 1/t and the "
         "state has none: how far one record moves each of them follows a recursion; times t, all "
         "together are one Gaussian release of the root of the sum of squares, for the worst record",
         _as_printed,

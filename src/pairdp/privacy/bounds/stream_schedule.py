@@ -1,9 +1,10 @@
-r"""Who meets whom on a stream: batches of records, and a buffer of earlier ones.
+r"""The pairs of a stream, from batches of records and a buffer of earlier ones, and step sizes.
 
-Step s reads the next b records. Each of them meets the m_s earlier records that the buffer holds,
-and those of its own batch: N_s = b·m_s + b(b-1)/2 pairs, whose average is taken. The last batch
-may have fewer than b records; its sum is over N_s all the same, so that no record ever weighs more.
-A record is in (m_s + b - 1)/N_s of the average when it arrives, and in b/N_s while it is kept.
+Step s reads the next b records. Each is paired with the m_s earlier records in the buffer and with
+those of its own batch: N_s = b·m_s + b(b-1)/2 pairs, which are averaged. The last batch may have
+fewer than b records; its sum is still divided by N_s, so that no record has a larger weight. The
+share of a record in the average is (m_s + b - 1)/N_s when it arrives, and b/N_s while it is in the
+buffer.
 """
 
 from __future__ import annotations
@@ -14,32 +15,33 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import flag, integer, keep
+from pairdp._checks import flag, integer, keep, non_negative, positive
 
 Array = NDArray[np.float64]
 _MOST_STEPS = 2 * 10**7
+_MOST_RECORDS = 2 * 10**6
 
 
 @dataclass(frozen=True)
 class StreamShape:
-    """The public facts of a stream.
+    """The public description of a stream.
 
     Parameters
     ----------
     n : int
-        The horizon: how many records come.
+        The horizon: the number of records.
     buffer : int, optional
-        How many earlier records are kept; all of them by default.
+        The number of earlier records that are kept; all of them by default.
     batch : int
-        b, how many records a step reads.
+        b, the number of records per step.
     reservoir : bool
-        Whether any record may stay to the end, as in a random sample of all earlier ones; else the
-        latest are kept.
+        Whether the buffer is a random sample of all earlier records, any of which may stay to the
+        end; otherwise it holds the latest.
 
     Examples
     --------
     >>> shape = StreamShape(5)
-    >>> shape.own.tolist()                  # the first record meets nobody
+    >>> shape.own.tolist()                  # the first record has no partner
     [0.0, 1.0, 1.0, 1.0, 1.0]
     >>> shape.partner.round(3).tolist()
     [0.0, 1.0, 0.5, 0.333, 0.25]
@@ -58,45 +60,45 @@ class StreamShape:
         flag("reservoir", self.reservoir)
         if self.steps > _MOST_STEPS:
             raise ValueError(
-                f"a stream of {self.steps} steps is too long, at most {_MOST_STEPS} are followed: "
-                "read more records a step"
+                f"a stream must have at most {_MOST_STEPS} steps, got {self.steps}: use larger "
+                "batches"
             )
 
     @property
     def steps(self) -> int:
-        """How many steps there are."""
+        """The number of steps."""
         return -(-self.n // self.batch)
 
     @property
     def kept(self) -> int:
-        """How many earlier records are kept at most."""
+        """The largest number of records in the buffer."""
         return self.n if self.buffer is None else min(self.buffer, self.n)
 
     @property
     def sizes(self) -> Array:
-        """How many records each step reads."""
+        """The number of records of each step."""
         sizes = np.full(self.steps, float(self.batch))
         sizes[-1] = self.n - self.batch * (self.steps - 1)
         return sizes
 
     @property
     def met(self) -> Array:
-        """m_s: how many earlier records the buffer holds."""
+        """m_s, the number of records in the buffer at each step."""
         return np.minimum(self.batch * np.arange(self.steps, dtype=np.float64), self.kept)
 
     @property
     def pairs(self) -> Array:
-        """N_s, what the sum of a step is divided by; 0 where there is no pair."""
+        """N_s, the divisor of the sum of a step; 0 where there is no pair."""
         return pairs_of_step(self.batch, self.met)
 
     @property
     def own(self) -> Array:
-        """The share of a step's average that an arriving record is in, at most."""
+        """The largest share of an arriving record in the average of each step."""
         return _over(self.met + self.sizes - 1, self.pairs)
 
     @property
     def partner(self) -> Array:
-        """The share of a step's average that a record in the buffer is in."""
+        """The share of a record in the buffer in the average of each step."""
         return _over(np.where(self.met > 0, self.sizes, 0.0), self.pairs)
 
     @property
@@ -105,7 +107,7 @@ class StreamShape:
         steps = np.arange(self.steps)
         if self.reservoir or self.buffer is None:
             return np.full(self.steps, self.steps - 1)
-        # Step s begins with the records before s·b; the last of its own is b(s+1) - 1.
+        # The buffer of step s has records before s·b; the last record of step s is b(s+1) - 1.
         return np.minimum(self.steps - 1, steps + 1 + (self.kept - 1) // self.batch)
 
 
@@ -119,5 +121,23 @@ def _over(shares: Array, pairs: Array) -> Array:
 
 
 def shape_of(n: int, buffer: float = math.inf, batch: int = 1, reservoir: int = 0) -> StreamShape:
-    """Return the shape that the inputs of a bound tell."""
+    """Return the stream described by the inputs of a bound."""
     return StreamShape(n, None if math.isinf(buffer) else int(buffer), batch, bool(reservoir))
+
+
+def stream_steps(
+    n: int, strong_convexity: float, smoothness: float, largest: float = math.inf
+) -> Array:
+    r"""Return the step sizes η_2 … η_n of descent on a stream: min(2/(αt), 2/(L+α)).
+
+    The cap keeps every step a contraction, so that no random burn-in is needed.
+    """
+    alpha = non_negative("strong_convexity", strong_convexity)
+    if positive("smoothness", smoothness) < alpha:
+        raise ValueError(f"smoothness must be at least strong_convexity, got {smoothness!r}")
+    positive("largest_step", largest, finite=False)
+    t = np.arange(2, integer("n", n, at_least=2, at_most=_MOST_RECORDS) + 1, dtype=np.float64)
+    cap = min(2 / (smoothness + strong_convexity), largest)
+    if strong_convexity == 0:
+        return np.full(t.size, cap)
+    return np.minimum(2 / (strong_convexity * t), cap)

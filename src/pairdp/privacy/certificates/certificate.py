@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import integer, text
+from pairdp._checks import integer, keep, text
 from pairdp._files import destination, write_atomically
 from pairdp._sealed import fields_of, seal, unseal
 from pairdp._version import __version__
@@ -30,7 +30,7 @@ Scalar = float | int | str | bool | None
 
 
 class TradeOff(NamedTuple):
-    """Pairs of ε and δ that hold, as two arrays of one length."""
+    """Pairs of ε and δ that hold, as two arrays of equal length."""
 
     epsilon: NDArray[np.float64]
     delta: NDArray[np.float64]
@@ -38,32 +38,34 @@ class TradeOff(NamedTuple):
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is claimed of a release, and everything needed to check the claim.
+    """The privacy claim of a release, and everything needed to check it.
 
     Parameters
     ----------
     algorithm : str
-        What made the release.
+        The algorithm that made the release.
     budget : Budget or None
         The claim; None claims nothing.
     n : int
         The public number of records.
     releases : sequence of Release
-        Everything that leaves. Releases on different parts compose in parallel, all
-        others in sequence.
+        Everything that is released. Releases on different parts compose in parallel, all others
+        in sequence.
     problem : mapping of str to number, string or None
-        Public facts on the problem, such as the constants of its loss.
+        Public facts about the problem, such as the constants of its loss.
     calibration : {"certified", "printed", "none"}
         Where the noise scales come from.
     noise_source : str
         Where the randomness comes from: `NoiseSource.description`.
     assumptions : sequence of str
-        What must be true of the data and its handling, in words.
+        Assumptions on the data and its handling, in words.
+    library_version : str
+        The version of pairdp that made the certificate.
     plan : mapping, optional
-        What it was planned from and what was decided, as JSON values: the algorithm with its
-        parameters, the problem, the number of features, conditions and settings. With n, the
-        claim and the calibration these are all public facts, from which `pairdp.verify` plans
-        again. None for a certificate that was made by hand.
+        The input and the result of planning, as JSON values: the algorithm with its parameters, the
+        problem, the number of features, conditions and settings. Together with n, the claim and the
+        calibration these are all public facts, from which `pairdp.verify` plans again. None for a
+        certificate that was made by hand.
     """
 
     algorithm: str
@@ -82,27 +84,27 @@ class Certificate:
             text(name, getattr(self, name))
         if self.budget is not None and not isinstance(self.budget, Budget):
             raise TypeError(f"budget must be a Budget or None, got {self.budget!r}")
-        object.__setattr__(self, "n", integer("n", self.n))
+        keep(self, "n", integer("n", self.n))
         if isinstance(self.releases, Release) or isinstance(self.assumptions, str):
-            raise TypeError("releases and assumptions are sequences: put a single one into a tuple")
-        object.__setattr__(self, "releases", tuple(self.releases))
-        object.__setattr__(self, "assumptions", tuple(self.assumptions))
+            raise TypeError(
+                "releases and assumptions must be sequences: put a single one into a tuple"
+            )
+        keep(self, "releases", tuple(self.releases))
+        keep(self, "assumptions", tuple(self.assumptions))
         problem = {name: _plain(value) for name, value in self.problem.items()}
-        object.__setattr__(self, "problem", MappingProxyType(problem))
+        keep(self, "problem", MappingProxyType(problem))
         if self.plan is not None:
             if not isinstance(self.plan, Mapping):
                 raise TypeError(f"plan must be a mapping or None, got {self.plan!r}")
-            object.__setattr__(self, "plan", _frozen(self.plan))
+            keep(self, "plan", _frozen(self.plan))
         if self.calibration not in ("certified", "printed", "none"):
             raise ValueError(
                 f'calibration must be "certified", "printed" or "none", got {self.calibration!r}'
             )
         if (self.calibration == "none") != (self.budget is None):
-            raise ValueError(
-                'a certificate claims no budget exactly when its calibration is "none"'
-            )
+            raise ValueError('budget must be None if and only if calibration is "none"')
         if not self.releases or not all(isinstance(r, Release) for r in self.releases):
-            raise ValueError("a certificate lists at least one Release")
+            raise ValueError("releases must contain at least one Release, and nothing else")
         for assumption in self.assumptions:
             text("assumption", assumption)
         for name, value in self.problem.items():
@@ -110,7 +112,7 @@ class Certificate:
             if not (value is None or isinstance(value, str | bool | int | float)):
                 raise TypeError(f"problem entry {name} must be a JSON scalar, got {value!r}")
             if isinstance(value, float) and not math.isfinite(value):
-                raise ValueError(f"problem entry {name} must be finite; use None for no bound")
+                raise ValueError(f"problem entry {name} must be finite, or None for no bound")
 
     def __hash__(self) -> int:
         return hash((self.algorithm, self.budget, self.n, self.releases, self.noise_source))
@@ -123,7 +125,7 @@ class Certificate:
 
     @cached_property
     def event(self) -> Event:
-        """What the whole release costs."""
+        """The privacy event of everything that is released."""
         everywhere = [r.event for r in self.releases if r.part is None]
         parts: dict[str, list[Event]] = {}
         for release in self.releases:
@@ -156,7 +158,7 @@ class Certificate:
 
     @cached_property
     def holds(self) -> bool:
-        """Whether the noise truly gives what is claimed. Nothing claimed, nothing to hold."""
+        """Whether the noise gives the claimed privacy; True if nothing is claimed."""
         if self.budget is None:
             return True
         if self.budget.is_pure:
@@ -164,13 +166,13 @@ class Certificate:
         return self._privacy.log_delta(self.budget.epsilon) <= math.log(self.budget.delta) + 1e-9
 
     def curve(self, deltas: Sequence[float] | None = None) -> TradeOff:
-        """Return the trade-off of ε and δ, at 25 δ from 1e-12 to 0.1 by default."""
+        """Return the trade-off of ε and δ, by default at 25 values of δ from 1e-12 to 0.1."""
         chosen = np.geomspace(1e-12, 0.1, 25) if deltas is None else np.asarray(deltas, float)
         if chosen.ndim != 1:
             raise ValueError(f"deltas must be a sequence of numbers, got shape {chosen.shape}")
         order = np.argsort(chosen)
         epsilons = np.array([self.epsilon(float(d)) for d in chosen[order]])
-        # What holds at a δ holds at every larger one.
+        # An ε that holds at a δ holds at every larger δ.
         found = np.empty_like(epsilons)
         found[order] = np.minimum.accumulate(epsilons)
         return TradeOff(found, chosen)
@@ -182,7 +184,7 @@ class Certificate:
         return replace(self, noise_source=source.description if own else foreign)
 
     def statement(self) -> str:
-        """Return the statement that a privacy officer reads."""
+        """Return the statement for a privacy officer."""
         from pairdp.privacy.certificates.statement import write_statement
 
         return write_statement(self)
@@ -211,14 +213,14 @@ class Certificate:
         return seal(self.to_dict())
 
     def save(self, path: str | Path) -> None:
-        """Write the certificate to a file, whole or not at all."""
+        """Write the certificate to a file, atomically."""
         if not destination(Path(path)).parent.is_dir():
             raise FileNotFoundError(f"there is no directory {Path(path).parent} to save into")
         write_atomically(Path(path), self.to_json().encode())
 
     @classmethod
     def from_json(cls, document: str | bytes) -> Certificate:
-        """Return the certificate of a JSON text; `pairdp.verify` says whether it holds.
+        """Return the certificate in a JSON text; use `pairdp.verify` to check it.
 
         Raises
         ------
@@ -230,12 +232,12 @@ class Certificate:
         except CertificateError:
             raise
         except (ValueError, TypeError, RecursionError) as error:
-            hint = "" if _looks_like_json(document) else "; a file is given as a pathlib.Path"
+            hint = "" if _looks_like_json(document) else "; pass a file as a pathlib.Path"
             raise CertificateError(f"not a valid certificate: {error}{hint}") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
-        """Return the certificate of a file."""
+        """Return the certificate in a file."""
         try:
             document = Path(path).read_bytes()
         except OSError as error:
@@ -269,7 +271,7 @@ class Certificate:
         if not isinstance(releases, list) or not isinstance(assumptions, list):
             raise CertificateError("releases and assumptions must be lists")
         if not isinstance(fields["problem"], dict):
-            raise CertificateError("the problem must be a JSON object")
+            raise CertificateError("problem must be a JSON object")
         return cls(
             algorithm=fields["algorithm"],
             budget=None if claim is None else Budget(claim["epsilon"], claim["delta"]),
@@ -290,7 +292,7 @@ def _plain(value: object) -> Any:
 
 
 def _frozen(value: Any) -> Any:
-    """Return JSON values that cannot be changed."""
+    """Return an immutable copy of JSON values."""
     match value:
         case None | bool() | str() | int():
             return value
@@ -300,11 +302,11 @@ def _frozen(value: Any) -> Any:
             return tuple(_frozen(item) for item in value)
         case Mapping() if all(isinstance(key, str) for key in value):
             return MappingProxyType({key: _frozen(item) for key, item in value.items()})
-    raise TypeError(f"the plan of a certificate has JSON values only, got {value!r}")
+    raise TypeError(f"plan must contain JSON values only, got {value!r}")
 
 
 def _thawed(value: Any) -> Any:
-    """Return frozen JSON values as lists and dictionaries."""
+    """Return immutable JSON values as lists and dictionaries."""
     match value:
         case tuple():
             return [_thawed(item) for item in value]

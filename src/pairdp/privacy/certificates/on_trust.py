@@ -1,9 +1,9 @@
-"""What a certificate takes on trust, said before anything else is.
+"""What a certificate takes on trust; the statement and the report say this first.
 
-A certificate's facts tell where its foundations come from: ``loss_constants``, ``constraint_set``
+The facts of a certificate say where its proofs come from: ``loss_constants``, ``constraint_set``
 and ``algorithm_proof`` are "library" (proved), "checked in this process" (the process that planned
-looked for counterexamples and found none), "on trust", or "not used". A bound that was registered
-from outside is taken on trust too.
+searched for counterexamples and found none), "on trust", or "not used". A bound registered by other
+code is taken on trust too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FOUNDATIONS = {
 
 
 def trust_lines(certificate: Certificate) -> tuple[str, ...]:
-    """Return what must be said first: what is taken on trust, and what was checked only."""
+    """Return one line for what is taken on trust, and one for what was checked but not proved."""
     if certificate.budget is None:
         return ()
     problem = certificate.problem
@@ -43,18 +43,18 @@ def trust_lines(certificate: Certificate) -> tuple[str, ...]:
     if trusted:
         lines.append(
             f"TAKEN ON TRUST, not derived by this library: {'; '.join(trusted)}. What follows "
-            "holds if that is right."
+            "holds if they are right."
         )
     if problem.get("loss_constants") == CHECKED:
         lines.append(
-            f"CHECKED, NOT PROVED: {_CONSTANTS}{convexity} are not this library's; the process "
-            "that planned found no counterexample to them. What follows holds if they are right."
+            f"CHECKED, NOT PROVED: {_CONSTANTS}{convexity} are not from this library; the process "
+            "that planned found no counterexample. What follows holds if they are right."
         )
     return tuple(lines)
 
 
 def needs_convexity(certificate: Certificate) -> tuple[str, ...]:
-    """Return the releases whose bound needs a convex loss although the problem has none."""
+    """Return the releases whose bound needs a convex loss if the loss is not convex."""
     if certificate.problem.get("convex") is not False:
         return ()
     return tuple(

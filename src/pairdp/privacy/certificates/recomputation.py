@@ -1,4 +1,4 @@
-"""The arithmetic of a certificate, once more and by another route."""
+"""Recomputing the numbers of a certificate by second routes."""
 
 from __future__ import annotations
 
@@ -7,29 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pairdp.privacy.accounting.appearance_series import series_delta
 from pairdp.privacy.accounting.composition import PrivacyCurve, elementary_alternatives
-from pairdp.privacy.accounting.events import ApproximateEvent, Event, PureEvent, SampledEvent
-from pairdp.privacy.accounting.moment_inversion import inverted_delta
-from pairdp.privacy.accounting.reference_curves import (
-    accountant_delta,
-    enumerated_delta,
-    fixed_size_profile,
-)
-from pairdp.privacy.accounting.sampling import FixedSizeSampling, PoissonSampling, RepeatedDraws
+from pairdp.privacy.accounting.events import Event, PureEvent
+from pairdp.privacy.accounting.second_routes.selection import DP_ACCOUNTING, second_route
 from pairdp.privacy.bounds.sensitivity import ROUNDING_SLACK, find_bound
-from pairdp.privacy.bounds.stochastic import beyond_appearances
 from pairdp.privacy.certificates.certificate import Certificate
-from pairdp.privacy.certificates.on_trust import needs_convexity
-from pairdp.privacy.certificates.release import Release, sampled_population
+from pairdp.privacy.certificates.consistency import inconsistencies
+from pairdp.privacy.certificates.release import Release
 from pairdp.privacy.errors import CertificateError
 from pairdp.privacy.mechanisms.additive_noise import LaplaceMechanism
 from pairdp.privacy.mechanisms.noise_source import SECURE, SEEDED, UNDRAWN
 
 _SAME = 1e-9
-REPEATED = "one step of pairwise SGD"
-_MOST_ENUMERATED = 200_000
-_ACCOUNTANT = "dp-accounting"
 
 
 @dataclass(frozen=True)
@@ -41,11 +30,11 @@ class Check:
     what : str
         The number.
     stated, recomputed : float
-        As the certificate has it, and by the other route.
+        As the certificate states it, and as recomputed.
     route : str
-        The other route.
+        How it was recomputed.
     ok : bool
-        Whether the two agree, or the one bounds the other as it must.
+        Whether the two agree, or one bounds the other as it must.
     """
 
     what: str
@@ -60,28 +49,28 @@ class Check:
 
 
 class Recomputed(NamedTuple):
-    """What `recompute` found of a certificate whose arithmetic is right."""
+    """The result of `recompute` for a certificate whose numbers are right."""
 
     checks: tuple[Check, ...]
     notes: tuple[str, ...]
 
 
 def recompute(certificate: Certificate) -> Recomputed:
-    """Recompute every number of a certificate by another route than made it.
+    """Recompute every number of a certificate by a second route.
 
-    Sensitivities are recomputed from their inputs by the second route of their
-    bound; the privacy curve by its own accounting and once more by inverting the
-    moment function of the privacy loss, by enumeration, or by dp-accounting.
+    Sensitivities are recomputed from their inputs by the formula and the second route of their
+    bound; the privacy curve by the accounting and by a second route
+    (`pairdp.privacy.accounting.second_routes`).
 
-    This is arithmetic and no more: it takes the inputs of bounds, and the list of releases, as
-    they are stated. `pairdp.verify` plans again to see whether these are true, and then does this.
+    The inputs of bounds and the list of releases are taken as stated. `pairdp.verify` also plans
+    again to check these.
 
     Raises
     ------
     CertificateError
-        If a number is wrong; the message says precisely which.
+        If a number is wrong; the message names it.
     """
-    reasons = list(_structure(certificate))
+    reasons = list(inconsistencies(certificate))
     checks: list[Check] = []
     for release in certificate.releases:
         try:
@@ -92,18 +81,20 @@ def recompute(certificate: Certificate) -> Recomputed:
         try:
             checks += _claim_checks(certificate)
         except (ArithmeticError, ValueError) as error:
-            reasons.append(f"its privacy cannot be recomputed: {error}")
-    reasons += [f"{_why(check)}" for check in checks if not check.ok]
+            reasons.append(f"its privacy curve cannot be recomputed: {error}")
+    reasons += [_why(check) for check in checks if not check.ok]
     if reasons:
         raise CertificateError(*reasons)
     notes = list(_notes(certificate))
-    if any(c.route == _ACCOUNTANT and c.stated < 1e-11 for c in checks):
-        notes.append("so small a δ is beyond the second route, which could only not contradict it")
+    if any(c.route == DP_ACCOUNTING and c.stated < 1e-11 for c in checks):
+        notes.append(
+            "the second route is too coarse for so small a δ; it does not contradict the accounting"
+        )
     return Recomputed(tuple(checks), tuple(notes))
 
 
 def _notes(certificate: Certificate) -> Iterator[str]:
-    """Yield what a reader must know that no arithmetic can check."""
+    """Yield what a reader must know and no recomputation can check."""
     for release in certificate.releases:
         if release.sensitivity is None:
             continue
@@ -115,9 +106,9 @@ def _notes(certificate: Certificate) -> Iterator[str]:
     if certificate.noise_source == UNDRAWN:
         yield "this certificate is of a plan: no noise has been drawn"
     elif certificate.noise_source == SEEDED:
-        yield "noise from a given seed does not protect against who knows the seed"
+        yield "noise from a given seed does not protect against anyone who knows the seed"
     elif certificate.noise_source != SECURE:
-        yield f"the noise source is not one of this library: {certificate.noise_source}"
+        yield f"the noise source is not part of this library: {certificate.noise_source}"
 
 
 def _why(check: Check) -> str:
@@ -125,81 +116,6 @@ def _why(check: Check) -> str:
         f"{check.what} is stated as {check.stated:.9g}, but {check.route} gives "
         f"{check.recomputed:.9g}"
     )
-
-
-def _structure(certificate: Certificate) -> Iterator[str]:
-    """Yield what does not fit together, whatever the numbers are."""
-    for name in needs_convexity(certificate):
-        yield f"{name}: its bound needs a convex loss, and the problem's is not"
-    sizes: dict[str, int] = {}
-    for release in certificate.releases:
-        touched = certificate.n if release.part is None else release.part.size
-        part = release.part
-        if part is not None and sizes.setdefault(part.name, part.size) != part.size:
-            yield f"part {part.name} has two sizes"
-        population = sampled_population(release)
-        if population is not None and population != touched:
-            yield (
-                f"{release.name}: batches are drawn from {population} records, but the release "
-                f"touches {touched}"
-            )
-        yield from _averaged_records(release, touched)
-        yield from _repeated_draws(release)
-        inputs = {} if release.sensitivity is None else release.sensitivity.inputs
-        for name in inputs.keys() & certificate.problem.keys():
-            if inputs[name] != certificate.problem[name]:
-                yield (
-                    f"{release.name}: its sensitivity is for {name} = {inputs[name]}, but the "
-                    f"problem has {name} = {certificate.problem[name]}"
-                )
-        if certificate.budget is not None and release.mechanism_name == "none":
-            yield f"{release.name} has no noise, but privacy is claimed"
-    if sum(sizes.values()) > certificate.n:
-        yield (
-            f"the parts have {sum(sizes.values())} records in all, more than n = {certificate.n}: "
-            "they cannot be disjoint"
-        )
-
-
-def _repeated_draws(release: Release) -> Iterator[str]:
-    """Yield whether draws are those that the bound of one step speaks of."""
-    if not isinstance(release.sampling, RepeatedDraws):
-        return
-    stated = release.sensitivity
-    if stated is None or stated.bound != REPEATED:
-        yield f"{release.name}: repeated draws need the bound {REPEATED!r}"
-        return
-    try:
-        base, most = beyond_appearances(**stated.inputs)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
-        yield f"{release.name}: {error}"
-        return
-    draws = release.sampling
-    if draws.draws != stated.inputs.get("steps"):
-        yield f"{release.name}: {draws.draws} draws are not the steps of its bound"
-    if not math.isclose(draws.base, base, rel_tol=_SAME, abs_tol=1e-300):
-        yield f"{release.name}: base = {draws.base:.9g}, but its bound gives {base:.9g}"
-    if not math.isclose(draws.most, most, rel_tol=_SAME):
-        yield f"{release.name}: most = {draws.most:.9g}, but its bound gives {most:.9g}"
-
-
-def _averaged_records(release: Release, touched: int) -> Iterator[str]:
-    """Yield whether a bound that averages over n records means the records averaged here."""
-    n = None if release.sensitivity is None else release.sensitivity.inputs.get("n")
-    if n is None:
-        return
-    if isinstance(release.sampling, PoissonSampling):
-        yield f"{release.name}: a bound over n records does not fit batches of random size"
-        return
-    if isinstance(release.sampling, RepeatedDraws):
-        yield f"{release.name}: a bound over n records does not fit one step on two of them"
-        return
-    averaged = touched if release.sampling is None else release.sampling.size
-    if n != averaged:
-        yield (
-            f"{release.name}: its sensitivity is for n = {n}, but each value is over "
-            f"{averaged} records"
-        )
 
 
 def _release_checks(release: Release) -> list[Check]:
@@ -220,46 +136,13 @@ def _release_checks(release: Release) -> list[Check]:
     if isinstance(release.mechanism, LaplaceMechanism):
         mechanism = release.mechanism
         l1 = math.sqrt(release.dimension) * sensitivity.value
-        again = release.count * l1 / mechanism.scale
+        recomputed = release.count * l1 / mechanism.scale
         own = PrivacyCurve(release.event).epsilon(0.0)
-        same = math.isclose(own, again, rel_tol=_SAME)
-        checks.append(Check(f"ε of {release.name}", own, again, "ℓ1 sensitivity over scale", same))
+        same = math.isclose(own, recomputed, rel_tol=_SAME)
+        checks.append(
+            Check(f"ε of {release.name}", own, recomputed, "ℓ1 sensitivity over scale", same)
+        )
     return checks
-
-
-class _Route(NamedTuple):
-    name: str
-    delta: float
-    error: float
-
-
-def _second_delta(events: Sequence[Event], epsilon: float) -> _Route:
-    """Return δ(ε) by a route that shares nothing with the calibration."""
-    bounded = [e for e in events if isinstance(e, PureEvent | ApproximateEvent)]
-    if len(bounded) == len(events):
-        outcomes = math.prod(e.count + 1 if isinstance(e, PureEvent) else 2 for e in bounded)
-        if outcomes <= _MOST_ENUMERATED:
-            return _Route("enumeration", *enumerated_delta(events, epsilon))
-        return _by_accountant(events, epsilon)
-    if len(events) == 1 and isinstance(events[0], SampledEvent) and events[0].steps == 1:
-        event = events[0]
-        if isinstance(event.sampling, FixedSizeSampling):
-            profile = fixed_size_profile(epsilon, event.mu, event.sampling.rate)
-            return _Route("the formula for one step", profile, 0.0)
-    if len(events) == 1 and isinstance(events[0], SampledEvent):
-        event = events[0]
-        if isinstance(event.sampling, RepeatedDraws) and event.steps == 1:
-            return _Route("a cosine series", *series_delta(event, epsilon))
-    inverted = inverted_delta(events, epsilon)
-    if inverted.error <= 0.02 * inverted.delta:
-        return _Route("moment inversion", inverted.delta, inverted.error)
-    return _by_accountant(events, epsilon)
-
-
-def _by_accountant(events: Sequence[Event], epsilon: float) -> _Route:
-    # Its bound is from above, and no sharper than its grid and its truncation at 1e-15.
-    fine, coarse = (accountant_delta(events, epsilon, width) for width in (1e-4, 2e-4))
-    return _Route(_ACCOUNTANT, fine, abs(coarse - fine) + 0.05 * fine + 1e-12)
 
 
 def _claim_checks(certificate: Certificate) -> list[Check]:
@@ -267,20 +150,20 @@ def _claim_checks(certificate: Certificate) -> list[Check]:
     if budget is None:
         return []
     if budget.is_pure:
-        return [_pure_check(events, budget.epsilon) for events in _worst_first(certificate)]
+        return [_pure_check(events, budget.epsilon) for events in _sequences(certificate)]
     checks = []
-    for events in _worst_first(certificate):
+    for events in _sequences(certificate):
         own = PrivacyCurve(*events).delta(budget.epsilon)
         claimed = budget.delta * (1 + _SAME)
         what = f"δ at ε = {budget.epsilon:g}"
         checks.append(Check(f"claimed {what}", budget.delta, own, "accounting", own <= claimed))
         if own > claimed:
             continue
-        second = _second_delta(events, budget.epsilon)
+        route, second = second_route(events, budget.epsilon)
         low = second.delta - second.error
-        # The first route bounds δ from above, so the other must not lie above it.
+        # The accounting bounds δ from above, so the second route must not lie above it.
         consistent = low <= claimed and low <= own * (1 + 1e-6) + 1e-300
-        checks.append(Check(f"accounted {what}", own, second.delta, second.name, consistent))
+        checks.append(Check(f"accounted {what}", own, second.delta, route, consistent))
     return checks
 
 
@@ -292,6 +175,6 @@ def _pure_check(events: Sequence[Event], claimed: float) -> Check:
     return Check("claimed ε at δ = 0", claimed, total, "the sum of the releases", ok)
 
 
-def _worst_first(certificate: Certificate) -> list[tuple[Event, ...]]:
-    """Return the distinct sequences of events that a record can meet."""
+def _sequences(certificate: Certificate) -> list[tuple[Event, ...]]:
+    """Return the distinct sequences of events that a record can take part in."""
     return list(dict.fromkeys(elementary_alternatives(certificate.event)))

@@ -1,4 +1,4 @@
-"""One line of a certificate: what was released, with how much noise, and why that much."""
+"""One release of a certificate: what was released, with which noise and sensitivity."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pairdp._checks import integer, text
+from pairdp._checks import integer, keep, text
 from pairdp._sealed import fields_of
 from pairdp.privacy.accounting.events import Event, sampling_from_dict, sampling_to_dict
 from pairdp.privacy.accounting.sampling import FixedSizeSampling, RepeatedDraws, Sampling
@@ -27,7 +27,7 @@ _NAMES: dict[type[object], str] = {
 }
 _NOISE = {
     "gaussian": "Gaussian noise of standard deviation",
-    "k-norm": "K-norm noise (density falling like exp(-‖z‖₂/s)) of scale s =",
+    "k-norm": "K-norm noise (density proportional to exp(-‖z‖₂/s)) of scale s =",
     "laplace": "Laplace noise in each coordinate, of scale",
 }
 
@@ -41,29 +41,29 @@ class Part:
 
     def __post_init__(self) -> None:
         text("part name", self.name)
-        object.__setattr__(self, "size", integer("part size", self.size))
+        keep(self, "size", integer("part size", self.size))
 
 
 @dataclass(frozen=True)
 class Release:
-    """A released vector or matrix, or several alike.
+    """A released vector or matrix, or several of the same kind.
 
     Parameters
     ----------
     name : str
         What is released, in words.
     mechanism : Mechanism
-        How noise was added.
+        The mechanism that adds the noise.
     sensitivity : Sensitivity or None
         The bound behind the mechanism's sensitivity; None only without noise.
     dimension : int
         Number of coordinates; d(d+1)/2 for a symmetric matrix.
     count : int, default=1
-        How often, each time with fresh noise.
+        The number of releases, each with fresh noise.
     sampling : Sampling, optional
         How the records of each of the ``count`` steps were drawn.
     part : Part, optional
-        The part of the records that was touched; all of them by default.
+        The part of the records that is used; all of them by default.
     """
 
     name: str
@@ -77,38 +77,37 @@ class Release:
     def __post_init__(self) -> None:
         text("name", self.name)
         if type(self.mechanism) not in _NAMES:
-            raise TypeError(f"not a mechanism: {self.mechanism!r}")
-        object.__setattr__(self, "dimension", integer("dimension", self.dimension))
-        object.__setattr__(self, "count", integer("count", self.count))
+            raise TypeError(f"mechanism must be a Mechanism, got {self.mechanism!r}")
+        keep(self, "dimension", integer("dimension", self.dimension))
+        keep(self, "count", integer("count", self.count))
         if isinstance(self.mechanism, NoMechanism):
             if self.sensitivity is not None:
-                raise ValueError("a release without noise has no sensitivity to state")
+                raise ValueError("sensitivity must be None for a release without noise")
         elif self.sensitivity is None:
-            raise ValueError("a release with noise needs the sensitivity it was made for")
+            raise ValueError("a release with noise needs a sensitivity")
         elif self.sensitivity.value != self.mechanism.sensitivity:
             raise ValueError(
-                f"the mechanism was made for a sensitivity of {self.mechanism.sensitivity!r}, "
-                f"but the bound gives {self.sensitivity.value!r}"
+                f"the mechanism has sensitivity {self.mechanism.sensitivity!r}, but the bound "
+                f"gives {self.sensitivity.value!r}"
             )
-        made_for = getattr(self.mechanism, "dimension", self.dimension)
-        if made_for != self.dimension:
+        dimension = getattr(self.mechanism, "dimension", self.dimension)
+        if dimension != self.dimension:
             raise ValueError(
-                f"the mechanism was made for dimension {made_for}, "
-                f"but the release has {self.dimension}"
+                f"the mechanism has dimension {dimension}, but the release has {self.dimension}"
             )
         if self.sampling is not None and not isinstance(self.mechanism, GaussianMechanism):
-            raise ValueError("sampling is accounted for Gaussian noise only")
+            raise ValueError("sampling is supported for Gaussian noise only")
 
     @property
     def event(self) -> Event:
-        """What the release costs the records it touches."""
+        """The privacy event for the records that are used."""
         if isinstance(self.mechanism, GaussianMechanism):
             return self.mechanism.event(self.count, self.sampling)
         return self.mechanism.event(self.count)
 
     @property
     def mechanism_name(self) -> str:
-        """The name under which certificates know the mechanism."""
+        """The name of the mechanism in certificates."""
         return _NAMES[type(self.mechanism)]
 
     def describe(self) -> str:
@@ -146,7 +145,7 @@ class Release:
 
     @staticmethod
     def from_dict(values: object) -> Release:
-        """Return the release that `to_dict` wrote, refusing anything else."""
+        """Return the release that `to_dict` wrote; anything else is an error."""
         fields = fields_of(
             "release",
             values,
@@ -197,7 +196,7 @@ def _mechanism(fields: Mapping[str, Any], sensitivity: Sensitivity | None) -> Me
 
 
 def sampled_population(release: Release) -> int | None:
-    """Return the number of records that a release says it draws from."""
+    """Return the number of records that a release samples from, None if it states none."""
     if isinstance(release.sampling, FixedSizeSampling | RepeatedDraws):
         return release.sampling.population
     return None

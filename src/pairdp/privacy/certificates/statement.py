@@ -1,7 +1,8 @@
-"""The statement of a certificate, for people who decide whether data may be released."""
+"""The statement of a certificate, for the person who decides on a release."""
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -19,23 +20,23 @@ _ALWAYS = (
     "The numbers above (n, bounds, steps, scales) were fixed before the records were read.",
     (
         "Preparation of the records before they reach the algorithm is not covered: a scaler, an "
-        "imputer, an encoder or a choice of features that was fitted to them has looked at them."
+        "imputer, an encoder or a feature selection that was fitted to them depends on them."
     ),
     "The guarantee is for exact arithmetic; noise is drawn in double precision.",
     (
         "It covers what is listed here and nothing else: other releases of the same records, "
-        "tuning on them, and timing or memory of the machine are not covered."
+        "tuning on them, and the timing or memory of the machine are not covered."
     ),
-    "Privacy of one record is protected, not facts that many records show together.",
+    "It protects each single record, not facts that many records show together.",
     (
-        "A refusal to fit data that cannot be read tells of the data: only who holds them may "
-        'learn of it. A null record in its place (invalid="null") tells nothing.'
+        "An error for records that cannot be read reveals something about the data: show it only "
+        'to those who hold them. Null records in their place (invalid="null") reveal nothing.'
     ),
 )
 
 
 def write_statement(certificate: Certificate) -> str:
-    """Return the claim, what was released, and the caveats, in plain words."""
+    """Return the claim, the releases and the caveats, in plain words."""
     lines = [_wrap(_claim(certificate)), ""]
     for line in trust_lines(certificate):
         lines += [_wrap(line), ""]
@@ -63,17 +64,17 @@ def _claim(certificate: Certificate) -> str:
     if not certificate.holds:
         true = certificate.epsilon()
         return (
-            f"FALSE CLAIM. {who} is printed as differentially private with {claim}, but its noise "
-            f"gives ε = {true:.4g} at that δ. Do not release it as private."
+            f"FALSE CLAIM. {who} is published as differentially private with {claim}, but its "
+            f"noise gives ε = {true:.4g} at that δ. Do not release it as private."
         )
     meaning = (
-        f"Whatever is inferred from it would have been inferred almost as likely (within a "
-        f"factor of e^{budget.epsilon:g} = {_factor(budget.epsilon)}"
-        + (f", up to a chance of {budget.delta:g}" if budget.delta else "")
-        + ") had any single record been another, or not been there."
+        f"Any conclusion drawn from it would be almost as likely (within a factor of "
+        f"e^{budget.epsilon:g} = {_factor(budget.epsilon)}"
+        + (f", up to a probability of {budget.delta:g}" if budget.delta else "")
+        + ") if any single record were another, or absent."
     )
     study = (
-        " Its noise follows a published formula, kept for study."
+        " Its noise follows a published formula, for study."
         if certificate.calibration == "printed"
         else ""
     )
@@ -83,14 +84,14 @@ def _claim(certificate: Certificate) -> str:
 
 
 def _factor(epsilon: float) -> str:
-    return f"{2.718281828459045**epsilon:.3g}" if epsilon < 300 else "more than 1e130"
+    return f"{math.exp(epsilon):.3g}" if epsilon < 300 else "more than 1e130"
 
 
 def _words(bound: str) -> str:
     try:
         return find_bound(bound).words
     except KeyError:
-        return "a bound that this installation does not know"
+        return "a bound that is not registered in this process"
 
 
 def _caveats(certificate: Certificate) -> list[str]:
@@ -99,14 +100,16 @@ def _caveats(certificate: Certificate) -> list[str]:
     if "stated" in bounds:
         caveats.append("The stated sensitivity is taken on trust.")
     if any(r.sampling is not None for r in certificate.releases):
-        caveats.append("Which records each step drew is random and secret, whatever the data.")
+        caveats.append(
+            "The records that each step draws are random, secret and independent of the data."
+        )
     if any(r.part is not None for r in certificate.releases):
         caveats.append("The parts are disjoint and were fixed before the data was read.")
     budget = certificate.budget
     if budget is not None and budget.delta >= 1 / certificate.n:
         caveats.append(
-            f"δ = {budget.delta:g} is not below 1/n: so large a δ would allow the release of a "
-            "whole record now and then. Prefer a δ far below 1/n."
+            f"δ = {budget.delta:g} is not below 1/n: so large a δ would allow publishing a random "
+            "record. Use a δ far below 1/n."
         )
     return caveats + (list(_ALWAYS) if budget is not None else [])
 

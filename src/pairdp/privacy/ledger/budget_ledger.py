@@ -2,61 +2,20 @@
 
 from __future__ import annotations
 
-import math
-import os
-import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NoReturn
 
 from pairdp._checks import text
-from pairdp._files import Draft, NotDurableError, write_atomically
-from pairdp.privacy.accounting import gaussian
+from pairdp._files import Draft
 from pairdp.privacy.accounting.budget import Budget, check_budget
-from pairdp.privacy.accounting.composition import PrivacyCurve
-from pairdp.privacy.accounting.events import (
-    ApproximateEvent,
-    Event,
-    GaussianEvent,
-    PureEvent,
-    SequentialEvent,
-)
-from pairdp.privacy.accounting.renyi_filter import RenyiFilter
+from pairdp.privacy.accounting.events import ApproximateEvent, Event, PureEvent
 from pairdp.privacy.certificates.certificate import Certificate
 from pairdp.privacy.errors import BudgetExceededError, LedgerError
-from pairdp.privacy.ledger.document import LedgerState, Seen, Spend, StreamEntry
-from pairdp.privacy.ledger.lock import HeldFile, create, held
+from pairdp.privacy.ledger.balance import Balance, Remaining
+from pairdp.privacy.ledger.document import LedgerState, Spend, StreamEntry
+from pairdp.privacy.ledger.stores import FileStore, MemoryStore, reason
 
-
-@dataclass(frozen=True)
-class Remaining:
-    """What one more release may cost, each field by itself.
-
-    Attributes
-    ----------
-    pure_epsilon : float
-        Largest ε of one more pure release.
-    gaussian_mu : float
-        Largest ratio Δ/σ of one more Gaussian release; zero for a pure budget.
-    gaussian_epsilon : float
-        The ε of that Gaussian release alone, at the ledger's δ.
-    """
-
-    pure_epsilon: float
-    gaussian_mu: float
-    gaussian_epsilon: float
-
-    def __str__(self) -> str:
-        pure = f"one pure release of ε = {self.pure_epsilon:.6g}"
-        if self.gaussian_mu == 0:
-            return pure
-        return (
-            f"{pure}, or one Gaussian release of Δ/σ = {self.gaussian_mu:.6g} "
-            f"(ε = {self.gaussian_epsilon:.6g} by itself)"
-        )
+Cost = Certificate | Budget | Event
 
 
 class BudgetLedger:
@@ -113,7 +72,7 @@ class BudgetLedger:
     0.25
     """
 
-    _state: LedgerState | None
+    _store: MemoryStore | FileStore
 
     def __init__(
         self,
@@ -124,23 +83,25 @@ class BudgetLedger:
         timeout: float = 60.0,
     ) -> None:
         check_budget(budget)
-        self._open(path, timeout)
-        if self._path is None:
-            self._state = LedgerState(budget, bool(adaptive))
-            return
-        if not self._path.exists():
-            self._create(LedgerState(budget, bool(adaptive)))
-        self._begin()
+        state = LedgerState(budget, bool(adaptive))
+        self._store = MemoryStore(state) if path is None else FileStore(path, timeout, state)
         if self.budget != budget:
             raise LedgerError(
-                f"the ledger {self._path} has {self.budget}, not {budget}: open it with its own "
-                "budget, or with BudgetLedger.load"
+                f"{self._store} has {self.budget}, not {budget}: open it with its own budget, or "
+                "with BudgetLedger.load"
             )
         if self.adaptive != bool(adaptive):
             raise LedgerError(
-                f"the ledger {self._path} has adaptive={self.adaptive}, not {bool(adaptive)}: open "
-                "it as it is, or with BudgetLedger.load"
+                f"{self._store} has adaptive={self.adaptive}, not {bool(adaptive)}: open it as it "
+                "is, or with BudgetLedger.load"
             )
+
+    @classmethod
+    def load(cls, path: str | Path, *, timeout: float = 60.0) -> BudgetLedger:
+        """Return the ledger of a file, with the budget that the file has."""
+        ledger = cls.__new__(cls)
+        ledger._store = FileStore(path, timeout)
+        return ledger
 
     def __sklearn_clone__(self) -> BudgetLedger:
         """Return itself: a copy could spend the same budget once more."""
@@ -152,127 +113,53 @@ class BudgetLedger:
     def __deepcopy__(self, memo: object) -> BudgetLedger:
         return self
 
-    def __reduce__(self) -> tuple[object, ...]:
-        if self._path is None:
-            raise TypeError(
-                "a ledger in memory cannot be pickled, as a copy could spend the same budget once "
-                "more: give it a path, BudgetLedger(budget, path)"
-            )
-        return _reopen, (str(self._path), self._timeout, tuple(self._known.seen()))
-
-    def _open(self, path: str | Path | None, timeout: float) -> None:
-        # Resolved, so that links and a change of directory lead to one file and one lock.
-        if path is not None and not str(path):
-            raise ValueError("path must not be empty: leave it out for a ledger in memory")
-        try:
-            self._path = None if path is None else Path(path).resolve()
-            self._name = None if path is None else Path(path).parent.resolve() / Path(path).name
-        except (OSError, RuntimeError):  # links that lead in a circle
-            raise LedgerError(f"the ledger {path} cannot be read: its links lead nowhere") from None
-        self._timeout = timeout
-        self._state = None
-        self._thread_lock = threading.RLock()
-        self._process = os.getpid()
-
-    @classmethod
-    def load(cls, path: str | Path, *, timeout: float = 60.0) -> BudgetLedger:
-        """Return the ledger of a file, with the budget that the file has."""
-        ledger = cls.__new__(cls)
-        ledger._open(path, timeout)
-        if not Path(path).exists():
-            raise LedgerError(
-                f"the ledger {path} cannot be read: it does not exist; make one with a budget first"
-            )
-        ledger._begin()
-        return ledger
-
-    def _create(self, state: LedgerState) -> None:
-        path = self._on_disk()
-        for name in {path, self._name or path}:
-            marker = _marker(name)
-            if marker.exists():
-                raise LedgerError(
-                    f"the ledger {name} was removed, and a new one would have its full budget "
-                    f"again: put it back, or remove {marker} as well if nothing of it matters any "
-                    "more"
-                )
-        if not path.parent.is_dir():
-            raise LedgerError(f"there is no directory {path.parent} for the ledger")
-        try:
-            create(path, state.to_bytes(), self._timeout)
-        except FileExistsError:
-            return  # another process was first, and this one goes on with what it made
-        except OSError as error:
-            self._not_written(error)
-
-    def _begin(self) -> None:
-        """Read the file for the first time, and leave word that there is a ledger."""
-        path = self._on_disk()
-        with self._exclusive():
-            pass
-        self._check_marker(path)
-        if self._name is not None and self._name != path:
-            self._check_marker(self._name)  # the name is a link, and may have been a ledger before
-        with suppress(OSError):  # of those who may read the ledger, not all may write beside it
-            if not _marker(path).exists():
-                write_atomically(_marker(path), f"{self.identity}\n".encode())
-
-    def _check_marker(self, path: Path) -> None:
-        """Refuse another ledger than the one that had this name before."""
-        marker = _marker(path)
-        with suppress(OSError):
-            if marker.exists() and marker.read_bytes().strip() != self.identity.encode():
-                raise LedgerError(
-                    f"the ledger {path} is another one than was made under this name: put the "
-                    f"right file back, or remove {marker} if this is the right one"
-                )
-
-    def _on_disk(self) -> Path:
-        if self._path is None:
-            raise LedgerError("the ledger has no file")
-        return self._path
-
-    @property
-    def _known(self) -> LedgerState:
-        """What it was when it was last looked at."""
-        if self._state is None:  # only while a file is being read
-            raise LedgerError("the ledger was not read")
-        return self._state
-
     @property
     def identity(self) -> str:
         """A random name, which tells it from all other ledgers."""
-        return self._known.identity
+        return self._store.state.identity
 
     @property
     def budget(self) -> Budget:
         """What all releases together may spend."""
-        return self._known.budget
+        return self._store.state.budget
 
     @property
     def adaptive(self) -> bool:
         """Whether amounts of noise may be chosen as one goes."""
-        return self._known.adaptive
+        return self._store.state.adaptive
 
     @property
     def spends(self) -> tuple[Spend, ...]:
         """Everything spent so far, by any process."""
-        with self._exclusive():
-            return self._known.spends
+        with self._store.exclusive():
+            return self._store.state.spends
 
     def spent(self) -> float:
         """Return the ε spent so far, at the ledger's δ."""
-        events = tuple(s.event for s in self.spends)
-        if self._filtered:
-            rule = RenyiFilter.of(self.budget)
-            return rule.epsilon(rule.cost(SequentialEvent(events)))
-        return PrivacyCurve(*events).epsilon(self.budget.delta)
+        return self._balance().epsilon()
 
-    @property
-    def _filtered(self) -> bool:
-        return self.adaptive and not self.budget.is_pure
+    def remaining(self) -> Remaining:
+        """Return how much one more release may cost."""
+        return self._balance().remaining()
 
-    def spend(self, cost: Certificate | Budget | Event, label: str | None = None) -> Spend:
+    def check(self, cost: Cost, label: str = "the release") -> None:
+        """Refuse a cost that does not fit at the moment, without spending it.
+
+        Raises
+        ------
+        BudgetExceededError
+            If it does not fit.
+        """
+        event, balance = _event(cost), self._balance()
+        if not balance.fits(event):
+            raise balance.exceeded(label)
+
+    def _balance(self) -> Balance:
+        """Return what is spent and left at the moment."""
+        with self._store.exclusive():
+            return self._store.state.balance()
+
+    def spend(self, cost: Cost, label: str | None = None) -> Spend:
         """Draw a release from the budget, durably, before it is made.
 
         Parameters
@@ -294,23 +181,21 @@ class BudgetLedger:
         self._add(spend)
         return spend
 
-    def _entry(self, cost: Certificate | Budget | Event, label: str | None) -> Spend:
+    def _entry(self, cost: Cost, label: str | None) -> Spend:
         event = _event(cost)
         if label is None and isinstance(cost, Certificate):
             label = cost.algorithm
         return Spend(text("label", label), _now(), event)
 
     def _add(self, spend: Spend) -> None:
-        with self._exclusive() as file:
-            if self._fits(spend.event):
-                self._write(file, self._known.with_spend(spend))
+        with self._store.exclusive() as write:
+            balance = self._store.state.balance()
+            if balance.fits(spend.event):
+                write(self._store.state.with_spend(spend))
                 return
-        # Outside the lock, as it takes a while to tell.
-        raise self._exceeded(spend.label)
+        raise balance.exceeded(spend.label)  # outside the lock, as it takes a while to compute
 
-    def release(
-        self, cost: Certificate | Budget | Event, draft: Draft, label: str | None = None
-    ) -> Spend:
+    def release(self, cost: Cost, draft: Draft, label: str | None = None) -> Spend:
         """Spend for a file that is complete on disk, and then give it its name.
 
         So a full disk is met before anything is spent, and nothing is released unpaid. If it fails
@@ -352,23 +237,20 @@ class BudgetLedger:
             raise LedgerError(told) from error
         return spend
 
-    def _told(
-        self, error: BaseException, spend: Spend, cost: Certificate | Budget | Event, draft: Draft
-    ) -> str:
+    def _told(self, error: BaseException, spend: Spend, cost: Cost, draft: Draft) -> str:
         """Say what a release that failed has spent, and where its file is."""
-        failed = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{_reason(error)}"
-        ledger = "the ledger" if self._path is None else f"the ledger {self._path}"
+        failed = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{reason(error)}"
         try:
             spent = any(entry.id == spend.id for entry in self.spends)
         except (LedgerError, KeyboardInterrupt):
             spent = None
         if spent is False:
             draft.discard()
-            return f"{failed}: nothing was spent from {ledger}, and nothing was released"
+            return f"{failed}: nothing was spent from {self._store}, and nothing was released"
         amount = f"{_in_words(cost)} for {spend.label}"
-        was = f"{amount} was spent from {ledger}"
+        was = f"{amount} was spent from {self._store}"
         if spent is None:
-            was = f"{amount} may have been spent from {ledger}, which cannot be read now"
+            was = f"{amount} may have been spent from {self._store}, which cannot be read now"
         if draft.is_published:
             return f"{failed}: {was}, and {draft.path} is in place"
         return (
@@ -382,10 +264,11 @@ class BudgetLedger:
         Only the ledger that pays for a stream knows which of its files were resumed: one that it
         does not know, or that was resumed before, is refused.
         """
-        with self._exclusive() as file:
-            if self._known.actions(token):
+        with self._store.exclusive() as write:
+            state = self._store.state
+            if state.actions(token):
                 raise LedgerError("a stream was saved with this token before")
-            self._write(file, self._known.with_stream(StreamEntry(token, "saved", _now())))
+            write(state.with_stream(StreamEntry(token, "saved", _now())))
 
     def resume_stream(self, token: str) -> None:
         """Use up the token of a stream's file.
@@ -395,8 +278,9 @@ class BudgetLedger:
         LedgerError
             If it is used up already, or of no file of a stream of this ledger.
         """
-        with self._exclusive() as file:
-            actions = self._known.actions(token)
+        with self._store.exclusive() as write:
+            state = self._store.state
+            actions = state.actions(token)
             if "saved" not in actions:
                 raise LedgerError("the ledger does not know this file of a stream")
             if "resumed" in actions:
@@ -404,207 +288,21 @@ class BudgetLedger:
                     "this file of a stream was resumed before, and is a copy: its records would be "
                     "paid for once and used twice"
                 )
-            self._write(file, self._known.with_stream(StreamEntry(token, "resumed", _now())))
-
-    def check(self, cost: Certificate | Budget | Event, label: str = "the release") -> None:
-        """Refuse a cost that does not fit at the moment, without spending it.
-
-        Raises
-        ------
-        BudgetExceededError
-            If it does not fit.
-        """
-        event = _event(cost)
-        with self._exclusive():
-            if self._fits(event):
-                return
-        raise self._exceeded(label)
-
-    def _exceeded(self, label: str) -> BudgetExceededError:
-        return BudgetExceededError(
-            f"{label} does not fit into what is left of ε = {self.budget.epsilon:g}, "
-            f"δ = {self.budget.delta:g}: there is room for {self._remaining()}. Nothing was spent"
-        )
-
-    def remaining(self) -> Remaining:
-        """Return how much one more release may cost."""
-        with self._exclusive():
-            pass
-        return self._remaining()
-
-    def _fits(self, event: Event) -> bool:
-        events = (*(s.event for s in self._known.spends), event)
-        if self._filtered:
-            rule = RenyiFilter.of(self.budget)
-            return rule.admits(SequentialEvent(events))
-        return PrivacyCurve(*events).within(self.budget)
-
-    def _remaining(self) -> Remaining:
-        pure = self._largest(PureEvent, self.budget.epsilon)
-        if self.budget.is_pure:
-            return Remaining(pure, 0.0, 0.0)
-        mu = self._largest(GaussianEvent, gaussian.ratio(self.budget.epsilon, self.budget.delta))
-        return Remaining(pure, mu, gaussian.epsilon(mu, self.budget.delta))
-
-    def _largest(self, kind: type[PureEvent] | type[GaussianEvent], limit: float) -> float:
-        """Return the largest event of a kind that still fits, from below.
-
-        Exact where Gaussian or pure events compose exactly; else to three digits, and
-        zero when it is less than a thousandth of the budget.
-        """
-        spent = [s.event for s in self._known.spends]
-        if kind is PureEvent and self.budget.is_pure:
-            exact = self.budget.epsilon - math.fsum(
-                e.epsilon * e.count for e in spent if isinstance(e, PureEvent)
-            )
-            if exact > 0 and self._fits(PureEvent(exact)):
-                return exact
-        gaussian_only = all(isinstance(e, GaussianEvent) for e in spent)
-        if kind is GaussianEvent and gaussian_only and not self._filtered:
-            used = math.hypot(*(e.mu for e in spent if isinstance(e, GaussianEvent)))
-            exact = math.sqrt(max(0.0, (limit - used) * (limit + used))) * (1 - 1e-12)
-            if exact > 0 and self._fits(GaussianEvent(exact)):
-                return exact
-        if self._fits(kind(limit)):
-            return limit
-        low = limit * 1e-3
-        if not self._fits(kind(low)):
-            return 0.0
-        # Bisect on the logarithm: fits at the lower end, does not at the upper.
-        bottom, top = math.log(low), math.log(limit)
-        while top - bottom > 1e-3:
-            middle = (bottom + top) / 2
-            bottom, top = (middle, top) if self._fits(kind(math.exp(middle))) else (bottom, middle)
-        return math.exp(bottom)
-
-    @contextmanager
-    def _exclusive(self) -> Iterator[HeldFile | None]:
-        """Hold the ledger against other threads and other processes, and look at it anew."""
-        if os.getpid() != self._process:
-            if self._path is None:
-                raise LedgerError(
-                    "this ledger is in the memory of another process, and both would spend the "
-                    "same budget: keep it in a file, BudgetLedger(budget, path)"
-                )
-            # A thread of the other process may have held the lock when this one was forked.
-            self._thread_lock, self._process = threading.RLock(), os.getpid()
-        with self._thread_lock:
-            if self._path is None:
-                yield None
-                return
-            if not self._path.parent.is_dir():
-                raise LedgerError(f"there is no directory {self._path.parent} for the ledger")
-            with self._held(self._path) as file:
-                self._read(file)
-                yield file
-
-    @contextmanager
-    def _held(self, path: Path) -> Iterator[HeldFile]:
-        with ExitStack() as stack:
-            try:
-                file = stack.enter_context(held(path, self._timeout))
-            except TimeoutError:
-                raise LedgerError(
-                    f"the ledger {path} is in use by another process for over {self._timeout:g} s: "
-                    "try again, or give a longer timeout"
-                ) from None
-            except FileNotFoundError:
-                raise LedgerError(
-                    f"the ledger {path} was removed, and nothing may be spent without it: put it "
-                    "back"
-                ) from None
-            except OSError as error:
-                raise LedgerError(f"the ledger {path} cannot be read: {_reason(error)}") from None
-            yield file
-
-    def _write(self, file: HeldFile | None, state: LedgerState) -> None:
-        if file is not None:
-            try:
-                draft = Draft(file.path, state.to_bytes(), alone=True)
-                try:
-                    if not file.is_current:
-                        raise LedgerError(
-                            f"the ledger {file.path} was removed or replaced while it was in use. "
-                            "Nothing was spent"
-                        )
-                    draft.publish()
-                finally:
-                    draft.discard()
-            except NotDurableError as error:
-                self._state = state
-                raise LedgerError(
-                    f"the ledger {file.path} was written but might not survive a crash of the "
-                    f"machine: {error.strerror}. What was to be spent counts as spent"
-                ) from None
-            except OSError as error:
-                self._not_written(error)
-        self._state = state
-
-    def _not_written(self, error: OSError) -> NoReturn:
-        raise LedgerError(
-            f"the ledger {self._path} cannot be written: {_reason(error)}. Nothing was spent"
-        ) from None
-
-    def _read(self, file: HeldFile) -> None:
-        path = file.path
-        try:
-            if file.names > 1:
-                raise LedgerError(
-                    f"the ledger {path} has a second name (a hard link), under which others would "
-                    "miss what is spent here: remove one of the two"
-                )
-            state = LedgerState.from_bytes(file.read())
-        except LedgerError:
-            raise
-        except OSError as error:
-            raise LedgerError(f"the ledger {path} cannot be read: {_reason(error)}") from None
-        except (ValueError, TypeError, RecursionError) as error:
-            raise LedgerError(
-                f"the ledger {path} is damaged and nothing may be spent from it: {error}"
-            ) from None
-        if self._state is not None:
-            self._check_extends(path, state, self._state.seen())
-            if (state.budget, state.adaptive) != (self.budget, self.adaptive):
-                raise LedgerError(
-                    f"the ledger {path} has {state.budget} and adaptive={state.adaptive}, and had "
-                    f"{self.budget} and adaptive={self.adaptive}: a ledger keeps its own budget"
-                )
-        self._state = state
-
-    def _check_extends(self, path: Path, state: LedgerState, seen: Seen) -> None:
-        if state.identity != seen.identity:
-            raise LedgerError(
-                f"the ledger {path} was replaced by another one, and nothing may be spent from it: "
-                "put the right file back"
-            )
-        if not state.extends(seen):
-            raise LedgerError(
-                f"the ledger {path} lacks what was spent or noted before: it was put back to an "
-                "earlier state, and nothing may be spent until the newest file is back"
-            )
-
-
-def _marker(path: Path) -> Path:
-    """Return the file that tells that there was a ledger."""
-    return path.with_name(f".{path.name}.identity")
+            write(state.with_stream(StreamEntry(token, "resumed", _now())))
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _reason(error: BaseException) -> str:
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
-
-
-def _in_words(cost: Certificate | Budget | Event) -> str:
+def _in_words(cost: Cost) -> str:
     budget = cost.budget if isinstance(cost, Certificate) else cost
     if isinstance(budget, Budget):
         return f"ε = {budget.epsilon:g}, δ = {budget.delta:g}"
     return str(budget)
 
 
-def _event(cost: Certificate | Budget | Event) -> Event:
+def _event(cost: Cost) -> Event:
     if isinstance(cost, Certificate):
         return cost.event
     if isinstance(cost, Budget):
@@ -615,11 +313,3 @@ def _event(cost: Certificate | Budget | Event) -> Event:
     raise TypeError(
         f"a cost is a Certificate, a Budget or a privacy event, got {type(cost).__name__}"
     )
-
-
-def _reopen(
-    path: str, timeout: float, seen: tuple[str, tuple[int, str], tuple[int, str]]
-) -> BudgetLedger:
-    ledger = BudgetLedger.load(path, timeout=timeout)
-    ledger._check_extends(Path(path), ledger._known, Seen(*seen))
-    return ledger

@@ -10,7 +10,7 @@ no two histories are the same by accident.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, NamedTuple, Self
@@ -19,6 +19,7 @@ from pairdp._checks import text
 from pairdp._sealed import digest, fields_of, seal, unseal
 from pairdp.privacy.accounting.budget import RELATION, Budget
 from pairdp.privacy.accounting.events import Event, event_from_dict, event_to_dict
+from pairdp.privacy.ledger.balance import Balance
 
 FORMAT = "pairdp ledger"
 FORMAT_VERSION = 2
@@ -105,6 +106,10 @@ class LedgerState:
     spends: tuple[Spend, ...] = ()
     streams: tuple[StreamEntry, ...] = ()
 
+    def balance(self) -> Balance:
+        """Return how much is spent, and what is left."""
+        return Balance(self.budget, self.adaptive, tuple(spend.event for spend in self.spends))
+
     def with_spend(self, spend: Spend) -> LedgerState:
         """Return the ledger with one more entry."""
         return replace(self, spends=(*self.spends, spend))
@@ -146,14 +151,8 @@ class LedgerState:
             "identity": self.identity,
             "budget": {"epsilon": self.budget.epsilon, "delta": self.budget.delta},
             "adaptive": self.adaptive,
-            "spends": [
-                {**s.to_dict(), "chain": link}
-                for s, link in zip(self.spends, spends[1:], strict=True)
-            ],
-            "streams": [
-                {**s.to_dict(), "chain": link}
-                for s, link in zip(self.streams, streams[1:], strict=True)
-            ],
+            "spends": _chained(self.spends, spends),
+            "streams": _chained(self.streams, streams),
         }
         return seal(document).encode()
 
@@ -171,12 +170,9 @@ class LedgerState:
             raise ValueError(f"its format is {values.get('format')!r}, not {FORMAT!r}")
         version = values.get("format_version")
         if version != FORMAT_VERSION:
-            older = isinstance(version, int) and version < FORMAT_VERSION
-            advice = (
-                "it was made before ledgers had an identity, and cannot be continued"
-                if older
-                else "use a newer pairdp"
-            )
+            advice = "use a newer pairdp"
+            if isinstance(version, int) and version < FORMAT_VERSION:
+                advice = "it was made before ledgers had an identity, and cannot be continued"
             raise ValueError(f"its format version {version!r} is not {FORMAT_VERSION}: {advice}")
         required = {
             "format", "format_version", "relation", "identity", "budget", "adaptive", "spends",
@@ -208,6 +204,13 @@ def _chain(identity: str, what: str, entries: Iterable[dict[str, object]]) -> tu
     for entry in entries:
         links.append(digest({"before": links[-1], "entry": entry}))
     return tuple(links)
+
+
+def _chained(
+    entries: Iterable[Spend | StreamEntry], links: Sequence[str]
+) -> list[dict[str, object]]:
+    """Return entries with their digests, for a file."""
+    return [{**e.to_dict(), "chain": link} for e, link in zip(entries, links[1:], strict=True)]
 
 
 def _entries(what: str, entries: object) -> tuple[list[dict[str, object]], list[object]]:

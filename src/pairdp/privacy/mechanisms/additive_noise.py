@@ -1,7 +1,7 @@
-r"""Mechanisms: noise added to a vector that one record moves by at most Δ in ℓ2.
+"""Additive-noise mechanisms for vectors with an ℓ2 sensitivity Δ.
 
-A mechanism is a frozen pair of sensitivity and scale. It knows its privacy event
-from these alone; values and random numbers come in only when it is used.
+A mechanism is a frozen pair of sensitivity and scale, which determine its privacy event. Values
+and random numbers are passed only when it is used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._checks import integer, positive
+from pairdp._checks import integer, keep, positive
 from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.budget import Budget, check_budget
 from pairdp.privacy.accounting.calibration import noise_multiplier, require_delta
@@ -40,38 +40,38 @@ def _check_calibration(calibration: str) -> None:
 
 
 class _Additive(ABC):
-    """What all mechanisms share: adding their noise to vectors and symmetric matrices."""
+    """Base class: adds noise to vectors and symmetric matrices."""
 
     @abstractmethod
     def noise(self, dimension: int, generator: np.random.Generator) -> Array:
         """Draw one noise vector."""
 
     def release(self, value: ArrayLike, generator: np.random.Generator) -> Array:
-        """Return ``value`` with noise: the only way a private value leaves.
+        """Return ``value`` with noise. No private value is released in any other way.
 
         Parameters
         ----------
         value : array of shape (d,)
-            The vector whose sensitivity the mechanism was made for.
+            A vector with the sensitivity of the mechanism.
         generator : numpy.random.Generator
             A stream of a `NoiseSource` that nothing else draws from.
 
         Raises
         ------
         ValueError
-            If the value is not a finite vector. Values made of records that were clipped to
-            a finite bound are always finite, so this only ever tells of a mistake in code.
+            If the value is not a finite vector. Values computed from clipped records are always
+            finite, so this error indicates a bug and does not depend on the data.
         """
         if np.iscomplexobj(value):
             raise TypeError("the value to release must be real")
         if not isinstance(generator, np.random.Generator):
             raise TypeError(
-                "noise comes from a stream of a NoiseSource, such as source.stream('noise'), "
+                "generator must be a stream of a NoiseSource, such as source.stream('noise'), "
                 f"got {type(generator).__name__}"
             )
         vector = np.asarray(value, dtype=np.float64)
         if vector.ndim != 1 or vector.size == 0:
-            raise ValueError(f"a non-empty vector is needed, got an array of shape {vector.shape}")
+            raise ValueError(f"the value must be a non-empty vector, got shape {vector.shape}")
         if not np.all(np.isfinite(vector)):
             raise ValueError("the value to release must be finite")
         return vector + self.noise(vector.size, generator)
@@ -82,7 +82,19 @@ class _Additive(ABC):
 
 
 @dataclass(frozen=True)
-class GaussianMechanism(_Additive):
+class _Scaled(_Additive):
+    """Base class of mechanisms with a sensitivity and a scale."""
+
+    sensitivity: float
+    scale: float
+
+    def __post_init__(self) -> None:
+        keep(self, "sensitivity", positive("sensitivity", self.sensitivity))
+        keep(self, "scale", positive("scale", self.scale))
+
+
+@dataclass(frozen=True)
+class GaussianMechanism(_Scaled):
     """Independent normal noise of standard deviation ``scale`` in every coordinate.
 
     Examples
@@ -92,13 +104,6 @@ class GaussianMechanism(_Additive):
     >>> round(mechanism.scale, 6)
     3.730632
     """
-
-    sensitivity: float
-    scale: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
-        object.__setattr__(self, "scale", positive("scale", self.scale))
 
     @classmethod
     def calibrate(
@@ -115,16 +120,16 @@ class GaussianMechanism(_Additive):
         Parameters
         ----------
         budget : Budget
-            What all steps together may spend; δ must be positive.
+            The budget of all steps together; δ must be positive.
         sensitivity : float
             Replace-one ℓ2 sensitivity of one step's value.
         steps : int, default=1
-            How often the mechanism will be used.
+            Number of times the mechanism will be used.
         sampling : FixedSizeSampling or PoissonSampling, optional
             How the records of each step are drawn.
         calibration : {"certified", "printed"}, default="certified"
-            "certified" is exact. "printed" is the textbook formula of the papers, for
-            study: one step on all records, whose event still tells what it truly gives.
+            "certified" is exact. "printed" is the textbook formula of the papers, for one step
+            on all records; its event still states the true cost.
         """
         _check_calibration(calibration)
         sensitivity = positive("sensitivity", sensitivity)
@@ -132,13 +137,13 @@ class GaussianMechanism(_Additive):
             scale = sensitivity * noise_multiplier(budget, steps, sampling)
             return _within(budget, scale, lambda s: cls(sensitivity, s), steps, sampling)
         if integer("steps", steps) != 1 or sampling is not None:
-            raise ValueError("the printed formula is for one step on all records")
+            raise ValueError('calibration="printed" supports one step on all records only')
         require_delta(budget)
         multiplier = gaussian.classical_multiplier(budget.epsilon, budget.delta)
         return cls(sensitivity, sensitivity * multiplier)
 
     def event(self, steps: int = 1, sampling: Sampling | None = None) -> Event:
-        """Return what using the mechanism ``steps`` times costs."""
+        """Return the privacy event of ``steps`` uses."""
         mu = self.sensitivity / self.scale
         total = mu * math.sqrt(integer("steps", steps))
         if math.isinf(total):
@@ -153,7 +158,7 @@ class GaussianMechanism(_Additive):
 
 
 @dataclass(frozen=True)
-class KNormMechanism(_Additive):
+class KNormMechanism(_Scaled):
     r"""Noise with density proportional to :math:`e^{-\|z\|_2/s}`, for pure ε-DP.
 
     With s = Δ/ε the densities at two centres Δ apart differ by at most
@@ -162,23 +167,16 @@ class KNormMechanism(_Additive):
     Laplace.
     """
 
-    sensitivity: float
-    scale: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
-        object.__setattr__(self, "scale", positive("scale", self.scale))
-
     @classmethod
     def calibrate(cls, budget: Budget, sensitivity: float, *, steps: int = 1) -> KNormMechanism:
-        """Return the mechanism whose ``steps`` uses cost ε in all; δ is not spent."""
+        """Return the mechanism whose ``steps`` uses together cost ε; δ is not spent."""
         sensitivity = positive("sensitivity", sensitivity)
         check_budget(budget)
         scale = sensitivity * integer("steps", steps) / budget.epsilon
         return _within(budget, scale, lambda s: cls(sensitivity, s), steps)
 
     def event(self, steps: int = 1) -> Event:
-        """Return what using the mechanism ``steps`` times costs."""
+        """Return the privacy event of ``steps`` uses."""
         return _pure(self.sensitivity / self.scale, steps)
 
     def noise(self, dimension: int, generator: np.random.Generator) -> Array:
@@ -206,15 +204,15 @@ class LaplaceMechanism(_Additive):
     scale: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", positive("sensitivity", self.sensitivity))
-        object.__setattr__(self, "dimension", integer("dimension", self.dimension))
-        object.__setattr__(self, "scale", positive("scale", self.scale))
+        keep(self, "sensitivity", positive("sensitivity", self.sensitivity))
+        keep(self, "dimension", integer("dimension", self.dimension))
+        keep(self, "scale", positive("scale", self.scale))
 
     @classmethod
     def calibrate(
         cls, budget: Budget, sensitivity: float, *, dimension: int, steps: int = 1
     ) -> LaplaceMechanism:
-        """Return the mechanism whose ``steps`` uses cost ε in all; δ is not spent.
+        """Return the mechanism whose ``steps`` uses together cost ε; δ is not spent.
 
         For symmetric matrices ``dimension`` is d(d+1)/2: see `packed_dimension`.
         """
@@ -225,7 +223,7 @@ class LaplaceMechanism(_Additive):
         return _within(budget, scale, lambda s: cls(sensitivity, dimension, s), steps)
 
     def event(self, steps: int = 1) -> Event:
-        """Return what using the mechanism ``steps`` times costs."""
+        """Return the privacy event of ``steps`` uses."""
         return _pure(math.sqrt(self.dimension) * self.sensitivity / self.scale, steps)
 
     def noise(self, dimension: int, generator: np.random.Generator) -> Array:
@@ -239,7 +237,7 @@ class LaplaceMechanism(_Additive):
 
 @dataclass(frozen=True)
 class NoMechanism(_Additive):
-    """No noise at all: the non-private baseline, which costs everything."""
+    """No noise: the non-private baseline."""
 
     def event(self, steps: int = 1) -> Event:
         """Return the event of a release without a guarantee."""
@@ -252,7 +250,7 @@ class NoMechanism(_Additive):
 
 
 def _pure(epsilon: float, steps: int) -> Event:
-    """Return the event of pure releases, or that of none when their noise is next to nothing."""
+    """Return the event of pure releases; without a guarantee if their ε overflows."""
     return NonPrivateEvent() if math.isinf(epsilon) else PureEvent(epsilon, steps)
 
 

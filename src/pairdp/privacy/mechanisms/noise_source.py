@@ -1,9 +1,8 @@
-"""Where random numbers come from: one secret key, and a stream for each purpose.
+"""The source of random numbers: one secret key, and an independent stream for each purpose.
 
-Streams are ChaCha20 generators whose keys are derived from one master key and the
-stream's name, by keyed BLAKE2b. Two names give independent streams, so drawing
-more of one never shifts another; and no name is handed out twice, so no two
-steps, leaves or fits share noise.
+Streams are ChaCha20 generators whose keys are derived from one master key and the stream's name by
+keyed BLAKE2b. Different names give independent streams, so the number of values drawn from one does
+not affect another. No name is handed out twice, so no two steps or fits share noise.
 """
 
 from __future__ import annotations
@@ -27,14 +26,13 @@ SEEDED = "ChaCha20 from a given seed (for study; no privacy against who knows th
 
 
 class NoiseReuseError(RuntimeError):
-    """A stream was asked for a second time: its noise would be used twice."""
+    """A stream was requested a second time: its noise would be used twice."""
 
 
 class Stream(np.random.Generator):
-    """A generator that cannot be copied: a copy would draw the same noise once more.
+    """A generator that cannot be copied: a copy would draw the same noise again.
 
-    It is not to be carried across a fork either: ask for streams in the process that
-    draws from them.
+    It must not be shared across a fork either: request streams in the process that uses them.
     """
 
     def __reduce__(self) -> NoReturn:
@@ -53,9 +51,9 @@ class NoiseSource:
     Parameters
     ----------
     seed : int, optional
-        Absent: the key comes from the operating system's entropy, and the stream is
-        cryptographically secure. Given: streams are reproducible, for studies and
-        tests; whoever knows the seed can subtract the noise.
+        By default the key comes from the operating system, and streams are cryptographically
+        secure. With a seed they are reproducible, for studies and tests; anyone who knows the
+        seed can subtract the noise.
 
     Examples
     --------
@@ -88,8 +86,7 @@ class NoiseSource:
     ) -> NoiseSource:
         """Return a source for scikit-learn's ``random_state`` argument.
 
-        An int or None is taken as the seed. A generator is drawn from, so each call
-        gives another source.
+        An int or None is the seed. A generator is advanced, so each call gives another source.
         """
         if random_state is None or isinstance(random_state, int):
             return cls(random_state)
@@ -113,7 +110,7 @@ class NoiseSource:
 
     @property
     def description(self) -> str:
-        """What a certificate says of this source; never the key or the seed."""
+        """The description for certificates, without the key or the seed."""
         return SEEDED if self._seeded else SECURE
 
     def stream(self, purpose: str, *path: int | str) -> np.random.Generator:
@@ -127,7 +124,7 @@ class NoiseSource:
         return Stream(ChaCha(key=self._claim(b"stream", purpose, path)))
 
     def child(self, purpose: str, *path: int | str) -> NoiseSource:
-        """Return an independent source, for a part of the work that names its own streams."""
+        """Return an independent source, for code that names its own streams."""
         key = self._claim(b"child", purpose, path)
         child = NoiseSource.__new__(NoiseSource)
         child._start(key.to_bytes(_KEY_BYTES, "little"), self._seeded)
@@ -142,17 +139,17 @@ class NoiseSource:
             if claimed in self._given:
                 shown = "/".join(map(str, (purpose, *path)))
                 raise NoiseReuseError(
-                    f"the stream {shown} was handed out before: using its noise twice would "
-                    "void the guarantee; name each step, or take a child source"
+                    f"the stream {shown} was already handed out: using its noise twice would "
+                    "void the guarantee; give each step its own name, or use a child source"
                 )
             self._given.add(claimed)
             return int.from_bytes(_derive(self._key, kind, name), "little")
 
     def _leave_parent(self) -> None:
-        """After a fork, take a new key: two processes must not share noise.
+        """Take a new key after a fork: two processes must not share noise.
 
-        A seeded source keeps its key, as reproducing is its purpose. The lock is new
-        too, for a thread of the parent may have held it.
+        A seeded source keeps its key, so that it stays reproducible. The lock is replaced too,
+        since a thread of the parent may hold it.
         """
         self._lock = threading.Lock()
         if not self._seeded:
@@ -165,7 +162,7 @@ class NoiseSource:
     def __reduce__(self) -> NoReturn:
         raise TypeError(
             "a NoiseSource holds a secret key and cannot be pickled or copied: a copy would "
-            "repeat its noise; make a child source instead"
+            "repeat its noise; use a child source instead"
         )
 
     def __copy__(self) -> NoReturn:
@@ -189,7 +186,7 @@ def _encode(parts: tuple[int | str, ...]) -> bytes:
     pieces = []
     for part in parts:
         if isinstance(part, bool) or not isinstance(part, numbers.Integral | str):
-            raise TypeError(f"a stream is named by strings and integers, got {part!r}")
+            raise TypeError(f"the name of a stream must be strings and integers, got {part!r}")
         kind = b"s" if isinstance(part, str) else b"i"
         body = (part if isinstance(part, str) else str(int(part))).encode()
         pieces.append(kind + len(body).to_bytes(8, "little") + body)

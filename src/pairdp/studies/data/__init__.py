@@ -1,4 +1,4 @@
-"""The data sets of the papers: found, fetched, and checked to be the right ones."""
+"""The papers' data sets, loaded from disk or downloaded, and checked against their digests."""
 
 import lazy_loader
 

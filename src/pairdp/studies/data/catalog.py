@@ -1,4 +1,4 @@
-"""Where each data set comes from, and the digest of its CSV form."""
+"""The source of each data set, and the digest of its CSV form."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _UCI: Final = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 
 @dataclass(frozen=True)
 class Source:
-    """A data set as an archive has it.
+    """A data set in an archive.
 
     Parameters
     ----------
     name : str
-        What it is called here; its file is ``NAME.csv``.
+        Its name here; the file is ``NAME.csv``.
     title : str
-        What people call it.
+        Its usual name.
     columns : tuple of str
         Names of the features.
     rows : int
@@ -27,13 +27,13 @@ class Source:
     sha256 : str
         Digest of the CSV form.
     url : str
-        Where it is downloaded from; empty if it comes with scikit-learn.
+        Where to download it; empty if it comes with scikit-learn.
     convert : callable, optional
         From the downloaded text to the CSV form.
     missing : str
-        What is missing, in words.
+        Which values are missing, in words.
     citation : str
-        Whose data it is.
+        Authors and identifier.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Source:
 
     @property
     def file(self) -> str:
-        """Name of the file."""
+        """The file name."""
         return f"{self.name}.csv"
 
 
@@ -97,7 +97,7 @@ _SOURCES = (
             decimals={"bmi": 1},
         ),
         missing=(
-            "none marked; zeros stand for missing glucose, blood pressure, skin thickness, insulin "
+            "none marked; zeros encode missing glucose, blood pressure, skin thickness, insulin "
             "and body mass index"
         ),
         citation="Smith, Everhart, Dickson, Knowler and Johannes (1988)",

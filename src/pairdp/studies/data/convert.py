@@ -1,9 +1,8 @@
-"""From the files that archives serve to one CSV form: a header, features as they are, a label.
+"""Convert the archives' files to one CSV form: a header, the features unchanged, and a label.
 
-The form is exact to the byte, so that a digest can tell whether it is the right data: commas
-without spaces, lines end in a line feed, values are spelled as in the source, a missing one is
-``?``, and the last column ``label`` is 0 or 1. Where archives spell a column differently (30 and
-30.0), it has a fixed number of decimals.
+The form is exact to the byte, so that a digest identifies the data: commas without spaces, line
+feeds, values as written in the source, ``?`` for a missing one, and a last column ``label`` of 0
+and 1. Columns that archives write differently (30 and 30.0) have a fixed number of decimals.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ def write_rows(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [",".join((*columns, "label"))]
     for row in rows:
         if len(row) != len(columns) + 1:
-            raise ValueError(f"a row has {len(row)} values, and {len(columns) + 1} were expected")
+            raise ValueError(f"a row has {len(row)} values, expected {len(columns) + 1}")
         lines.append(",".join(row))
     return "\n".join(lines) + "\n"
 
@@ -31,20 +30,20 @@ def delimited(
     dropped: Sequence[int] = (),
     decimals: Mapping[str, int] | None = None,
 ) -> Converter:
-    """Return a converter of lines of values, commas between them, or of an ARFF file of such.
+    """Return a converter of comma-separated lines, or of an ARFF file.
 
     Parameters
     ----------
     columns : sequence of str
         Names of the features.
     label : int
-        Place of the label in a line.
+        Index of the label in a line.
     classes : mapping of str to str
-        What the labels are in the source, and here.
+        Labels of the source, and the labels here.
     dropped : sequence of int
-        Places that are left out, such as that of an identifier.
+        Indices of columns that are left out, such as an identifier.
     decimals : mapping of str to int, optional
-        Features that are spelled with so many decimals, whatever the source does.
+        Features that are written with a fixed number of decimals.
     """
     spelled = {columns.index(name): count for name, count in (decimals or {}).items()}
 
@@ -54,7 +53,7 @@ def delimited(
             values = [value.strip() for value in line.split(",")]
             place = label % len(values)
             if values[place] not in classes:
-                raise ValueError("a row has a label that is not known")
+                raise ValueError("a row has an unknown label")
             left_out = {place, *dropped}
             kept = [value for i, value in enumerate(values) if i not in left_out]
             features = [_spell(value, spelled.get(i)) for i, value in enumerate(kept)]
@@ -74,7 +73,7 @@ def _spell(value: str, decimals: int | None) -> str:
 
 
 def _data_lines(text: str) -> list[str]:
-    """Return the lines with data: all of them, or those after @data, without comments."""
+    """Return the lines of data: all, or those after @data, without comments."""
     lines = [line.strip() for line in text.splitlines()]
     starts = [i for i, line in enumerate(lines) if line.lower() == "@data"]
     kept = lines[starts[0] + 1 :] if starts else lines

@@ -1,4 +1,4 @@
-"""Finding a data set: in a directory, in the environment's, in the cache, or downloaded once."""
+"""Load a data set from a directory, from the cache, or by a download into the cache."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from pairdp.studies.data.catalog import CATALOG, Source
 from pairdp.studies.data.convert import write_rows
 
 DATA_VARIABLE = "PAIRDP_DATA"
-"""The environment variable with a directory of data sets."""
+"""The environment variable that names a directory of data sets."""
 
 Fetch = Callable[[str], bytes]
-_PATIENCE = 30.0  # seconds
+_TIMEOUT = 30.0  # seconds
 
 
 class DatasetError(RuntimeError):
-    """A data set is not to be had, or is not what it should be."""
+    """A data set is not available, or differs from the expected one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Records as they are in the source: nothing is scaled, nothing filled in.
+    """Records as in the source: nothing is scaled or imputed.
 
     Attributes
     ----------
     source : Source
-        Where they come from.
+        The source.
     x : array of shape (n, d)
         Features; missing values are NaN.
     y : array of shape (n,)
@@ -47,38 +47,38 @@ class Dataset:
 
     @property
     def name(self) -> str:
-        """What it is called here."""
+        """The name of the data set."""
         return self.source.name
 
 
 def load(name: str, directory: str | Path | None = None, *, fetch: Fetch | None = None) -> Dataset:
-    """Return a data set, checked against its digest.
+    """Return a data set after checking its digest.
 
     Parameters
     ----------
     name : str
         "diabetes", "retinopathy", "hepatitis", "cancer_original" or "cancer_wdbc".
     directory : path-like, optional
-        Where ``NAME.csv`` is. By default the directory that the environment variable
-        PAIRDP_DATA names, else the cache, else it is downloaded into the cache. The last data set
-        comes with scikit-learn and is looked for nowhere.
+        The directory of ``NAME.csv``. By default the one that the environment variable
+        PAIRDP_DATA names, else the cache, into which it is downloaded if absent. "cancer_wdbc"
+        comes with scikit-learn.
     fetch : callable, optional
-        What to download with: from an address to bytes.
+        Downloads a URL and returns bytes.
 
     Raises
     ------
     DatasetError
-        If it is in none of these places and cannot be downloaded, or has another digest.
+        If it is not found and cannot be downloaded, or has a different digest.
     """
     if name not in CATALOG:
-        raise ValueError(f"no data set is called {name!r}; known: {', '.join(CATALOG)}")
+        raise ValueError(f"unknown data set {name!r}; known: {', '.join(CATALOG)}")
     source = CATALOG[name]
     content = _embedded(source) if not source.url else _found(source, directory, fetch)
     return Dataset(source, *_parsed(content))
 
 
 def cache_directory() -> Path:
-    """Return where downloaded data sets are kept."""
+    """Return the directory of downloaded data sets."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
     else:
@@ -97,7 +97,7 @@ def _found(source: Source, directory: str | Path | None, fetch: Fetch | None) ->
         return _checked(source, content, f"{path} is not the data set")
     path = cache_directory() / source.file
     if path.is_file():
-        again = f"{path} is not the data set any more; remove it to download it again"
+        again = f"{path} is not the data set; remove it to download it again"
         return _checked(source, path.read_bytes(), again)
     content = _downloaded(source, fetch or fetch_url)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,8 +107,8 @@ def _found(source: Source, directory: str | Path | None, fetch: Fetch | None) ->
 
 def _downloaded(source: Source, fetch: Fetch) -> bytes:
     instead = (
-        f"give a directory that has {source.file} with --data or in {DATA_VARIABLE} (see the "
-        "documentation for its form)"
+        f"give a directory that contains {source.file} with --data or in {DATA_VARIABLE} (the "
+        "documentation describes the file)"
     )
     try:
         raw = fetch(source.url)
@@ -126,12 +126,12 @@ def _downloaded(source: Source, fetch: Fetch) -> bytes:
 
 
 def fetch_url(url: str) -> bytes:
-    """Return what an https address serves."""
+    """Return the content of an https URL."""
     from urllib.request import urlopen
 
     if not url.startswith("https://"):
-        raise ValueError(f"only https addresses are fetched, not {url}")
-    with urlopen(url, timeout=_PATIENCE) as answer:  # noqa: S310 - checked above
+        raise ValueError(f"only https URLs are downloaded, not {url}")
+    with urlopen(url, timeout=_TIMEOUT) as answer:  # noqa: S310 - checked above
         content: bytes = answer.read()
     return content
 
@@ -146,7 +146,7 @@ def _checked(source: Source, content: bytes, problem: str) -> bytes:
 
 
 def _embedded(source: Source) -> bytes:
-    """Return the data set that scikit-learn brings, in CSV form."""
+    """Return the data set that comes with scikit-learn, in CSV form."""
     from sklearn.datasets import load_breast_cancer
 
     data = load_breast_cancer()
@@ -155,7 +155,7 @@ def _embedded(source: Source) -> bytes:
         for values, label in zip(data.data.tolist(), data.target, strict=True)
     )
     content = write_rows(source.columns, rows).encode()
-    return _checked(source, content, "the data of this scikit-learn are others")
+    return _checked(source, content, "this version of scikit-learn has different data")
 
 
 def _parsed(content: bytes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -1,10 +1,9 @@
-"""Plausible ranges of every feature, from what it is and not from the records.
+"""Public ranges of every feature, chosen from its meaning and not from the records.
 
-They come from what the features are (grades of 1 to 10, yes or no, blood pressure in mm Hg) and
-are round. Values beyond them are cut. A missing value is replaced by a public constant: what is
-ordinary for the feature, or the middle where nothing is. Those of the diagnostic cancer set are
-no better than informed by the records: all lie close above the largest value that the set's own
-description lists.
+They are round numbers that follow from what a feature is (grades from 1 to 10, yes or no, blood
+pressure in mm Hg). Values outside are clipped. A missing value is replaced by a public constant:
+what is typical of the feature, or the middle of its range. The ranges of the diagnostic cancer set
+are informed by the records: all lie slightly above the maxima listed in its own description.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from pairdp.studies.data.catalog import CATALOG
 
 
 class Range(NamedTuple):
-    """Bounds of a feature, and what stands for a missing value."""
+    """Bounds of a feature, and the value that replaces a missing one."""
 
     lower: float
     upper: float
-    ordinary: float
+    typical: float
     zero_is_missing: bool = False
 
 
@@ -38,8 +37,8 @@ _DIABETES = {
     "diabetes_pedigree": Range(0, 1.5, 0.5),
     "age": Range(20, 80, 40),
 }
-# Lesions are fewer the surer a detector must be. Distances are in diameters of the image's field,
-# in which macula and optic disc are about half a field apart.
+# A detector finds fewer lesions at higher confidence. Distances are in diameters of the field of
+# view; macula and optic disc are about half of one apart.
 _RETINOPATHY = {
     "quality": _FLAG,
     "prescreening": _FLAG,
@@ -67,7 +66,7 @@ _HEPATITIS = {
     "histology": _YES_OR_NO,
 }
 _ORIGINAL = dict.fromkeys(CATALOG["cancer_original"].columns, _GRADE)
-# Of cell nuclei in micrometres or without unit: means, standard errors and the worst three.
+# Cell nuclei, in micrometres or without unit: means, standard errors, means of the worst three.
 _UPPER = {
     "radius": (30, 3, 40),
     "texture": (40, 5, 50),

@@ -1,4 +1,4 @@
-"""Regret of the models of a stream (Huai 2020), a statistic of the data: not private."""
+"""Regret of the models of a stream (Huai 2020). It is a statistic of the data: not private."""
 
 import lazy_loader
 

@@ -1,8 +1,8 @@
-r"""The model of least risk in a set, with a proof of how good it is. Not private.
+r"""The model of least risk in a set, with a bound on its suboptimality. Not private.
 
-The minimiser is found by projected accelerated gradient steps with a measured smoothness M. A step
-from y to w, with G = M(y - w), that stays below its quadratic model proves, for a problem of strong
-convexity λ and all v in the set of diameter D,
+The minimiser is found by projected accelerated gradient steps with backtracking, at smoothness M. A
+step from y to w, with G = M(y - w), whose value stays below its quadratic model proves, for a
+problem of strong convexity λ and all v in the set of diameter D,
 
 .. math:: F(w) - F(v) ≤ \min\Big(|G|D + \frac{|G|^2}{2M}, \frac{|G|^2}{2λ} - \frac{|G|^2}{2M}\Big).
 
@@ -32,7 +32,7 @@ _MOST_SMOOTHNESS = 1e14
 
 
 class Best(NamedTuple):
-    """A model, its value, and how far above the least value that may be."""
+    """A model, its value, and a bound on how far that is above the least value."""
 
     parameters: Array
     value: float
@@ -53,9 +53,8 @@ def best_fixed(
     risk : callable
         Returns the average of a loss to be minimised.
     tolerance : float
-        The gap that is aimed at. What is reached is proved and returned, and may be larger: for an
-        unbounded set without a regulariser, and for a loss that is not convex, nothing is proved
-        and the gap is infinite.
+        The gap to aim at. The gap that is proved is returned, and may be larger; on an unbounded
+        set without a regulariser, and for a loss that is not convex, it is infinite.
     """
     loss = problem.loss
     start = problem.constraint.project(problem.constraint.initial(features) + problem.center)
@@ -79,6 +78,12 @@ def best_fixed(
     return best
 
 
+def penalty(problem: Problem, point: Array) -> float:
+    """Return the regulariser, λ/2·|w - w₀|²."""
+    shift = point - problem.center
+    return problem.regularization / 2 * float(np.vdot(shift, shift))
+
+
 @dataclass(frozen=True)
 class _Objective:
     """A risk with the problem's regulariser."""
@@ -86,20 +91,17 @@ class _Objective:
     problem: Problem
     risk: Risk
 
-    def _penalty(self, point: Array) -> float:
-        shift = point - self.problem.center
-        return self.problem.regularization / 2 * float(np.vdot(shift, shift))
-
     def value(self, point: Array) -> float:
-        return self.risk.value(point) + self._penalty(point)
+        return self.risk.value(point) + penalty(self.problem, point)
 
     def value_and_gradient(self, point: Array) -> tuple[float, Array]:
         value, gradient = self.risk.value_and_gradient(point)
-        return value + self._penalty(point), gradient + self.problem.pull(point)
+        added = self.problem.regularizer_gradient(point)
+        return value + penalty(self.problem, point), gradient + added
 
 
 class _Found(NamedTuple):
-    """A model, its value, a lower bound on all values, and where the tangent that proves it is."""
+    """A model, its value, a lower bound on all values, and the point whose tangent proves it."""
 
     parameters: Array
     value: float
@@ -108,17 +110,17 @@ class _Found(NamedTuple):
 
 
 def _minimise(objective: _Objective, start: Array, features: int, tolerance: float) -> _Found:
-    """Return about the minimiser, by accelerated steps that start anew when they go up."""
+    """Return about the minimiser, by accelerated steps that restart when the value increases."""
     problem = objective.problem
     diameter = problem.constraint.diameter(features)
-    # A tangent bounds a convex function alone from below.
+    # A tangent is a lower bound only for convex functions.
     provable = problem.is_convex and (math.isfinite(diameter) or problem.is_strongly_convex)
     point, ahead, momentum, smoothness = start, start, 1.0, 1.0
     value = objective.value(start)
     best = _Found(start, value, -math.inf, start)
     for _ in range(_MOST_STEPS):
         here, gradient = objective.value_and_gradient(ahead)
-        # Near the end the two sides below agree to rounding, which must not count as smoothness.
+        # Near the minimum both sides below agree up to rounding, which is no lack of smoothness.
         rounding = 1e-15 * (1 + abs(here))
         smoothness /= 2
         while True:

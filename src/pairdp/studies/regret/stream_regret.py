@@ -4,7 +4,7 @@ r"""Regret of the models of a stream (Huai 2020, equations 3 to 5).
     L̂_t(w) = \frac1{t-1} Σ_{i<t} h(w; z_t, z_i) + \frac{λ}{2}|w - w_0|^2,
 
 h the mean of both orders of a pair. All of these are statistics of the data, **not private**: for
-studies, on data that is public.
+studies on public data.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from pairdp._checks import integer, positive
 from pairdp.pairs import risk
 from pairdp.problem import Problem
 from pairdp.records import Records
-from pairdp.studies.regret.best_fixed import best_fixed
+from pairdp.studies.regret.best_fixed import best_fixed, penalty
 from pairdp.studies.regret.stream_risk import step_loss, stream_risk
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-5
-"""How near to the least average loss the best fixed model is sought."""
+"""The tolerance of the best fixed model, in average loss."""
 
 
 @dataclass(frozen=True, eq=False)
 class Regret:
-    """How much more the models of a stream lost than the best fixed one. Not private.
+    """The loss of a stream's models in excess of the best fixed model. Not private.
 
     Attributes
     ----------
     losses, best_losses : arrays of shape (n-1,)
-        What the model before each of the records 2 … n lost on it, and what ``best`` loses.
+        The loss on each of the records 2 … n, of the model before it and of ``best``.
     best : array
         The best fixed model in hindsight.
     gap : float
-        Proved accuracy of ``best``: the true regret is at least `total` and at most that plus gap.
-        Infinite where nothing is proved: on unbounded sets without a regulariser.
+        The regret is at least `total` and at most `total` + gap. Infinite if nothing is proved, as
+        on unbounded sets without a regulariser.
     """
 
     losses: Array
@@ -48,7 +48,7 @@ class Regret:
 
     @property
     def cumulative(self) -> Array:
-        """What was lost more up to each record; the last of them is the regret."""
+        """The excess loss up to each record; the last one is the regret."""
         return np.cumsum(self.losses - self.best_losses)
 
     @property
@@ -79,21 +79,21 @@ def regret(
     records : Records
         The stream, in its order.
     models : array of shape (steps, ...)
-        The model after each batch; a model serves until the next one comes, and zero before.
+        The model after each batch, used until the next one; before the first, zero is used.
     batch_size : int
-        How many records a batch has; the last may have fewer.
+        Number of records in a batch; the last may have fewer.
     tolerance : float
-        How near to the least average loss the best fixed model is sought. It takes O(n²d) time a
-        step: seconds for 2000 records. A sharp hinge may end up less near; ``gap`` tells.
+        The tolerance of the best fixed model, in average loss. A step takes O(n²d) time: seconds
+        for 2000 records. For a sharp hinge it may not be reached; see ``gap``.
     """
     problem.check_records(records)
     n = integer("number of records", records.n, at_least=2)
     path = _checked(problem, records.features, models, n, batch_size)
+    served = [_model_before(problem, path, t, batch_size) for t in range(1, n)]
     losses = np.array(
         [
-            step_loss(problem.loss, _before(problem, path, t, batch_size), records, t)
-            + _penalty(problem, _before(problem, path, t, batch_size))
-            for t in range(1, n)
+            step_loss(problem.loss, w, records, t) + penalty(problem, w)
+            for t, w in enumerate(served, 1)
         ]
     )
     best = best_fixed(
@@ -103,7 +103,7 @@ def regret(
         positive("tolerance", tolerance),
     )
     found = [step_loss(problem.loss, best.parameters, records, t) for t in range(1, n)]
-    best_losses = np.array(found) + _penalty(problem, best.parameters)
+    best_losses = np.array(found) + penalty(problem, best.parameters)
     return Regret(losses, best_losses, best.parameters, best.gap * (n - 1))
 
 
@@ -116,25 +116,24 @@ def generalized_regret(
     n: int | None = None,
     tolerance: float = TOLERANCE,
 ) -> Regret:
-    """Return the regret in risk, with that of held-out records as L_P (equation 5). Not private.
+    """Return the regret in risk, estimated on held-out records (equation 5). Not private.
 
     Parameters
     ----------
     problem, models, batch_size, tolerance
         See `regret`.
     held_out : Records
-        Records that the models did not learn from; the risk is over all their pairs, with the
-        regulariser.
+        Records that no model was fitted to; the risk is over all their pairs, with the regulariser.
     n : int, optional
-        How many records the stream had; by default all batches were full.
+        Number of records in the stream; by default all batches are full.
     """
     problem.check_records(held_out)
     count = len(np.asarray(models)) * integer("batch_size", batch_size) if n is None else n
     path = _checked(problem, held_out.features, models, integer("n", count, at_least=2), batch_size)
     average = problem.risk(held_out)
-    # Each model once: with batches it serves many records.
+    # Each model once: in batches it is used for many records.
     start = problem.constraint.initial(held_out.features)
-    values = np.array([average.value(w) + _penalty(problem, w) for w in (start, *path)])
+    values = np.array([average.value(w) + penalty(problem, w) for w in (start, *path)])
     losses = values[np.arange(1, count) // batch_size]
     best = best_fixed(
         problem,
@@ -146,15 +145,10 @@ def generalized_regret(
     return Regret(losses, np.full(count - 1, best.value), best.parameters, gap)
 
 
-def _before(problem: Problem, path: Array, t: int, batch_size: int) -> Array:
-    """Return the model that was there after t records."""
+def _model_before(problem: Problem, path: Array, t: int, batch_size: int) -> Array:
+    """Return the model after t records."""
     done = t // batch_size
     return np.asarray(path[done - 1] if done else problem.constraint.initial(path.shape[1]))
-
-
-def _penalty(problem: Problem, parameters: Array) -> float:
-    shift = parameters - problem.center
-    return problem.regularization / 2 * float(np.vdot(shift, shift))
 
 
 def _checked(problem: Problem, features: int, models: ArrayLike, n: int, batch_size: int) -> Array:

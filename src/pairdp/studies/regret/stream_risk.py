@@ -1,8 +1,7 @@
 """Losses of a stream (Huai 2020, equation 3), one step at a time and on average. Not private.
 
 They are L̂_t(w) = Σ_{i<t} h(w; z_t, z_i)/(t-1), h the mean of both orders of a pair. Their average
-over t = 2 … n is one of weighted pairs: the pair of records i and j has the weight
-1/(max(i, j)-1).
+over t = 2 … n is a weighted average over pairs, with weight 1/(max(i, j)-1) for records i and j.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _BLOCK = 256
 
 def stream_risk(loss: PairwiseLoss, records: Records) -> Risk:
     """Return the average of L̂_2 … L̂_n, without the regulariser; O(n²d) time."""
-    # A subclass with a value or a gradient of its own is taken at its word.
+    # A subclass may override the value or the gradient: then both are called.
     own = type(loss)
     for base, kind in ((RankingLoss, _RankingStream), (MetricLoss, _MetricStream)):
         if isinstance(loss, base) and own.value is base.value and own.gradient is base.gradient:
@@ -35,7 +34,7 @@ def stream_risk(loss: PairwiseLoss, records: Records) -> Risk:
 
 
 def step_loss(loss: PairwiseLoss, parameters: Array, records: Records, t: int) -> float:
-    """Return the average loss of the record at place t with the t before it, both orders.
+    """Return the average loss of the record at index t with the t before it, in both orders.
 
     Pairs with a null record have the loss zero.
     """
@@ -51,7 +50,7 @@ def step_loss(loss: PairwiseLoss, parameters: Array, records: Records, t: int) -
 
 @dataclass(frozen=True)
 class _Stream(ABC):
-    """The average losses of a stream of records."""
+    """The average loss of a stream of records."""
 
     loss: PairwiseLoss
     records: Records
@@ -69,7 +68,7 @@ class _Stream(ABC):
 
 
 class _AnyStream(_Stream):
-    """One record after the other."""
+    """One record at a time."""
 
     def value(self, parameters: Array) -> float:
         steps = range(1, self.records.n)
@@ -85,12 +84,12 @@ class _AnyStream(_Stream):
 
 
 class _RankingStream(_Stream):
-    """Positives against negatives: the only pairs with a gradient."""
+    """Positives with negatives: the only pairs with a gradient."""
 
     loss: RankingLoss
 
     def _blocks(self, parameters: Array) -> Iterator[tuple[slice, Array, Array]]:
-        """Yield some positives, u of their pairs and the weights, which count the orders too."""
+        """Yield some positives, margins u of their pairs, and weights that count both orders."""
         up, down = self._places()
         scores = self.loss.scale * (self.records.x @ parameters)
         share = self.loss.orders / 2 / (self.records.n - 1)
@@ -103,10 +102,10 @@ class _RankingStream(_Stream):
         return np.nonzero(self.records.y > 0)[0], np.nonzero(self.records.y < 0)[0]
 
     def _constant(self) -> float:
-        """Return what pairs of equal labels add: φ(0) in the two-sided form."""
+        """Return what pairs of equal labels contribute: φ(0) in the two-sided form."""
         if not self.loss.symmetric:
             return 0.0
-        # With labels 0 of null records, yy' is 1 for equal ones and y²y'² for any that count.
+        # Null records have the label 0: yy' is 1 for equal labels, and y²y'² for any that count.
         y, earlier = self.records.y, np.arange(1, self.records.n)
         signed = y[1:] * np.cumsum(y)[:-1] / earlier
         counted = y[1:] ** 2 * np.cumsum(y**2)[:-1] / earlier
@@ -128,14 +127,14 @@ class _RankingStream(_Stream):
 
 
 class _MetricStream(_Stream):
-    """Distances of some records to all before them, by matrix products."""
+    """Distances of blocks of records to all before them, by matrix products."""
 
     loss: MetricLoss
 
     def _blocks(
         self, parameters: Array
     ) -> Iterator[tuple[slice, slice, Array, NDArray[np.bool_], Array]]:
-        """Yield rows and columns with their squared distances, likeness, and weights."""
+        """Yield rows and columns, squared distances, whether labels are equal, and weights."""
         x, y, n, null = self.records.x, self.records.y, self.records.n, self.records.null
         weighted = x @ ((parameters + parameters.T) / 2)
         norms = np.einsum("ij,ij->i", weighted, x)
@@ -151,16 +150,16 @@ class _MetricStream(_Stream):
 
     def value(self, parameters: Array) -> float:
         return math.fsum(
-            float(np.vdot(weights, self.loss.of_distance(squared, alike)))
-            for _, _, squared, alike, weights in self._blocks(parameters)
+            float(np.vdot(weights, self.loss.of_distance(squared, same)))
+            for _, _, squared, same, weights in self._blocks(parameters)
         )
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         x, total = self.records.x, 0.0
         sums, crossed = np.zeros(self.records.n), np.zeros_like(parameters)
-        for rows, columns, squared, alike, weights in self._blocks(parameters):
-            total += float(np.vdot(weights, self.loss.of_distance(squared, alike)))
-            weights *= self.loss.slope(squared, alike)
+        for rows, columns, squared, same, weights in self._blocks(parameters):
+            total += float(np.vdot(weights, self.loss.of_distance(squared, same)))
+            weights *= self.loss.slope(squared, same)
             sums[rows] += weights.sum(axis=1)
             sums[columns] += weights.sum(axis=0)
             crossed += x[rows].T @ (weights @ x[columns])

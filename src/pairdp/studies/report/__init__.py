@@ -1,7 +1,4 @@
-"""The report of studies: one HTML file with plots, tables and certificates, for any browser.
-
-Its plots can be written as files as well.
-"""
+"""The report of studies: one HTML file with plots, tables and certificates, and SVG files."""
 
 import lazy_loader
 

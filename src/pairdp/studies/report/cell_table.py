@@ -1,4 +1,4 @@
-"""The numbers of a plot as a table, each private one with a link to its certificate."""
+"""The table of a plot, with a link from each private number to its certificate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_CERTIFICATE = "no certificate"
 
 
 def write_cells(plot: Plot, figure: Figure, proofs: Mapping[str, Proof]) -> str:
-    """Return the table of a plot, and the notes to its numbers."""
+    """Return the table of a plot, and the notes below it."""
     notes: dict[str, int] = {}
     runs = [_runs(line) for line in plot.lines]
     spans = [f"{r[0]} to {r[-1]}" if len(r) > 1 else "".join(map(str, r)) for r in runs]
@@ -34,12 +34,12 @@ def write_cells(plot: Plot, figure: Figure, proofs: Mapping[str, Proof]) -> str:
             text += f" <sup>{notes.setdefault(cell.note, len(notes) + 1)}</sup>"
         return text
 
-    caption = "Means, 95 % intervals; ✓ proved, ✗ NOT proved"
+    caption = "Means with 95 % intervals; ✓ proved, ✗ NOT proved"
     table = write_table(figure, write, {"runs": spans}, caption)
     items = "".join(f"<li>{escape(note)}" for note in notes)
     return table + (f"<ol class=notes>{items}</ol>" if items else "")
 
 
 def _runs(line: Line) -> list[int]:
-    """Return how many runs there were, sorted; none for the paper's own numbers."""
+    """Return the numbers of runs, sorted; empty for the paper's own numbers."""
     return sorted({cell.runs for cell in line.cells if cell.kind != "paper"})

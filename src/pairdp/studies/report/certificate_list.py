@@ -1,4 +1,4 @@
-"""The certificates behind the numbers: a list, and their full texts in small space."""
+"""The certificates behind the numbers: a table, and their full texts, compressed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pairdp.studies.results import Results
 
 @dataclass(frozen=True)
 class Proof:
-    """Where a certificate stands on the page, and whether its claim is proved."""
+    """The anchor of a certificate on the page, and whether its claim is proved."""
 
     place: str
     proved: bool
 
 
 def find_proofs(results: Results) -> dict[str, Proof]:
-    """Return where each certificate stands on the page, by its key."""
+    """Return the anchor of each certificate, by its key."""
     used = dict.fromkeys(cell.certificate for cell in results.cells)
     keys = [key for key in used if key in results.certificates]
     keys += [key for key in results.certificates if key not in used]
@@ -34,7 +34,7 @@ def find_proofs(results: Results) -> dict[str, Proof]:
 
 
 def write_list(results: Results, proofs: Mapping[str, Proof]) -> str:
-    """Return the table of all certificates, those of one algorithm together."""
+    """Return the table of all certificates, grouped by algorithm."""
     together: dict[str, list[str]] = {}
     for key, proof in proofs.items():
         certificate = results.certificates[key]
@@ -68,8 +68,8 @@ def _document(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
 def pack(results: Results, proofs: Mapping[str, Proof], *, documents: bool) -> str:
     """Return the statements and, with ``documents``, the certificates, compressed, in base64.
 
-    Statements repeat each other nearly word for word: together, the most similar beside
-    each other, they need about a twentieth of their space.
+    Statements are nearly equal: compressed together, with similar ones next to each other, they
+    take about a twentieth of their size.
     """
     similar = sorted((_statement(results, key), key) for key in proofs)
     texts = {
@@ -88,7 +88,7 @@ def _statement(results: Results, key: str) -> str:
 
 
 def _sealed(document: Mapping[str, object] | None) -> str:
-    """Return a certificate as the text of a file that can be verified."""
+    """Return a certificate as the text of a file that `pairdp verify` accepts."""
     if not document:
         return ""
     return seal({name: value for name, value in document.items() if name != "digest"})

@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  // Certificates: their texts are compressed, and unpacked when the first one is asked for.
+  // The texts of certificates are compressed; they are unpacked when the first one is opened.
   let texts = null;
   const unpack = async () => {
     const bytes = Uint8Array.from(atob(document.getElementById("packed").textContent), (c) => c.charCodeAt(0));

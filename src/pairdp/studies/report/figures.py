@@ -1,4 +1,4 @@
-"""Cells sorted into what a page shows: studies, exhibits, and plots, which become figures."""
+"""Cells grouped as a page shows them: by study, exhibit and plot; plots become figures."""
 
 from __future__ import annotations
 
@@ -23,23 +23,16 @@ LINE_STYLES = dict(zip(KIND_NAMES, LINES, strict=True))
 PROTOCOL_NAMES = {
     "paper": "paper protocol",
     "honest": "honest protocol",
-    "": "figures of the paper",
-}
-STUDY_NAMES = {
-    "huai2020": "Huai et al. 2020: Pairwise learning with differential privacy guarantees",
-    "xue2021": "Xue et al. 2021: Differentially private pairwise learning revisited",
-    "kang2021": "Kang et al. 2021: Sharper utility bounds for private pairwise learning",
-    "yang2021": "Yang et al. 2021: Private pairwise learning with non-smooth losses",
-    "wang2024": "Wang et al. 2024: Private stochastic gradient descent with low noise",
+    "": "numbers of the paper",
 }
 X_NAMES = {"ε": "privacy budget ε", "n": "training records n", "d": "features d"}
-MAIN = "auto"  # the series with a colour of its own
-_LINEAR = ("auc", "accuracy")  # between 0 and 1, where ratios mean little
+MAIN = "auto"  # the series with its own colour
+_LINEAR = ("auc", "accuracy")  # between 0 and 1, never on a logarithmic axis
 
 
 @dataclass(frozen=True)
 class Line:
-    """The cells of one series and kind in one plot, sorted by x."""
+    """The cells of one series and kind in a plot, sorted by x."""
 
     series: str
     kind: str
@@ -48,10 +41,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Plot:
-    """What one plot and its table show.
+    """A plot and its table.
 
-    ``whole`` are the cells of this panel and measure under every protocol: plots beside
-    each other have axes in common.
+    ``whole`` has the cells of this panel and measure under every protocol, as neighbouring plots
+    share their axes.
     """
 
     panel: str
@@ -63,7 +56,7 @@ class Plot:
 
     @property
     def conditions(self) -> str:
-        """The protocol in words; empty for our runs where data is made and not prepared."""
+        """The protocol in words; empty for our runs on synthetic data."""
         if not self.protocol and any(line.kind != "paper" for line in self.lines):
             return ""
         return PROTOCOL_NAMES[self.protocol]
@@ -75,7 +68,7 @@ class Plot:
 
     @property
     def name(self) -> str:
-        """The panel, and x where it has one value only."""
+        """The panel, and x if it has only one value."""
         at = "" if len(self.xs) > 1 else f" at {self.x_name} = {number(self.xs[0])}"
         return f"{self.panel or self.measure}{at}"
 
@@ -90,25 +83,22 @@ class Exhibit:
 
 
 @dataclass(frozen=True)
-class Study:
-    """All exhibits of a paper, and remarks that belong to none of them."""
+class Section:
+    """All exhibits of a study, and remarks that belong to none of them."""
 
     name: str
+    title: str
     exhibits: tuple[Exhibit, ...]
     remarks: tuple[Remark, ...]
 
-    @property
-    def title(self) -> str:
-        """The paper, in words."""
-        return STUDY_NAMES.get(self.name, self.name)
 
-
-def sort_out(results: Results) -> tuple[Study, ...]:
-    """Return the studies in the order in which they first appear."""
+def to_sections(results: Results, titles: Mapping[str, str] | None = None) -> tuple[Section, ...]:
+    """Return a section for each study, by first appearance; without a title it has its name."""
     names = _unique([c.study for c in results.cells] + [r.study for r in results.remarks])
     return tuple(
-        _study(
+        _section(
             name,
+            (titles or {}).get(name, name),
             [cell for cell in results.cells if cell.study == name],
             [remark for remark in results.remarks if remark.study == name],
         )
@@ -116,7 +106,7 @@ def sort_out(results: Results) -> tuple[Study, ...]:
     )
 
 
-def _study(name: str, cells: Sequence[Cell], remarks: Sequence[Remark]) -> Study:
+def _section(name: str, title: str, cells: Sequence[Cell], remarks: Sequence[Remark]) -> Section:
     names = _unique(cell.exhibit for cell in cells)
     exhibits = [
         Exhibit(
@@ -127,14 +117,14 @@ def _study(name: str, cells: Sequence[Cell], remarks: Sequence[Remark]) -> Study
         for exhibit in names
     ]
     others = tuple(remark for remark in remarks if remark.exhibit not in names)
-    return Study(name, tuple(exhibits), others)
+    return Section(name, title, tuple(exhibits), others)
 
 
 def _plots(cells: Sequence[Cell]) -> Iterable[Plot]:
     for key in _unique((cell.panel, cell.measure, cell.x_name) for cell in cells):
         whole = [cell for cell in cells if (cell.panel, cell.measure, cell.x_name) == key]
         used = {cell.protocol for cell in whole}
-        # The paper's own figures are drawn beside our runs under either protocol.
+        # The numbers of the paper are drawn with our runs under either protocol.
         for protocol in sorted(used - {""}, key=list(PROTOCOL_NAMES).index) or [""]:
             shown = [cell for cell in whole if cell.protocol in (protocol, "")]
             panel, measure, x_name = key
@@ -147,7 +137,7 @@ def _lines(cells: Sequence[Cell]) -> Iterable[Line]:
             points = [cell for cell in cells if (cell.series, cell.kind) == (series, kind)]
             while points:
                 line: dict[float, Cell] = {}
-                again = []  # a line has one point at an x: what comes twice gets another line
+                again = []  # a line has one point at each x: duplicates get another line
                 for cell in points:
                     again += [cell] if cell.x in line else []
                     line.setdefault(cell.x, cell)
@@ -155,12 +145,12 @@ def _lines(cells: Sequence[Cell]) -> Iterable[Line]:
                 points = again
 
 
-def choose_styles(studies: Sequence[Study]) -> dict[str, Style]:
-    """Return a colour and marker for every series, the same in all studies."""
+def choose_styles(sections: Sequence[Section]) -> dict[str, Style]:
+    """Return the colour and marker of every series, the same in all sections."""
     groups = [
         [line for plot in exhibit.plots for line in plot.lines]
-        for study in studies
-        for exhibit in study.exhibits
+        for section in sections
+        for exhibit in section.exhibits
     ]
     grey = {line.series for group in groups for line in group if line.kind == "baseline"}
     return assign_styles(
@@ -169,7 +159,7 @@ def choose_styles(studies: Sequence[Study]) -> dict[str, Style]:
 
 
 def to_figure(plot: Plot, styles: Mapping[str, Style]) -> Figure:
-    """Return the figure of a plot: lines over x, or dots where x has one value."""
+    """Return the figure of a plot: lines over x, or dots if x has only one value."""
     linear = plot.measure.lower() in _LINEAR
     where = f" on {plot.panel}" if plot.panel else ""
     how = f", {plot.conditions}" if plot.conditions else ""
@@ -191,7 +181,7 @@ def _to_series(line: Line, style: Style) -> Series:
         tuple(map(_to_point, line.cells)),
         replace(style, line=LINE_STYLES[line.kind], bold=line.series == MAIN),
         KIND_NAMES[line.kind],
-        # What has no noise is the same at every ε.
+        # Without noise, a result does not depend on ε.
         across=line.kind == "baseline" and line.cells[0].x_name == "ε",
     )
 

@@ -1,4 +1,4 @@
-"""The whole page: summary, contents, studies with their plots, certificates and facts."""
+"""The page: summary, contents, studies with their plots, certificates and facts."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from pairdp.studies.report.certificate_list import Proof, find_proofs, pack, wri
 from pairdp.studies.report.figures import (
     Exhibit,
     Plot,
-    Study,
+    Section,
     choose_styles,
-    sort_out,
     to_figure,
+    to_sections,
 )
 from pairdp.studies.results import Remark, Results
 
 LIMIT = 1_000_000  # bytes of a report
-_SHORT = 12  # rows of a summary that are not folded
+_SHORT = 12  # rows of a summary that is not folded
 _FEW_LINES = 6  # of a remark that is not folded
-_COLUMNS = 130  # letters of a remark that a wide window has in a line
+_COLUMNS = 130  # letters in a line of a remark, in a wide window
 Row = Mapping[str, str]
 _QUICK = (
-    '<p class="quick"><b>Quick run.</b> Few permutations and few points: good for checking '
-    "that everything works, not for conclusions.</p>"
+    '<p class="quick"><b>Quick run.</b> Few permutations and few points: a check that everything '
+    "works, not a basis for conclusions.</p>"
 )
 _DIALOG = (
     '<dialog id="certificate" aria-labelledby="certificate-name"><div class="bar">'
@@ -38,62 +38,72 @@ _DIALOG = (
     '<pre></pre><a id="save" hidden>Save the certificate (JSON)</a></dialog>'
 )
 _WORDS = {
-    "Paper": "the figure that the paper prints; hollow markers, dashed.",
+    "Paper": "the number that the paper reports; hollow markers, dashed.",
     "Printed": (
-        "our run with the noise of the paper's formula, to the letter; pale markers, dotted. "
-        "Its claim may be false: the certificate says so."
+        "our run with the noise formula exactly as the paper prints it; pale markers, dotted. "
+        "If its claim is not proved, the certificate says so."
     ),
     "Certified": "our run with noise whose (ε, δ) is proved; solid.",
     "Not private": "a baseline without noise; thin and grey.",
     "Paper protocol": (
-        "data standardised with statistics of all records, as the papers evidently did. No "
-        "certificate covers that: ✓ speaks of the algorithm's noise alone."
+        "data standardised by statistics of all records, as the papers evidently did. No "
+        "certificate covers that: ✓ refers to the algorithm alone."
     ),
     "Honest protocol": "public bounds only; nothing is fitted outside the budget.",
 }
 
 
 def write_report(
-    results: Results, path: str | Path, headline: Sequence[str] = (), table: Sequence[Row] = ()
+    results: Results,
+    path: str | Path,
+    headline: Sequence[str] = (),
+    table: Sequence[Row] = (),
+    titles: Mapping[str, str] | None = None,
 ) -> None:
-    """Write the report of results to an HTML file, whole or not at all."""
-    write_atomically(Path(path), render(results, headline, table).encode())
+    """Write the report to an HTML file, atomically; see `render`."""
+    write_atomically(Path(path), render(results, headline, table, titles).encode())
 
 
-def render(results: Results, headline: Sequence[str] = (), table: Sequence[Row] = ()) -> str:
+def render(
+    results: Results,
+    headline: Sequence[str] = (),
+    table: Sequence[Row] = (),
+    titles: Mapping[str, str] | None = None,
+) -> str:
     """Return the report as one HTML document that loads nothing from elsewhere.
 
     Parameters
     ----------
     results : Results
-        What was found.
+        The results.
     headline : sequence of str
-        The findings that matter, a sentence each, for the top of the page.
+        The main findings, one sentence each, for the top of the page.
     table : sequence of mappings of str to str
         Rows of the table under the headline; their keys are its columns.
+    titles : mapping of str to str, optional
+        Titles of studies by name.
     """
-    page = _page(results, headline, table, documents=True)
-    if len(page.encode()) > LIMIT:  # the certificates themselves are in results.json as well
-        page = _page(results, headline, table, documents=False)
+    sections = to_sections(results, titles)
+    summary = _summary(headline, table)
+    page = _page(results, sections, summary, documents=True)
+    if len(page.encode()) > LIMIT:  # the certificates are in results.json as well
+        page = _page(results, sections, summary, documents=False)
     return page
 
 
-def _page(
-    results: Results, headline: Sequence[str], table: Sequence[Row], *, documents: bool
-) -> str:
-    studies = sort_out(results)
-    styles = choose_styles(studies)
+def _page(results: Results, sections: Sequence[Section], summary: str, *, documents: bool) -> str:
+    styles = choose_styles(sections)
     figures = {
         _place(i, j): [to_figure(plot, styles) for plot in exhibit.plots]
-        for i, study in enumerate(studies, 1)
-        for j, exhibit in enumerate(study.exhibits, 1)
+        for i, section in enumerate(sections, 1)
+        for j, exhibit in enumerate(section.exhibits, 1)
     }
     proofs = find_proofs(results)
-    sections = "".join(_study(study, i, figures, proofs) for i, study in enumerate(studies, 1))
+    body = "".join(_section(each, i, figures, proofs) for i, each in enumerate(sections, 1))
     packed = pack(results, proofs, documents=documents)
     return write_page(
         results.title,
-        f"{_summary(headline, table)}{_contents(studies, proofs)}{_how_to_read()}{sections}"
+        f"{summary}{_contents(sections, proofs)}{_how_to_read()}{body}"
         f"{_certificates(results, proofs, documents=documents)}{_facts(results.facts)}",
         chain.from_iterable(figures.values()),
         header=_QUICK if is_quick(results.facts) else "",
@@ -103,8 +113,8 @@ def _page(
     )
 
 
-def _place(study: int, exhibit: int) -> str:
-    return f"exhibit-{study}-{exhibit}"
+def _place(section: int, exhibit: int) -> str:
+    return f"exhibit-{section}-{exhibit}"
 
 
 def _resource(name: str) -> str:
@@ -122,7 +132,7 @@ def _summary(headline: Sequence[str], table: Sequence[Row]) -> str:
         return ""
     sentences = "".join(f"<li>{escape(sentence)}</li>" for sentence in headline)
     return (
-        '<section id="summary"><h2>What came out</h2>'
+        '<section id="summary"><h2>Main findings</h2>'
         + (f'<ul class="headline">{sentences}</ul>' if sentences else "")
         + (_summary_table(table) if table else "")
         + "</section>"
@@ -141,20 +151,20 @@ def _summary_table(table: Sequence[Row]) -> str:
     return f"<details><summary>All {len(table)} comparisons</summary>{whole}</details>"
 
 
-def _contents(studies: Sequence[Study], proofs: Mapping[str, Proof]) -> str:
+def _contents(sections: Sequence[Section], proofs: Mapping[str, Proof]) -> str:
     items = "".join(
-        f'<li><a href="#study-{i}">{escape(study.title)}</a><ul>'
+        f'<li><a href="#study-{i}">{escape(section.title)}</a><ul>'
         + "".join(
             f'<li><a href="#{_place(i, j)}">{escape(exhibit.name)}</a></li>'
-            for j, exhibit in enumerate(study.exhibits, 1)
+            for j, exhibit in enumerate(section.exhibits, 1)
         )
         + "</ul></li>"
-        for i, study in enumerate(studies, 1)
+        for i, section in enumerate(sections, 1)
     )
     return (
         f'<nav aria-label="Contents"><h2>Contents</h2><ul>{items}'
         f'<li><a href="#certificates">Certificates ({len(proofs)})</a></li>'
-        '<li><a href="#facts">How it was run</a></li></ul></nav>'
+        '<li><a href="#facts">How the studies were run</a></li></ul></nav>'
     )
 
 
@@ -162,22 +172,22 @@ def _how_to_read() -> str:
     items = "".join(f"<div><dt>{name}</dt><dd>{words}</dd></div>" for name, words in _WORDS.items())
     return (
         '<section id="reading"><h2>How to read the plots</h2>'
-        f"<dl>{items}</dl><p>Point at a marker for its values, or focus a plot and use the arrow "
-        "keys. Buttons of a legend show and hide series. Links on numbers lead to their "
+        f"<dl>{items}</dl><p>Hover over a marker for its values, or focus a plot and use the "
+        "arrow keys. The buttons of a legend show and hide series. Numbers in tables link to their "
         "certificates.</p></section>"
     )
 
 
-def _study(
-    study: Study, number: int, figures: Mapping[str, list[Figure]], proofs: Mapping[str, Proof]
+def _section(
+    section: Section, number: int, figures: Mapping[str, list[Figure]], proofs: Mapping[str, Proof]
 ) -> str:
     exhibits = "".join(
         _exhibit(exhibit, _place(number, j), figures[_place(number, j)], proofs)
-        for j, exhibit in enumerate(study.exhibits, 1)
+        for j, exhibit in enumerate(section.exhibits, 1)
     )
     return (
-        f'<section class="study" id="study-{number}"><h2>{escape(study.title)}</h2>'
-        f"{_remarks(study.remarks)}{exhibits}</section>"
+        f'<section class="study" id="study-{number}"><h2>{escape(section.title)}</h2>'
+        f"{_remarks(section.remarks)}{exhibits}</section>"
     )
 
 
@@ -218,11 +228,11 @@ def _remark(remark: Remark) -> str:
 def _certificates(results: Results, proofs: Mapping[str, Proof], *, documents: bool) -> str:
     if not proofs:
         return ""
-    files = "" if documents else " The certificates as files are in results.json: here is no room."
+    files = "" if documents else " To limit its size, the JSON files are in results.json only."
     return (
-        '<section id="certificates"><h2>Certificates</h2><p>What each private number rests on. '
-        f"A link opens the privacy statement.{files}</p><noscript><p>The full statements need "
-        "JavaScript here; they are in the results' JSON file as well.</p></noscript>"
+        '<section id="certificates"><h2>Certificates</h2><p>The privacy guarantee of each '
+        f"number. A link opens the privacy statement.{files}</p><noscript><p>Statements need "
+        "JavaScript on this page; results.json contains them too.</p></noscript>"
         f"{write_list(results, proofs)}</section>"
     )
 
@@ -232,4 +242,4 @@ def _facts(facts: Mapping[str, str]) -> str:
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
         for name, value in facts.items()
     )
-    return f'<section id="facts"><h2>How it was run</h2><dl>{items}</dl></section>'
+    return f'<section id="facts"><h2>How the studies were run</h2><dl>{items}</dl></section>'

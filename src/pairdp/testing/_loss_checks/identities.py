@@ -1,4 +1,4 @@
-"""What every loss must satisfy, whatever its constants."""
+"""Checks that apply to every loss, whatever its constants."""
 
 from __future__ import annotations
 
@@ -11,50 +11,50 @@ from pairdp.losses.base import PairwiseLoss
 from pairdp.losses.convexity import declared_convex
 from pairdp.losses.metric import MetricLoss
 from pairdp.losses.ranking import RankingLoss
-from pairdp.testing._loss_checks.report import Check
+from pairdp.testing._loss_checks.report import Check, problem_check
 from pairdp.testing._loss_checks.search import describe
-from pairdp.testing._loss_checks.search_space import Ground, Subject
+from pairdp.testing._loss_checks.search_space import SearchSpace, Subject
 
 Array = NDArray[np.float64]
 _TUPLES = 40
 _SEGMENTS = 6
-_PLACES = 9
+_POINTS = 9
 _LONG, _SHORT = 1e-4, 1e-5
 _ROUNDING = 1e-9
 
 
-def well_formed(subject: Subject, ground: Ground, rng: np.random.Generator) -> Iterator[Check]:
-    """Yield checks of shapes, finiteness, and of what a call may depend on and change."""
-    ground = ground.moderate
-    w = ground.some_parameters(rng)
+def well_formed(subject: Subject, space: SearchSpace, rng: np.random.Generator) -> Iterator[Check]:
+    """Yield checks of shapes, finiteness and side effects."""
+    space = space.moderate
+    w = space.random_parameters(rng)
     for count in (1, _TUPLES):
-        x, y = ground.some_records(rng, count, subject.places)
+        x, y = space.random_records(rng, count, subject.arity)
         problem = _shape_problem(subject, w, x, y)
-        yield _check("shapes", ground, problem)
+        yield problem_check("shapes", space, problem)
         if problem:
             return
-    # Zero and equal records are where a careless formula divides by zero.
+    # Zero and equal records, where a formula may divide by zero.
     x[0], x[1:4] = 0.0, x[1:4, :1]
     for point in (np.zeros_like(w), w):
         values, gradients = subject.values(point, x, y), subject.gradients(point, x, y)[:, 0]
         finite = np.isfinite(values) & np.isfinite(gradients).all(axis=1)
-        yield _check("finite", ground, _first_at(point, x, y, ~finite))
+        yield problem_check("finite", space, _first_at(point, x, y, ~finite))
         if not finite.all():
             return
-    yield _check("inputs unchanged", ground, _mutation(subject, w, x, y))
+    yield problem_check("inputs unchanged", space, _mutation(subject, w, x, y))
     again = subject.values(w, x, y), subject.gradients(w, x, y)[:, 0]
     same = np.array_equal(values, again[0]) and np.array_equal(gradients, again[1])
-    yield _check("deterministic", ground, "" if same else "two equal calls differ")
-    yield _check("independent of others", ground, _company(subject, w, x, y))
-    if ground.matrix:
-        square = gradients.reshape(-1, *ground.shape)
+    yield problem_check("deterministic", space, "" if same else "two equal calls differ")
+    yield problem_check("independent of others", space, _dependence_on_others(subject, w, x, y))
+    if space.matrix:
+        square = gradients.reshape(-1, *space.shape)
         gap = np.abs(square - square.transpose(0, 2, 1)).max(axis=(1, 2))
         wrong = gap > _ROUNDING * np.abs(gradients).max()
-        yield _check("symmetric gradient", ground, _first_at(w, x, y, wrong))
+        yield problem_check("symmetric gradient", space, _first_at(w, x, y, wrong))
 
 
 def _shape_problem(subject: Subject, w: Array, x: Array, y: Array) -> str:
-    slots = [item for k in range(subject.places) for item in (x[:, k], y[:, k])]
+    slots = [item for k in range(subject.arity) for item in (x[:, k], y[:, k])]
     expected = {"value": (len(x),), "gradient": (len(x), *w.shape)}
     for name, shape in expected.items():
         got = np.shape(getattr(subject.loss, name)(w, *slots))
@@ -65,7 +65,7 @@ def _shape_problem(subject: Subject, w: Array, x: Array, y: Array) -> str:
 
 def _mutation(subject: Subject, w: Array, x: Array, y: Array) -> str:
     given = [w.copy()]
-    for k in range(subject.places):
+    for k in range(subject.arity):
         given += [x[:, k].copy(), y[:, k].copy()]
     kept = [array.copy() for array in given]
     for name in ("value", "gradient"):
@@ -75,8 +75,8 @@ def _mutation(subject: Subject, w: Array, x: Array, y: Array) -> str:
     return ""
 
 
-def _company(subject: Subject, w: Array, x: Array, y: Array) -> str:
-    """Say whether a value depends on what else is in the call, which would void every constant."""
+def _dependence_on_others(subject: Subject, w: Array, x: Array, y: Array) -> str:
+    """Return a problem if a value depends on the other records of a call, voiding all constants."""
     together = subject.values(w, x, y), subject.gradients(w, x, y)
     for k in range(len(x) - 5, len(x)):
         alone = slice(k, k + 1)
@@ -87,24 +87,26 @@ def _company(subject: Subject, w: Array, x: Array, y: Array) -> str:
     return ""
 
 
-def along_segments(subject: Subject, ground: Ground, rng: np.random.Generator) -> Iterator[Check]:
+def along_segments(
+    subject: Subject, space: SearchSpace, rng: np.random.Generator
+) -> Iterator[Check]:
     """Yield checks of declared convexity and of the gradient, along segments within the domain."""
-    ground = ground.moderate
+    space = space.moderate
     for number in range(_SEGMENTS):
-        w = ground.some_parameters(rng)
-        # Short segments see the gradient of a loss that is straight almost everywhere.
-        v = w + (ground.some_parameters(rng) - w) * (0.05 if number % 2 else 1.0)
-        x, y = ground.some_records(rng, _TUPLES, subject.places)
-        # At random places no corner is met exactly, where a derivative would be undefined.
-        places = np.sort(rng.uniform(_LONG, 1 - _LONG, _PLACES))
-        yield from _along(subject, ground, (w, v), places, x, y)
+        w = space.random_parameters(rng)
+        # Short segments, for a loss that is linear almost everywhere.
+        v = w + (space.random_parameters(rng) - w) * (0.05 if number % 2 else 1.0)
+        x, y = space.random_records(rng, _TUPLES, subject.arity)
+        # Random points avoid kinks, where the derivative is undefined.
+        points = np.sort(rng.uniform(_LONG, 1 - _LONG, _POINTS))
+        yield from _along(subject, space, (w, v), points, x, y)
 
 
 def _along(
     subject: Subject,
-    ground: Ground,
+    space: SearchSpace,
     ends: tuple[Array, Array],
-    places: Array,
+    points: Array,
     x: Array,
     y: Array,
 ) -> Iterator[Check]:
@@ -113,48 +115,50 @@ def _along(
     def values(t: float) -> Array:
         return subject.values(w + t * (v - w), x, y)
 
-    lines = np.stack([values(t) for t in places])
-    gradients = np.stack([subject.gradients(w + t * (v - w), x, y)[:, 0] for t in places])
+    lines = np.stack([values(t) for t in points])
+    gradients = np.stack([subject.gradients(w + t * (v - w), x, y)[:, 0] for t in points])
     slopes = gradients @ (v - w).ravel()
     length = np.linalg.norm(gradients, axis=2).max(axis=0) * np.linalg.norm(v - w)
     slack = _ROUNDING * (np.abs(lines).max(axis=0) + length)
     if declared_convex(subject.loss):
-        share = ((places[1:-1] - places[:-2]) / (places[2:] - places[:-2]))[:, None]
+        share = ((points[1:-1] - points[:-2]) / (points[2:] - points[:-2]))[:, None]
         bent = share * lines[2:] + (1 - share) * lines[:-2] - lines[1:-1] < -slack
-        yield _check("convex", ground, _first_at(ends, x, y, bent.any(axis=0)))
-        steps = (places[:, None] - places)[:, :, None]
+        yield problem_check("convex", space, _first_at(ends, x, y, bent.any(axis=0)))
+        steps = (points[:, None] - points)[:, :, None]
         below = lines[:, None] - lines - steps * slopes < -slack
-        yield _check("subgradient", ground, _first_at(ends, x, y, below.any(axis=(0, 1))))
+        yield problem_check("subgradient", space, _first_at(ends, x, y, below.any(axis=(0, 1))))
     wrong, rounding = np.zeros(len(x), dtype=bool), 1e-14 / _SHORT * np.abs(lines).max(axis=0)
-    for t, slope in zip(places, slopes, strict=True):
+    for t, slope in zip(points, slopes, strict=True):
         far, near = ((values(t + h) - values(t - h)) / (2 * h) for h in (_LONG, _SHORT))
         size = np.abs(near) + np.abs(slope)
-        # Where two steps disagree there is a corner, or curvature that they cannot resolve.
+        # Where two step sizes disagree there is a kink, or curvature that they cannot resolve.
         smooth = np.abs(far - near) <= 1e-6 * size
         wrong |= smooth & (np.abs(near - slope) > 1e-4 * size + rounding)
-    yield _check("derivative", ground, _first_at(ends, x, y, wrong))
+    yield problem_check("derivative", space, _first_at(ends, x, y, wrong))
 
 
-def order_and_equals(subject: Subject, ground: Ground, rng: np.random.Generator) -> Iterator[Check]:
+def order_and_equals(
+    subject: Subject, space: SearchSpace, rng: np.random.Generator
+) -> Iterator[Check]:
     """Yield checks of the declared symmetry, and of pairs that must have no gradient."""
     loss = subject.loss
     if not isinstance(loss, PairwiseLoss):
         return
-    w = ground.moderate.some_parameters(rng)
-    x, y = ground.some_records(rng, _TUPLES, 2)
+    w = space.moderate.random_parameters(rng)
+    x, y = space.random_records(rng, _TUPLES, 2)
     if loss.symmetric:
         there = np.column_stack([subject.values(w, x, y), subject.gradients(w, x, y)[:, 0]])
         x_, y_ = x[:, ::-1], y[:, ::-1]
         back = np.column_stack([subject.values(w, x_, y_), subject.gradients(w, x_, y_)[:, 0]])
         wrong = (np.abs(there - back) > _ROUNDING * np.abs(there).max()).any(axis=1)
-        yield _check("declared symmetric", ground, _first_at(w, x, y, wrong))
+        yield problem_check("declared symmetric", space, _first_at(w, x, y, wrong))
     if isinstance(loss, RankingLoss | MetricLoss):
         x[:, 1] = x[:, 0]
-        yield _check("equal records", ground, _gradient_left(subject, w, x, y))
+        yield problem_check("equal records", space, _gradient_left(subject, w, x, y))
     if isinstance(loss, RankingLoss):
-        x, y = ground.some_records(rng, _TUPLES, 2)
+        x, y = space.random_records(rng, _TUPLES, 2)
         y[:, 1] = y[:, 0]
-        yield _check("equal labels", ground, _gradient_left(subject, w, x, y))
+        yield problem_check("equal labels", space, _gradient_left(subject, w, x, y))
 
 
 def _gradient_left(subject: Subject, w: Array, x: Array, y: Array) -> str:
@@ -168,7 +172,3 @@ def _first_at(w: Array | tuple[Array, ...], x: Array, y: Array, wrong: NDArray[n
         return ""
     row = wrong.argmax()
     return describe(w if isinstance(w, tuple) else (w,), x[row], y[row])
-
-
-def _check(name: str, ground: Ground, problem: str) -> Check:
-    return Check(name, not problem, str(ground), example=problem)

@@ -1,4 +1,4 @@
-"""What a check of a loss reports."""
+"""The report of the checks of a loss."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was checked, at one place.
+    """One check, on one domain.
 
     Parameters
     ----------
     name : str
         What was checked.
     passed : bool
-        Whether it held.
+        Whether it passed.
     where : str
         The domain and the number of features.
     declared, found : float
         A declared constant and the largest value found; NaN where there is none.
     example : str
-        Where it failed.
+        A counterexample, if it failed.
     """
 
     name: str
@@ -53,6 +53,11 @@ class Check:
         return text.rstrip()
 
 
+def problem_check(name: str, where: object, problem: str) -> Check:
+    """Return a check that passes if there is no problem."""
+    return Check(name, not problem, str(where), example=problem)
+
+
 @dataclass(frozen=True)
 class CheckReport:
     """All checks of one loss; ``print(report)`` shows the worst of each kind.
@@ -62,7 +67,7 @@ class CheckReport:
     loss : str
         The loss, as it prints itself.
     checks : tuple of Check
-        Every check, at every place.
+        Every check, on every domain.
     """
 
     loss: str
@@ -70,12 +75,12 @@ class CheckReport:
 
     @property
     def passed(self) -> bool:
-        """Whether every check held."""
+        """Whether every check passed."""
         return all(check.passed for check in self.checks)
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """The names of what failed, each once."""
+        """The names of the checks that failed, each once."""
         return tuple(dict.fromkeys(check.name for check in self.checks if not check.passed))
 
     def worst(self, name: str) -> Check:
@@ -94,12 +99,12 @@ def _badness(check: Check) -> tuple[bool, float]:
 
 
 class LossCheckError(AssertionError):
-    """A loss failed its checks; ``report`` has them all.
+    """A loss failed its checks; ``report`` contains all of them.
 
     Parameters
     ----------
     report : CheckReport
-        What was checked.
+        All checks.
     """
 
     def __init__(self, report: CheckReport) -> None:

@@ -1,7 +1,7 @@
-"""A search for records and parameters that break a declared constant.
+"""A search for records and parameters that exceed a declared constant.
 
-The search is only ever a lower bound on the true constant: what it finds is a real
-example, what it does not find may still exist.
+The result is a lower bound on the true constant: what the search finds is a true example, but a
+worse one may exist.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp.testing._loss_checks import initial_points
-from pairdp.testing._loss_checks.objectives import CLOSEST, Question
-from pairdp.testing._loss_checks.search_space import Ground, Subject
+from pairdp.testing._loss_checks.objectives import CLOSEST, Objective
+from pairdp.testing._loss_checks.search_space import SearchSpace, Subject
 
 Array = NDArray[np.float64]
 _BATCH = 48
@@ -51,10 +51,10 @@ def _compact(values: Array) -> str:
     return " ".join(np.array2string(values, precision=8).split())
 
 
-def attack(
+def maximize(
     subject: Subject,
-    question: Question,
-    ground: Ground,
+    objective: Objective,
+    space: SearchSpace,
     rng: np.random.Generator,
     known: Sequence[Found] = (),
 ) -> Found:
@@ -62,26 +62,26 @@ def attack(
 
     Parameters
     ----------
-    subject, question, ground
-        The loss, what is sought, and where.
+    subject, objective, space
+        The loss, what is maximised, and where.
     rng : numpy.random.Generator
-        Decides where to look.
+        The generator of the search.
     known : sequence of Found
-        Examples to start from, instead of the usual ones: they are thought to be the worst,
-        and only a short search tries to do better.
+        Examples to start from instead of the usual ones. They are expected to be the worst, so
+        the search for a better one is short.
     """
     climbs, rounds = (1, 15) if known else (2, 120)
-    found = _worst_first(known or _screen(subject, question, ground, rng))
-    if question.exponent:
-        found = _worst_first(_bisect(subject, question, start) for start in _promising(found))
-    climbed = [_climb(subject, question, ground, rng, start, rounds) for start in found[:climbs]]
+    found = _worst_first(known or _screen(subject, objective, space, rng))
+    if objective.exponent:
+        found = _worst_first(_bisect(subject, objective, start) for start in _promising(found))
+    climbed = [_climb(subject, objective, space, rng, start, rounds) for start in found[:climbs]]
     return _worst_first([*climbed, NOTHING])[0]
 
 
 def _promising(found: list[Found]) -> list[Found]:
-    """Return the worst segments, and those on which the gradient changes most for their length.
+    """Return the worst segments, and those with the largest change of the gradient.
 
-    A narrow corner hardly shows in the quotient of a long segment, and fully in the change.
+    A narrow kink barely affects the quotient of a long segment, but fully affects the change.
     """
 
     def change(example: Found) -> float:
@@ -96,33 +96,33 @@ def _worst_first(found: Iterable[Found]) -> list[Found]:
 
 
 def measure(
-    subject: Subject, question: Question, parameters: tuple[Array, ...], x: Array, y: Array
+    subject: Subject, objective: Objective, parameters: tuple[Array, ...], x: Array, y: Array
 ) -> Found:
     """Return the worst of several tuples of records at these parameters."""
-    values = question.at(subject, parameters, x, y)
+    values = objective.at(subject, parameters, x, y)
     worst = int(values.argmax())
     return Found(float(values[worst]), parameters, x[worst], y[worst])
 
 
 def _screen(
-    subject: Subject, question: Question, ground: Ground, rng: np.random.Generator
+    subject: Subject, objective: Objective, space: SearchSpace, rng: np.random.Generator
 ) -> list[Found]:
-    """Look at every start once."""
+    """Evaluate every starting point once."""
     found = []
-    for frame in initial_points.frames(ground, rng):
-        x, y = initial_points.tuples(ground, frame, question.records, rng)
-        places: Iterable[tuple[Array, ...]] = initial_points.segments(ground, frame, rng)
-        if question.exponent is None:
-            places = ((w,) for w in initial_points.parameters(ground, frame, rng))
-        found += [measure(subject, question, parameters, x, y) for parameters in places]
+    for frame in initial_points.frames(space, rng):
+        x, y = initial_points.tuples(space, frame, objective.records, rng)
+        points: Iterable[tuple[Array, ...]] = initial_points.segments(space, frame, rng)
+        if objective.exponent is None:
+            points = ((w,) for w in initial_points.parameters(space, frame, rng))
+        found += [measure(subject, objective, parameters, x, y) for parameters in points]
     return found
 
 
-def _bisect(subject: Subject, question: Question, start: Found) -> Found:
-    """Halve a segment of parameters again and again, keeping the half that is worse.
+def _bisect(subject: Subject, objective: Objective, start: Found) -> Found:
+    """Halve a segment of parameters repeatedly, keeping the worse half.
 
-    By the triangle inequality one half is at least as bad as the whole when the exponent
-    is 1: this walks into a narrow corner that steps of a fixed size would jump over.
+    By the triangle inequality one half is at least as bad as the whole if the exponent is 1. This
+    finds a narrow kink that steps of a fixed size would miss.
     """
     best, segment, stalled = start, start, 0
     while stalled < _PATIENCE:
@@ -132,7 +132,7 @@ def _bisect(subject: Subject, question: Question, start: Found) -> Found:
         if float(np.linalg.norm(first - middle)) <= CLOSEST * size:
             break
         halves = [
-            measure(subject, question, half, segment.x[None], segment.y[None])
+            measure(subject, objective, half, segment.x[None], segment.y[None])
             for half in ((first, middle), (middle, second))
         ]
         segment = _worst_first(halves)[0]
@@ -143,22 +143,22 @@ def _bisect(subject: Subject, question: Question, start: Found) -> Found:
 
 def _climb(
     subject: Subject,
-    question: Question,
-    ground: Ground,
+    objective: Objective,
+    space: SearchSpace,
     rng: np.random.Generator,
     start: Found,
     rounds: int,
 ) -> Found:
-    """Take random steps that shrink while nothing improves.
+    """Take random steps, smaller ones while nothing improves.
 
-    Parameters take one step a round, records a batch of steps, since a loss takes many
-    records at once and one parameter.
+    Each round tries one step of the parameters and a batch of steps of the records, since a loss
+    takes many records but one parameter at a time.
     """
     best, step = start, 0.3
     for turn in range(rounds):
-        moved = best.parameters if turn % 3 == 0 else _move(best.parameters, ground, step, rng)
-        x, y = _scatter(best, ground, step, rng)
-        tried = measure(subject, question, moved, x, y)
+        moved = best.parameters if turn % 3 == 0 else _move(best.parameters, space, step, rng)
+        x, y = _scatter(best, space, step, rng)
+        tried = measure(subject, objective, moved, x, y)
         if tried.value > best.value * (1 + 1e-9):
             best, step = tried, min(1.5 * step, 1.0)
         else:
@@ -169,23 +169,23 @@ def _climb(
 
 
 def _move(
-    parameters: tuple[Array, ...], ground: Ground, step: float, rng: np.random.Generator
+    parameters: tuple[Array, ...], space: SearchSpace, step: float, rng: np.random.Generator
 ) -> tuple[Array, ...]:
-    """Return parameters nearby; of two, both move together and turn about their middle."""
-    if ground.still:
+    """Return parameters nearby; two parameters move together and rotate about their midpoint."""
+    if space.is_zero:
         return parameters
     middle = np.mean(parameters, axis=0)
     half = parameters[0] - middle
     apart = float(np.linalg.norm(half))
-    scales = [float(np.linalg.norm(middle)), ground.sizes[0], rng.choice(ground.sizes), apart]
+    scales = [float(np.linalg.norm(middle)), space.sizes[0], rng.choice(space.sizes), apart]
     middle = middle + _jump(middle, step * rng.choice(scales if apart else scales[:-1]), rng)
     if len(parameters) == 1:
-        return (ground.admit(middle),)
+        return (space.project(middle),)
     half = half * np.exp(step * rng.standard_normal()) + _jump(half, step * apart, rng)
     if rng.random() < 0.5:
-        # One end stays: a corner of the loss is often worst with one end exactly on it.
-        return parameters[0], ground.admit(parameters[0] - 2 * half)
-    return ground.admit(middle + half), ground.admit(middle - half)
+        # One end stays: a kink of the loss is often worst with one end exactly on it.
+        return parameters[0], space.project(parameters[0] - 2 * half)
+    return space.project(middle + half), space.project(middle - half)
 
 
 def _jump(point: Array, size: float, rng: np.random.Generator) -> Array:
@@ -193,15 +193,15 @@ def _jump(point: Array, size: float, rng: np.random.Generator) -> Array:
 
 
 def _scatter(
-    best: Found, ground: Ground, step: float, rng: np.random.Generator
+    best: Found, space: SearchSpace, step: float, rng: np.random.Generator
 ) -> tuple[Array, Array]:
     """Return the records of the best example and a batch of others nearby."""
     size, features = best.x.shape
-    lengths = step * ground.domain.data_norm * 10 ** rng.uniform(-1.5, 0.0, (_BATCH, 1, 1))
+    lengths = step * space.domain.data_norm * 10 ** rng.uniform(-1.5, 0.0, (_BATCH, 1, 1))
     lengths = lengths * (rng.random((_BATCH, size, 1)) < rng.choice([0.4, 1.0]))
     x = best.x + lengths * rng.standard_normal((_BATCH, size, features))
     y = np.tile(best.y, (_BATCH, 1))
     relabelled = rng.random(y.shape) < 0.1
-    y[relabelled] = rng.choice(np.array(ground.labels), int(relabelled.sum()))
+    y[relabelled] = rng.choice(np.array(space.labels), int(relabelled.sum()))
     x[0], y[0] = best.x, best.y
-    return ground.clip(x), y
+    return space.clip(x), y

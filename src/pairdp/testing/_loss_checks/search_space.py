@@ -1,4 +1,4 @@
-"""A loss as its checks see it, and the ground that they search."""
+"""The records and parameters that are searched, and a uniform way to call a loss."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _LARGEST = 1e7
 
 
 @dataclass(frozen=True)
-class Ground:
+class SearchSpace:
     """Records and parameters that a domain admits.
 
     Parameters
     ----------
     domain : Domain
-        How large they may be.
+        The bounds on both.
     features : int
         d.
     matrix : bool
@@ -50,30 +50,30 @@ class Ground:
         return (self.features,) * (2 if self.matrix else 1)
 
     @property
-    def still(self) -> bool:
+    def is_zero(self) -> bool:
         """Whether there is only one parameter, zero."""
         return self.domain.radius == 0
 
     @property
     def sizes(self) -> Array:
-        """Sizes of parameters that are worth a look."""
+        """Norms of parameters to try."""
         if math.isfinite(self.domain.radius):
             return self.domain.radius * np.array([1.0, 0.5, 0.2, 0.05])
-        # Beyond some size losses are straight.
+        # Losses are linear for very large parameters.
         return np.asarray(10.0 ** np.arange(-1.0, math.log10(_LARGEST)) / self._unit)
 
     @property
     def _unit(self) -> float:
-        """What turns a size of parameters into one of scores or of squared distances."""
+        """The factor from the norm of parameters to scores or squared distances."""
         return self.domain.data_norm ** (2 if self.matrix else 1)
 
     @property
-    def moderate(self) -> Ground:
-        """The same ground, without parameters so large that rounding drowns derivatives."""
+    def moderate(self) -> SearchSpace:
+        """The same space, without parameters so large that rounding dominates derivatives."""
         return replace(self, domain=self.domain.within(30.0 / self._unit))
 
-    def admit(self, parameters: Array) -> Array:
-        """Return the nearest admissible parameter."""
+    def project(self, parameters: Array) -> Array:
+        """Return the projection of a parameter onto the domain."""
         cone: Constraint = Unconstrained()
         if self.matrix:
             cone = PSDCone() if self.domain.positive_semidefinite else SymmetricMatrices()
@@ -84,13 +84,13 @@ class Ground:
         norms = np.linalg.norm(x, axis=-1, keepdims=True)
         return np.asarray(x * np.minimum(1.0, self.domain.data_norm / np.maximum(norms, 1e-300)))
 
-    def some_parameters(self, rng: np.random.Generator) -> Array:
-        """Return a random parameter, often on the edge."""
+    def random_parameters(self, rng: np.random.Generator) -> Array:
+        """Return a random parameter, often on the boundary."""
         step = rng.standard_normal(self.shape)
         size = rng.choice(self.sizes) * rng.choice([1.0, rng.random()])
-        return self.admit(step * (2 * size / np.linalg.norm(step)))
+        return self.project(step * (2 * size / np.linalg.norm(step)))
 
-    def some_records(self, rng: np.random.Generator, *shape: int) -> tuple[Array, Array]:
+    def random_records(self, rng: np.random.Generator, *shape: int) -> tuple[Array, Array]:
         """Return random records and labels, half of them on the sphere."""
         x = rng.standard_normal((*shape, self.features))
         x *= self.domain.data_norm / np.linalg.norm(x, axis=-1, keepdims=True)
@@ -101,23 +101,23 @@ class Ground:
 
 @dataclass(frozen=True)
 class Subject:
-    """A loss over pairs or over records, called in one way.
+    """A loss over pairs or over records, with one interface.
 
     Parameters
     ----------
     loss : PairwiseLoss or PointwiseLoss
         The loss.
-    places : int
-        How many records it takes.
+    arity : int
+        The number of records it takes.
     """
 
     loss: Loss
-    places: int
+    arity: int
 
     @property
     def all_slots(self) -> Slots:
-        """The first records of a tuple, one for each place."""
-        return tuple(range(self.places))
+        """The indices of the first records of a tuple, one for each argument."""
+        return tuple(range(self.arity))
 
     def values(self, parameters: Array, x: Array, y: Array) -> Array:
         """Return the loss of each tuple of records."""
@@ -126,7 +126,7 @@ class Subject:
     def gradients(
         self, parameters: Array, x: Array, y: Array, slots: Sequence[Slots] | None = None
     ) -> Array:
-        """Return gradients as rows, for each tuple of records and each choice of its slots."""
+        """Return gradients as rows, for each tuple of records and each choice of arguments."""
         slots = [self.all_slots] if slots is None else slots
         flat = self.loss.gradient(parameters, *_arguments(x, y, slots))
         return flat.reshape(len(x), len(slots), parameters.size)

@@ -1,0 +1,188 @@
+"""The steps of `pairdp.algorithms.kernels`, compiled. Import it only where they run.
+
+Every function here is plain Python over arrays and numbers, made into machine code by numba. The
+compiled steps are kept next to this file, or in the user's cache when that cannot be written;
+where neither can, they are compiled anew in each process. They call the slope of the loss by its
+address, and it is compiled in each process, within a fifth of a second: what is kept on disk does
+not depend on any loss, so that it never outlives a change of one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+_SMALLEST, _LARGEST = 1e-280, 1e280
+
+
+def _compile(function: Callable[..., Any], **options: Any) -> Any:
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # there is no place to keep compiled code
+        return numba.njit(**options)(function)
+
+
+@cache
+def compiled_slope(formula: Callable[..., float], arguments: int) -> Any:
+    """Return the machine code of a formula over so many floats.
+
+    Raises
+    ------
+    TypeError
+        If it is not in the Python that numba compiles.
+    """
+    signature = numba.float64(*[numba.float64] * arguments)
+    try:
+        # In the other error model a division by zero would print a message and return 0.
+        return numba.cfunc(signature, error_model="numpy")(formula)
+    except numba.core.errors.NumbaError as error:
+        raise TypeError(f"numba cannot compile {formula.__qualname__}: {error}") from error
+
+
+# Sums may be taken in any order, as they are in numpy; nothing else may be rearranged.
+def _score_of_pair(point: Array, first: Array, second: Array) -> float:
+    total = 0.0
+    for k in range(point.size):
+        total += point[k] * (first[k] - second[k])
+    return total
+
+
+def _score(point: Array, record: Array) -> float:
+    total = 0.0
+    for k in range(point.size):
+        total += point[k] * record[k]
+    return total
+
+
+_reordered = {"reassoc", "contract"}
+_pair_score = _compile(_score_of_pair, fastmath=_reordered)
+_record_score = _compile(_score, fastmath=_reordered)
+
+
+def _project(point: Array, radius: float) -> None:
+    square = _record_score(point, point)
+    if _SMALLEST < square < _LARGEST:
+        norm = math.sqrt(square)
+        if norm > radius:
+            for k in range(point.size):
+                point[k] *= radius / norm
+        return
+    largest = 0.0  # in units of which squares neither over- nor underflow
+    for k in range(point.size):
+        largest = max(largest, abs(point[k]))
+    if largest == 0 or not math.isfinite(largest):
+        return
+    square = 0.0
+    for k in range(point.size):
+        square += (point[k] / largest) ** 2
+    norm = math.sqrt(square)
+    if norm * largest > radius:
+        for k in range(point.size):
+            point[k] = point[k] / largest * (radius / norm)
+
+
+_shrink = _compile(_project)
+
+
+def _take_step(
+    gradient: Array,
+    noise: Array,
+    sigma: float,
+    step_size: float,
+    pull: float,
+    center: Array,
+    radius: float,
+    point: Array,
+    total: Array,
+) -> None:
+    """Move ``point`` along a noisy gradient, and add it to ``total``."""
+    for k in range(point.size):
+        noisy = gradient[k] + sigma * noise[k]
+        point[k] -= step_size * (noisy + pull * (point[k] - center[k]))
+    if not math.isinf(radius):
+        _shrink(point, radius)
+    for k in range(point.size):
+        total[k] += point[k]
+
+
+_step = _compile(_take_step)
+
+
+def _pair_steps(
+    slope: Any,
+    parameters: tuple[float, ...],
+    scale: float,
+    weight: float,
+    x: Array,
+    y: Array,
+    places: Places,
+    noise: Array,
+    sigma: float,
+    step_size: float,
+    pull: float,
+    center: Array,
+    radius: float,
+    point: Array,
+    total: Array,
+) -> None:
+    """Take a step for each row of ``places``, whose neighbours are pairs.
+
+    ``point`` and ``total`` are changed. Null records have the label 0.
+    """
+    gradient = np.empty(point.size)
+    for t in range(places.shape[0]):
+        gradient[:] = 0.0
+        for q in range(0, places.shape[1], 2):
+            i, j = places[t, q], places[t, q + 1]
+            if y[i] * y[j] >= 0:
+                continue
+            signed = scale if y[i] > 0 else -scale
+            u = signed * _pair_score(point, x[i], x[j])
+            factor = weight * signed * slope(u, *parameters)
+            for k in range(point.size):
+                gradient[k] += factor * (x[i, k] - x[j, k])
+        _step(gradient, noise[t], sigma, step_size, pull, center, radius, point, total)
+
+
+def _record_steps(
+    slope: Any,
+    parameters: tuple[float, ...],
+    weight: float,
+    x: Array,
+    y: Array,
+    places: Places,
+    noise: Array,
+    sigma: float,
+    step_size: float,
+    pull: float,
+    center: Array,
+    radius: float,
+    point: Array,
+    total: Array,
+) -> None:
+    """Take a step for each row of ``places``; ``point`` and ``total`` are changed.
+
+    Null records have zeros for features, and a label that the loss accepts.
+    """
+    gradient = np.empty(point.size)
+    for t in range(places.shape[0]):
+        gradient[:] = 0.0
+        for q in range(places.shape[1]):
+            i = places[t, q]
+            factor = weight * slope(_record_score(point, x[i]), y[i], *parameters)
+            for k in range(point.size):
+                gradient[k] += factor * x[i, k]
+        _step(gradient, noise[t], sigma, step_size, pull, center, radius, point, total)
+
+
+pair_steps = _compile(_pair_steps)
+record_steps = _compile(_record_steps)

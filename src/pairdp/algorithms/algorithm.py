@@ -1,0 +1,225 @@
+"""What every algorithm is: a frozen set of hyper-parameters that plans, then runs.
+
+`Algorithm.plan` turns it, from public facts alone, into a `Plan` with every number fixed: steps,
+step sizes, noise and certificate. `Plan.run` reads the records, draws the noise that was planned,
+and returns a `Fit`. Nothing else that depends on the data leaves it.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._provenance import is_own
+from pairdp.algorithms.assumptions import (
+    assumption_facts,
+    assumption_sentences,
+    check_convexity,
+)
+from pairdp.algorithms.conditions import Condition
+from pairdp.algorithms.facts import plan_facts, problem_facts
+from pairdp.algorithms.plan import Plan, RunResult
+from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.requirements import Need, check_needs
+from pairdp.algorithms.settings import S
+from pairdp.algorithms.signal import MAX_NOISE_TO_SIGNAL, noise_to_signal
+from pairdp.algorithms.task import Calibration, Task
+from pairdp.losses import PairwiseLoss
+from pairdp.losses.ranking import slow_sums
+from pairdp.privacy import Budget, Certificate, NoiseSource, Release
+from pairdp.problem import Problem
+from pairdp.storage import Storable
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PlanDraft(Generic[S]):
+    """What an algorithm decides for a task, from which its plan is made.
+
+    Attributes
+    ----------
+    releases : tuple of Release
+        Everything that leaves.
+    settings, reasons
+        See `Plan`.
+    problem : Problem, optional
+        The problem that is solved, when it is not the task's own.
+    """
+
+    releases: tuple[Release, ...]
+    settings: S
+    reasons: tuple[str, ...] = ()
+    problem: Problem | None = None
+
+
+class Algorithm(Storable, ABC, Generic[S]):
+    """A frozen set of hyper-parameters that knows how to plan and how to run a plan."""
+
+    name: str
+    settings_type: type[S]
+    """The dataclass of its settings, without which stored plans cannot be read."""
+
+    needs_delta: ClassVar[bool] = False
+    instead: ClassVar[str] = "use PairwiseSGD, which needs no smoothness"
+    is_printed: ClassVar[bool] = False
+    """Whether a paper prints a formula for its noise, which ``calibration="printed"`` takes."""
+
+    only_pairs: ClassVar[bool] = False
+    """Whether it is made for losses of pairs and cannot serve losses of one record."""
+
+    without_signal: ClassVar[str] = ""
+    """What becomes of the model where noise hides any signal, if it is not a random one."""
+
+    max_noise_to_signal: ClassVar[float] = MAX_NOISE_TO_SIGNAL
+    """The `noise_to_signal` from which on plans warn of that."""
+
+    @property
+    def one_pass(self) -> bool:
+        """Whether sums over the records are all that it needs."""
+        return False
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What the algorithm needs of a problem."""
+        return (Need.CONVEX, Need.SMOOTH, Need.LIPSCHITZ)
+
+    def plan(
+        self,
+        problem: Problem,
+        n: int,
+        features: int,
+        budget: Budget | None = None,
+        *,
+        calibration: Calibration = "certified",
+        conditions: Sequence[Condition] = (),
+        draft: PlanDraft[S] | None = None,
+    ) -> Plan[S]:
+        """Fix every number for a problem with n records, from public facts alone.
+
+        Parameters
+        ----------
+        problem : Problem
+            What to minimise.
+        n, features : int
+            The public size of the data.
+        budget : Budget, optional
+            What may be spent. Without one the plan is the non-private baseline: the same
+            code without noise, and a certificate that says so. Steps that are not given are
+            then chosen for no noise.
+        calibration : {"certified", "printed"}
+            "certified" is proved and tight. "printed" is the paper's formula to the letter,
+            for study; the plan then tells what that noise truly gives.
+        conditions : sequence of Condition
+            What else must be true of the data, for the certificate to say.
+        draft : PlanDraft, optional
+            What `prepare` returned for the same task, so that it is not decided again.
+
+        Raises
+        ------
+        ValueError
+            If the problem lacks what the algorithm needs, saying what to change.
+        """
+        task = Task(problem, n, features, budget, calibration)
+        for condition in conditions:
+            condition.check(problem)
+        draft = self.prepare(task) if draft is None else draft
+        solved = draft.problem or problem
+        # Without a budget there is no noise that a paper could have printed.
+        task = Task(
+            solved, task.n, task.features, budget, "certified" if budget is None else calibration
+        )
+        assumed = assumption_facts(solved, draft.releases, _is_of_this_library(self))
+        certificate = Certificate(
+            algorithm=self.name,
+            budget=budget,
+            n=task.n,
+            releases=draft.releases,
+            problem={**problem_facts(solved, task.features), **assumed},
+            calibration="none" if budget is None else calibration,
+            assumptions=(
+                f"Every record is clipped to norm {problem.data_norm:g}, which is public.",
+                problem.labels_in_words,
+                *assumption_sentences(solved, draft.releases, assumed, type(self).__name__),
+                *(condition.sentence for condition in conditions),
+            ),
+            plan=plan_facts(self, problem, task, draft.settings, conditions),
+        )
+        reasons = (*draft.reasons, *slow_sums(problem.loss))
+        return Plan(self, task, certificate, draft.settings, reasons)
+
+    def prepare(self, task: Task) -> PlanDraft[S]:
+        """Decide releases and settings for a task, or refuse one that lacks what it needs."""
+        problem, budget = task.problem, task.budget
+        if budget is not None and budget.is_pure and self.needs_delta:
+            raise ValueError(
+                f"{self.name} adds Gaussian noise at every step and cannot be pure: set "
+                "delta > 0, or use an output-perturbed algorithm such as GradientDescent"
+            )
+        if task.is_printed and not self.is_printed:
+            raise ValueError(
+                f'no paper prints the noise of {self.name}: use calibration="certified"'
+            )
+        if self.only_pairs and not isinstance(problem.loss, PairwiseLoss):
+            raise ValueError(
+                f"{self.name} goes over pairs of records, and {type(problem.loss).__name__} is a "
+                "loss of one record: use GradientDescent, MinimizerRelease or NoisyGradientDescent"
+            )
+        check_needs(self.name, self.needs, problem, self.instead)
+        draft = self.draft(task)
+        check_convexity(self.name, draft.problem or problem, draft.releases)
+        if self.settings_from(draft.settings.to_dict()) != draft.settings:
+            raise TypeError(f"the settings of {self.name} are not of its settings_type")
+        return draft
+
+    def draft_from(self, other: Algorithm, draft: PlanDraft[Any]) -> PlanDraft[S] | None:
+        """Return what it decides where another algorithm decided a draft; None if that differs."""
+        return draft if self == other else None
+
+    def settings_from(self, recorded: Mapping[str, Any]) -> S:
+        """Return the settings that a certificate records."""
+        return self.settings_type(**recorded)
+
+    def noise_to_signal(self, plan: Plan[S]) -> float:
+        """Return E|noise| on the model over the largest possible signal, from public facts.
+
+        See `pairdp.algorithms.signal`; of several releases, where it is least.
+        """
+        return min(
+            noise_to_signal(
+                release,
+                plan.task.n,
+                math.inf
+                if release.sensitivity is None
+                else release.sensitivity.inputs.get("diameter", math.inf),
+            )
+            for release in plan.certificate.releases
+        )
+
+    @abstractmethod
+    def draft(self, task: Task) -> PlanDraft[S]:
+        """Decide releases and settings for a task."""
+
+    @abstractmethod
+    def execute(
+        self, plan: Plan[S], records: Any, noise: NoiseSource, progress: Progress
+    ) -> Array | RunResult:
+        """Return the parameters that a plan releases, and statistics if there are more.
+
+        ``records`` are Records; their ClassMoments too if the algorithm is ``one_pass``.
+        """
+
+
+def _is_of_this_library(algorithm: Algorithm) -> bool:
+    """Return whether an algorithm is this library's, and so is any that it is made of."""
+    if not is_own(type(algorithm), ("pairdp.algorithms", "pairdp.online")):
+        return False
+    return all(
+        _is_of_this_library(one) for one in vars(algorithm).values() if isinstance(one, Algorithm)
+    )

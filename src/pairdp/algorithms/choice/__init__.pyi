@@ -1,0 +1,10 @@
+from .candidates import Candidate as Candidate
+from .candidates import Choice as Choice
+from .candidates import register_candidates as register_candidates
+from .linear import LinearTask as LinearTask
+from .linear import choose_linear as choose_linear
+from .metric import MetricTask as MetricTask
+from .metric import choose_metric as choose_metric
+from .ranking import RankingTask as RankingTask
+from .ranking import choose_ranker as choose_ranker
+from .regularization import balanced_regularization as balanced_regularization

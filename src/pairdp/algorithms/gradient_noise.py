@@ -1,0 +1,121 @@
+"""How much noise gradient descent needs whose every gradient gets noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from pairdp.algorithms import printed
+from pairdp.algorithms.batches import Batches
+from pairdp.algorithms.descent import contraction
+from pairdp.algorithms.task import Task
+from pairdp.privacy import GaussianMechanism, NoMechanism, Release, Sensitivity
+from pairdp.privacy.accounting.gaussian import gdp_mu
+
+Output = Literal["average", "last"]
+PrintedRule = Literal["xue", "kang", "wang"]
+
+
+@dataclass(frozen=True)
+class GradientNoise:
+    """The noise of T steps of size η, for what is released of them.
+
+    Parameters
+    ----------
+    task : Task
+        The public facts.
+    batches : Batches
+        What a step sees.
+    output : {"average", "last"}
+        The average of all iterates, or the last one, whose earlier steps may be forgotten.
+    """
+
+    task: Task
+    batches: Batches
+    output: Output
+
+    def release(
+        self, step_size: float, steps: int, printed_scale: float | None = None
+    ) -> tuple[Release, tuple[str, ...]]:
+        """Return the release that needs less noise, all gradients or the last iterate, and why.
+
+        Parameters
+        ----------
+        step_size, steps : float and int
+            η and T.
+        printed_scale : float, optional
+            The noise of a printed formula, instead of what the budget needs.
+        """
+        task, sampling = self.task, self.batches.sampling
+        budget = task.budget
+        if budget is None:
+            return Release(f"{self.output} iterate", NoMechanism(), None, task.dimension), ()
+        b = self.batches.size
+        one = Sensitivity.of(task.problem.average, diameter=task.problem.record_diameter(b), n=b)
+        last = self.last_iterate(step_size, steps)
+        name = "noisy gradient" if self.output == "average" else "noisy gradient (all of them)"
+        moved = one
+        reasons: tuple[str, ...] = ()
+        if last is not None and last.value < one.value * math.sqrt(steps):
+            name, moved, steps = "last iterate", last, 1
+            reasons = ("only the last iterate is released, which forgets earlier steps",)
+        mechanism = (
+            GaussianMechanism.calibrate(budget, moved.value, steps=steps, sampling=sampling)
+            if printed_scale is None
+            else GaussianMechanism(moved.value, printed_scale)
+        )
+        return Release(name, mechanism, moved, task.dimension, steps, sampling), reasons
+
+    def last_iterate(self, step_size: float, steps: int) -> Sensitivity | None:
+        """Return the sensitivity of the last iterate alone, where the bound holds."""
+        task, problem = self.task, self.task.problem
+        if self.output != "last" or self.batches.sampling is not None:
+            return None
+        if not (problem.is_convex and problem.is_smooth):  # else two runs may drift apart
+            return None
+        if self.batches.pairing == "disjoint":  # smooth as one pair is, not as the risk
+            return None
+        constants = problem.constants(task.n)
+        c = contraction(step_size, constants.smoothness, constants.strong_convexity)
+        if c > 1:
+            return None
+        inputs = {
+            "record_diameter": problem.record_diameter(
+                task.n, step_size=step_size, features=task.features
+            ),
+            "n": task.n,
+            "step_size": step_size,
+            "contraction": c,
+            "steps": steps,
+            **task.diameter_input,
+        }
+        return Sensitivity.of("last iterate of noisy gradient descent", **inputs)
+
+    def predicted_scale(self, step_size: float, steps: int) -> float:
+        """Return about σ, without the numerical accounting of sampling."""
+        task, problem, b = self.task, self.task.problem, self.batches.size
+        if task.budget is None:
+            return 0.0
+        mu = gdp_mu(task.budget.epsilon, task.budget.delta)
+        if b < task.n:
+            return 2 * problem.record_diameter(b) * math.sqrt(steps) / (task.n * mu)
+        last = self.last_iterate(step_size, steps)
+        composed = math.sqrt(steps) * problem.sensitivity(task.n)
+        return min(composed, math.inf if last is None else last.value) / mu
+
+
+def printed_scale(rule: PrintedRule, lipschitz: float, batches: Batches, steps: int) -> float:
+    """Return σ of each gradient as a paper prints it, for those batches that it prints one for."""
+    n, budget = batches.task.n, batches.task.budget
+    if budget is not None and rule == "wang":
+        drawn = 2 if batches.of_pairs else 1
+        if batches.batch_size != drawn:
+            raise ValueError(
+                f"Wang 2024 print noise for batch_size={drawn} alone here: use certified"
+            )
+        return lipschitz * printed.wang2024.gradient_noise(n, steps, budget, drawn).multiplier
+    if budget is None or batches.batch_size is not None or batches.pairing != "all":
+        raise ValueError("the papers print no formula for mini-batches: use certified")
+    formula = printed.xue2021.gradient_noise if rule == "xue" else printed.kang2021.gradient_noise
+    return formula(lipschitz, n, steps, budget)

@@ -1,0 +1,220 @@
+"""A plan: an algorithm with every number fixed before any data is read, ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairdp._reading import Invalid
+from pairdp.algorithms.class_moments import ClassMoments
+from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.settings import S
+from pairdp.algorithms.task import Task
+from pairdp.privacy import Certificate, NoiseSource
+from pairdp.privacy.certificates.certificate import Scalar
+from pairdp.problem import Problem
+from pairdp.records import Records
+
+if TYPE_CHECKING:
+    from pairdp.algorithms.algorithm import Algorithm
+
+Array = NDArray[np.float64]
+
+
+class RunResult(NamedTuple):
+    """What an algorithm returns when it releases more than its parameters.
+
+    Attributes
+    ----------
+    parameters : array
+        The model.
+    statistics : mapping of str to array
+        Noisy statistics that its certificate lists as releases, or functions of them.
+    """
+
+    parameters: Array
+    statistics: Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What leaves the machine: parameters, and the certificate of how they were made.
+
+    Attributes
+    ----------
+    parameters : array
+        The model.
+    certificate : Certificate
+        How it was made, and why that is private.
+    statistics : mapping of str to array
+        More that was released on the way and that the certificate pays for.
+    """
+
+    parameters: Array
+    certificate: Certificate
+    statistics: Mapping[str, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.parameters.setflags(write=False)
+
+
+@dataclass(frozen=True)
+class Plan(Generic[S]):
+    """An algorithm with every number fixed, before any data is read.
+
+    Attributes
+    ----------
+    algorithm : Algorithm
+        What was planned.
+    task : Task
+        The public facts.
+    certificate : Certificate
+        What the run will release, and why it is private.
+    settings : Settings
+        Every hyper-parameter as it will be used, in the algorithm's own dataclass.
+    reasons : tuple of str
+        Why those that were not given are what they are.
+    """
+
+    algorithm: Algorithm[S]
+    task: Task
+    certificate: Certificate
+    settings: S
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def problem(self) -> Problem:
+        """What is minimised; an algorithm may have added a regulariser."""
+        return self.task.problem
+
+    @property
+    def true_epsilon(self) -> float:
+        """The ε that the noise is proved to give at the claimed δ; infinite for a baseline."""
+        found = self.certificate.epsilon()
+        # Inverting the curve rounds up; what is proved at the claim is no more than the claim.
+        proved = self.task.budget if self.claim_is_proved else None
+        return found if proved is None else min(found, proved.epsilon)
+
+    @property
+    def claim_is_proved(self) -> bool:
+        """Whether the claimed budget follows from the noise. A printed formula's may not."""
+        return self.task.budget is not None and self.certificate.holds
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What public facts say against the plan, one sentence each; empty for sensible plans."""
+        budget = self.task.budget
+        ratio = 0.0 if budget is None else self.algorithm.noise_to_signal(self)
+        if budget is None or ratio < self.algorithm.max_noise_to_signal:
+            return ()
+        # Metrics are pulled to the Euclidean one, and noise need not be large against that.
+        outcome = self.algorithm.without_signal or (
+            "the metric will not learn from the records"
+            if self.problem.loss.matrix
+            else "the model will be close to random"
+        )
+        sentence = (
+            f"at ε = {budget.epsilon:g} and n = {self.task.n} the noise is expected to be "
+            f"{ratio:.3g} times as large as the largest possible signal: {outcome}; use a larger "
+            "epsilon or more records"
+        )
+        return (sentence,)
+
+    def read(
+        self, batches: Iterable[tuple[ArrayLike, ArrayLike]], *, invalid: Invalid = "error"
+    ) -> Records | ClassMoments:
+        """Return what `run` needs of records that come in batches.
+
+        Where the algorithm needs only sums, one batch is in memory at a time; else the
+        clipped records are gathered in one table.
+
+        Parameters
+        ----------
+        batches : iterable of (x, y)
+            Features and labels, as for ``problem.records``, n records in all.
+        invalid : {"error", "null"}
+            What to do with records that cannot be read; see `pairdp.records.Records`.
+        """
+        n, features = self.task.n, self.task.features
+        if self.algorithm.one_pass:
+            return ClassMoments.gather(self.problem, batches, n, features, invalid=invalid)
+        return self.problem.gather(batches, n, features, invalid=invalid)
+
+    def run(
+        self,
+        records: Records | ClassMoments,
+        noise: NoiseSource | None = None,
+        *,
+        progress: bool | None = None,
+    ) -> Fit:
+        """Read the records, draw the planned noise, and return the release.
+
+        Parameters
+        ----------
+        records : Records or ClassMoments
+            Made by ``problem.records(x, y)``, or by `read`.
+        noise : NoiseSource, optional
+            Where randomness comes from; by default a new source keyed by the operating
+            system. A source serves one run.
+        progress : bool, optional
+            Whether to show a progress bar; by default on a terminal, for runs of more than
+            two seconds.
+
+        Notes
+        -----
+        A run that is interrupted returns nothing and has released nothing.
+        """
+        self._check(records)
+        if noise is not None and not isinstance(noise, NoiseSource):
+            raise TypeError(f"noise must be a NoiseSource or None, got a {type(noise).__name__}")
+        source = NoiseSource() if noise is None else noise
+        found = self.algorithm.execute(self, records, source, Progress(progress))
+        parameters, statistics = found if isinstance(found, RunResult) else (found, {})
+        certificate = self.certificate.with_noise_source(source)
+        return Fit(np.array(parameters), certificate, statistics)
+
+    def _check(self, records: Records | ClassMoments) -> None:
+        """Refuse records that the plan is not for."""
+        task = self.task
+        if not isinstance(records, Records | ClassMoments):
+            raise TypeError(
+                f"records must be made with problem.records(x, y), got a {type(records).__name__}"
+            )
+        if (records.n, records.features) != (task.n, task.features):
+            raise ValueError(
+                f"the plan is for {task.n} records of {task.features} features, got "
+                f"{records.n} of {records.features}: plan again for these"
+            )
+        if records.data_norm > task.problem.data_norm:
+            raise ValueError("make the records with problem.records(x, y), which clips them")
+        if task.problem.loss.binary and not records.binary:
+            raise ValueError(
+                "the loss is of two classes and the records have any: make them with "
+                "problem.records(x, y)"
+            )
+        if isinstance(records, Records):
+            task.problem.check_records(records)
+        elif not self.algorithm.one_pass:
+            raise TypeError(f"{self.algorithm.name} needs the records, not their sums")
+
+    def __str__(self) -> str:
+        budget = self.task.budget
+        claim = "no privacy" if budget is None else f"ε = {budget.epsilon:g}, δ = {budget.delta:g}"
+        lines = [f"{self.algorithm.name} for n = {self.task.n}, {claim}"]
+        lines += [f"  {name} = {_shown(value)}" for name, value in self.settings.to_dict().items()]
+        lines += [f"  {release.describe()}" for release in self.certificate.releases]
+        if budget is not None and not self.claim_is_proved:
+            lines.append(
+                f"  NOT PROVED: this noise is certified for ε = {self.true_epsilon:.4g} at that δ"
+            )
+        lines += [f"  {reason}" for reason in self.reasons]
+        lines += [f"  WARNING: {sentence}" for sentence in self.warnings]
+        return "\n".join(lines)
+
+
+def _shown(value: Scalar) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

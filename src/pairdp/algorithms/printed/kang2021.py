@@ -1,0 +1,13 @@
+"""Kang 2021: the noise on every gradient."""
+
+from __future__ import annotations
+
+import math
+
+from pairdp.privacy import Budget
+
+
+def gradient_noise(lipschitz: float, n: int, steps: int, budget: Budget) -> float:
+    """Return σ = 8G√(T·ln(1/δ))/(nε) (Algorithm 1)."""
+    base = math.sqrt(steps * math.log(1 / budget.delta)) / (n * budget.epsilon)
+    return 8 * lipschitz * base

@@ -1,0 +1,117 @@
+"""Likelihood ratios of noisy values on two neighbouring data sets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.privacy import (
+    GaussianMechanism,
+    KNormMechanism,
+    LaplaceMechanism,
+    Mechanism,
+    NoMechanism,
+)
+
+Array = NDArray[np.float64]
+
+
+def log_likelihood_ratio(mechanism: Mechanism, noisy: Array, one: Array, other: Array) -> float:
+    """Return the log of the density of a noisy value given the other value over that given the one.
+
+    Without noise it is ±inf, or 0 where both values equal the noisy one or neither does.
+    """
+    ratio = float(_ratios(mechanism, noisy - one, noisy - other))
+    return 0.0 if math.isnan(ratio) else ratio
+
+
+def distance_in_noise(mechanism: Mechanism, one: Array, other: Array) -> float:
+    """Return the distance of two values in units of the noise: μ, or ε for pure noise."""
+    moved = np.ravel(other) - np.ravel(one)
+    if isinstance(mechanism, NoMechanism):
+        return math.inf if np.any(moved) else 0.0
+    size = np.abs(moved).sum() if isinstance(mechanism, LaplaceMechanism) else _norm(moved)
+    return float(size) / mechanism.scale
+
+
+def _norm(values: Array) -> Array:
+    return np.asarray(np.sqrt(np.sum(values * values, axis=-1)))
+
+
+def _ratios(mechanism: Mechanism, from_one: Array, from_other: Array) -> Array:
+    """Return ln p_other/p_one from the residuals to both centres, along the last axis."""
+    if isinstance(mechanism, GaussianMechanism):
+        # (|a|² - |b|²)/2 without cancellation of large squares.
+        difference = (from_one - from_other) * (from_one + from_other)
+        return np.asarray(np.sum(difference, axis=-1) / (2 * mechanism.scale**2))
+    if isinstance(mechanism, KNormMechanism):
+        return np.asarray((_norm(from_one) - _norm(from_other)) / mechanism.scale)
+    if isinstance(mechanism, LaplaceMechanism):
+        sizes = np.abs(from_one).sum(axis=-1) - np.abs(from_other).sum(axis=-1)
+        return np.asarray(sizes / mechanism.scale)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log(_norm(from_one)) - np.log(_norm(from_other)))
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyValue:
+    """A value that is released with noise, on two data sets.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+        Its noise.
+    one, other : array
+        The value on the one data set and on the other.
+    """
+
+    mechanism: Mechanism
+    one: Array
+    other: Array
+
+    def log_ratios(self, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Draw log-likelihood ratios: those of releases on the one data set, and on the other."""
+        moved = np.ravel(self.other) - np.ravel(self.one)
+        if isinstance(self.mechanism, GaussianMechanism):
+            return self._gaussian(float(_norm(moved)), count, rng)
+        here, there = (_draw(self.mechanism, moved.size, count, rng) for _ in range(2))
+        return (
+            _ratios(self.mechanism, here, here - moved),
+            _ratios(self.mechanism, there + moved, there),
+        )
+
+    def _gaussian(self, size: float, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        # Only the component of the noise along the difference of the two values matters.
+        if isinstance(self.mechanism, NoMechanism):
+            raise TypeError("the mechanism has no noise")
+        variance = self.mechanism.scale**2
+        here, there = (self.mechanism.noise(count, rng) for _ in range(2))
+        half = size * size / (2 * variance)
+        return here * (size / variance) - half, there * (size / variance) + half
+
+
+def composed_distance(values: Iterable[NoisyValue]) -> float:
+    """Return the distance of several noisy values: root of the sum of squares; sum for pure."""
+    squares, pure = 0.0, 0.0
+    for value in values:
+        moved = distance_in_noise(value.mechanism, value.one, value.other)
+        if isinstance(value.mechanism, KNormMechanism | LaplaceMechanism):
+            pure += moved
+        else:
+            squares += moved**2
+    return math.sqrt(squares) + pure
+
+
+def _draw(mechanism: Mechanism, dimension: int, count: int, rng: np.random.Generator) -> Array:
+    """Return many noise vectors of the mechanism's distribution."""
+    if isinstance(mechanism, KNormMechanism):
+        directions = rng.standard_normal((count, dimension))
+        radii = rng.gamma(dimension, mechanism.scale, count)
+        return np.asarray(directions * (radii / _norm(directions))[:, None])
+    if isinstance(mechanism, LaplaceMechanism):
+        return rng.laplace(0.0, mechanism.scale, (count, dimension))
+    return np.zeros((count, dimension))

@@ -1,5 +1,0 @@
-"""Choosing an algorithm and its hyper-parameters from public facts."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,60 @@
+"""Warnings of a fit: from public facts before data is read, or from what was released."""
+
+from __future__ import annotations
+
+import warnings
+
+from pairdp.algorithms import Plan
+
+
+class DataNormWarning(UserWarning):
+    """No bound on the norm of records was given, and 1 is used."""
+
+
+class NoSignalWarning(UserWarning):
+    """Noise hides the signal, by public facts or by what was released."""
+
+
+class EuclideanWarning(NoSignalWarning):
+    """The metric that was released is the Euclidean one."""
+
+
+EUCLIDEAN = (
+    "the released metric is a multiple of the Euclidean one: no direction stood out from the "
+    "noise; use a larger epsilon or more records, or the Euclidean metric, which costs nothing"
+)
+NO_DATA_NORM = (
+    "data_norm is not given, so rows are clipped to norm 1 whatever their scale: scale features "
+    "by public bounds (BoundsScaler) and give data_norm=1.0, or give the public norm of your rows"
+)
+
+
+def warn_before(plan: Plan, *, norm_is_given: bool) -> None:
+    """Warn if a plan is weak or not proved, or if no bound on the norm was given.
+
+    No warning depends on the data.
+    """
+    if not norm_is_given:
+        _warn(NO_DATA_NORM, DataNormWarning)
+    for sentence in plan.warnings:
+        _warn(sentence, NoSignalWarning)
+    budget = plan.task.budget
+    if budget is None:
+        return
+    if not plan.claim_is_proved:
+        _warn(
+            f"the printed noise is not proved to give ε = {budget.epsilon:g} at δ = "
+            f"{budget.delta:g}, only ε = {plan.true_epsilon:.4g}: use calibration='certified'",
+            UserWarning,
+        )
+    if budget.delta * plan.task.n >= 1:
+        _warn(
+            f"delta = {budget.delta:g} is not below 1/n = {1 / plan.task.n:.2g}, which would allow "
+            "publishing a record outright: use a smaller delta",
+            UserWarning,
+        )
+
+
+def _warn(sentence: str, kind: type[Warning]) -> None:
+    # Past this function, warn_before, the estimator's own step and its fit: at the caller of fit.
+    warnings.warn(sentence, kind, stacklevel=5)

@@ -1,0 +1,100 @@
+"""Labels as numbers: -1 and +1, targets clipped to a public bound, or codes of classes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairdp._checks import RECORDS, between
+from pairdp._reading import label_array, read_codes, read_signs, read_targets
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+def check_target_bound(target_bound: object) -> float | None:
+    """Return a bound on the absolute value of targets, None if labels are not targets."""
+    if target_bound is None:
+        return None
+    return between("target_bound", target_bound, *RECORDS)
+
+
+def code_labels(
+    y: ArrayLike, binary: bool, target_bound: float | None, *, null: bool
+) -> tuple[Array, Mask]:
+    """Return coded labels, and which of them cannot be read.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        The labels.
+    binary : bool
+        Whether they must be -1 and +1; otherwise they name classes.
+    target_bound : float or None
+        If given, they are targets, which are clipped to this bound.
+    null : bool
+        Whether a label that cannot be read makes a null record; otherwise it is an error.
+    """
+    if null:
+        return _lenient(y, binary, target_bound)
+    coded = _strict(y, binary, target_bound)
+    return coded, np.zeros(coded.shape, dtype=np.bool_)
+
+
+def _lenient(y: ArrayLike, binary: bool, target_bound: float | None) -> tuple[Array, Mask]:
+    """Return coded labels, and which of them cannot be read."""
+    if target_bound is not None:
+        targets = read_targets(y)
+        return np.clip(targets, -target_bound, target_bound), np.isnan(targets)
+    if binary:
+        signs = read_signs(y)
+        return signs, signs == 0
+    codes = read_codes(y)
+    return codes, codes < 0
+
+
+def _strict(y: ArrayLike, binary: bool, target_bound: float | None) -> Array:
+    """Return coded labels, in an array that shares no memory with the input."""
+    if np.iscomplexobj(y):
+        raise ValueError("y must not contain complex numbers")
+    if target_bound is not None:
+        return _targets(y, target_bound)
+    return _binary(y) if binary else _codes(y)
+
+
+def _targets(y: ArrayLike, target_bound: float) -> Array:
+    """Return a copy of the targets, clipped to the bound."""
+    try:
+        with np.errstate(all="ignore"):
+            targets = np.array(y, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        # The conversion's own message would quote a value of the data.
+        raise ValueError("y must be numbers for a problem with targets") from None
+    if targets.ndim != 1:
+        raise ValueError(f"y must have one target per record, got shape {targets.shape}")
+    if not np.all(np.isfinite(targets)):
+        raise ValueError("y contains NaN or infinity: fill in or drop such records first")
+    return np.clip(targets, -target_bound, target_bound)
+
+
+def _binary(y: ArrayLike) -> Array:
+    try:
+        with np.errstate(all="ignore"):
+            labels = np.array(y, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("y must be numbers -1 and +1 for a binary problem") from None
+    if not np.all((labels == 1) | (labels == -1)):
+        raise ValueError("y must be -1 and +1 for a binary problem: code the labels first")
+    return labels
+
+
+def _codes(y: ArrayLike) -> Array:
+    labels = np.array(label_array(y))
+    if labels.ndim != 1:
+        raise ValueError(f"y must have one label per record, got shape {labels.shape}")
+    if labels.dtype.kind == "f" and not np.all(np.isfinite(labels)):
+        raise ValueError("y contains NaN or infinity: fill in or drop such records first")
+    try:
+        return np.unique(labels, return_inverse=True)[1].astype(np.float64)
+    except TypeError:
+        raise ValueError("y must have labels of one type, such as all strings") from None

@@ -1,0 +1,67 @@
+"""Losses by name.
+
+A loss registers itself in the module that defines it. Modules of this package are imported when a
+name is not known yet, those of users by their users.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from pairdp._checks import text
+from pairdp._discovery import find_registered, import_modules
+from pairdp._provenance import is_own
+from pairdp.losses.base import PairwiseLoss
+from pairdp.losses.metric import MetricLoss
+from pairdp.losses.pointwise import PointwiseLoss
+from pairdp.losses.ranking import RankingLoss
+from pairdp.storage.registry import path_of
+
+Loss = PairwiseLoss | PointwiseLoss
+Named = TypeVar("Named", bound=Loss)
+_PACKAGE = "pairdp.losses"
+_NAMED: dict[type[Loss], dict[str, Loss]] = {RankingLoss: {}, MetricLoss: {}, PointwiseLoss: {}}
+
+
+def register_loss(name: str, loss: Named) -> Named:
+    """Make a loss known by a name among those of its kind, in this process, and return it.
+
+    Parameters
+    ----------
+    name : str
+        A ranking, a metric and a pointwise loss may have the same name.
+    loss : RankingLoss, MetricLoss or PointwiseLoss
+        With its parameters.
+
+    Raises
+    ------
+    ValueError
+        If a loss of another class has the name.
+    """
+    named = next((named for kind, named in _NAMED.items() if isinstance(loss, kind)), None)
+    if named is None:
+        raise TypeError(f"only ranking, metric and pointwise losses have names, got {loss!r}")
+    if not is_own(type(loss)):
+        import_modules(_PACKAGE)  # so that names of the library are taken
+    known = named.get(text("name", name), loss)
+    # A class that is defined again, as in a notebook, replaces itself.
+    if path_of(type(known)) != path_of(type(loss)):
+        raise ValueError(f"{type(known).__name__} is already registered as {name!r}")
+    named[name] = loss
+    return loss
+
+
+def loss_names(kind: type[Loss]) -> list[str]:
+    """Return all names of losses of a kind: `RankingLoss`, `MetricLoss` or `PointwiseLoss`."""
+    import_modules(_PACKAGE)
+    return sorted(_NAMED[kind])
+
+
+def find_loss(name: str, kind: type[Loss]) -> Loss:
+    """Return the loss of a kind that is registered under a name."""
+    found = find_registered(_NAMED[kind], name, _PACKAGE)
+    if found is None:
+        raise ValueError(
+            f"loss must be one of {', '.join(loss_names(kind))}, or an object; got {name!r}"
+        )
+    return found

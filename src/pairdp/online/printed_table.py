@@ -1,0 +1,93 @@
+"""Printed noise of Huai 2020 beside certified noise, for streams of several lengths.
+
+Run with ``python -m pairdp.online.printed_table``. AUC maximisation with the logistic loss on a
+unit ball, ε = 1, δ = 1/n; printed noise is as if there were no burn-in (T₁ = 0), which is longer
+than the stream in most rows. Noise of both readings is compared on the model itself: noise in
+gradients
+is followed through the steps (contracted by 1 - ηα each, before any projection, which only
+helps).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.algorithms.printed.huai2020 import burn_in
+from pairdp.constraints import L2Ball
+from pairdp.losses import LogisticRanking
+from pairdp.online.descent import OnlineDescent
+from pairdp.privacy import Budget
+from pairdp.privacy.bounds.stream_models import stream_drift
+from pairdp.privacy.bounds.stream_schedule import stream_steps
+from pairdp.problem import Problem
+
+Array = NDArray[np.float64]
+SIZES = (100, 1000, 10_000)
+ALPHAS = (1e-3, 1e-2, 0.1, 1.0)
+
+
+def noise_by_step(n: int, alpha: float) -> dict[str, Array]:
+    """Return the standard deviation of the noise on the models of steps 2 … n."""
+    problem = Problem(LogisticRanking(), L2Ball(1.0), alpha)
+    budget = Budget(1.0, 1 / n)
+    printed = OnlineDescent(burn_in=False).plan(problem, n, 2, budget, calibration="printed")
+    models = OnlineDescent(noise="models").plan(problem, n, 2, budget)
+    gradients = OnlineDescent().plan(problem, n, 2, budget)
+    scales = [plan.certificate.releases[0].mechanism.scale for plan in (printed, models, gradients)]  # type: ignore[union-attr]
+    inputs = models.certificate.releases[0].sensitivity
+    units = stream_drift(**dict(inputs.inputs)).moves()  # type: ignore[union-attr]
+    return {
+        "printed": scales[0] / np.arange(2, n + 1),
+        "models": scales[1] * units[1:],
+        "gradients": scales[2] * _followed(problem, n),
+    }
+
+
+def _followed(problem: Problem, n: int) -> Array:
+    """Return the noise on models of unit noise in gradients."""
+    alpha = problem.regularization
+    smoothness = problem.loss.smoothness(problem.domain()) + alpha
+    found, variance = [], 0.0
+    for eta in stream_steps(n, alpha, smoothness).tolist():
+        variance = (1 - eta * alpha) ** 2 * variance + eta**2
+        found.append(math.sqrt(variance))
+    return np.array(found)
+
+
+def gain_row(n: int, alpha: float) -> dict[str, float]:
+    """Return the printed noise at the end, and how many times less both readings need.
+
+    ``…_end`` is at the end of the stream, ``…_rms`` the root of the mean square over all of it.
+    """
+    noise = noise_by_step(n, alpha)
+    row = {"printed": float(noise["printed"][-1])}
+    for name in ("models", "gradients"):
+        row[f"{name}_end"] = row["printed"] / float(noise[name][-1])
+        squares = [float(np.mean(noise[key] ** 2)) for key in ("printed", name)]
+        row[f"{name}_rms"] = math.sqrt(squares[0] / squares[1])
+    return row
+
+
+def main() -> None:
+    """Print the table."""
+    print("Huai 2020, Algorithm 1: σ of the last model at ε = 1, δ = 1/n, logistic AUC, B = 1,")
+    print("and how many times less is certified (in brackets: over the whole stream)")
+    print(f"{'n':>7s} {'α':>6s} {'burn-in':>10s} {'printed σ':>10s}   noise on models", end="")
+    print("   noise in gradients")
+    for n in SIZES:
+        for alpha in ALPHAS:
+            problem = Problem(LogisticRanking(), L2Ball(1.0), alpha)
+            burnt = burn_in(problem.loss.smoothness(problem.domain()) + alpha, alpha)
+            row = gain_row(n, alpha)
+            cells = "   ".join(
+                f"{row[f'{name}_end']:7.1f}x [{row[f'{name}_rms']:6.0f}x]"
+                for name in ("models", "gradients")
+            )
+            print(f"{n:7d} {alpha:6g} {burnt:10.3g} {row['printed']:10.4g}   {cells}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+from .pair_composition import PairComposition as PairComposition

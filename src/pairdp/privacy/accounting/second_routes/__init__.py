@@ -1,0 +1,1 @@
+"""Other ways to compute privacy curves, which verification compares with the accounting."""

@@ -1,0 +1,40 @@
+"""Analytic functions: sums by piecewise Chebyshev expansion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pairdp.score_sums.base import Function, ScoreSums, Structure
+from pairdp.score_sums.dense_pieces import DenseSums
+from pairdp.score_sums.pieces import choose_pieces
+from pairdp.score_sums.sparse_pieces import SparseSums
+
+
+@dataclass(frozen=True)
+class Analytic(Structure):
+    r"""φ is analytic in the strip \|Im u\| < ``strip``, and linear far from zero: O(n) time.
+
+    Parameters
+    ----------
+    strip : float
+        Distance of the nearest singularity of φ from the real axis.
+    linear_beyond : float
+        For u beyond ± this, φ' equals its limit to the last digit of the largest |φ'|.
+    left_slope, right_slope : float
+        The limits of φ' at -∞ and +∞.
+    """
+
+    strip: float
+    linear_beyond: float
+    left_slope: float
+    right_slope: float
+
+    def sums(self, phi: Function, slope: Function, low: float, high: float, n: int) -> ScoreSums:
+        """Return sums over all pieces, or over those that hold records if they are few."""
+        pieces = choose_pieces(low, high, self.strip, n)
+        sparse = SparseSums(
+            phi, slope, self.strip, self.linear_beyond, self.left_slope, self.right_slope
+        )
+        if pieces.cost(n) <= sparse.cost(high - low, n):
+            return DenseSums(phi, slope, pieces)
+        return sparse

@@ -1,0 +1,121 @@
+"""Sums over pairs when the scores are dense: every piece kept, convolution by FFT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.fft
+from numpy.typing import NDArray
+
+from pairdp._sums import Total
+from pairdp.score_sums.base import Array, Function, Index, ScoreSums
+from pairdp.score_sums.pieces import Pieces, class_moments, evaluate, interaction
+
+_BLOCK = 16_384
+_LARGEST_BLOCK = 65_536
+
+
+@dataclass(frozen=True)
+class DenseMoments:
+    """Chebyshev moments of both classes in every piece; those of disjoint parts add up.
+
+    Attributes
+    ----------
+    sums : Total
+        Of shape (p + 1, 2, count), negatives first.
+    pieces : Pieces
+        Where they were taken.
+    """
+
+    sums: Total
+    pieces: Pieces
+
+    @property
+    def values(self) -> Array:
+        """The moments, of shape (p + 1, 2, count), negatives first."""
+        return self.sums.high
+
+    @property
+    def counts(self) -> Array:
+        """How many negatives and positives there are."""
+        return np.asarray(self.values[0].sum(axis=1))
+
+    def __add__(self, other: DenseMoments) -> DenseMoments:
+        if self.pieces != other.pieces:
+            raise ValueError("only moments at the same weights, loss, n and data_norm add up")
+        return DenseMoments(self.sums + other.sums, self.pieces)
+
+
+@dataclass(frozen=True)
+class DenseSums(ScoreSums):
+    """Sums of φ' and φ over all positive-negative pairs, from moments in pieces.
+
+    Parameters
+    ----------
+    phi, slope : callable
+        φ and φ'.
+    pieces : Pieces
+        Must cover all values.
+    """
+
+    phi: Function
+    slope: Function
+    pieces: Pieces
+
+    def moments(self, u: Array, positive: Index) -> DenseMoments:
+        """Return the moments of these records; ``positive`` is 1 for positives, else 0."""
+        pieces = self.pieces
+        slots = 2 * pieces.count
+        shape = (pieces.degree + 1, 2, pieces.count)
+        total = Total.zeros(*shape)
+        block = min(max(_BLOCK, 4 * slots), _LARGEST_BLOCK)
+        for start in range(0, u.size, block):
+            part = slice(start, start + block)
+            slot, place = self._slot(u[part], positive[part])
+            total += class_moments(place, slot, slots, pieces.degree).reshape(shape)
+        return DenseMoments(total, pieces)
+
+    def _slot(self, u: Array, positive: Index) -> tuple[Index, Array]:
+        piece, place = self.pieces.locate(u)
+        piece += self.pieces.count * positive
+        return piece, place
+
+    def slopes(self, u: Array, positive: Index, moments: DenseMoments) -> Array:
+        """Return, for each record, Σ φ'(u₊ - u₋) over the partners in the other class."""
+        negatives, positives = moments.values[:, 0], moments.values[:, 1]
+        kernel = self._kernel(self.slope)
+        at_positives = self._convolve(kernel, negatives)
+        at_negatives = self._convolve(kernel.conj().swapaxes(1, 2), positives)
+        expansions = np.concatenate([at_negatives, at_positives], axis=1)
+        sums = np.empty_like(u)
+        block = max(_BLOCK, 4 * expansions.shape[1])
+        for start in range(0, u.size, block):
+            part = slice(start, start + block)
+            slot, place = self._slot(u[part], positive[part])
+            sums[part] = evaluate(expansions, place, slot)
+        return sums
+
+    def total(self, moments: DenseMoments) -> float:
+        """Return Σ φ(u₊ - u₋) over all positive-negative pairs."""
+        at_positives = self._convolve(self._kernel(self.phi), moments.values[:, 0])
+        return float(np.sum(at_positives * moments.values[:, 1]))
+
+    def _kernel(self, function: Function) -> NDArray[np.complex128]:
+        """Return the transform over offsets of the interaction matrices: (frequency, a, b)."""
+        count, size = self.pieces.count, self._size
+        offsets = np.zeros(size)
+        offsets[:count] = np.arange(count)
+        offsets[size - count + 1 :] = np.arange(-count + 1, 0)
+        matrices = interaction(function, offsets, self.pieces.width, self.pieces.degree)
+        return np.asarray(scipy.fft.rfft(matrices, axis=0))
+
+    @property
+    def _size(self) -> int:
+        return int(scipy.fft.next_fast_len(2 * self.pieces.count - 1, real=True))
+
+    def _convolve(self, kernel: NDArray[np.complex128], moments: Array) -> Array:
+        """Return the expansions that the moments cause: Σ over pieces and degrees."""
+        transformed = scipy.fft.rfft(moments, self._size, axis=1)
+        product = np.matmul(kernel, transformed.T[:, :, None])[:, :, 0]
+        return np.asarray(scipy.fft.irfft(product.T, self._size, axis=1)[:, : self.pieces.count])

@@ -1,0 +1,46 @@
+"""Print line and branch coverage by package, from the JSON that ``make coverage`` writes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+LEAST = 95.0  # per cent of all branches
+COUNTS = ("covered_lines", "num_statements", "covered_branches", "num_branches")
+
+
+def package_of(file: str) -> str:
+    """Return the package of a module; the subpackages of `privacy` are told apart."""
+    parts = Path(file).parts
+    inner = parts[parts.index("pairdp") + 1 :]
+    return "/".join(inner[: 2 if inner[0] == "privacy" and len(inner) > 2 else 1])
+
+
+def per_cent(covered: int, total: int) -> float:
+    return 100 * covered / total if total else 100.0
+
+
+def main(path: str) -> int:
+    """Print the table; return 1 if fewer branches are covered than must be."""
+    packages: dict[str, Counter[str]] = {}
+    for file, found in json.loads(Path(path).read_text())["files"].items():
+        counts = packages.setdefault(package_of(file), Counter())
+        counts.update({name: found["summary"][name] for name in COUNTS})
+    packages["total"] = sum(packages.values(), Counter())
+    print(f"{'':<24}{'lines':>8}{'branches':>10}{'of':>7}")
+    for name, counts in packages.items():
+        lines, statements, branches, all_branches = (counts[count] for count in COUNTS)
+        print(
+            f"{name:<24}{per_cent(lines, statements):7.1f}%"
+            f"{per_cent(branches, all_branches):9.1f}%{all_branches:7}"
+        )
+    total = per_cent(counts["covered_branches"], counts["num_branches"])
+    if total < LEAST:
+        print(f"fewer than {LEAST:g} % of all branches are covered", file=sys.stderr)
+    return int(total < LEAST)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
