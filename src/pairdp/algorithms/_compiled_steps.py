@@ -95,8 +95,8 @@ _shrink = _compile(_project)
 
 def _take_step(
     gradient: Array,
-    noise: Array,
-    sigma: float,
+    noise: Places,
+    grid: float,
     step_size: float,
     pull: float,
     center: Array,
@@ -104,9 +104,14 @@ def _take_step(
     point: Array,
     total: Array,
 ) -> None:
-    """Move ``point`` along a noisy gradient, and add it to ``total``."""
+    """Move ``point`` along a gradient with noise in units of the grid, and add it to ``total``.
+
+    Both terms are integers below 2^53, so their sum is exact. A grid of 0 is for no noise.
+    """
     for k in range(point.size):
-        noisy = gradient[k] + sigma * noise[k]
+        noisy = gradient[k]
+        if grid > 0:
+            noisy = (np.rint(noisy / grid) + noise[k]) * grid
         point[k] -= step_size * (noisy + pull * (point[k] - center[k]))
     if not math.isinf(radius):
         _shrink(point, radius)
@@ -125,8 +130,8 @@ def _pair_steps(
     x: Array,
     y: Array,
     places: Places,
-    noise: Array,
-    sigma: float,
+    noise: Places,
+    grid: float,
     step_size: float,
     pull: float,
     center: Array,
@@ -150,7 +155,7 @@ def _pair_steps(
             factor = weight * signed * slope(u, *parameters)
             for k in range(point.size):
                 gradient[k] += factor * (x[i, k] - x[j, k])
-        _step(gradient, noise[t], sigma, step_size, pull, center, radius, point, total)
+        _step(gradient, noise[t], grid, step_size, pull, center, radius, point, total)
 
 
 def _record_steps(
@@ -160,8 +165,8 @@ def _record_steps(
     x: Array,
     y: Array,
     places: Places,
-    noise: Array,
-    sigma: float,
+    noise: Places,
+    grid: float,
     step_size: float,
     pull: float,
     center: Array,
@@ -181,7 +186,7 @@ def _record_steps(
             factor = weight * slope(_record_score(point, x[i]), y[i], *parameters)
             for k in range(point.size):
                 gradient[k] += factor * x[i, k]
-        _step(gradient, noise[t], sigma, step_size, pull, center, radius, point, total)
+        _step(gradient, noise[t], grid, step_size, pull, center, radius, point, total)
 
 
 pair_steps = _compile(_pair_steps)

@@ -61,9 +61,11 @@ class GradientNoise:
             name, moved, steps = "last iterate", last, 1
             reasons = ("only the last iterate is released, which forgets earlier steps",)
         mechanism = (
-            GaussianMechanism.calibrate(budget, moved.value, steps=steps, sampling=sampling)
+            GaussianMechanism.calibrate(
+                budget, moved.value, dimension=task.dimension, steps=steps, sampling=sampling
+            )
             if printed_scale is None
-            else GaussianMechanism(moved.value, printed_scale)
+            else GaussianMechanism(moved.value, printed_scale, task.dimension)
         )
         return Release(name, mechanism, moved, task.dimension, steps, sampling), reasons
 

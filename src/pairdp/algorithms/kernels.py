@@ -14,6 +14,7 @@ rounding. Compiling needs numba, which is imported when a long run starts and ne
 from __future__ import annotations
 
 import importlib.util
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -22,12 +23,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.progress import Progress
 from pairdp.constraints import L2Ball, Unconstrained
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.scalar_slope import scalar_slope_of
-from pairdp.privacy import GaussianMechanism, Mechanism, NoiseSource, NoMechanism
+from pairdp.privacy import (
+    GaussianMechanism,
+    Mechanism,
+    NoiseSource,
+    NoMechanism,
+    pack,
+    packed_dimension,
+    unpack,
+)
+from pairdp.privacy.mechanisms.rounded_normal import rounded_normals
 from pairdp.problem import Problem
 from pairdp.records import Records
 
@@ -74,9 +83,15 @@ class Steps:
     paired: bool
 
     @property
+    def dimension(self) -> int:
+        """The number of coordinates of a gradient."""
+        d = self.records.features
+        return packed_dimension(d) if self.problem.loss.matrix else d
+
+    @property
     def block(self) -> int:
         """How many steps are drawn at once."""
-        return min(_BLOCK, max(1, _NUMBERS // (self.records.features + self.batch_size)))
+        return min(_BLOCK, max(1, _NUMBERS // (self.dimension + self.batch_size)))
 
     def can_be_compiled(self) -> bool:
         """Whether there is compiled code for the loss and the set."""
@@ -85,7 +100,15 @@ class Steps:
             and isinstance(self.problem.loss, RankingLoss) == self.paired
             and type(self.problem.constraint) in (L2Ball, Unconstrained)
             and isinstance(self.mechanism, GaussianMechanism | NoMechanism)
+            and self._fits_in_doubles()
         )
+
+    def _fits_in_doubles(self) -> bool:
+        """Whether gradients and noise, in units of the grid, are integers that doubles hold."""
+        if isinstance(self.mechanism, NoMechanism):
+            return True
+        largest = self.problem.loss.lipschitz(self.problem.domain()) + 64 * self.mechanism.scale
+        return largest / self.mechanism.grid < 2.0**52
 
     def is_worth_compiling(self) -> bool:
         """Whether to compile: it can be, the run is long, and numba is installed."""
@@ -132,8 +155,9 @@ def plain_steps(steps: Steps, noise: NoiseSource, progress: Progress) -> tuple[A
     total = point.copy()
     drawn = draw_places(draws, records.n, steps.batch_size, steps.steps, steps.block)
     rows = (row for places in drawn for row in places)
+    noise_rows = (row for rows in _noise_blocks(steps, generator) for row in rows)
     for _ in progress.steps(steps.steps, WHAT):
-        noisy = add_noise(steps.mechanism, gradient(next(rows), point), generator)
+        noisy = _with_noise(steps.mechanism, gradient(next(rows), point), next(noise_rows))
         point = problem.projected_step(point, steps.step_size, noisy)
         total += point
     return point, total
@@ -146,23 +170,44 @@ def compiled_steps(steps: Steps, noise: NoiseSource, progress: Progress) -> tupl
     generator, draws = noise.stream("gradient noise"), noise.stream("batches")
     point = problem.constraint.initial(records.features)
     total = point.copy()
-    normals = np.zeros((steps.block, point.size))
-    sigma = mechanism.scale if isinstance(mechanism, GaussianMechanism) else 0.0
+    grid = mechanism.grid if isinstance(mechanism, GaussianMechanism) else 0.0
     center = np.array(np.broadcast_to(problem.center, point.shape))
     drawn = draw_places(draws, records.n, steps.batch_size, steps.steps, steps.block)
+    blocks = _noise_blocks(steps, generator, compiled=True)
     for _ in progress.steps(-(-steps.steps // steps.block), WHAT):
-        places = next(drawn)
-        used = normals[: len(places)]
-        if sigma:
-            generator.standard_normal(out=used)
         advance(
-            places, used, float(sigma), steps.step_size, float(problem.regularization),
+            next(drawn), next(blocks), grid, steps.step_size, float(problem.regularization),
             center, float(problem.constraint.radius), point, total,
         )  # fmt: skip
         # Noise is in the point already, so what it says is paid for.
         if not np.all(np.isfinite(point)):
             raise ValueError("the steps left the range of numbers: take smaller ones")
     return point, total
+
+
+def _noise_blocks(
+    steps: Steps, generator: np.random.Generator, *, compiled: bool = False
+) -> Iterator[Places]:
+    """Yield the noise of each step, in units of the grid, in blocks of steps."""
+    mechanism, p = steps.mechanism, steps.dimension
+    for start in range(0, steps.steps, steps.block):
+        shape = min(steps.block, steps.steps - start), p
+        if isinstance(mechanism, GaussianMechanism):
+            ratio = mechanism.scale / mechanism.grid
+            yield rounded_normals(generator, ratio, math.prod(shape), compiled=compiled).reshape(
+                shape
+            )
+        else:
+            yield np.zeros(shape, dtype=np.int64)
+
+
+def _with_noise(mechanism: Mechanism, gradient: Array, noise: Places) -> Array:
+    """Return a vector or symmetric matrix with noise in units of the grid."""
+    if not isinstance(mechanism, GaussianMechanism):
+        return gradient
+    if gradient.ndim == 2:
+        return unpack(mechanism.add_to(pack(gradient), noise))
+    return mechanism.add_to(gradient, noise)
 
 
 def _compiled(steps: Steps) -> Callable[..., None]:

@@ -58,12 +58,12 @@ def _output_mechanism(task: Task, sensitivity: float, printed: float) -> Mechani
         return NoMechanism()
     if not task.is_printed:
         if budget.is_pure:
-            return KNormMechanism.calibrate(budget, sensitivity)
-        return GaussianMechanism.calibrate(budget, sensitivity)
+            return KNormMechanism.calibrate(budget, sensitivity, dimension=task.dimension)
+        return GaussianMechanism.calibrate(budget, sensitivity, dimension=task.dimension)
     if budget.is_pure:
         scale = printed * math.sqrt(task.dimension) / budget.epsilon
-        return LaplaceMechanism(sensitivity, task.dimension, scale)
-    return GaussianMechanism(sensitivity, printed * textbook(budget))
+        return LaplaceMechanism(sensitivity, scale, task.dimension)
+    return GaussianMechanism(sensitivity, printed * textbook(budget), task.dimension)
 
 
 def textbook(budget: Budget) -> float:
@@ -88,10 +88,11 @@ def shared_release(
     mechanism: Mechanism
     spent = share * _SLACK
     if budget.is_pure:
-        mechanism = KNormMechanism(sensitivity.value, sensitivity.value / (spent * budget.epsilon))
+        epsilon = spent * budget.epsilon
+        mechanism = KNormMechanism.for_epsilon(epsilon, sensitivity.value, dimension)
     else:
         mu = gdp_mu(budget.epsilon, budget.delta) * math.sqrt(spent)
-        mechanism = GaussianMechanism(sensitivity.value, sensitivity.value / mu)
+        mechanism = GaussianMechanism.for_mu(mu, sensitivity.value, dimension)
     return Release(name, mechanism, sensitivity, dimension)
 
 

@@ -183,9 +183,12 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         if task.budget.is_pure:
             return self._pure(task, draws, one)
         if task.is_printed:
-            mechanism = GaussianMechanism(one.value, self._printed(task, step_size, steps))
+            scale = self._printed(task, step_size, steps)
+            mechanism = GaussianMechanism(one.value, scale, task.dimension)
         else:
-            mechanism = GaussianMechanism.calibrate(task.budget, one.value, sampling=draws)
+            mechanism = GaussianMechanism.calibrate(
+                task.budget, one.value, dimension=task.dimension, sampling=draws
+            )
         return Release(name, mechanism, one, task.dimension, 1, draws)
 
     def _pure(self, task: Task, draws: RepeatedDraws, one: Sensitivity) -> Release:
@@ -200,7 +203,11 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
             base=draws.base,
             **task.diameter_input,
         )
-        mechanism: Mechanism = KNormMechanism.calibrate(task.budget, worst.value)  # type: ignore[arg-type]
+        mechanism: Mechanism = KNormMechanism.calibrate(
+            task.budget,  # type: ignore[arg-type]
+            worst.value,
+            dimension=task.dimension,
+        )
         return Release("average iterate", mechanism, worst, task.dimension)
 
     def _printed(self, task: Task, step_size: float, steps: int) -> float:

@@ -39,6 +39,7 @@ Array = NDArray[np.float64]
 THRESHOLD = "threshold"
 _SLACK = 1 - 1e-9
 _LESS = 0.98
+_MEANS = 3  # numbers that the threshold is computed from
 
 
 @dataclass(frozen=True)
@@ -133,13 +134,12 @@ class WithThreshold(Algorithm[ThresholdSettings]):
         if task.budget is None:
             return self._with(self.algorithm.draft(task), NoMechanism(), None)
         if task.budget.is_pure:
-            mechanism: Mechanism = KNormMechanism(
-                moved.value, moved.value / (self.share * _SLACK * task.budget.epsilon)
-            )
+            epsilon = self.share * _SLACK * task.budget.epsilon
+            mechanism: Mechanism = KNormMechanism.for_epsilon(epsilon, moved.value, _MEANS)
             left = Budget((1 - self.share) * task.budget.epsilon)
             return self._with(self.algorithm.draft(replace(task, budget=left)), mechanism, moved)
         mu = gdp_mu(task.budget.epsilon, task.budget.delta) * _SLACK
-        mechanism = GaussianMechanism(moved.value, moved.value / (math.sqrt(self.share) * mu))
+        mechanism = GaussianMechanism.for_mu(math.sqrt(self.share) * mu, moved.value, _MEANS)
         left = _budget_of(math.sqrt(1 - self.share) * mu, task.budget)
         while True:
             both = self._with(self.algorithm.draft(replace(task, budget=left)), mechanism, moved)
@@ -159,7 +159,7 @@ class WithThreshold(Algorithm[ThresholdSettings]):
     ) -> PlanDraft[ThresholdSettings]:
         """Return a draft of the model with the release of a threshold."""
         reason = "the threshold is midway between the classes' mean scores, and paid for"
-        release = Release(THRESHOLD, mechanism, moved, dimension=3)
+        release = Release(THRESHOLD, mechanism, moved, _MEANS)
         return PlanDraft(
             (*draft.releases, release),
             ThresholdSettings(draft.settings, self.share),

@@ -244,7 +244,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         scale = printed.huai2020.model_noise(lipschitz, alpha, task.n - random, task.budget)  # type: ignore[arg-type]
         release = Release(
             "models in units of 1/t",
-            GaussianMechanism(moved.value, scale),
+            GaussianMechanism(moved.value, scale, task.dimension * task.n),
             moved,
             task.dimension * task.n,
         )
@@ -296,7 +296,7 @@ def _release(name: str, task: Task, moved: Sensitivity, steps: int) -> Release:
     dimension = task.dimension * steps
     if task.budget is None:
         return Release(name, NoMechanism(), None, dimension)
-    mechanism = GaussianMechanism.calibrate(task.budget, moved.value)
+    mechanism = GaussianMechanism.calibrate(task.budget, moved.value, dimension=dimension)
     return Release(name, mechanism, moved, dimension)
 
 

@@ -161,8 +161,7 @@ class NoisyModels(DescentLearner):
         mechanism, unit = release.mechanism, float(self._units[self._steps - 1])
         noisy = self._state
         if isinstance(mechanism, GaussianMechanism):
-            scaled = GaussianMechanism(mechanism.sensitivity * unit, mechanism.scale * unit)
-            noisy = add_noise(scaled, self._state, self._generator)
+            noisy = add_noise(mechanism.in_units(unit), self._state, self._generator)
         self.parameters = self._plan.problem.constraint.project(noisy)
 
     def secret_state(self) -> dict[str, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -120,7 +121,10 @@ class Release:
         noise = f"{_NOISE[self.mechanism_name]} {self.mechanism.scale:.6g}"
         drawn = "" if self.sampling is None else f"; {self.sampling.describe()}"
         part = "" if self.part is None else f"; on the {self.part.size} records of {self.part.name}"
-        return f"{what}: {noise}; sensitivity {self.mechanism.sensitivity:.6g}{drawn}{part}."
+        grid = f"on multiples of 2^{round(math.log2(self.mechanism.grid))}"
+        sensitivity = f"sensitivity {self.mechanism.sensitivity:.6g}"
+        rounding = f"and {self.mechanism.rounding:.3g} for rounding"
+        return f"{what}: {noise}, {grid}; {sensitivity} {rounding}{drawn}{part}."
 
     def to_dict(self) -> dict[str, object]:
         """Return the release as plain JSON values."""
@@ -132,6 +136,7 @@ class Release:
         }
         if self.sensitivity is not None and not isinstance(self.mechanism, NoMechanism):
             values["scale"] = self.mechanism.scale
+            values["grid"] = self.mechanism.grid
             values["sensitivity"] = {
                 "bound": self.sensitivity.bound,
                 "inputs": dict(self.sensitivity.inputs),
@@ -150,7 +155,7 @@ class Release:
             "release",
             values,
             required={"name", "mechanism", "dimension", "count"},
-            optional={"scale", "sensitivity", "sampling", "part"},
+            optional={"scale", "grid", "sensitivity", "sampling", "part"},
         )
         sensitivity = _sensitivity(fields.get("sensitivity"))
         mechanism = _mechanism(fields, sensitivity)
@@ -180,18 +185,18 @@ def _sensitivity(values: object) -> Sensitivity | None:
 
 
 def _mechanism(fields: Mapping[str, Any], sensitivity: Sensitivity | None) -> Mechanism:
-    name, scale = fields["mechanism"], fields.get("scale")
+    name, scale, grid = fields["mechanism"], fields.get("scale"), fields.get("grid")
     if name == "none":
         return NoMechanism()
-    if sensitivity is None or scale is None:
-        raise ValueError("a release with noise needs its scale and its sensitivity")
+    if sensitivity is None or scale is None or grid is None:
+        raise ValueError("a release with noise needs its scale, its grid and its sensitivity")
     match name:
         case "gaussian":
-            return GaussianMechanism(sensitivity.value, scale)
+            return GaussianMechanism(sensitivity.value, scale, fields["dimension"], grid)
         case "k-norm":
-            return KNormMechanism(sensitivity.value, scale)
+            return KNormMechanism(sensitivity.value, scale, fields["dimension"], grid)
         case "laplace":
-            return LaplaceMechanism(sensitivity.value, fields["dimension"], scale)
+            return LaplaceMechanism(sensitivity.value, scale, fields["dimension"], grid)
     raise ValueError(f"unknown mechanism {name!r}; known: {', '.join(sorted(_NAMES.values()))}")
 
 

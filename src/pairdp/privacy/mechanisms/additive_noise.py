@@ -1,7 +1,9 @@
 """Additive-noise mechanisms for vectors with an ℓ2 sensitivity Δ.
 
-A mechanism is a frozen pair of sensitivity and scale, which determine its privacy event. Values
-and random numbers are passed only when it is used.
+A mechanism has a sensitivity, a scale, a dimension and a grid, which determine its privacy event.
+Values and random numbers are passed only when it is used. Values are rounded to the grid and noise
+is drawn exactly on it (`pairdp.privacy.mechanisms.lattice`), so the guarantee does not rest on
+floating-point numbers behaving like real ones.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -27,10 +29,18 @@ from pairdp.privacy.accounting.events import (
     PureEvent,
     SampledEvent,
 )
-from pairdp.privacy.accounting.sampling import Sampling
+from pairdp.privacy.accounting.sampling import RepeatedDraws, Sampling
+from pairdp.privacy.mechanisms.lattice import grid_for, is_grid, rounding, to_grid, with_rounding
 from pairdp.privacy.mechanisms.packing import pack, unpack
+from pairdp.privacy.mechanisms.rounded_k_norm import rounded_k_norm, rounded_laplace
+from pairdp.privacy.mechanisms.rounded_normal import (
+    LARGEST_RATIO,
+    SMALLEST_RATIO,
+    rounded_normals,
+)
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Calibration = Literal["certified", "printed"]
 
 
@@ -41,10 +51,6 @@ def _check_calibration(calibration: str) -> None:
 
 class _Additive(ABC):
     """Base class: adds noise to vectors and symmetric matrices."""
-
-    @abstractmethod
-    def noise(self, dimension: int, generator: np.random.Generator) -> Array:
-        """Draw one noise vector."""
 
     def release(self, value: ArrayLike, generator: np.random.Generator) -> Array:
         """Return ``value`` with noise. No private value is released in any other way.
@@ -74,7 +80,11 @@ class _Additive(ABC):
             raise ValueError(f"the value must be a non-empty vector, got shape {vector.shape}")
         if not np.all(np.isfinite(vector)):
             raise ValueError("the value to release must be finite")
-        return vector + self.noise(vector.size, generator)
+        return self._release(vector, generator)
+
+    @abstractmethod
+    def _release(self, vector: Array, generator: np.random.Generator) -> Array:
+        """Return a finite vector with noise."""
 
     def release_symmetric(self, matrix: ArrayLike, generator: np.random.Generator) -> Array:
         """Return a symmetric matrix with symmetric noise; Δ is in Frobenius norm."""
@@ -83,14 +93,68 @@ class _Additive(ABC):
 
 @dataclass(frozen=True)
 class _Scaled(_Additive):
-    """Base class of mechanisms with a sensitivity and a scale."""
+    """Base class of mechanisms with noise.
+
+    Parameters
+    ----------
+    sensitivity : float
+        Δ, the replace-one ℓ2 sensitivity of the value.
+    scale : float
+        The scale of the noise.
+    dimension : int, default=1
+        Number of coordinates; d(d+1)/2 for symmetric matrices (`packed_dimension`). If a vector is
+        released in parts, of all parts together.
+    grid : float, optional
+        g, a power of two. By default the rounding adds at most 2^-21 of Δ.
+    """
 
     sensitivity: float
     scale: float
+    dimension: int = 1
+    grid: float = 0.0
 
     def __post_init__(self) -> None:
         keep(self, "sensitivity", positive("sensitivity", self.sensitivity))
         keep(self, "scale", positive("scale", self.scale))
+        keep(self, "dimension", integer("dimension", self.dimension))
+        if self.grid == 0:
+            keep(self, "grid", grid_for(self.sensitivity, self.scale, self.dimension))
+        keep(self, "grid", positive("grid", self.grid))
+        if not is_grid(self.grid):
+            raise ValueError(f"grid must be a power of two, got {self.grid!r}")
+        if not SMALLEST_RATIO <= self.scale / self.grid <= LARGEST_RATIO:
+            raise ValueError(
+                f"the scale must be from 2^-64 to 2^52 grid steps, got {self.scale / self.grid:g}"
+            )
+
+    @property
+    def rounding(self) -> float:
+        """g√d: what rounding to the grid adds to the sensitivity."""
+        return rounding(self.grid, self.dimension)
+
+    @property
+    def rounded_sensitivity(self) -> float:
+        """Δ + g√d, the sensitivity of the rounded value."""
+        return self.sensitivity + self.rounding
+
+    @abstractmethod
+    def noise_integers(self, size: int, generator: np.random.Generator) -> Integers:
+        """Draw noise, in units of the grid."""
+
+    def noise(self, size: int, generator: np.random.Generator) -> Array:
+        """Draw noise."""
+        return np.asarray(self.noise_integers(integer("size", size), generator) * self.grid)
+
+    def _release(self, vector: Array, generator: np.random.Generator) -> Array:
+        if vector.size > self.dimension:
+            raise ValueError(
+                f"the mechanism has dimension {self.dimension}, got {vector.size} numbers"
+            )
+        return self.add_to(vector, self.noise_integers(vector.size, generator))
+
+    def add_to(self, vector: Array, noise: Integers) -> Array:
+        """Return a vector with noise that was drawn by `noise_integers` for this use alone."""
+        return np.asarray((to_grid(vector, self.grid) + noise) * self.grid)
 
 
 @dataclass(frozen=True)
@@ -111,6 +175,7 @@ class GaussianMechanism(_Scaled):
         budget: Budget,
         sensitivity: float,
         *,
+        dimension: int = 1,
         steps: int = 1,
         sampling: Sampling | None = None,
         calibration: Calibration = "certified",
@@ -123,6 +188,8 @@ class GaussianMechanism(_Scaled):
             The budget of all steps together; δ must be positive.
         sensitivity : float
             Replace-one ℓ2 sensitivity of one step's value.
+        dimension : int, default=1
+            Number of coordinates of one step's value.
         steps : int, default=1
             Number of times the mechanism will be used.
         sampling : FixedSizeSampling or PoissonSampling, optional
@@ -134,17 +201,33 @@ class GaussianMechanism(_Scaled):
         _check_calibration(calibration)
         sensitivity = positive("sensitivity", sensitivity)
         if calibration == "certified":
-            scale = sensitivity * noise_multiplier(budget, steps, sampling)
-            return _within(budget, scale, lambda s: cls(sensitivity, s), steps, sampling)
+            multiplier = noise_multiplier(budget, steps, sampling)
+            scale = with_rounding(sensitivity, multiplier, dimension) * multiplier
+            return _within(budget, scale, lambda s: cls(sensitivity, s, dimension), steps, sampling)
         if integer("steps", steps) != 1 or sampling is not None:
             raise ValueError('calibration="printed" supports one step on all records only')
         require_delta(budget)
         multiplier = gaussian.classical_multiplier(budget.epsilon, budget.delta)
-        return cls(sensitivity, sensitivity * multiplier)
+        return cls(sensitivity, sensitivity * multiplier, dimension)
+
+    @classmethod
+    def for_mu(cls, mu: float, sensitivity: float, dimension: int = 1) -> GaussianMechanism:
+        """Return the mechanism that is µ-GDP."""
+        return cls(sensitivity, with_rounding(sensitivity, 1 / mu, dimension) / mu, dimension)
+
+    def in_units(self, unit: float) -> GaussianMechanism:
+        """Return the mechanism for values in another unit, with a grid that is no coarser in it."""
+        grid = self.grid * 2.0 ** math.floor(math.log2(unit))
+        return GaussianMechanism(self.sensitivity * unit, self.scale * unit, self.dimension, grid)
 
     def event(self, steps: int = 1, sampling: Sampling | None = None) -> Event:
         """Return the privacy event of ``steps`` uses."""
-        mu = self.sensitivity / self.scale
+        if isinstance(sampling, RepeatedDraws):
+            # Each draw moves the value by a multiple of Δ, and rounding by g√d at most once.
+            more = self.rounding / self.sensitivity
+            sampled = replace(sampling, base=sampling.base + more, most=sampling.most + more)
+            return SampledEvent(self.sensitivity / self.scale, sampled, steps)
+        mu = self.rounded_sensitivity / self.scale
         total = mu * math.sqrt(integer("steps", steps))
         if math.isinf(total):
             return NonPrivateEvent()
@@ -152,9 +235,9 @@ class GaussianMechanism(_Scaled):
             return GaussianEvent(total)
         return SampledEvent(mu, sampling, steps)
 
-    def noise(self, dimension: int, generator: np.random.Generator) -> Array:
-        """Draw one noise vector."""
-        return generator.normal(0.0, self.scale, size=integer("dimension", dimension))
+    def noise_integers(self, size: int, generator: np.random.Generator) -> Integers:
+        """Draw noise, in units of the grid."""
+        return rounded_normals(generator, self.scale / self.grid, size)
 
 
 @dataclass(frozen=True)
@@ -168,30 +251,33 @@ class KNormMechanism(_Scaled):
     """
 
     @classmethod
-    def calibrate(cls, budget: Budget, sensitivity: float, *, steps: int = 1) -> KNormMechanism:
+    def calibrate(
+        cls, budget: Budget, sensitivity: float, *, dimension: int = 1, steps: int = 1
+    ) -> KNormMechanism:
         """Return the mechanism whose ``steps`` uses together cost ε; δ is not spent."""
         sensitivity = positive("sensitivity", sensitivity)
         check_budget(budget)
-        scale = sensitivity * integer("steps", steps) / budget.epsilon
-        return _within(budget, scale, lambda s: cls(sensitivity, s), steps)
+        inverse = integer("steps", steps) / budget.epsilon
+        scale = with_rounding(sensitivity, inverse, dimension) * inverse
+        return _within(budget, scale, lambda s: cls(sensitivity, s, dimension), steps)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, sensitivity: float, dimension: int = 1) -> KNormMechanism:
+        """Return the mechanism that is ε-DP, but for rounding of the division."""
+        scale = with_rounding(sensitivity, 1 / epsilon, dimension) / epsilon
+        return cls(sensitivity, scale, dimension)
 
     def event(self, steps: int = 1) -> Event:
         """Return the privacy event of ``steps`` uses."""
-        return _pure(self.sensitivity / self.scale, steps)
+        return _pure(self.rounded_sensitivity / self.scale, steps)
 
-    def noise(self, dimension: int, generator: np.random.Generator) -> Array:
-        """Draw one noise vector."""
-        direction = generator.standard_normal(integer("dimension", dimension))
-        radius = generator.gamma(dimension, self.scale)
-        norm = float(np.linalg.norm(direction))
-        while norm == 0:
-            direction = generator.standard_normal(dimension)
-            norm = float(np.linalg.norm(direction))
-        return direction * (radius / norm)
+    def noise_integers(self, size: int, generator: np.random.Generator) -> Integers:
+        """Draw noise, in units of the grid."""
+        return rounded_k_norm(generator, self.scale / self.grid, size)
 
 
 @dataclass(frozen=True)
-class LaplaceMechanism(_Additive):
+class LaplaceMechanism(_Scaled):
     r"""Independent Laplace noise of scale b in each of d coordinates, as the papers print.
 
     A vector that moves by Δ in ℓ2 moves by at most :math:`\sqrt d\,\Delta` in ℓ1, so
@@ -199,40 +285,25 @@ class LaplaceMechanism(_Additive):
     guarantee with less noise for d > 1.
     """
 
-    sensitivity: float
-    dimension: int
-    scale: float
-
-    def __post_init__(self) -> None:
-        keep(self, "sensitivity", positive("sensitivity", self.sensitivity))
-        keep(self, "dimension", integer("dimension", self.dimension))
-        keep(self, "scale", positive("scale", self.scale))
-
     @classmethod
     def calibrate(
-        cls, budget: Budget, sensitivity: float, *, dimension: int, steps: int = 1
+        cls, budget: Budget, sensitivity: float, *, dimension: int = 1, steps: int = 1
     ) -> LaplaceMechanism:
-        """Return the mechanism whose ``steps`` uses together cost ε; δ is not spent.
-
-        For symmetric matrices ``dimension`` is d(d+1)/2: see `packed_dimension`.
-        """
+        """Return the mechanism whose ``steps`` uses together cost ε; δ is not spent."""
         sensitivity = positive("sensitivity", sensitivity)
         dimension = integer("dimension", dimension)
         check_budget(budget)
-        scale = math.sqrt(dimension) * sensitivity * integer("steps", steps) / budget.epsilon
-        return _within(budget, scale, lambda s: cls(sensitivity, dimension, s), steps)
+        inverse = math.sqrt(dimension) * integer("steps", steps) / budget.epsilon
+        scale = with_rounding(sensitivity, inverse, dimension) * inverse
+        return _within(budget, scale, lambda s: cls(sensitivity, s, dimension), steps)
 
     def event(self, steps: int = 1) -> Event:
         """Return the privacy event of ``steps`` uses."""
-        return _pure(math.sqrt(self.dimension) * self.sensitivity / self.scale, steps)
+        return _pure(math.sqrt(self.dimension) * self.rounded_sensitivity / self.scale, steps)
 
-    def noise(self, dimension: int, generator: np.random.Generator) -> Array:
-        """Draw one noise vector."""
-        if dimension != self.dimension:
-            raise ValueError(
-                f"this mechanism was calibrated for dimension {self.dimension}, got {dimension}"
-            )
-        return generator.laplace(0.0, self.scale, size=dimension)
+    def noise_integers(self, size: int, generator: np.random.Generator) -> Integers:
+        """Draw noise, in units of the grid."""
+        return rounded_laplace(generator, self.scale / self.grid, size)
 
 
 @dataclass(frozen=True)
@@ -244,9 +315,12 @@ class NoMechanism(_Additive):
         integer("steps", steps)
         return NonPrivateEvent()
 
-    def noise(self, dimension: int, generator: np.random.Generator) -> Array:
-        """Draw one noise vector."""
-        return np.zeros(integer("dimension", dimension))
+    def noise(self, size: int, generator: np.random.Generator) -> Array:
+        """Return zeros."""
+        return np.zeros(integer("size", size))
+
+    def _release(self, vector: Array, generator: np.random.Generator) -> Array:
+        return vector.copy()
 
 
 def _pure(epsilon: float, steps: int) -> Event:

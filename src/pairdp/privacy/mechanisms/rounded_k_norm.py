@@ -19,6 +19,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp.privacy.mechanisms.lattice import LARGEST_INTEGER
 from pairdp.privacy.mechanisms.rounded_normal import normal_points
 
 Integers = NDArray[np.int64]
@@ -79,7 +80,7 @@ def rounded_laplace(generator: np.random.Generator, ratio: float, size: int) -> 
             low.append(_nearest(numerator * (up[0] - down[1]), denominator))
             high.append(_nearest(numerator * (up[1] - down[0]), denominator))
         if low == high:
-            return np.array(low)
+            return np.array(low, dtype=np.int64)
         bits += _MORE_BITS
 
 
@@ -95,4 +96,6 @@ def _root_bounds(floors: list[int]) -> tuple[int, int]:
 
 
 def _nearest(numerator: int, denominator: int) -> int:
-    return (2 * numerator + denominator) // (2 * denominator)
+    """Return the nearest integer to a fraction, within the range of the grid."""
+    nearest = (2 * numerator + denominator) // (2 * denominator)
+    return max(-LARGEST_INTEGER, min(nearest, LARGEST_INTEGER))

@@ -45,7 +45,7 @@ Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
 FirstTest = Callable[[Words, Bytes, NDArray[np.uint16], float, Integers], Bytes]
 
-SMALLEST_RATIO, LARGEST_RATIO = 2.0**-64, 2.0**44
+SMALLEST_RATIO, LARGEST_RATIO = 2.0**-64, 2.0**52
 MARGIN = 2.0**-36
 UNSURE, UNDECIDED = 1, 2
 """What the first test may leave open: the rounding, and whether the point is accepted."""
@@ -167,7 +167,7 @@ def rounded_normals(
         Whether to use numba, which must be installed. The numbers are the same.
     """
     if not SMALLEST_RATIO <= ratio <= LARGEST_RATIO:
-        raise ValueError(f"the ratio must be from 2^-64 to 2^44, got {ratio!r}")
+        raise ValueError(f"the ratio must be from 2^-64 to 2^52, got {ratio!r}")
     first_test: FirstTest = _first_test
     if compiled:
         from pairdp.privacy.mechanisms.compiled_normal import first_test

@@ -1,0 +1,62 @@
+r"""Values and noise on a public grid gℤ, so that a release has no rounding that depends on data.
+
+A value v is rounded to the grid, noise that is a multiple of g is added, and the sum is formed in
+integers. With noise g·round(z/g) the result is that of rounding v_g + z to the grid, where v_g is
+the rounded value: post-processing of the ideal mechanism on v_g. Rounding moves each coordinate by
+at most g/2, so v_g has the sensitivity Δ + g√d instead of Δ; that difference is paid for. The range
+is limited to integers of 62 bits by clipping, which increases no distance. Conversion to double
+precision comes last and is a function of the released integer.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.privacy.mechanisms.rounded_normal import LARGEST_RATIO
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+GROWTH = 2.0**-21
+"""The largest share of the sensitivity that rounding adds to it, unless noise is huge."""
+LARGEST_INTEGER = 2**61
+_SMALLEST_GRID = 2.0**-960
+
+
+def grid_for(sensitivity: float, scale: float, dimension: int) -> float:
+    """Return the largest power of two g with g√d ≤ 2^-21·Δ, or more if noise is huge.
+
+    The scale of the noise is at most 2^52 grid steps, so that noise fits in the integers.
+    """
+    finest = max(sensitivity * GROWTH / math.sqrt(dimension), _SMALLEST_GRID)
+    grid = 2.0 ** math.floor(math.log2(finest))
+    return max(grid, 2.0 ** math.ceil(math.log2(scale / LARGEST_RATIO)))
+
+
+def is_grid(grid: float) -> bool:
+    """Return whether a number is a power of two that can be a grid."""
+    return grid >= _SMALLEST_GRID and math.frexp(grid)[0] == 0.5
+
+
+def rounding(grid: float, dimension: int) -> float:
+    """Return g√d, rounded up: what rounding adds to an ℓ2 sensitivity."""
+    return grid * math.sqrt(dimension) * (1 + 2.0**-50)
+
+
+def with_rounding(sensitivity: float, multiplier: float, dimension: int) -> float:
+    """Return Δ + g√d for the default grid of noise of scale multiplier·Δ, rounded up.
+
+    Where the scale determines the grid, that of twice the scale is taken, since the rounding makes
+    the scale larger.
+    """
+    grid = grid_for(sensitivity, 2 * multiplier * sensitivity, dimension)
+    return sensitivity + rounding(grid, dimension)
+
+
+def to_grid(value: Array, grid: float) -> Integers:
+    """Return the nearest multiples of g, in units of g, within the range of integers."""
+    steps = np.rint(value / grid)
+    return np.clip(steps, -LARGEST_INTEGER, LARGEST_INTEGER).astype(np.int64)
