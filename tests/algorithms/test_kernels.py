@@ -58,7 +58,7 @@ def setup(
     if isinstance(loss, LeastSquaresPointwise):
         y = rng.normal(size=N)
     records = problem.records(rng.normal(size=(N, D)), y)
-    mechanism = GaussianMechanism(1.0, scale) if scale else NoMechanism()
+    mechanism = GaussianMechanism(1.0, scale, D) if scale else NoMechanism()
     return Steps(problem, records, mechanism, step_size, steps, batch, paired)
 
 
@@ -68,8 +68,14 @@ def oracle(steps: Steps, seed: int) -> tuple[np.ndarray, np.ndarray]:
     source = NoiseSource(seed)
     generator, draws = source.stream("gradient noise"), source.stream("batches")
     drawn = draw_places(draws, records.n, steps.batch_size, steps.steps, steps.block)
-    w, total = np.zeros(D), np.zeros(D)
-    for row in np.concatenate(list(drawn)):
+    w, total, mechanism = np.zeros(D), np.zeros(D), steps.mechanism
+    blocks = list(drawn)
+    noise = np.zeros((steps.steps, D))
+    if isinstance(mechanism, GaussianMechanism):
+        sizes = [len(block) * D for block in blocks]
+        noise = np.concatenate([mechanism.noise(size, generator) for size in sizes])
+        noise = noise.reshape(-1, D)
+    for t, row in enumerate(np.concatenate(blocks)):
         gradient, terms = np.zeros(D), 0
         if steps.paired:
             for i, j in zip(row[0::2], row[1::2], strict=True):
@@ -82,11 +88,11 @@ def oracle(steps: Steps, seed: int) -> tuple[np.ndarray, np.ndarray]:
                 one = records.rows(np.array([i]))
                 gradient += problem.loss.gradient(w, one.x, one.y)[0]
                 terms += 1
-        noise = np.zeros(D)
-        if isinstance(steps.mechanism, GaussianMechanism):
-            noise = generator.normal(0.0, steps.mechanism.scale, D)
+        gradient /= terms
+        if isinstance(mechanism, GaussianMechanism):
+            gradient = np.array([round(g / mechanism.grid) * mechanism.grid for g in gradient])
         pull = problem.regularization * (w - problem.center)
-        w = w - steps.step_size * (gradient / terms + noise + pull)
+        w = w - steps.step_size * (gradient + noise[t] + pull)
         norm = math.sqrt(sum(v * v for v in w))
         if norm > problem.constraint.radius:
             w = w * (problem.constraint.radius / norm)
