@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -15,10 +16,13 @@ from pairdp.algorithms import MomentRelease, Plan
 from pairdp.constraints import L2Ball
 from pairdp.losses import LeastSquaresRanking, LogisticRanking
 from pairdp.online import OnlineMoments, OnlineSession
+from pairdp.privacy import GaussianMechanism
+from pairdp.privacy.mechanisms import matrix_mechanism
+from pairdp.privacy.mechanisms.lattice import to_grid
 from pairdp.privacy.mechanisms.matrix_mechanism import PrefixFactor
 from pairdp.problem import Problem
 from pairdp.records import Records
-from tests.algorithms.attacks import Neighbours, drawn, staged
+from tests.algorithms.attacks import Neighbours, drawn, staged, with_null
 
 BUDGET = Budget(1.0, 1e-5)
 PROBLEM = Problem(LeastSquaresRanking(), L2Ball(1.0))
@@ -28,36 +32,48 @@ def batches(records: Records, size: int) -> list[Records]:
     return [records.part(slice(i, i + size)) for i in range(0, records.n, size)]
 
 
-def running_sums(algorithm: OnlineMoments, records: Records) -> list[np.ndarray]:
-    """Return what is released of each kind, of shape (steps, size), without its noise."""
-    plan = algorithm.plan(PROBLEM, records.n, records.features)
+def encoded(
+    algorithm: OnlineMoments, plan: Plan, records: Records, lost: int | None = None
+) -> list[np.ndarray]:
+    """Return what enters the noise of each kind, of shape (steps, size).
+
+    Before step ``lost`` the stream goes on from its public state alone.
+    """
     learner = algorithm.learner(plan, np.random.default_rng(0))
-    kinds = len(plan.certificate.releases)
-    rows: list[list[np.ndarray]] = [[] for _ in range(kinds)]
-    for batch in batches(records, plan.settings.batch_size):
-        learner.learn(batch)
-        for i in range(kinds):
-            rows[i].append(learner.public_state()[f"sums_{i}"])
+    mechanisms = [release.mechanism for release in plan.certificate.releases]
+    rows: list[list[np.ndarray]] = [[] for _ in mechanisms]
+
+    def add_to(self: GaussianMechanism, vector: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        rows[mechanisms.index(self)].append(vector.copy())
+        return noise * self.grid
+
+    with patch.object(GaussianMechanism, "add_to", add_to):
+        for step, batch in enumerate(batches(records, plan.settings.batch_size)):
+            if step == lost:
+                public = learner.public_state()
+                learner = algorithm.learner(plan, np.random.default_rng(1))
+                learner.restore(public, None)
+            learner.learn(batch)
     return [np.array(kind) for kind in rows]
 
 
-def shares(algorithm: OnlineMoments, pair: Neighbours) -> list[float]:
-    """Return how far C times the batches moves, as a share of each stated sensitivity."""
-    one, other = (PROBLEM.records(x, y) for x, y in pair.both())
+def shares(algorithm: OnlineMoments, pair: Neighbours, lost: int | None = None) -> list[float]:
+    """Return how far what is released moves, as a share of each stated sensitivity."""
+    one, other = (PROBLEM.records(x, y, invalid="null") for x, y in pair.both())
     plan = algorithm.plan(PROBLEM, one.n, one.features, BUDGET)
     found = []
     for release, first, second in zip(
         plan.certificate.releases,
-        running_sums(algorithm, one),
-        running_sums(algorithm, other),
+        encoded(algorithm, plan, one, lost),
+        encoded(algorithm, plan, other, lost),
         strict=True,
     ):
-        steps = len(first)
-        assert release.dimension == first.size
-        c = np.tril(toeplitz(PrefixFactor.of(steps).coefficients()))
-        moved = c @ np.diff(first - second, axis=0, prepend=0.0)
-        assert np.all(moved[: pair.place // plan.settings.batch_size] == 0)
-        found.append(float(np.linalg.norm(moved)) / release.sensitivity.value)
+        assert release.dimension == release.mechanism.dimension == first.size
+        assert np.all((first == second)[: pair.place // plan.settings.batch_size])
+        found.append(float(np.linalg.norm(first - second)) / release.sensitivity.value)
+        grid = release.mechanism.grid
+        moved = np.linalg.norm(to_grid(first, grid) - to_grid(second, grid)) * grid
+        assert moved <= release.mechanism.rounded_sensitivity
     return found
 
 
@@ -68,8 +84,7 @@ def test_no_neighbour_moves_the_stream_further(size: int, place: int) -> None:
     rng = np.random.default_rng(place)
     pairs = [*staged(n, 1.0, place), *(drawn(n, 1.0, place, rng) for _ in range(20))]
     worst = np.max([shares(algorithm, pair) for pair in pairs], axis=0)
-    # Differences of running sums have the rounding of the sums.
-    assert np.all(worst <= 1 + 1e-12)
+    assert np.all(worst <= 1)
     if place < size:  # a record of the first step is in all of the column
         assert np.all(worst > 0.999)
 
@@ -86,7 +101,22 @@ def test_no_random_neighbour_moves_it_further(
     n: int, place: int, size: int, weight: float, seed: int
 ) -> None:
     pair = drawn(n, 1.0, place % n, np.random.default_rng(seed))
-    assert max(shares(OnlineMoments(size, weight=weight), pair)) <= 1 + 1e-12
+    assert max(shares(OnlineMoments(size, weight=weight), pair)) <= 1
+
+
+@pytest.mark.parametrize("lost", [1, 4, 6])
+@pytest.mark.parametrize("place", [0, 3, 6])
+def test_no_neighbour_moves_a_stream_that_lost_its_secrets_further(lost: int, place: int) -> None:
+    rng = np.random.default_rng(place)
+    for pair in (*staged(7, 1.0, place), *(drawn(7, 1.0, place, rng) for _ in range(5))):
+        assert max(shares(OnlineMoments(1), pair, lost)) <= 1
+
+
+@pytest.mark.parametrize("place", [0, 5])
+def test_null_records_move_the_stream_no_further(place: int) -> None:
+    pairs = with_null(7, 1.0, place, np.random.default_rng(0))
+    worst = np.max([shares(OnlineMoments(2), pair) for pair in pairs], axis=0)
+    assert np.all((worst > 0.3) & (worst <= 1))
 
 
 @pytest.mark.parametrize("second", [True, False])
@@ -207,7 +237,8 @@ def test_noise_is_that_of_dense_matrices() -> None:
     _, sums, _ = noise_only(12, 2)
     plan = OnlineMoments(2, second_moments=False).plan(PROBLEM, 24, 2, BUDGET)
     scale = plan.certificate.releases[0].mechanism.scale
-    z = np.random.default_rng(0).normal(0.0, scale, size=(12, 5))
+    z = plan.certificate.releases[0].mechanism.noise(60, np.random.default_rng(0))
+    z = z.reshape(12, 5)[::-1]  # drawn for all steps, and taken from the end
     c = np.tril(toeplitz(PrefixFactor.of(12).coefficients()))
     expected = np.tril(np.ones((12, 12))) @ np.linalg.inv(c) @ z
     np.testing.assert_allclose(sums, expected, atol=1e-9 * scale)
@@ -230,7 +261,10 @@ def test_a_changed_record_changes_nothing_before_it_arrives(place: int) -> None:
 
 @pytest.mark.parametrize("second", [True, False])
 @pytest.mark.parametrize("cut", [0, 1, 4, 7])
-def test_a_saved_stream_goes_on_as_if_never_stopped(second: bool, cut: int) -> None:
+def test_a_saved_stream_goes_on_as_if_never_stopped(
+    second: bool, cut: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrix_mechanism, "_DRAWN", 1)  # noise drawn ahead is not saved
     records = PROBLEM.records(*synthetic(20))
     algorithm = OnlineMoments(3, second)
     plan = algorithm.plan(PROBLEM, 20, 3, BUDGET)
@@ -268,7 +302,7 @@ def test_a_saved_state_is_a_copy_and_public_goes_without_the_secret() -> None:
     learner.learn(records.part(slice(5, 10)))
     for name, value in public.items():
         np.testing.assert_array_equal(value, kept[name])
-    assert learner.holds_raw_records  # noise taken off the sums gives them
+    assert learner.holds_raw_records  # the encoder's buffers are multiples of the first batch
     assert learner.parameters is not learner.parameters
 
 
@@ -279,9 +313,14 @@ def test_public_state_is_a_function_of_what_was_released() -> None:
     learner = algorithm.learner(plan, np.random.default_rng(0))
     learner.learn(PROBLEM.records(*synthetic(4)))
     public = learner.public_state()
-    assert set(public) == {"counts", "earlier_variance", "sums_0"}
+    assert set(public) == {"counts", "earlier_variance", "sums_0", "decoder_0"}
     np.testing.assert_array_equal(public["counts"], [4, 1, 1])
-    assert set(learner.secret_state()) == {"noise_0"}
+    assert set(learner.secret_state()) == {"encoder_0"}
+    # The first step's sums are what was released, and the buffers are multiples of it.
+    steps = public["sums_0"] / plan.certificate.releases[0].mechanism.grid
+    np.testing.assert_array_equal(steps, np.rint(steps))
+    weights = PrefixFactor.of(2).weights[:, None]
+    np.testing.assert_array_equal(public["decoder_0"][0], weights * public["sums_0"])
 
 
 @pytest.mark.parametrize(
@@ -303,7 +342,7 @@ def test_a_wrong_state_is_refused(change: dict[str, np.ndarray], reason: str) ->
         learner.restore({**state, **change}, None)
     with pytest.raises(ValueError, match="the state lacks sums_1"):
         learner.restore({k: v for k, v in state.items() if k != "sums_1"}, None)
-    with pytest.raises(ValueError, match="the secret state lacks noise_0"):
+    with pytest.raises(ValueError, match="the state lacks encoder_0"):
         learner.restore(state, {})
 
 

@@ -76,6 +76,7 @@ class PartnerBuffer:
                 self.seen += 1
                 place = self._end
                 if place == self.size:
+                    # Unbiased: numpy rejects words that would favour some places.
                     place = int(self._reservoir.integers(self.seen))
                 if place < self.size:
                     self._x[place], self._y[place] = x, y

@@ -102,6 +102,9 @@ class DescentLearner(Learner):
 class NoisyGradients(DescentLearner):
     """Noise in every gradient; the state is the model that was released.
 
+    Rounding moves a gradient by at most g√p, p its dimension, and all of T steps together by
+    g√(pT), which the mechanism pays for: its dimension is that of all steps.
+
     Without its buffer it goes on as a stream of its own: later records are others than the earlier
     ones, and a shorter stream moves by no more than the one that was planned.
     """
@@ -117,6 +120,9 @@ class NoisyGradients(DescentLearner):
 
 class NoisyModels(DescentLearner):
     """Noise on every model that is released; the state has none and stays here.
+
+    In units of u_s a model is rounded to a grid no coarser than that of the plan, g, so rounding
+    moves all models together by at most g√(pT) of these units, as for gradients.
 
     Parameters
     ----------
@@ -145,7 +151,7 @@ class NoisyModels(DescentLearner):
 
     def _step(self, eta: float, together: Records, met: int) -> None:
         if self._steps <= self._burn_in:
-            # A random direction, as far as the set allows.
+            # A random direction, as far as the set allows. Not on a grid: it sees no record.
             drawn = self._generator.normal(size=self._state.shape)
             drawn = drawn + drawn.T if drawn.ndim == 2 else drawn
             radius = self._plan.problem.constraint.radius

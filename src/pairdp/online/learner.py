@@ -47,7 +47,7 @@ class Learner(ABC):
 
     @abstractmethod
     def secret_state(self) -> dict[str, Array]:
-        """Return what was never released: raw records, noise, sums without noise."""
+        """Return what was never released: raw records, or sums without noise."""
 
     @abstractmethod
     def restore(self, public: Mapping[str, Array], secret: Mapping[str, Array] | None) -> None:

@@ -29,7 +29,7 @@ from pairdp.online.learner import Learner, OnlineAlgorithm
 from pairdp.pairs.products import weighted_rows
 from pairdp.privacy import Release, Sensitivity
 from pairdp.privacy.bounds.prefix_sums import batch_count
-from pairdp.privacy.mechanisms.matrix_mechanism import PrefixFactor, PrefixNoise
+from pairdp.privacy.mechanisms.matrix_mechanism import PrefixFactor, PrefixRelease
 from pairdp.privacy.mechanisms.packing import pack_gram, packed_dimension
 from pairdp.records import Records
 
@@ -170,7 +170,7 @@ class OnlineMoments(OnlineAlgorithm[OnlineMomentSettings]):
 
 
 class MomentLearner(Learner):
-    """Noisy running sums of class moments, and the noise that the next ones continue.
+    """Noisy running sums of class moments, and the buffers that encode and decode them.
 
     Parameters
     ----------
@@ -195,17 +195,19 @@ class MomentLearner(Learner):
             np.zeros(release.dimension // self._factor.steps)
             for release in plan.certificate.releases
         ]
-        self._start_noise()
-        self._seen, self._steps, self._earlier_variance = 0, 0, 0.0
-
-    def _start_noise(self) -> None:
-        self._noise = [PrefixNoise(self._factor, sums.size) for sums in self._sums]
-        self._steps_of_noise = 0
+        self._prefixes = self._new_prefixes()
+        self._seen, self._steps, self._steps_of_noise, self._earlier_variance = 0, 0, 0, 0.0
         self._model: Array | None = None
+
+    def _new_prefixes(self) -> list[PrefixRelease]:
+        return [
+            PrefixRelease(self._factor, release.mechanism, sums.size)
+            for release, sums in zip(self._plan.certificate.releases, self._sums, strict=True)
+        ]
 
     @property
     def holds_raw_records(self) -> bool:
-        """No record is kept, but sums with their noise taken off tell those of small batches."""
+        """No record is kept, but the buffers are weighted sums of batches without noise."""
         return True
 
     def learn(self, batch: Records) -> None:
@@ -221,13 +223,8 @@ class MomentLearner(Learner):
         values = [_first_sums(batch, self._algorithm.weight, task.problem.data_norm)]
         if self._algorithm.second_moments:
             values.append(_second_sums(batch))
-        for sums, value, noise, release in zip(
-            self._sums, values, self._noise, self._plan.certificate.releases, strict=True
-        ):
-            drawn = release.mechanism.noise(value.size, self._generator)
-            # What leaves is the noisy batch: sums without noise, whose rounding would depend on
-            # all records so far, are never made.
-            sums += value + noise.increment(drawn)
+        for sums, value, prefixes in zip(self._sums, values, self._prefixes, strict=True):
+            sums += prefixes.increment(value, self._generator)
         self._seen += batch.n
         self._steps += 1
         self._steps_of_noise += 1
@@ -264,21 +261,24 @@ class MomentLearner(Learner):
         )
 
     def public_state(self) -> dict[str, Array]:
-        """Return the noisy sums, and how many records and steps, and which noise, they have."""
+        """Return the noisy sums, what decodes the next ones, and how much went into them."""
         counts = np.array([self._seen, self._steps, self._steps_of_noise], dtype=np.float64)
         variance = np.array([self._earlier_variance])
         state = {"counts": counts, "earlier_variance": variance}
-        return state | {f"sums_{i}": sums.copy() for i, sums in enumerate(self._sums)}
+        for i, (sums, prefixes) in enumerate(zip(self._sums, self._prefixes, strict=True)):
+            state |= {f"sums_{i}": sums.copy(), f"decoder_{i}": prefixes.decoder.state}
+        return state
 
     def secret_state(self) -> dict[str, Array]:
-        """Return the noise: who has it can take it off the sums, and off later ones."""
-        return {f"noise_{i}": noise.state for i, noise in enumerate(self._noise)}
+        """Return the weighted sums of batches, without noise, that go into later releases."""
+        return {f"encoder_{i}": one.encoder.state for i, one in enumerate(self._prefixes)}
 
     def restore(self, public: Mapping[str, Array], secret: Mapping[str, Array] | None) -> None:
         """Go on from a saved state.
 
-        Without the secret one, new noise starts on top of the noisy sums so far. Later records
-        are in these no more than earlier ones are in the new sums, so none is paid for twice.
+        Without the secret one, encoding and decoding start anew on top of the noisy sums so far.
+        Later records are in these no more than earlier ones are in the new sums, so none is paid
+        for twice.
         """
         counts = _checked(public, "counts", (3,))
         variance = float(_checked(public, "earlier_variance", (1,))[0])
@@ -287,16 +287,16 @@ class MomentLearner(Learner):
         if not fits or variance < 0 or seen > steps * self.batch_size:
             raise ValueError("the state is not one of this plan's streams")
         sums = [_checked(public, f"sums_{i}", s.shape) for i, s in enumerate(self._sums)]
-        noise = [PrefixNoise(self._factor, s.size) for s in sums]
-        if secret is not None:
-            for i, one in enumerate(noise):
-                if f"noise_{i}" not in secret:
-                    raise ValueError(f"the secret state lacks noise_{i}")
-                one.restore(secret[f"noise_{i}"])
-        else:
+        prefixes = self._new_prefixes()
+        for i, one in enumerate(prefixes):
+            decoder = _checked(public, f"decoder_{i}", one.decoder.state.shape)
+            if secret is not None:
+                one.decoder.restore(decoder)
+                one.encoder.restore(_checked(secret, f"encoder_{i}", decoder.shape))
+        if secret is None:
             variance += self._factor.deviation(of_noise) ** 2
             of_noise = 0
-        self._sums, self._noise, self._model = sums, noise, None
+        self._sums, self._prefixes, self._model = sums, prefixes, None
         self._seen, self._steps, self._steps_of_noise = seen, steps, of_noise
         self._earlier_variance = variance
 

@@ -145,8 +145,9 @@ class OnlineSession:
         algorithm: Any = self.plan.algorithm
         square = 0.0
         for release in self.plan.certificate.releases:
-            if not isinstance(release.mechanism, NoMechanism):
-                square += (algorithm.moved_by(release, used) / release.mechanism.scale) ** 2
+            mechanism, moved = release.mechanism, algorithm.moved_by(release, used)
+            if moved > 0 and not isinstance(mechanism, NoMechanism):
+                square += ((moved + mechanism.rounding) / mechanism.scale) ** 2
         if square == 0:
             return None
         found = epsilon(math.sqrt(square), budget.delta)

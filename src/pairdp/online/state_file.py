@@ -31,7 +31,7 @@ _FIELDS = {
     "certificate", "seen", "labels", "holds_raw_records", "holds_secrets", "estimator", "ledger",
     "token",
 }  # fmt: skip
-_STREAM = FileKind(FORMAT, 2, "stream", frozenset(_FIELDS))
+_STREAM = FileKind(FORMAT, 3, "stream", frozenset(_FIELDS))
 _PUBLIC, _SECRET, _ESTIMATOR = "public.", "secret.", "estimator."
 _WAITING = ("waiting_x", "waiting_y")
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -10,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import solve_triangular, toeplitz
 
-from pairdp.privacy.mechanisms.matrix_mechanism import LONGEST, PrefixFactor, PrefixNoise
+from pairdp.privacy import GaussianMechanism, NoiseSource, NoMechanism
+from pairdp.privacy.mechanisms import matrix_mechanism
+from pairdp.privacy.mechanisms.matrix_mechanism import LONGEST, PrefixFactor, PrefixRelease
 
 
 def dense(factor: PrefixFactor, n: int) -> np.ndarray:
@@ -81,73 +86,105 @@ def test_coefficients_are_near_those_of_the_square_root(n: int) -> None:
 
 @given(made_for=st.integers(1, 10**6), steps=st.integers(1, 3000))
 @settings(max_examples=80, deadline=None, derandomize=True)
-def test_both_ways_to_the_column_norm(made_for: int, steps: int) -> None:
+def test_both_ways_to_the_column(made_for: int, steps: int) -> None:
     factor = PrefixFactor.of(made_for)
-    assert factor.column_norm(steps) == pytest.approx(
-        factor.column_norm_by_adding(steps), rel=1e-12
-    )
+    norm, total = factor.column_by_adding(steps)
+    assert factor.column_norm(steps) == pytest.approx(norm, rel=1e-12)
+    assert factor.column_sum(steps) == pytest.approx(total, rel=1e-12)
+    assert total == pytest.approx(float(factor.coefficients(steps).sum()), rel=1e-12)
     assert factor.column_norm(steps) <= factor.column_norm(steps + 1)
     assert np.all((factor.decays > 0) & (factor.decays < 1) & (factor.weights > 0))
 
 
+@pytest.mark.parametrize("n", [1, 100, 10**5, LONGEST])
+def test_decays_and_what_is_missing_to_one_are_exact(n: int) -> None:
+    for decay in PrefixFactor.of(n).decays:
+        assert Fraction(1 - decay) == 1 - Fraction(decay)
+
+
 @pytest.mark.parametrize("n", [10**6, 10**7])
-def test_both_ways_to_the_column_norm_of_long_streams(n: int) -> None:
+def test_both_ways_to_the_column_of_long_streams(n: int) -> None:
     factor = PrefixFactor.of(n)
-    assert factor.column_norm() == pytest.approx(factor.column_norm_by_adding(), rel=1e-11)
+    norm, total = factor.column_by_adding()
+    assert factor.column_norm() == pytest.approx(norm, rel=1e-11)
+    assert factor.column_sum() == pytest.approx(total, rel=1e-11)
+
+
+def released(
+    mechanism: GaussianMechanism | NoMechanism, values: np.ndarray, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what leaves the mechanism at each step, and the increments made of it."""
+    steps, dimension = values.shape
+    prefixes = PrefixRelease(PrefixFactor.of(steps), mechanism, dimension)
+    generator, left, increments = NoiseSource(seed).stream("noise"), [], []
+    for value in values:
+        before = prefixes.decoder.pending
+        increments.append(prefixes.increment(value, generator))
+        left.append(increments[-1] + before)
+    return np.array(left), np.array(increments)
 
 
 @pytest.mark.parametrize("n", [1, 2, 40, 300])
-def test_streamed_noise_is_that_of_the_matrices(n: int) -> None:
+def test_without_noise_decoding_is_the_inverse_of_encoding(n: int) -> None:
+    values = np.random.default_rng(0).normal(size=(n, 3))
+    encoded, increments = released(NoMechanism(), values)
+    np.testing.assert_allclose(encoded, dense(PrefixFactor.of(n), n) @ values, atol=1e-12)
+    np.testing.assert_allclose(increments, values, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 40, 300])
+def test_the_noise_of_the_sums_is_that_of_the_matrices(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrix_mechanism, "_DRAWN", 60)  # so that noise is drawn several times
+    values = np.random.default_rng(0).normal(size=(n, 3))
+    left, increments = released(GaussianMechanism(1.0, 2.0, 3 * n), values)
     factor = PrefixFactor.of(n)
-    z = np.random.default_rng(0).normal(size=(n, 3))
-    noise = PrefixNoise(factor, 3)
-    streamed = np.array([noise.step(row) for row in z])
-    np.testing.assert_allclose(streamed, noise_matrix(factor, n) @ z, atol=1e-11)
+    noise = left - dense(factor, n) @ values
+    expected = np.cumsum(values, axis=0) + noise_matrix(factor, n) @ noise
+    np.testing.assert_allclose(np.cumsum(increments, axis=0), expected, atol=1e-10)
+    assert len(np.unique(noise)) == noise.size  # none is used twice
 
 
-def test_increments_add_up_and_invert_the_factor() -> None:
-    factor, n = PrefixFactor.of(50), 50
-    z = np.random.default_rng(0).normal(size=(n, 2))
-    one, other = PrefixNoise(factor, 2), PrefixNoise(factor, 2)
-    added = np.array([one.increment(row) for row in z])
-    np.testing.assert_allclose(dense(factor, n) @ added, z, atol=1e-12)
-    np.testing.assert_allclose(np.cumsum(added, axis=0), [other.step(row) for row in z], atol=1e-12)
+def test_every_released_value_is_on_the_grid() -> None:
+    n, dimension = 200, 5
+    mechanism = GaussianMechanism(1.0, 2.0, n * dimension)
+    factor = PrefixFactor.of(n)
+    prefixes, seen = PrefixRelease(factor, mechanism, dimension), []
+    add_to = GaussianMechanism.add_to
+
+    def recorded(self: GaussianMechanism, *given: Any) -> np.ndarray:
+        seen.append(add_to(self, *given))
+        return seen[-1]
+
+    rng, generator = np.random.default_rng(0), NoiseSource(0).stream("noise")
+    with patch.object(GaussianMechanism, "add_to", recorded):
+        first = [prefixes.increment(rng.normal(size=dimension), generator) for _ in range(n)]
+    steps = np.array(seen) / mechanism.grid
+    assert steps.shape == (n, dimension)
+    np.testing.assert_array_equal(steps, np.rint(steps))
+    # All the rest follows from what was released.
+    decoder = PrefixRelease(factor, NoMechanism(), dimension).decoder
+    for value, increment in zip(seen, first, strict=True):
+        again = value - decoder.pending
+        decoder.push(again)
+        np.testing.assert_array_equal(again, increment)
 
 
-def test_the_noise_has_the_stated_deviations() -> None:
+def test_noise_without_values_has_the_stated_deviations() -> None:
     # 4000 columns: the sample variance of each is chi squared, and off by more than 15 % with
     # probability below 2 exp(-4000·0.15²/5) < 1e-7 a step, below 1e-6 for the few looked at.
-    factor, n, copies = PrefixFactor.of(64), 64, 4000
-    rng, noise = np.random.default_rng(0), PrefixNoise(PrefixFactor.of(64), copies)
-    found = np.array([np.mean(noise.step(rng.normal(size=copies)) ** 2) for _ in range(n)])
-    expected = factor.deviations() ** 2
+    n, copies = 64, 4000
+    mechanism = GaussianMechanism(1.0, 1.0, n * copies)
+    _, increments = released(mechanism, np.zeros((n, copies)))
+    found = np.mean(np.cumsum(increments, axis=0) ** 2, axis=1)
     places = [0, 1, 3, 7, 15, 31, 63]
-    np.testing.assert_allclose(found[places], expected[places], rtol=0.15)
+    np.testing.assert_allclose(
+        found[places], PrefixFactor.of(n).deviations()[places] ** 2, rtol=0.15
+    )
 
 
-def test_a_saved_state_goes_on_and_is_a_copy() -> None:
-    factor = PrefixFactor.of(30)
-    z = np.random.default_rng(0).normal(size=(30, 2))
-    whole, first = PrefixNoise(factor, 2), PrefixNoise(factor, 2)
-    expected = np.array([whole.step(row) for row in z])
-    for row in z[:12]:
-        first.step(row)
-    state = first.state
-    kept = state.copy()
-    second = PrefixNoise(factor, 2)
-    second.restore(state)
-    np.testing.assert_array_equal([second.step(row) for row in z[12:]], expected[12:])
-    np.testing.assert_array_equal(state, kept)
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    noise = PrefixNoise(PrefixFactor.of(10), 2)
-    with pytest.raises(ValueError, match=r"shape \(2,\) is needed"):
-        noise.step(np.zeros(3))
-    with pytest.raises(ValueError, match="a finite state"):
-        noise.restore(np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="a finite state"):
-        noise.restore(np.full_like(noise.state, np.nan))
+def test_lengths_out_of_range_are_refused() -> None:
     for steps in (0, LONGEST + 1):
         with pytest.raises(ValueError, match="steps must be"):
             PrefixFactor.of(steps)

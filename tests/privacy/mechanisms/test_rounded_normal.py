@@ -16,6 +16,7 @@ from pairdp.privacy import NoiseSource
 from pairdp.privacy.mechanisms import rounded_normal
 from pairdp.privacy.mechanisms.exact_decisions import LazyUniform
 from pairdp.privacy.mechanisms.rounded_normal import (
+    LARGEST_RATIO,
     UNDECIDED,
     UNSURE,
     Point,
@@ -23,7 +24,7 @@ from pairdp.privacy.mechanisms.rounded_normal import (
     random_words,
     rounded_normals,
 )
-from pairdp.privacy.mechanisms.strips import STRIPS, TAIL_START, WIDTH, strips
+from pairdp.privacy.mechanisms.strips import STRIPS, TAIL, TAIL_START, WIDTH, strips
 
 FALSE_ALARM = 1e-7
 SIZE = 1_000_000
@@ -122,6 +123,31 @@ def test_all_tests_agree() -> None:
     assert np.array_equal(integers[sure], signed[sure])
 
 
+@pytest.mark.parametrize("ratio", [0.4, 37.3 * 2.0**27, 1.7 * 2.0**40, LARGEST_RATIO])
+def test_more_bits_of_fine_grids_are_rounded_as_integers_are(ratio: float) -> None:
+    table, generator = strips(), NoiseSource(17).stream("noise")
+    words, more = random_words(generator, 2000), random_words(generator, 2000)
+    found, sure = rounded_normal._finer(words, table.strip, more, ratio / 16 / 2**36)
+    assert sure.mean() > 0.99
+    points = Points(words, {}, generator)
+    for row in np.flatnonzero((table.strip[words & np.uint64(0xFFFF)] != TAIL) & sure):
+        point = points.point(int(row))
+        point.position.append(int(more[row]))
+        assert found[row] == point.nearest(ratio)
+
+
+def test_a_half_that_more_bits_do_not_decide_is_not_sure() -> None:
+    """s·|Z| is 1/2 in the first 36 bits, and the next ones are zeros."""
+    table = strips()
+    index = int(np.flatnonzero(table.strip == 0)[0])
+    for near, expected in ((0, False), (1, False), (1 << 53, True)):
+        more = np.array([near], dtype=np.uint64)
+        word = np.array([index | 1 << 63], dtype=np.uint64)  # U is 1/2 and a little
+        found, sure = rounded_normal._finer(word, table.strip, more, 16.0 / 16 / 2**36)
+        assert sure[0] == expected
+        assert not expected or found[0] == 1
+
+
 @pytest.mark.parametrize("ratio", [0.4, 37.3 * 2.0**20, 2.0**40])
 def test_compiled_and_plain_draws_are_equal(ratio: float) -> None:
     plain, compiled = (
@@ -157,7 +183,7 @@ def test_roundings_that_only_far_bits_decide(
     assert abs(exact - target) < Fraction(ratio) * Fraction(2, 1 << bits)
 
 
-@pytest.mark.parametrize("ratio", [0.0, -1.0, float("nan"), 2.0**45, 2.0**-65])
+@pytest.mark.parametrize("ratio", [0.0, -1.0, float("nan"), 2 * LARGEST_RATIO, 2.0**-65])
 def test_ratios_out_of_range_are_refused(ratio: float) -> None:
     with pytest.raises(ValueError, match="ratio"):
         rounded_normals(NoiseSource(1).stream("noise"), ratio, 3)

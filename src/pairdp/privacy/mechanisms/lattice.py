@@ -29,11 +29,12 @@ _SMALLEST_GRID = 2.0**-960
 def grid_for(sensitivity: float, scale: float, dimension: int) -> float:
     """Return the largest power of two g with g√d ≤ 2^-21·Δ, or more if noise is huge.
 
-    The scale of the noise is at most 2^52 grid steps, so that noise fits in the integers.
+    The scale of the noise is at most 2^51 grid steps, so that noise fits in the integers, in a unit
+    that is no power of two (`GaussianMechanism.in_units`) too.
     """
     finest = max(sensitivity * GROWTH / math.sqrt(dimension), _SMALLEST_GRID)
     grid = 2.0 ** math.floor(math.log2(finest))
-    return max(grid, 2.0 ** math.ceil(math.log2(scale / LARGEST_RATIO)))
+    return max(grid, 2.0 ** math.ceil(math.log2(2 * scale / LARGEST_RATIO)))
 
 
 def is_grid(grid: float) -> bool:

@@ -5,9 +5,10 @@ ones and C a lower-triangular Toeplitz matrix,
 
 .. math:: S + A C^{-1} z = A C^{-1}(C u + z), \quad z \text{ independent normal:}
 
-one Gaussian release of Cu, and post-processing. This holds for values u_t that depend on earlier
-releases too, as C is lower triangular. If one u_t moves by Δ, Cu moves by at most Δ·|C|, where
-|C|² = 1 + Σ_{0<j<n} c_j² is the squared norm of the first column.
+one Gaussian release of Cu, and post-processing. It is done in this order: Cu is rounded to a grid
+and gets independent noise on it, and AC⁻¹ is applied to what was released. This holds for values
+u_t that depend on earlier releases too, as C is lower triangular. If one u_t moves by Δ, Cu moves
+by at most Δ·|C|, where |C|² = 1 + Σ_{0<j<n} c_j² is the squared norm of the first column.
 
 The best Toeplitz C for the largest error is near the square root of A, c_j = binom(2j, j)/4^j
 (Fichtenberger, Henzinger and Upadhyay 2023): |C| and the noise of the last sum are both
@@ -16,8 +17,8 @@ The best Toeplitz C for the largest error is near the square root of A, c_j = bi
 .. math:: c_j = \frac1π ∫_0^1 θ^{j-1/2} (1-θ)^{-1/2} dθ ≈ Σ_i ω_i θ_i^{j-1},
 
 and a few nodes, evenly spaced in the logit of θ, come within 0.06 % of its error. Such a sum of k
-powers is a *buffered linear Toeplitz* matrix (Dvijotham and others 2024): C⁻¹z is computed step by
-step with k buffers.
+powers is a *buffered linear Toeplitz* matrix (Dvijotham and others 2024): products with C and C⁻¹
+are computed step by step with k buffers (`pairdp.privacy.mechanisms.toeplitz_buffers`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer
+from pairdp.privacy.mechanisms.additive_noise import GaussianMechanism, Mechanism
+from pairdp.privacy.mechanisms.toeplitz_buffers import ToeplitzBuffers
 
 Array = NDArray[np.float64]
 LONGEST = 10**8
@@ -38,6 +41,7 @@ LONGEST = 10**8
 
 _SPACING, _LOWEST, _BEYOND = 2.0, -3.0, 1.0
 _BLOCK = 2**16
+_DRAWN = 2**13
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +86,19 @@ class PrefixFactor:
         series = -np.expm1(count * np.log1p(-gap)) / gap
         return math.sqrt(1 + float(self.weights @ series @ self.weights))
 
-    def column_norm_by_adding(self, steps: int | None = None) -> float:
-        """Return |C| by adding up all c_j²."""
-        parts = [float(part @ part) for part in self._powers(self._length(steps) - 1)]
-        return math.sqrt(1 + math.fsum(parts))
+    def column_sum(self, steps: int | None = None) -> float:
+        """Return Σ c_j = 1 + Σ ω_i (1 - θ_i^{n-1})/(1 - θ_i)."""
+        gaps = 1 - self.decays
+        series = -np.expm1((self._length(steps) - 1) * np.log1p(-gaps)) / gaps
+        return 1 + float(self.weights @ series)
+
+    def column_by_adding(self, steps: int | None = None) -> tuple[float, float]:
+        """Return |C| and Σ c_j by adding up all c_j² and c_j."""
+        squares, sums = [1.0], [1.0]
+        for part in self._powers(self._length(steps) - 1):
+            squares.append(float(part @ part))
+            sums.append(float(part.sum()))
+        return math.sqrt(math.fsum(squares)), math.fsum(sums)
 
     def deviations(self, steps: int | None = None) -> Array:
         """Return the standard deviations of the noise of S_1 … S_n, for z of deviation 1.
@@ -135,7 +148,8 @@ def _factor(steps: int) -> PrefixFactor:
     # trapezoidal rule is accurate to exp(-2π²/spacing) if the integrand is small at both ends.
     count = math.ceil((math.log(steps) + _BEYOND - _LOWEST) / _SPACING) + 1
     logits = _LOWEST + _SPACING * np.arange(count)
-    decays = 1 / (1 + np.exp(-logits))
+    gaps = 1 - 1 / (1 + np.exp(-logits))
+    decays = 1 - gaps  # so that both are exact: 1 - x is for x ≥ 1/2
     weights = _SPACING / math.pi * decays**1.5 / np.sqrt(1 + np.exp(logits))
     # The integrand beyond the last node decreases like exp(-v/2), and θ is 1 there in effect.
     weights[-1] /= -math.expm1(-_SPACING / 2)
@@ -144,52 +158,51 @@ def _factor(steps: int) -> PrefixFactor:
     return PrefixFactor(steps, weights, decays)
 
 
-class PrefixNoise:
-    """The noise of prefix sums, step by step: C⁻¹z and its running sum.
+class PrefixRelease:
+    r"""Releases the prefix sums of a stream, step by step.
+
+    The entry y_t = (Cu)_t is released by a mechanism with independent noise, on its grid. What
+    follows is a function of what was released: e = C⁻¹(y + noise) is found by the recursion that
+    encodes, e_t = released_t - Σ_{j>0} c_j e_{t-j}, and added up.
 
     Parameters
     ----------
     factor : PrefixFactor
         C.
+    mechanism : GaussianMechanism or NoMechanism
+        Its sensitivity and dimension are those of all steps together.
     dimension : int
         Length of the values that are summed.
 
-    Notes
-    -----
-    The state is as secret as the data: anyone who has it can subtract noise from later releases.
+    Attributes
+    ----------
+    encoder : ToeplitzBuffers
+        Of the values: as secret as they are.
+    decoder : ToeplitzBuffers
+        Of what was released.
     """
 
-    def __init__(self, factor: PrefixFactor, dimension: int) -> None:
-        self._weights, self._decays = factor.weights, factor.decays[:, None]
-        self._buffers = np.zeros((factor.weights.size, integer("dimension", dimension)))
-        self._total = np.zeros(self._buffers.shape[1])
+    def __init__(self, factor: PrefixFactor, mechanism: Mechanism, dimension: int) -> None:
+        self._mechanism, self._dimension = mechanism, dimension
+        self._rows = min(factor.steps, max(1, _DRAWN // dimension))
+        self._noise: list[NDArray[np.int64]] = []
+        self.encoder, self.decoder = (
+            ToeplitzBuffers(factor.weights, factor.decays, dimension) for _ in range(2)
+        )
 
-    def increment(self, z: Array) -> Array:
-        """Return the noise that this step adds: e = z - Σω_i s_i, then s_i ← θ_i s_i + e."""
-        if np.shape(z) != self._total.shape:
-            raise ValueError(
-                f"noise of shape {self._total.shape} is needed, got shape {np.shape(z)}"
-            )
-        added = z - self._weights @ self._buffers
-        self._buffers *= self._decays
-        self._buffers += added
-        self._total += added
-        return np.asarray(added)
+    def increment(self, value: Array, generator: np.random.Generator) -> Array:
+        """Release the next value; return e_t, the value and what its step adds to the noise."""
+        encoded = value + self.encoder.pending
+        self.encoder.push(value)
+        decoded = self._release(encoded, generator) - self.decoder.pending
+        self.decoder.push(decoded)
+        return np.asarray(decoded)
 
-    def step(self, z: Array) -> Array:
-        """Return the noise of this step's prefix sum."""
-        self.increment(z)
-        return self._total.copy()
-
-    @property
-    def state(self) -> Array:
-        """The buffers, and the running sum as the last row; a copy."""
-        return np.vstack([self._buffers, self._total])
-
-    def restore(self, state: Array) -> None:
-        """Continue from a saved state."""
-        values = np.asarray(state, dtype=np.float64)
-        shape = (len(self._buffers) + 1, self._total.size)
-        if values.shape != shape or not np.all(np.isfinite(values)):
-            raise ValueError(f"a finite state of shape {shape} is needed, got {values.shape}")
-        self._buffers, self._total = values[:-1].copy(), values[-1].copy()
+    def _release(self, encoded: Array, generator: np.random.Generator) -> Array:
+        mechanism = self._mechanism
+        if not isinstance(mechanism, GaussianMechanism):
+            return mechanism.release(encoded, generator)
+        if not self._noise:  # for many steps at once, as a call costs more than its numbers
+            drawn = mechanism.noise_integers(self._rows * self._dimension, generator)
+            self._noise = list(drawn.reshape(self._rows, self._dimension))
+        return mechanism.add_to(encoded, self._noise.pop())

@@ -12,9 +12,11 @@ V < c·exp(-x²/2) is decided by three tests, each only where the one before is 
 
 A test is conclusive only if its answer holds for all values of the bits that are not drawn yet, so
 these are still uniform and independent of the answer. The same holds for the rounding: s·x + 1/2
-is computed in double precision from 36 bits of U, and where an integer is so close that rounding
-errors or the bits to come could cross it, more bits are drawn and the product is formed in
-integers. So N has exactly the law of the rounded normal: no error probability is left to add to δ.
+is computed in double precision from 36 bits of U. Where an integer is so close that rounding errors
+or the bits to come could cross it, as is common on fine grids, 64 more bits are drawn and the
+product is computed more exactly (`_finer`); where that is not conclusive, as many bits are drawn as
+it takes and the product is formed in integers. So N has exactly the law of the rounded normal: no
+error probability is left to add to δ.
 """
 
 from __future__ import annotations
@@ -179,11 +181,17 @@ def rounded_normals(
         status = first_test(words, table.strip, table.sure, step, integers)
         accepted = status < UNDECIDED
         points = Points(words, _decide(generator, words, accepted), generator)
-        unsure = np.flatnonzero((status & UNSURE > 0) & accepted)
-        negative = points.negative
-        for row in sorted({*unsure.tolist(), *points.known}):
-            nearest = points.point(row).nearest(float(ratio))
-            integers[row] = -nearest if negative[row] else nearest
+        negative, unsure = points.negative, (status & UNSURE > 0) & accepted
+        unsure[list(points.known)] = False
+        rows = np.flatnonzero(unsure)
+        more = random_words(generator, rows.size)
+        nearest, sure = _finer(words[rows], table.strip, more, step)
+        integers[rows] = np.where(negative[rows], -nearest, nearest)
+        for place in np.flatnonzero(~sure):
+            points.point(int(rows[place])).position.append(int(more[place]))
+        for row in sorted(points.known):
+            exact = points.known[row].nearest(float(ratio))
+            integers[row] = -exact if negative[row] else exact
         drawn = integers[accepted]
         found[filled : filled + drawn.size] = drawn
         filled += drawn.size
@@ -202,10 +210,7 @@ def _first_test(
     s·x is X·S with the integer X = 2^36·k + u < 2^43 and the double S = s·w/2^36, both exact, so
     y + 1/2 is computed with an error of at most (2y + 1/2)·2^-53. The bits to come add less than S.
     """
-    strip = strip_of[words & _INDEX_MASK]
-    places = (strip.astype(np.int64) << _POSITION_BITS) + (words >> _POSITION_SHIFT).astype(
-        np.int64
-    )
+    strip, places = _places(words, strip_of)
     value = places * step
     error = value * 2.0**-51 + 2.0**-51
     value += 0.5
@@ -216,6 +221,41 @@ def _first_test(
     unsure = (value < error) | (1 - value <= error + step)
     undecided = (words >> _INDEX_SHIFT) & _THRESHOLD_MASK >= sure[strip]
     return np.asarray(unsure * np.uint8(UNSURE) + undecided * np.uint8(UNDECIDED))
+
+
+def _places(words: Words, strip_of: Bytes) -> tuple[Bytes, Integers]:
+    """Return the strips, and X."""
+    strip = strip_of[words & _INDEX_MASK]
+    first = (words >> _POSITION_SHIFT).astype(np.int64)
+    return strip, (strip.astype(np.int64) << _POSITION_BITS) + first
+
+
+def _finer(words: Words, strip_of: Bytes, more: Words, step: float) -> tuple[Integers, Flags]:
+    r"""Return |round(s·Z)| with 64 more bits of U, and whether it is sure.
+
+    X and S are split into halves, of 21 and 22, and of 27 and 26 bits, so that the four products
+    are exact, and so are their integer and fractional parts. S times the first 53 of the new bits
+    is off by at most S·2^-53, and the bits to come add less than S·2^-53. Adding five fractional
+    parts and 1/2 is off by less than 5·2^-51.
+    """
+    _, places = _places(words, strip_of)
+    low = places & ((1 << 22) - 1)
+    high = places - low
+    mantissa, exponent = math.frexp(step)
+    upper = math.ldexp(math.floor(mantissa * 2**27), exponent - 27)
+    parts = np.stack(
+        [
+            *(half * piece for half in (high, low) for piece in (upper, step - upper)),
+            (more >> np.uint64(11)) * 2.0**-53 * step,
+        ]
+    )
+    floors = np.floor(parts)
+    rest = (parts - floors).sum(axis=0) + 0.5
+    carried = np.floor(rest)
+    rest -= carried
+    error = 2.0**-48 + step * 2.0**-52
+    nearest = floors.astype(np.int64).sum(axis=0) + carried.astype(np.int64)
+    return nearest, np.asarray((rest >= error) & (1 - rest > error))
 
 
 def _decide(generator: np.random.Generator, words: Words, accepted: Flags) -> dict[int, Point]:
