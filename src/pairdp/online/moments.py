@@ -152,7 +152,8 @@ class OnlineMoments(OnlineAlgorithm[OnlineMomentSettings]):
     def moved_by(self, release: Release, used: int) -> float:
         """Return how far a record can move the sums of the first few records.
 
-        The factor stays that of the whole stream, and even the first record has been released.
+        The factor stays that of the whole stream, and even the first record has been released. The
+        rounding that is in the sensitivity grows faster with the steps than the column's norm.
         """
         if used < 1 or release.sensitivity is None:
             return 0.0
