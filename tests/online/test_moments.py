@@ -17,7 +17,7 @@ from pairdp.constraints import L2Ball
 from pairdp.losses import LeastSquaresRanking, LogisticRanking
 from pairdp.online import OnlineMoments, OnlineSession
 from pairdp.privacy import GaussianMechanism
-from pairdp.privacy.mechanisms import matrix_mechanism
+from pairdp.privacy.mechanisms import repeated_release
 from pairdp.privacy.mechanisms.lattice import to_grid
 from pairdp.privacy.mechanisms.matrix_mechanism import PrefixFactor
 from pairdp.problem import Problem
@@ -264,7 +264,7 @@ def test_a_changed_record_changes_nothing_before_it_arrives(place: int) -> None:
 def test_a_saved_stream_goes_on_as_if_never_stopped(
     second: bool, cut: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matrix_mechanism, "_DRAWN", 1)  # noise drawn ahead is not saved
+    monkeypatch.setattr(repeated_release, "_DRAWN", 1)  # noise drawn ahead is not saved
     records = PROBLEM.records(*synthetic(20))
     algorithm = OnlineMoments(3, second)
     plan = algorithm.plan(PROBLEM, 20, 3, BUDGET)

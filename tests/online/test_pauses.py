@@ -31,11 +31,11 @@ def released(
     """Return what was put into the noise, every answer being the same whatever it was."""
     values: list[np.ndarray] = []
 
-    def release(mechanism: GaussianMechanism, value: np.ndarray, generator: object) -> np.ndarray:
+    def add_to(mechanism: GaussianMechanism, value: np.ndarray, noise: object) -> np.ndarray:
         values.append(np.array(value))
         return np.random.default_rng(len(values)).normal(size=np.shape(value)) / 3
 
-    with patch.object(GaussianMechanism, "release", release):
+    with patch.object(GaussianMechanism, "add_to", add_to):
         session = OnlineSession(plan, NoiseSource(0))
         for start, stop in zip((0, *stops), (*stops, N), strict=True):
             session.learn(x[start:stop], y[start:stop])

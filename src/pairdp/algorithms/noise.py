@@ -20,6 +20,7 @@ from pairdp.privacy import (
     Sensitivity,
 )
 from pairdp.privacy.accounting.gaussian import classical_multiplier, gdp_mu
+from pairdp.privacy.mechanisms.repeated_release import RepeatedRelease
 
 Array = NDArray[np.float64]
 # So that shares that add up to one do so in floats, too.
@@ -71,7 +72,9 @@ def textbook(budget: Budget) -> float:
     return classical_multiplier(budget.epsilon, budget.delta)
 
 
-def add_noise(mechanism: Mechanism, value: Array, generator: np.random.Generator) -> Array:
+def add_noise(
+    mechanism: Mechanism | RepeatedRelease, value: Array, generator: np.random.Generator
+) -> Array:
     """Return a vector or symmetric matrix with the mechanism's noise."""
     if value.ndim == 2:
         return mechanism.release_symmetric(value, generator)

@@ -15,6 +15,7 @@ from pairdp.algorithms.plan import Plan
 from pairdp.online.buffer import PartnerBuffer
 from pairdp.online.learner import Learner
 from pairdp.privacy import GaussianMechanism
+from pairdp.privacy.mechanisms.repeated_release import RepeatedRelease
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
@@ -109,12 +110,24 @@ class NoisyGradients(DescentLearner):
     ones, and a shorter stream moves by no more than the one that was planned.
     """
 
+    def __init__(
+        self,
+        plan: Plan,
+        generator: np.random.Generator,
+        buffer: PartnerBuffer,
+        step_sizes: Array,
+    ) -> None:
+        super().__init__(plan, generator, buffer, step_sizes)
+        (release,) = plan.certificate.releases
+        self._releases = RepeatedRelease(
+            release.mechanism, plan.task.dimension, int(step_sizes.size)
+        )
+
     def _step(self, eta: float, together: Records, met: int) -> None:
         gradient = self._gradient(self.parameters, together, met)
         if gradient is None:
             return
-        (release,) = self._plan.certificate.releases
-        noisy = add_noise(release.mechanism, gradient, self._generator)
+        noisy = add_noise(self._releases, gradient, self._generator)
         self.parameters = self._descend(self.parameters, eta, noisy)
 
 

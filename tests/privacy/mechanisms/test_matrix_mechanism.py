@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.linalg import solve_triangular, toeplitz
 
 from pairdp.privacy import GaussianMechanism, NoiseSource, NoMechanism
-from pairdp.privacy.mechanisms import matrix_mechanism
+from pairdp.privacy.mechanisms import repeated_release
 from pairdp.privacy.mechanisms.matrix_mechanism import LONGEST, PrefixFactor, PrefixRelease
 
 
@@ -136,7 +136,7 @@ def test_without_noise_decoding_is_the_inverse_of_encoding(n: int) -> None:
 def test_the_noise_of_the_sums_is_that_of_the_matrices(
     n: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matrix_mechanism, "_DRAWN", 60)  # so that noise is drawn several times
+    monkeypatch.setattr(repeated_release, "_DRAWN", 60)  # so that noise is drawn several times
     values = np.random.default_rng(0).normal(size=(n, 3))
     left, increments = released(GaussianMechanism(1.0, 2.0, 3 * n), values)
     factor = PrefixFactor.of(n)

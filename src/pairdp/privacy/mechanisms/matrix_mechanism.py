@@ -32,7 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer
-from pairdp.privacy.mechanisms.additive_noise import GaussianMechanism, Mechanism
+from pairdp.privacy.mechanisms.additive_noise import Mechanism
+from pairdp.privacy.mechanisms.repeated_release import RepeatedRelease
 from pairdp.privacy.mechanisms.toeplitz_buffers import ToeplitzBuffers
 
 Array = NDArray[np.float64]
@@ -41,7 +42,6 @@ LONGEST = 10**8
 
 _SPACING, _LOWEST, _BEYOND = 2.0, -3.0, 1.0
 _BLOCK = 2**16
-_DRAWN = 2**13
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,9 +183,7 @@ class PrefixRelease:
     """
 
     def __init__(self, factor: PrefixFactor, mechanism: Mechanism, dimension: int) -> None:
-        self._mechanism, self._dimension = mechanism, dimension
-        self._rows = min(factor.steps, max(1, _DRAWN // dimension))
-        self._noise: list[NDArray[np.int64]] = []
+        self._releases = RepeatedRelease(mechanism, dimension, factor.steps)
         self.encoder, self.decoder = (
             ToeplitzBuffers(factor.weights, factor.decays, dimension) for _ in range(2)
         )
@@ -194,15 +192,6 @@ class PrefixRelease:
         """Release the next value; return e_t, the value and what its step adds to the noise."""
         encoded = value + self.encoder.pending
         self.encoder.push(value)
-        decoded = self._release(encoded, generator) - self.decoder.pending
+        decoded = self._releases.release(encoded, generator) - self.decoder.pending
         self.decoder.push(decoded)
         return np.asarray(decoded)
-
-    def _release(self, encoded: Array, generator: np.random.Generator) -> Array:
-        mechanism = self._mechanism
-        if not isinstance(mechanism, GaussianMechanism):
-            return mechanism.release(encoded, generator)
-        if not self._noise:  # for many steps at once, as a call costs more than its numbers
-            drawn = mechanism.noise_integers(self._rows * self._dimension, generator)
-            self._noise = list(drawn.reshape(self._rows, self._dimension))
-        return mechanism.add_to(encoded, self._noise.pop())
