@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -11,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import toeplitz
 
-from pairdp import Budget, NoiseSource, verify
+from pairdp import Budget, ModelFileError, NoiseSource, verify
 from pairdp.algorithms import MomentRelease, Plan
 from pairdp.constraints import L2Ball
 from pairdp.losses import LeastSquaresRanking, LogisticRanking
 from pairdp.online import OnlineMoments, OnlineSession
+from pairdp.online.state_file import _STREAM
 from pairdp.privacy import GaussianMechanism
 from pairdp.privacy.mechanisms import repeated_release
 from pairdp.privacy.mechanisms.lattice import to_grid
@@ -175,6 +177,18 @@ def test_a_stream_goes_on_from_its_file(secrets: bool, tmp_path: Path) -> None:
     again.learn(x[10:], y[10:])
     assert again.left == 0
     assert not np.array_equal(again.parameters, model)
+
+
+def test_a_file_of_an_older_format_is_refused_and_stays(tmp_path: Path) -> None:
+    path = tmp_path / "stream"
+    OnlineSession(OnlineMoments().plan(PROBLEM, 20, 3, BUDGET)).save(path)
+    header, arrays = _STREAM.read(path)
+    path.unlink()
+    older = replace(_STREAM, version=_STREAM.version - 1)
+    older.write(path, {name: header[name] for name in _STREAM.fields}, arrays)
+    with pytest.raises(ModelFileError, match="is unknown to this pairdp"):
+        OnlineSession.resume(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["stream"]
 
 
 @pytest.mark.parametrize("second", [True, False])

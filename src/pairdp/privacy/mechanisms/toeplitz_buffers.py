@@ -4,14 +4,16 @@ For c_0 = 1 and c_j = Σ ω_i θ_i^{j-1}, the product y = Cu is y_t = u_t + Σ_i
 
 .. math:: v_i ← v_i + (ω_i u_t - γ_i v_i), \qquad γ_i = 1 - θ_i.
 
-Two neighbouring streams have different rounding errors from the step on in which they differ, and
-what leaves is the computed y, so a sensitivity must pay for these errors. A buffer is the sum of
-very many steps, in double precision as wide as its errors would be wide. So each is a double h and
-what rounding left of it, l with |l| ≤ u|h|, u = 2⁻⁵³ (`pairdp._sums.compensated`). Only the
-*increment* is rounded to double precision, and its errors are forgotten as fast as it is itself.
+What is released is the *computed* y, and two neighbouring streams have different rounding errors
+from the step in which they differ, so the sensitivity includes these errors. With buffers in double
+precision each step rounds the whole buffer, and over T steps the errors add up to about u·T² times
+a value, u = 2⁻⁵³: too much for long streams. So a buffer is a double h and what rounding left of
+it, l with |l| ≤ u|h| (`pairdp._sums.compensated`). Only the *increment* is rounded to double
+precision. Its error is relative to ω_i u_t and γ_i v_i, and decays like the increment itself, so
+that all errors together remain a multiple of u times the buffer.
 
 **Error of a buffer.** With a_t = |u_t|, entry by entry, let V_t = ω Σ_{s<t} θ^{t-1-s} a_s, which
-bounds |v|. Terms in u² are left out where they have no other factor than a small number.
+bounds |v|. Terms of order u² are written only where a factor T makes them larger.
 
 - The increment computed from h is off by 2uωa (a product and a difference) + 2uγV (the same) + uγV
   (for l); adding it is off by u times the sum of |l| and of what is left of h plus the increment,
