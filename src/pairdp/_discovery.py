@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import TypeVar
 
 Entry = TypeVar("Entry")
 
 
-def import_modules(package: str) -> None:
+def import_modules(package: str, *words: str) -> None:
     """Import a package's public modules, so that whatever registers itself there is known.
 
     Parameters
@@ -18,9 +19,12 @@ def import_modules(package: str) -> None:
     package : str
         Its full name. Modules whose name starts with an underscore are left out, and those that
         need a library which is not installed.
+    *words : str
+        Modules whose source lacks one of these are left out, without importing them.
     """
     for name in _public_modules(package):
-        _import(name)
+        if not words or all(word in _source(name, default=word) for word in words):
+            _import(name)
 
 
 def find_registered(registry: Mapping[str, Entry], name: str, *packages: str) -> Entry | None:
@@ -52,6 +56,12 @@ def _public_modules(package: str) -> Iterator[str]:
     for module in iter_modules(import_module(package).__path__):
         if not module.name.startswith("_"):
             yield f"{package}.{module.name}"
+
+
+def _source(module: str, default: str) -> str:
+    spec = find_spec(module)
+    source = getattr(spec and spec.loader, "get_source", lambda _: None)(module)
+    return default if source is None else source
 
 
 def _import(module: str) -> None:

@@ -137,8 +137,12 @@ def register_candidates(model: Model, *, order: int = 100) -> Callable[[Register
 
 
 def candidates_for(model: Model, task: object) -> tuple[Candidate, ...]:
-    """Return the candidates of all algorithms, in an order that no import changes."""
-    import_modules("pairdp.algorithms")
+    """Return the candidates of all algorithms, in an order that no import changes.
+
+    Modules of `pairdp.algorithms` that register candidates for the model are imported first: those
+    whose source has both words.
+    """
+    import_modules("pairdp.algorithms", register_candidates.__name__, model)
     return tuple(
         candidate
         for entry in sorted(_ENTRIES[model].values(), key=lambda entry: entry[:2])
