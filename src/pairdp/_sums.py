@@ -150,3 +150,15 @@ def prefix_sums(values: Array) -> Array:
     table += before[:-1, None]
     sums[1:] = table.ravel()[: values.size]
     return sums
+
+
+def weighted_rows(x: Array, coefficients: Array) -> Array:
+    """Return Xᵀc, in blocks that are added in pairs; see `pairdp._sums` for its error."""
+    if not len(x):
+        return np.zeros(x.shape[1])
+    return sum_in_pairs(
+        [
+            x[start : start + BLOCK].T @ coefficients[start : start + BLOCK]
+            for start in range(0, len(x), BLOCK)
+        ]
+    )

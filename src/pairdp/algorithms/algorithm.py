@@ -22,14 +22,11 @@ from pairdp.algorithms.assumptions import (
     assumption_sentences,
     check_convexity,
 )
-from pairdp.algorithms.conditions import Condition
-from pairdp.algorithms.facts import plan_facts, problem_facts
-from pairdp.algorithms.plan import Plan, RunResult
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.facts import Condition, plan_facts, problem_facts
+from pairdp.algorithms.noise import MAX_NOISE_TO_SIGNAL, noise_to_signal
+from pairdp.algorithms.plan import Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need, check_needs
-from pairdp.algorithms.settings import S
-from pairdp.algorithms.signal import MAX_NOISE_TO_SIGNAL, noise_to_signal
-from pairdp.algorithms.task import Calibration, Task
+from pairdp.algorithms.task import Calibration, S, Task
 from pairdp.losses import PairwiseLoss
 from pairdp.losses.ranking import slow_sums
 from pairdp.privacy import Budget, Certificate, NoiseSource, Release
@@ -189,7 +186,7 @@ class Algorithm(Storable, ABC, Generic[S]):
     def noise_to_signal(self, plan: Plan[S]) -> float:
         """Return E|noise| on the model over the largest possible signal, from public facts.
 
-        See `pairdp.algorithms.signal`; of several releases, where it is least.
+        See `pairdp.algorithms.noise`; of several releases, where it is least.
         """
         return min(
             noise_to_signal(

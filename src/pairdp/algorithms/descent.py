@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.algorithms.progress import Progress
+from pairdp import losses
+from pairdp.algorithms.plan import Progress
 from pairdp.pairs import Risk
 from pairdp.problem import Problem
 
@@ -64,3 +66,62 @@ def steps_to_shrink(contraction: float, factor: float, most: int) -> int:
     if contraction >= 1:
         return most
     return min(most, max(1, math.ceil(math.log(factor) / -math.log(contraction))))
+
+
+class StepDivergence(NamedTuple):
+    """How far apart one step can bring two neighbouring runs, in units of the step size.
+
+    Attributes
+    ----------
+    replaced : float
+        D*: the gradient of a pair with a replaced record.
+    common : float
+        G₀: the gradient of a pair that both runs have, at two parameters; 0 where a step brings
+        them no further apart.
+    """
+
+    replaced: float
+    common: float
+
+
+def step_of_least_error(
+    problem: Problem, steps: int, noise: float, dimension: int
+) -> tuple[float, tuple[str, ...]]:
+    """Return η and why, for noise of ηm on each of p numbers of an average over T steps.
+
+    B²/(2ηT) + ηG²/2 + ηGm√p is least at B/√(T(G² + 2Gm√p)).
+    """
+    lipschitz = problem.loss.lipschitz(problem.domain())
+    smoothness = problem.loss.smoothness(problem.domain()) + problem.regularization
+    slope = lipschitz**2 + 2 * lipschitz * noise * math.sqrt(dimension)
+    eta = problem.constraint.radius / math.sqrt(steps * slope)
+    if 0 < smoothness < math.inf and eta > 2 / smoothness:
+        return 2 / smoothness, ("step_size is the largest that parts no runs, 2/(L+λ)",)
+    if problem.regularization > 0:
+        eta = min(eta, 1 / problem.regularization)
+    return eta, ("step_size minimises the predicted error",)
+
+
+def step_divergence(problem: Problem, step_size: float) -> StepDivergence:
+    """Return how far apart one step brings two neighbouring runs.
+
+    A record that is replaced by a null one takes a pair's gradient away: at most D_h/2 at one
+    point (`Problem.exact_record_diameter`), and at two points at most G times the share of orders
+    that count, which none of the others is below. A pair of which both runs have a null record
+    moves neither.
+    """
+    loss, domain = problem.loss, problem.domain()
+    smoothness = loss.smoothness(domain) + problem.regularization
+    lipschitz = loss.lipschitz(domain)
+    # A record drawn twice may meet itself, and then both sides of the pair are replaced. Its
+    # gradient is zero for ranking and metric losses.
+    meets_itself = not isinstance(loss, losses.RankingLoss | losses.MetricLoss)
+    if math.isfinite(smoothness) and step_size * smoothness <= 2 * (1 + 1e-12):
+        return StepDivergence(
+            problem.exact_record_diameter(domain) / (1 if meets_itself else 2), 0.0
+        )
+    if isinstance(loss, losses.RankingLoss):
+        # Slopes of one sign lie on one side of zero, so two of them are at most G apart.
+        both = lipschitz * loss.orders / 2 * (1 if loss.decreasing else 2)
+        return StepDivergence(both, both)
+    return StepDivergence(2 * lipschitz, 2 * lipschitz if meets_itself else lipschitz)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp.algorithms.noise import add_noise
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Progress
 from pairdp.constraints import L2Ball, Unconstrained
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.scalar_slope import scalar_slope_of

@@ -14,14 +14,11 @@ from pairdp._checks import flag, keep, keep_given, non_negative, one_of, real
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.class_moments import ClassMoments
-from pairdp.algorithms.noise import deviation, shared_release
-from pairdp.algorithms.plan import Plan, RunResult
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.noise import deviation, noise_to_signal, shared_release
+from pairdp.algorithms.plan import Plan, Progress, RunResult
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.signal import noise_to_signal
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import LeastSquaresRanking
 from pairdp.privacy import (
     NoiseSource,

@@ -10,23 +10,24 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp import constraints
+from pairdp import algorithms, constraints
 from pairdp._checks import STEPS, between, flag, integer, keep_given, one_of
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.batches import Batches, Pairing
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
-from pairdp.algorithms.gradient_noise import GradientNoise, Output, PrintedRule, printed_scale
-from pairdp.algorithms.kernels import WHAT, Steps, take_steps
-from pairdp.algorithms.noise import add_noise
-from pairdp.algorithms.noisy_schedule import least_error_schedule
-from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.gradient_noise import (
+    GradientNoise,
+    Output,
+    PrintedRule,
+    least_error_schedule,
+    printed_scale,
+)
+from pairdp.algorithms.noise import add_noise, noise_to_signal
+from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.signal import noise_to_signal
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.privacy import NoiseSource
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -229,13 +230,15 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         mechanism, batches = release.mechanism, Batches(plan.task, self.batch_size, self.pairing)
         b, drawn = batches.size, batches.sampling is not None
         if batches.disjoint or (not batches.of_pairs and drawn):
-            small = Steps(problem, records, mechanism, step_size, steps, b, batches.disjoint)
-            return take_steps(small, noise, progress)
+            small = algorithms.kernels.Steps(
+                problem, records, mechanism, step_size, steps, b, batches.disjoint
+            )
+            return algorithms.kernels.take_steps(small, noise, progress)
         generator, draws = noise.stream("gradient noise"), noise.stream("batches")
         risk = problem.risk(records)
         point = problem.constraint.initial(records.features)
         total = point.copy()
-        for _ in progress.steps(steps, WHAT):
+        for _ in progress.steps(steps, algorithms.kernels.WHAT):
             if drawn:
                 rows = draws.choice(records.n, b, replace=False, shuffle=False)
                 risk = problem.risk(records.rows(rows))

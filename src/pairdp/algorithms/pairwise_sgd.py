@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +12,13 @@ from numpy.typing import NDArray
 from pairdp._checks import STEPS, between, integer, keep, keep_given, one_of
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
-from pairdp.algorithms.descent import known_radius
+from pairdp.algorithms.descent import known_radius, step_divergence, step_of_least_error
 from pairdp.algorithms.noise import add_noise
-from pairdp.algorithms.one_against import one_against
-from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.task import Task
-from pairdp.losses import MetricLoss, RankingLoss
+from pairdp.algorithms.task import Settings, Task
+from pairdp.pairs import one_against
 from pairdp.privacy import (
     GaussianMechanism,
     KNormMechanism,
@@ -35,26 +32,9 @@ from pairdp.privacy import (
 )
 from pairdp.privacy.accounting.appearances import appearance_weights
 from pairdp.privacy.bounds.pairwise_sgd import beyond_appearances
-from pairdp.problem import Problem
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
-
-
-class StepDivergence(NamedTuple):
-    """How far apart one step can bring two neighbouring runs, in units of the step size.
-
-    Attributes
-    ----------
-    replaced : float
-        D*: the gradient of a pair with a replaced record.
-    common : float
-        G₀: the gradient of a pair that both runs have, at two parameters; 0 where a step brings
-        them no further apart.
-    """
-
-    replaced: float
-    common: float
 
 
 @dataclass(frozen=True)
@@ -266,49 +246,6 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         if self.order == "replacement":
             return generator.integers(0, n, size=steps, dtype=np.intp)
         return np.concatenate([generator.permutation(n) for _ in range(steps // n)])
-
-
-def step_of_least_error(
-    problem: Problem, steps: int, noise: float, dimension: int
-) -> tuple[float, tuple[str, ...]]:
-    """Return η and why, for noise of ηm on each of p numbers of an average over T steps.
-
-    B²/(2ηT) + ηG²/2 + ηGm√p is least at B/√(T(G² + 2Gm√p)).
-    """
-    lipschitz = problem.loss.lipschitz(problem.domain())
-    smoothness = problem.loss.smoothness(problem.domain()) + problem.regularization
-    slope = lipschitz**2 + 2 * lipschitz * noise * math.sqrt(dimension)
-    eta = problem.constraint.radius / math.sqrt(steps * slope)
-    if 0 < smoothness < math.inf and eta > 2 / smoothness:
-        return 2 / smoothness, ("step_size is the largest that parts no runs, 2/(L+λ)",)
-    if problem.regularization > 0:
-        eta = min(eta, 1 / problem.regularization)
-    return eta, ("step_size minimises the predicted error",)
-
-
-def step_divergence(problem: Problem, step_size: float) -> StepDivergence:
-    """Return how far apart one step brings two neighbouring runs.
-
-    A record that is replaced by a null one takes a pair's gradient away: at most D_h/2 at one
-    point (`Problem.exact_record_diameter`), and at two points at most G times the share of orders
-    that count, which none of the others is below. A pair of which both runs have a null record
-    moves neither.
-    """
-    loss, domain = problem.loss, problem.domain()
-    smoothness = loss.smoothness(domain) + problem.regularization
-    lipschitz = loss.lipschitz(domain)
-    # A record drawn twice may meet itself, and then both sides of the pair are replaced. Its
-    # gradient is zero for ranking and metric losses.
-    meets_itself = not isinstance(loss, RankingLoss | MetricLoss)
-    if math.isfinite(smoothness) and step_size * smoothness <= 2 * (1 + 1e-12):
-        return StepDivergence(
-            problem.exact_record_diameter(domain) / (1 if meets_itself else 2), 0.0
-        )
-    if isinstance(loss, RankingLoss):
-        # Slopes of one sign lie on one side of zero, so two of them are at most G apart.
-        both = lipschitz * loss.orders / 2 * (1 if loss.decreasing else 2)
-        return StepDivergence(both, both)
-    return StepDivergence(2 * lipschitz, 2 * lipschitz if meets_itself else lipschitz)
 
 
 YANG = register_algorithm(

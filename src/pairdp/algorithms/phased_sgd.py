@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp import pairs
 from pairdp._checks import STEPS, between, keep_given
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, register_candidates
+from pairdp.algorithms.descent import step_divergence, step_of_least_error
 from pairdp.algorithms.epoch_descent import part_sizes
 from pairdp.algorithms.noise import add_noise, output_release
-from pairdp.algorithms.one_against import one_against
-from pairdp.algorithms.pairwise_sgd import step_divergence, step_of_least_error
-from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.privacy import NoiseSource, Part, Sensitivity
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.records import Records
@@ -147,7 +145,7 @@ class PhasedSGD(Algorithm[PhasedSettings]):
             eta, total = plan.settings.step_size / 4 ** (i - 1), np.zeros_like(point)
             for t in progress.steps(size - 1, f"phase {i}"):
                 before = part.part(slice(t, t + 1))
-                gradient = one_against(problem.loss, point, part, t + 1, before)
+                gradient = pairs.one_against(problem.loss, point, part, t + 1, before)
                 point = problem.projected_step(point, eta, gradient)
                 total += point
             average = total / (size - 1)

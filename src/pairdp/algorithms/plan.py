@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, NamedTuple
 
@@ -11,9 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairdp._reading import Invalid
 from pairdp.algorithms.class_moments import ClassMoments
-from pairdp.algorithms.progress import Progress
-from pairdp.algorithms.settings import S
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import S, Task
 from pairdp.privacy import Certificate, NoiseSource
 from pairdp.privacy.certificates.certificate import Scalar
 from pairdp.problem import Problem
@@ -21,6 +20,37 @@ from pairdp.records import Records
 
 if TYPE_CHECKING:
     from pairdp.algorithms.algorithm import Algorithm
+
+_PATIENCE = 2.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Whether and how to show progress.
+
+    Parameters
+    ----------
+    show : bool or None
+        None shows a bar on a terminal, once a run has taken two seconds.
+    """
+
+    show: bool | None = None
+
+    def steps(self, count: int, what: str, *, counted: bool = True) -> Generator[int, None, None]:
+        """Yield 0 … count-1, showing how far one is.
+
+        How many steps there will be must be public; where it depends on the data, the steps
+        are not ``counted`` and only the time is shown.
+        """
+        if self.show is False or (self.show is None and not sys.stderr.isatty()):
+            yield from range(count)
+            return
+        from tqdm import tqdm
+
+        form = {} if counted else {"bar_format": "{desc}: {elapsed}"}
+        delay = 0 if self.show else _PATIENCE
+        yield from tqdm(range(count), desc=what, delay=delay, leave=False, **form)
+
 
 Array = NDArray[np.float64]
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from enum import Enum
 
 from pairdp import losses
+from pairdp.algorithms.task import Task
 from pairdp.losses import PairwiseLoss
 from pairdp.problem import Problem
 
@@ -123,3 +125,37 @@ def require_step(name: str, step_size: float, largest: float, formula: str) -> N
             f"{name} is certified for step sizes up to {formula} = {largest:.6g}, got "
             f"{step_size:.6g}"
         )
+
+
+def regularised(
+    name: str, task: Task, strong_convexity: float | None
+) -> tuple[Problem, tuple[str, ...]]:
+    """Return the problem with strong convexity, and why it has so much.
+
+    Parameters
+    ----------
+    name : str
+        Of the algorithm, for errors.
+    task : Task
+        Its problem is taken as it is when it is strongly convex.
+    strong_convexity : float, optional
+        α of a problem that has none; G/(B√n) by default.
+    """
+    problem = task.problem
+    require_convex(name, problem)
+    if problem.is_strongly_convex:
+        if strong_convexity not in (None, problem.regularization):
+            raise ValueError(
+                f"the problem is already {problem.regularization:g}-strongly convex: leave "
+                "strong_convexity out, or set regularization=0 in the Problem"
+            )
+        return problem, ()
+    if strong_convexity is not None:
+        return replace(problem, regularization=strong_convexity), ()
+    if not problem.is_bounded:
+        require_strongly_convex(name, problem, "give strong_convexity")
+    require_bounded(name, problem, "to choose strong_convexity")
+    lipschitz = problem.loss.lipschitz(problem.domain())
+    alpha = lipschitz / (problem.constraint.radius * math.sqrt(task.n))
+    reason = "the problem is regularised to strong convexity G/(B√n)"
+    return replace(problem, regularization=alpha), (reason,)

@@ -14,13 +14,11 @@ from pairdp._checks import RECORDS, between, keep, one_of
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, register_candidates
 from pairdp.algorithms.noise import deviation, shared_release
-from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.scaled_records import ScaledRecords
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import MetricLoss
 from pairdp.privacy import (
     NoiseSource,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pairdp._sealed import fields_of
 from pairdp.algorithms.algorithm import Algorithm
-from pairdp.algorithms.conditions import Condition
+from pairdp.algorithms.facts import Condition
 from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.task import Task
 from pairdp.losses.trust import as_stated

@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp import pairs
 from pairdp._checks import STEPS, between, keep_given
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.noise import add_noise, output_release
-from pairdp.algorithms.one_against import one_against
-from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.strong_convexity import regularised
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.requirements import regularised
+from pairdp.algorithms.task import Settings, Task
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.bounds.stream_schedule import stream_steps
 from pairdp.records import Records
@@ -125,7 +123,7 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
         etas = stream_steps(records.n, problem.regularization, plan.settings.smoothness)
         for i in progress.steps(etas.size, "stream descent"):
             earlier = records.part(slice(0, i + 1))
-            gradient = one_against(problem.loss, point, records, i + 1, earlier) / (i + 1)
+            gradient = pairs.one_against(problem.loss, point, records, i + 1, earlier) / (i + 1)
             point = problem.projected_step(point, etas[i], gradient)
             total += point
         (release,) = plan.certificate.releases

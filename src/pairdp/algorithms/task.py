@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from pairdp._checks import between, integer, one_of
 from pairdp._sums import LARGEST_N
 from pairdp.privacy import Budget
+from pairdp.privacy.certificates.certificate import Scalar
 from pairdp.problem import Problem
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+else:
+    from typing import TypeVar
 
 _EPSILON, _DELTA = (1e-15, 1e15), (1e-100, 1.0)
 """Budgets for which the arithmetic of accounting keeps its digits."""
@@ -98,3 +104,22 @@ class Task:
             )
         far = problem.constraint.radius + float(np.linalg.norm(problem.center))
         return lipschitz + problem.regularization * far
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a plan decided. A derived class has one field for each number or string.
+
+    A field that is None does not apply to the plan, and the certificate does not record it.
+    """
+
+    def to_dict(self) -> dict[str, Scalar]:
+        """Return the settings by name, as certificates record them."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+if TYPE_CHECKING:
+    S = TypeVar("S", bound=Settings, default=Settings, covariant=True)
+else:
+    S = TypeVar("S")  # defaults of type variables are for type checkers until Python 3.13

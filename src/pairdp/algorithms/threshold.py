@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import keep, real
+from pairdp._sums import weighted_rows
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.moments import MomentRelease
-from pairdp.algorithms.plan import Plan, RunResult
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import PairwiseLoss
-from pairdp.pairs.products import weighted_rows
 from pairdp.privacy import (
     Budget,
     Certificate,

@@ -18,20 +18,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp import model_file, privacy
 from pairdp._reading import Invalid
-from pairdp.algorithms import Algorithm, Fit, Plan, find_algorithm
-from pairdp.algorithms.choice import Choice, balanced_regularization
-from pairdp.algorithms.conditions import Condition
+from pairdp.algorithms import Algorithm, Fit, Plan, choice, find_algorithm
+from pairdp.algorithms.choice import Choice
+from pairdp.algorithms.facts import Condition
 from pairdp.algorithms.requirements import Need
 from pairdp.clipping import check_data_norm
 from pairdp.constraints import Constraint
 from pairdp.estimators.fit_warnings import NO_DATA_NORM, warn_before
 from pairdp.estimators.validation import public_shape, validated
-from pairdp.losses import PairwiseLoss, PointwiseLoss, find_loss, loss_names
+from pairdp.losses import Loss, find_loss, loss_names
 from pairdp.privacy import Budget, NoiseSource, default_delta
 from pairdp.problem import Problem
 
 Array = NDArray[np.float64]
-Loss = PairwiseLoss | PointwiseLoss
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
@@ -155,7 +154,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         problem = self._problem_kind(loss, self._constraint(), given or 0.0, data_norm=self._norm())
         if given is None and problem.is_smooth and Need.STRONGLY_CONVEX in algorithm.needs:
             columns = self._columns(n_features)
-            chosen = balanced_regularization(problem, n, columns, self._budget(n))
+            chosen = choice.balanced_regularization(problem, n, columns, self._budget(n))
             return replace(problem, regularization=chosen)
         return problem
 

@@ -14,7 +14,7 @@ from pairdp._checks import flag, real
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.algorithms.choice import Choice, choose_linear
-from pairdp.algorithms.conditions import Condition, ConstantFeature
+from pairdp.algorithms.facts import Condition, ConstantFeature
 from pairdp.clipping import clip_rows
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator

@@ -15,8 +15,7 @@ from pairdp.algorithms import Algorithm, Fit, MomentRelease, WithThreshold
 from pairdp.algorithms.choice import Choice, choose_ranker
 from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.constraints import L2Ball
-from pairdp.estimators.auc_score import AreaScore
-from pairdp.estimators.two_classes import TwoClassEstimator
+from pairdp.estimators.two_classes import AreaScore, TwoClassEstimator
 from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.privacy import Budget

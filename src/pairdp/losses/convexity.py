@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from pairdp.losses._overrides import overridden_after
-from pairdp.losses.base import PairwiseLoss
-from pairdp.losses.pointwise import PointwiseLoss
+from collections.abc import Iterable
+
+from pairdp.losses.base import Loss
+
+
+def overridden_after(
+    kind: type, declaration: str, formulas: Iterable[str]
+) -> tuple[str, list[str]]:
+    """Return the first class that replaces formulas below the one that has a declaration.
+
+    What a parent declares is of the parent's formulas. Returned are the name of the class and the
+    formulas that it defines without the declaration; there are none if all is well.
+    """
+    for one in kind.__mro__:
+        if declaration in vars(one):
+            break
+        replaced = sorted(vars(one).keys() & set(formulas))
+        if replaced:
+            return one.__name__, replaced
+    return kind.__name__, []
+
 
 _FORMULAS = {"value", "gradient", "phi", "slope", "of_distance"}
 
 
-def declared_convex(loss: PairwiseLoss | PointwiseLoss) -> bool:
+def declared_convex(loss: Loss) -> bool:
     """Return whether a loss is convex in its parameters, as declared with its formulas.
 
     The class that defines or replaces the formulas of a loss must declare ``convex`` itself, or a

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.losses._ranges import check_width
+from pairdp.losses.base import check_width
 from pairdp.losses.hinge_ranking import huber_hinge, huber_hinge_slope
 from pairdp.losses.metric import MetricLoss
 from pairdp.losses.registry import register_loss

@@ -8,9 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.losses._ranges import check_width
-from pairdp.losses.base import Holder
-from pairdp.losses.domain import Domain
+from pairdp.losses.base import Domain, Holder, check_width
 from pairdp.losses.hinge_ranking import huber_hinge, huber_hinge_slope
 from pairdp.losses.pointwise import PointwiseLoss
 from pairdp.losses.registry import register_loss

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp import score_sums
-from pairdp.losses._ranges import check_width
+from pairdp.losses.base import check_width
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.registry import register_loss
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import RECORDS, between
-from pairdp.losses.domain import Domain
+from pairdp.losses.base import Domain
 from pairdp.losses.pointwise import PointwiseLoss
 from pairdp.losses.registry import register_loss
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp import score_sums
-from pairdp.losses.base import Holder
-from pairdp.losses.domain import Domain
+from pairdp.losses.base import Domain, Holder
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.registry import register_loss
 

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from pairdp.losses._supremum import upper_bound
-from pairdp.losses.domain import Domain
+from pairdp.losses.base import Domain
 from pairdp.losses.metric import MetricLoss
 from pairdp.losses.registry import register_loss
 

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from pairdp.losses._ranges import check_temperature
 from pairdp.losses._supremum import upper_bound
-from pairdp.losses.domain import Domain
+from pairdp.losses.base import Domain, check_temperature
 from pairdp.losses.pointwise import PointwiseLoss
 from pairdp.losses.registry import register_loss
 

@@ -29,9 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer
-from pairdp.losses._ranges import check_temperature
-from pairdp.losses.base import Holder, PairwiseLoss
-from pairdp.losses.domain import Domain
+from pairdp.losses.base import Domain, Holder, PairwiseLoss, check_temperature
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from pairdp import score_sums
 from pairdp._checks import real
-from pairdp.losses.base import Holder
-from pairdp.losses.domain import Domain
+from pairdp.losses.base import Domain, Holder
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.registry import register_loss
 

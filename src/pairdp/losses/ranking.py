@@ -34,10 +34,8 @@ from numpy.typing import NDArray
 from pairdp import score_sums
 from pairdp._checks import integer
 from pairdp._provenance import is_own
-from pairdp.losses._overrides import overridden_after
-from pairdp.losses._ranges import check_temperature
-from pairdp.losses.base import Holder, PairwiseLoss
-from pairdp.losses.domain import Domain
+from pairdp.losses.base import Domain, Holder, PairwiseLoss, check_temperature
+from pairdp.losses.convexity import overridden_after
 
 Array = NDArray[np.float64]
 FORMS = ("two-sided", "one-sided")

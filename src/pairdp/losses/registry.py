@@ -6,21 +6,19 @@ name is not known yet, those of users by their users.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TypeVar
 
 from pairdp._checks import text
 from pairdp._discovery import find_registered, import_modules
 from pairdp._provenance import is_own
-from pairdp.losses.base import PairwiseLoss
-from pairdp.losses.metric import MetricLoss
-from pairdp.losses.pointwise import PointwiseLoss
-from pairdp.losses.ranking import RankingLoss
+from pairdp.losses.base import Loss
 from pairdp.storage.registry import path_of
 
-Loss = PairwiseLoss | PointwiseLoss
 Named = TypeVar("Named", bound=Loss)
 _PACKAGE = "pairdp.losses"
-_NAMED: dict[type[Loss], dict[str, Loss]] = {RankingLoss: {}, MetricLoss: {}, PointwiseLoss: {}}
+_KINDS = ("RankingLoss", "MetricLoss", "PointwiseLoss")
+_NAMED: defaultdict[type[Loss], dict[str, Loss]] = defaultdict(dict)
 
 
 def register_loss(name: str, loss: Named) -> Named:
@@ -38,11 +36,13 @@ def register_loss(name: str, loss: Named) -> Named:
     ValueError
         If a loss of another class has the name.
     """
-    named = next((named for kind, named in _NAMED.items() if isinstance(loss, kind)), None)
-    if named is None:
+    kinds = (kind for kind in type(loss).__mro__ if is_own(kind) and kind.__name__ in _KINDS)
+    kind = next(kinds, None)
+    if kind is None:
         raise TypeError(f"only ranking, metric and pointwise losses have names, got {loss!r}")
     if not is_own(type(loss)):
         import_modules(_PACKAGE)  # so that names of the library are taken
+    named = _NAMED[kind]
     known = named.get(text("name", name), loss)
     # A class that is defined again, as in a notebook, replaces itself.
     if path_of(type(known)) != path_of(type(loss)):

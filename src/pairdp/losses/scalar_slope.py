@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pairdp.losses._overrides import overridden_after
-from pairdp.losses.base import PairwiseLoss
+from pairdp.losses.base import Loss
+from pairdp.losses.convexity import overridden_after
 from pairdp.losses.pointwise import PointwiseLoss
 from pairdp.losses.ranking import RankingLoss
 
@@ -29,7 +29,7 @@ class ScalarSlope(NamedTuple):
     parameters: tuple[float, ...]
 
 
-def scalar_slope_of(loss: PairwiseLoss | PointwiseLoss) -> ScalarSlope | None:
+def scalar_slope_of(loss: Loss) -> ScalarSlope | None:
     """Return what a loss declares as its ``scalar_slope``; None if it declares none.
 
     What a parent class declares is of the parent's formulas, and counts only where these are kept.

@@ -19,11 +19,8 @@ from types import MemberDescriptorType
 from typing import Any, Literal
 
 from pairdp._provenance import is_own
-from pairdp.losses.base import PairwiseLoss
-from pairdp.losses.domain import Domain
-from pairdp.losses.pointwise import PointwiseLoss
+from pairdp.losses.base import Domain, Loss
 
-Loss = PairwiseLoss | PointwiseLoss
 Source = Literal["library", "checked in this process", "on trust"]
 
 _passed: set[Hashable] = set()

@@ -12,18 +12,17 @@ from numpy.typing import NDArray
 from pairdp._checks import STEPS, between, flag, integer, keep, keep_given, one_of
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import PlanDraft
+from pairdp.algorithms.noise import noise_to_signal
 from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import (
     Need,
+    regularised,
     require_bounded,
     require_convex,
     require_smooth,
 )
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.signal import noise_to_signal
-from pairdp.algorithms.strong_convexity import regularised
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.online.buffer import PartnerBuffer
 from pairdp.online.descent_learner import DescentLearner, NoisyGradients, NoisyModels
 from pairdp.online.learner import OnlineAlgorithm

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp.algorithms.noise import add_noise
-from pairdp.algorithms.one_against import one_against
 from pairdp.algorithms.plan import Plan
 from pairdp.online.buffer import PartnerBuffer
 from pairdp.online.learner import Learner
+from pairdp.pairs import one_against
 from pairdp.privacy import GaussianMechanism
 from pairdp.records import Records
 

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp.algorithms.algorithm import Algorithm
-from pairdp.algorithms.plan import Plan, RunResult
-from pairdp.algorithms.progress import Progress
-from pairdp.algorithms.settings import S
+from pairdp.algorithms.plan import Plan, Progress, RunResult
+from pairdp.algorithms.task import S
 from pairdp.privacy import NoiseSource, Release, Sensitivity
 from pairdp.records import Records
 

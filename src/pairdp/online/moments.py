@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer, keep
+from pairdp._sums import weighted_rows
 from pairdp.algorithms.algorithm import PlanDraft
 from pairdp.algorithms.moments import (
     check_moment_parameters,
@@ -22,11 +23,9 @@ from pairdp.algorithms.moments import (
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.requirements import Need
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import LeastSquaresRanking
 from pairdp.online.learner import Learner, OnlineAlgorithm
-from pairdp.pairs.products import weighted_rows
 from pairdp.privacy import Release, Sensitivity
 from pairdp.privacy.bounds.prefix_sums import batch_count
 from pairdp.privacy.mechanisms.matrix_mechanism import PrefixFactor, PrefixNoise

@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 
 from pairdp._checks import integer
 from pairdp._sums import add_up as add_up
-from pairdp._sums import gram
+from pairdp._sums import gram, weighted_rows
 from pairdp.losses.base import PairwiseLoss
 from pairdp.losses.metric import MetricLoss
 from pairdp.losses.ranking import RankingLoss
 from pairdp.pairs.design import PairDesign
-from pairdp.pairs.products import weighted_rows
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -27,10 +27,9 @@ from typing import Any
 import numpy as np
 
 from pairdp._checks import integer
-from pairdp._sums import LARGEST_N
+from pairdp._sums import LARGEST_N, weighted_rows
 from pairdp.clipping import check_data_norm
 from pairdp.losses.ranking import RankingLoss
-from pairdp.pairs.products import weighted_rows
 from pairdp.records import Records
 from pairdp.score_sums.base import Array, Index, Moments, ScoreSums
 

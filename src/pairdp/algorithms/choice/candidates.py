@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from pairdp._discovery import import_modules
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
-from pairdp.algorithms.conditions import Condition
+from pairdp.algorithms.facts import Condition
 from pairdp.algorithms.plan import Plan
 from pairdp.privacy import Budget
 from pairdp.problem import Problem

@@ -26,8 +26,7 @@ from pairdp._checks import integer, non_negative, positive
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, Choice, candidates_for
 from pairdp.algorithms.noise import deviation
-from pairdp.algorithms.settings import S
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import S, Task
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.losses import LogisticMetric, MetricLoss
 from pairdp.privacy import Budget

@@ -25,8 +25,7 @@ from pairdp._checks import integer
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, Choice, candidates_for
 from pairdp.algorithms.descent import known_radius
-from pairdp.algorithms.settings import S
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import S, Task
 from pairdp.clipping import check_data_norm
 from pairdp.constraints import L2Ball
 from pairdp.losses import LogisticRanking, RankingLoss

@@ -13,7 +13,6 @@ from scipy.optimize import brentq
 
 from pairdp.privacy import accounting
 from pairdp.privacy.accounting import gaussian
-from pairdp.privacy.accounting.dominating_pairs import ApproximatePair, DominatingPair, GaussianPair
 from pairdp.privacy.accounting.events import (
     ApproximateEvent,
     Event,
@@ -90,9 +89,9 @@ class SequentialCurve:
         return sum(count for _, count in self.pure) + len(self.approximate)
 
     @cached_property
-    def _sampled_steps(self) -> list[tuple[DominatingPair, int]]:
+    def _sampled_steps(self) -> list[tuple[accounting.dominating_pairs.DominatingPair, int]]:
         counts = Counter[tuple[float, object]]()
-        pairs: dict[tuple[float, object], DominatingPair] = {}
+        pairs: dict[tuple[float, object], accounting.dominating_pairs.DominatingPair] = {}
         for event in self.sampled:
             key = (event.mu, event.sampling)
             pairs[key] = event.sampling.pair(event.mu)
@@ -102,7 +101,7 @@ class SequentialCurve:
     @cached_property
     def _noise_curve(self) -> accounting.PairComposition:
         """Gaussian and sampled releases together."""
-        gaussians = [(GaussianPair(self.mu), 1)] if self.mu > 0 else []
+        gaussians = [(accounting.dominating_pairs.GaussianPair(self.mu), 1)] if self.mu > 0 else []
         return accounting.PairComposition([*gaussians, *self._sampled_steps])
 
     @cached_property
@@ -111,8 +110,11 @@ class SequentialCurve:
         bounded = Counter(self.approximate)
         for e, count in self.pure:
             bounded[e, 0.0] += count
-        gaussians = [(GaussianPair(self.mu), 1)] if self.mu > 0 else []
-        responses = [(ApproximatePair(e, d), count) for (e, d), count in bounded.items()]
+        gaussians = [(accounting.dominating_pairs.GaussianPair(self.mu), 1)] if self.mu > 0 else []
+        responses = [
+            (accounting.dominating_pairs.ApproximatePair(e, d), count)
+            for (e, d), count in bounded.items()
+        ]
         return accounting.PairComposition([*gaussians, *responses, *self._sampled_steps])
 
     @property

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer, keep, text
-from pairdp._files import destination, write_atomically
 from pairdp._sealed import fields_of, seal, unseal
 from pairdp._version import __version__
 from pairdp.privacy.accounting.budget import RELATION, Budget
@@ -214,6 +213,8 @@ class Certificate:
 
     def save(self, path: str | Path) -> None:
         """Write the certificate to a file, atomically."""
+        from pairdp._files import destination, write_atomically
+
         if not destination(Path(path)).parent.is_dir():
             raise FileNotFoundError(f"there is no directory {Path(path).parent} to save into")
         write_atomically(Path(path), self.to_json().encode())

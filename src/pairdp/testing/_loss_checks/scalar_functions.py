@@ -19,10 +19,9 @@ from pairdp.losses.metric import MetricLoss
 from pairdp.losses.pointwise import PointwiseLoss
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.scalar_slope import ScalarSlope, scalar_slope_of
-from pairdp.losses.trust import Loss
 from pairdp.score_sums.all_pairs import AllPairs
 from pairdp.testing._loss_checks.report import Check, problem_check
-from pairdp.testing._loss_checks.search_space import SearchSpace, Subject
+from pairdp.testing._loss_checks.search_space import Loss, SearchSpace, Subject
 from pairdp.testing._loss_checks.structures import structure_problem
 
 Array = NDArray[np.float64]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._sums import weighted_rows
 from pairdp.losses import MetricLoss, PairwiseLoss, RankingLoss
-from pairdp.pairs.products import weighted_rows
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
