@@ -86,10 +86,6 @@ class PrivateLinearClassifier(LinearModel, TwoClassEstimator):
 
     Parameters
     ----------
-    epsilon : float or None, default=1.0
-        ε, the privacy budget of the fit. None fits without noise and without any guarantee.
-    delta : float, default=None
-        δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     loss : {"logistic", "hinge", "rounded_hinge", "least_squares"} or PointwiseLoss, \
 default="logistic"
         The loss of a record. "rounded_hinge" has a parabola for its corner, which makes it smooth.
@@ -102,31 +98,12 @@ default="logistic"
         Largest norm of the weights, the constant feature's included. Classes that are close
         together for their bounds need large weights: where scores stay below the losses' margin
         of 1, classes of unequal size pull the intercept to the larger one.
-    regularization : float, default=None
-        λ of the penalty λ|w|²/2. None chooses it from public facts where one is needed.
-    data_norm : float, default=None
-        R. Every row is clipped to this norm before it is used. It must not come from the
-        data: scale features by public bounds, for instance with `BoundsScaler`, whose rows have
-        norm at most 1. None uses 1 and warns.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as the weight of a constant feature of value R. Records
         then have norm up to √2·R, which the noise is made for.
-    classes : array-like of two labels, default=None
-        The labels. None takes them from y, which assumes that the labels that occur are public.
-        The larger one, in sorted order, gets the higher scores.
-    calibration : {"certified", "printed"}, default="certified"
-        "printed" uses a paper's noise formula as printed, for study.
-    ledger : BudgetLedger, default=None
-        The ledger that pays for the fit. A fit it cannot pay for is refused before data is read.
-    random_state : int, RandomState or Generator, default=None
-        None draws secret noise from the operating system, which privacy needs. A seed is for
-        studies and tests: anyone who knows it can subtract the noise.
-    verbose : bool, default=None
-        Whether to show progress; None shows it on a terminal for long fits.
-    invalid : {"error", "null"}, default="error"
-        What `fit` does with a record that cannot be read (NaN, infinity, no number, no label of
-        ``classes``). "error" raises an error, which reveals something about the data. "null"
-        makes it a null record, which contributes nothing, and reveals nothing.
+    epsilon, delta, regularization, data_norm, classes, calibration, ledger, random_state, \
+verbose, invalid
+        As for `PrivateRanker`.
 
     Attributes
     ----------
@@ -134,16 +111,8 @@ default="logistic"
         The noisy weights.
     intercept_ : array of shape (1,)
         The noisy intercept; 0 without one.
-    classes_ : array of shape (2,)
-        The labels.
-    certificate_ : Certificate
-        What was released and why it is private; `pairdp.verify` checks it.
-    plan_ : Plan
-        Every number of the fit and the reasons for it, fixed before data was read.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of shape (n_features_in_,)
-        Their names, when X has names that are strings.
+    classes_, certificate_, plan_, n_features_in_, feature_names_in_
+        As for `PrivateRanker`.
 
     See Also
     --------
@@ -216,40 +185,14 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
 
     Parameters
     ----------
-    epsilon : float or None, default=1.0
-        ε, the privacy budget of the fit. None fits without noise and without any guarantee.
-    delta : float, default=None
-        δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     target_bound : float, default=1.0
         Every target is clipped to ± this before it is used. It must not come from the data.
-    algorithm : "auto", str or Algorithm, default="auto"
-        "auto" takes noise on every gradient where δ > 0, in mini-batches for more than 20 000
-        records, and noise on the minimiser for pure ε, whichever of the two is predicted to lose
-        less; see `choices`. Else a published name such as "DPGDC", or an object of
-        `pairdp.algorithms`.
     radius : float, default=1.0
         Largest norm of the weights, the constant feature's included.
-    regularization : float, default=None
-        λ of the penalty λ|w|²/2. None chooses it from public facts where one is needed.
-    data_norm : float, default=None
-        R. Every row is clipped to this norm before it is used. It must not come from the
-        data: scale features by public bounds, for instance with `BoundsScaler`, whose rows have
-        norm at most 1. None uses 1 and warns.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept, as the weight of a constant feature of value R. Records
-        then have norm up to √2·R, which the noise is made for.
-    calibration : {"certified", "printed"}, default="certified"
-        "printed" uses a paper's noise formula as printed, for study.
-    ledger : BudgetLedger, default=None
-        The ledger that pays for the fit. A fit it cannot pay for is refused before data is read.
-    random_state : int, RandomState or Generator, default=None
-        None draws secret noise from the operating system. A seed is for studies and tests.
-    verbose : bool, default=None
-        Whether to show progress; None shows it on a terminal for long fits.
-    invalid : {"error", "null"}, default="error"
-        What `fit` does with a record that cannot be read (NaN, infinity, no number). "error"
-        raises an error, which reveals something about the data. "null" makes it a null record,
-        which contributes nothing, and reveals nothing.
+    algorithm, fit_intercept
+        As for `PrivateLinearClassifier`.
+    epsilon, delta, regularization, data_norm, calibration, ledger, random_state, verbose, invalid
+        As for `PrivateRanker`.
 
     Attributes
     ----------
@@ -257,14 +200,8 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         The noisy weights.
     intercept_ : float
         The noisy intercept; 0 without one.
-    certificate_ : Certificate
-        What was released and why it is private; `pairdp.verify` checks it.
-    plan_ : Plan
-        Every number of the fit and the reasons for it, fixed before data was read.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of shape (n_features_in_,)
-        Their names, when X has names that are strings.
+    certificate_, plan_, n_features_in_, feature_names_in_
+        As for `PrivateRanker`.
 
     See Also
     --------

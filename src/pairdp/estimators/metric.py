@@ -42,10 +42,6 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
 
     Parameters
     ----------
-    epsilon : float or None, default=1.0
-        ε, the privacy budget of the fit. None fits without noise and without any guarantee.
-    delta : float, default=None
-        δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     loss : {"logistic", "hinge"} or MetricLoss, default=None
         The loss of a pair. None leaves it to ``algorithm``.
     algorithm : "auto", str or Algorithm, default="auto"
@@ -55,22 +51,8 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         Largest Frobenius norm of M.
     regularization : float, default=None
         λ of the penalty. None chooses it from public facts where one is needed.
-    data_norm : float, default=None
-        Every row is clipped to this norm before it is used. It must not come from the data:
-        scale features by public bounds, for instance with `BoundsScaler`, whose rows have norm
-        at most 1. None uses 1 and warns.
-    calibration : {"certified", "printed"}, default="certified"
-        "printed" uses a paper's noise formula as printed, for study.
-    ledger : BudgetLedger, default=None
-        The ledger that pays for the fit. A fit it cannot pay for is refused before data is read.
-    random_state : int, RandomState or Generator, default=None
-        None draws secret noise from the operating system. A seed is for studies and tests.
-    verbose : bool, default=None
-        Whether to show progress; None shows it on a terminal for long fits.
-    invalid : {"error", "null"}, default="error"
-        What `fit` does with a record that cannot be read (NaN, infinity, no number, no label).
-        "error" raises an error, which reveals something about the data. "null" makes it a null
-        record, which contributes nothing, and reveals nothing.
+    epsilon, delta, data_norm, calibration, ledger, random_state, verbose, invalid
+        As for `PrivateRanker`.
 
     Attributes
     ----------
@@ -79,14 +61,8 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     n_directions_ : int
         How many directions were learned: the least rank that M - cI has for any number c. It is
         0 when M is a multiple of the identity, which is the Euclidean metric; `fit` then warns.
-    certificate_ : Certificate
-        What was released and why it is private; `pairdp.verify` checks it.
-    plan_ : Plan
-        Every number of the fit and the reasons for it, fixed before data was read.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of shape (n_features_in_,)
-        Their names, when X has names that are strings.
+    certificate_, plan_, n_features_in_, feature_names_in_
+        As for `PrivateRanker`.
 
     See Also
     --------

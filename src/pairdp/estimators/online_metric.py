@@ -25,45 +25,15 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
 
     Parameters
     ----------
-    epsilon : float or None, default=1.0
-        ε, the privacy budget of the stream. None learns without noise and without any guarantee.
-    delta : float, default=None
-        δ, above 0. None uses `pairdp.default_delta` of the horizon, min(1e-6, 1/(100·horizon)).
-    horizon : int, default=10000
-        How many records the budget covers. More of them are refused. `fit` takes the number of
-        its records instead.
     loss : {"logistic", "hinge"} or MetricLoss, default=None
         The loss of a pair; logistic by default.
     algorithm : {"auto", "descent", "OnPairStrC", "OnPairC"} or OnlineAlgorithm, default="auto"
         "descent" takes a step for each batch.
-    buffer : int, default=None
-        How many earlier records new ones meet, the latest. None is 1024, and all of them for the
-        published algorithms, whose time then grows with the squared horizon.
-    batch_size : int, default=None
-        How many records make a step. None is 1 for the published algorithms, else the root of the
-        horizon.
-    average : bool, default=None
-        Whether the metric is the average of all released ones, later ones with more weight, or the
-        last one. None averages.
     radius : float, default=1.0
         Largest Frobenius norm of M.
-    regularization : float, default=None
-        λ of the penalty; None is none.
-    data_norm : float, default=None
-        Every row is clipped to this norm before it is used. It must not come from the data.
-        None uses 1 and warns.
-    calibration : {"certified", "printed"}, default="certified"
-        "printed" uses a paper's noise formula as printed, for study.
-    ledger : BudgetLedger, default=None
-        The ledger that pays for the stream, all of it when the stream begins.
-    random_state : int, RandomState or Generator, default=None
-        None draws secret noise from the operating system. A seed is for studies and tests.
-    verbose : bool, default=None
-        Whether `fit` shows progress.
-    invalid : {"error", "null"}, default="error"
-        What `fit` and `partial_fit` do with a record that cannot be read (NaN, infinity, no number,
-        no label). "error" raises an error, which reveals something about the data. "null" makes
-        it a null record, which contributes nothing, and reveals nothing.
+    epsilon, delta, horizon, buffer, batch_size, average, regularization, data_norm, calibration, \
+ledger, random_state, verbose, invalid
+        As for `OnlinePrivateRanker`.
 
     Attributes
     ----------
@@ -71,18 +41,8 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
         L with M = LᵀL, made of released metrics only.
     n_directions_ : int
         How many directions were learned; see `PrivateMetric`.
-    spent_ : Budget or None
-        What the metrics so far cost. It depends on how many records came, not on them.
-    records_left_ : int
-        How many more records the budget covers.
-    certificate_ : Certificate
-        Of the whole stream; `pairdp.verify` checks it.
-    plan_ : Plan
-        Every number, fixed before the first record was read.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of shape (n_features_in_,)
-        Their names, when X has names that are strings.
+    spent_, records_left_, certificate_, plan_, n_features_in_, feature_names_in_
+        As for `OnlinePrivateRanker`.
 
     See Also
     --------

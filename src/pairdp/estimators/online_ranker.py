@@ -57,25 +57,16 @@ default=None
         Largest norm of the weights.
     regularization : float, default=None
         λ of the penalty λ|w|²/2; None is none.
-    data_norm : float, default=None
-        Every row is clipped to this norm before it is used. It must not come from the data.
-        None uses 1 and warns.
     threshold : float, default=0.0
         The score above which `predict` says the second class. It must not come from the data.
     classes : array-like of two labels, default=None
         The labels, if they are not given to `partial_fit`. The larger one is ranked higher.
-    calibration : {"certified", "printed"}, default="certified"
-        "printed" uses a paper's noise formula as printed, for study.
     ledger : BudgetLedger, default=None
         The ledger that pays for the stream, all of it when the stream begins.
-    random_state : int, RandomState or Generator, default=None
-        None draws secret noise from the operating system. A seed is for studies and tests.
     verbose : bool, default=None
         Whether `fit` shows progress.
-    invalid : {"error", "null"}, default="error"
-        What `fit` and `partial_fit` do with a record that cannot be read (NaN, infinity, no number,
-        no label of ``classes``). "error" raises an error, which reveals something about the data.
-        "null" makes it a null record, which contributes nothing, and reveals nothing.
+    data_norm, calibration, random_state, invalid
+        As for `PrivateRanker`.
 
     Attributes
     ----------
@@ -93,10 +84,8 @@ default=None
         Of the whole stream; `pairdp.verify` checks it.
     plan_ : Plan
         Every number, fixed before the first record was read.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of shape (n_features_in_,)
-        Their names, when X has names that are strings.
+    n_features_in_, feature_names_in_
+        As for `PrivateRanker`.
 
     See Also
     --------
