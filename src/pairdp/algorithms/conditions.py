@@ -1,7 +1,7 @@
-"""What must be true of the data besides what an algorithm asks for, as facts with a sentence each.
+"""Assumptions on the data beyond those of an algorithm, each with a sentence for certificates.
 
-Certificates carry them as objects, so that planning again gives the same sentences: no sentence
-of a certificate is free text.
+Certificates store them as objects, so that planning again gives the same sentences: no sentence of
+a certificate is free text.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class Condition(Storable, ABC):
         """What certificates say."""
 
     def check(self, problem: Problem) -> None:
-        """Refuse a problem that it contradicts."""
+        """Raise ValueError if the problem contradicts the condition."""
 
 
 @dataclass(frozen=True)
 class PublicLabels(Condition):
-    """The labels are those that occur in the data."""
+    """The two labels are read from the data, and are public."""
 
     @property
     def sentence(self) -> str:
@@ -40,12 +40,12 @@ class PublicLabels(Condition):
 
 @dataclass(frozen=True)
 class ConstantFeature(Condition):
-    """Rows are clipped to a norm and get a constant feature of that size.
+    """Rows are clipped to a norm, and a constant feature of that size is appended.
 
     Parameters
     ----------
     data_norm : float
-        R; the norm of the longer rows is at most √2·R, which the problem must have.
+        R; the problem must have the data norm √2·R, to include the constant feature.
     """
 
     data_norm: float
@@ -62,7 +62,7 @@ class ConstantFeature(Condition):
         )
 
     def check(self, problem: Problem) -> None:
-        """Refuse a problem of other rows."""
+        """Raise ValueError if the problem has another data norm."""
         if not math.isclose(problem.data_norm, math.sqrt(2) * self.data_norm, rel_tol=1e-12):
             raise ValueError(
                 f"rows of norm {self.data_norm:g} with a constant feature of that size need a "

@@ -17,24 +17,24 @@ Array = NDArray[np.float64]
 def contraction(step_size: float, smoothness: float, strong_convexity: float) -> float:
     """Return q = max(|1-ηα|, |1-ηL|), the Lipschitz constant of a step on a convex problem.
 
-    On any other it may be up to 1 + ηL, and no bound of this library uses it.
+    On other problems it may be up to 1 + ηL, and no bound of this library uses it.
     """
     return max(abs(1 - step_size * strong_convexity), abs(1 - step_size * smoothness))
 
 
 def known_radius(problem: Problem, step_size: float, steps: int) -> float:
-    """Return a bound on all iterates of so many steps from zero, before data is read.
+    """Return a bound on the norm of all iterates of a number of steps from zero, for all data.
 
-    Each step adds at most ηG, or G/λ in all when the regulariser pulls back to zero
-    (errata, G9). The last gradient is taken one step earlier.
+    Each step adds at most ηG, and the total is at most G/λ with a regulariser centred at zero
+    (errata, G9). The last gradient is evaluated one step earlier.
     """
     lipschitz = problem.loss.lipschitz(problem.domain())
-    pull = problem.regularization
+    regularization = problem.regularization
     if np.ndim(problem.center):
         return problem.constraint.radius
     norm = (steps - 1) * step_size * lipschitz
-    if 0 < step_size * pull <= 1:
-        norm = min(norm, lipschitz / pull)
+    if 0 < step_size * regularization <= 1:
+        norm = min(norm, lipschitz / regularization)
     return min(problem.constraint.radius, norm)
 
 
@@ -58,7 +58,7 @@ def descend(
 
 
 def steps_to_shrink(contraction: float, factor: float, most: int) -> int:
-    """Return how many steps that contract shrink a distance by ``factor``."""
+    """Return the number of contracting steps that reduce a distance by ``factor``."""
     if factor <= 1 or contraction <= 0:
         return 1
     if contraction >= 1:

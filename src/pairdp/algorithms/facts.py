@@ -1,4 +1,4 @@
-"""The public facts that a certificate states: of the problem, and of the plan itself."""
+"""The public facts that a certificate states about the problem and the plan."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def plan_facts(
     settings: Settings,
     conditions: Sequence[Condition],
 ) -> dict[str, Any] | None:
-    """Return what a plan was made from and what it decided, as JSON values.
+    """Return the inputs and the settings of a plan, as JSON values.
 
-    None if there are objects that cannot be stored: such a certificate cannot be planned again.
-    The problem is the one that was given; the one that is solved is there if it is another.
+    None if some object cannot be stored: such a certificate cannot be planned again. The problem is
+    the original one; the problem that is solved is added if it differs.
     `pairdp.algorithms.stored_plans` reads them back.
     """
     solved = task.problem
@@ -64,7 +64,7 @@ def plan_facts(
 
 
 def _in_words(thing: object) -> str:
-    """Return an object as text; one that has no text of its own would show its address."""
+    """Return the repr of an object, or the name of its class if the default repr would be used."""
     kind = type(thing)
     plain = kind.__repr__ is object.__repr__ and kind.__str__ is object.__str__
     return f"{kind.__name__}()" if plain else str(thing)

@@ -1,4 +1,4 @@
-"""How much noise gradient descent needs whose every gradient gets noise."""
+"""The noise that gradient descent needs if every gradient is perturbed."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ PrintedRule = Literal["xue", "kang", "wang"]
 
 @dataclass(frozen=True)
 class GradientNoise:
-    """The noise of T steps of size η, for what is released of them.
+    """The noise of T steps of size η, depending on what is released.
 
     Parameters
     ----------
     task : Task
         The public facts.
     batches : Batches
-        What a step sees.
+        The records and pairs of a step.
     output : {"average", "last"}
-        The average of all iterates, or the last one, whose earlier steps may be forgotten.
+        The average of all iterates, or the last one, which may need less noise.
     """
 
     task: Task
@@ -38,14 +38,14 @@ class GradientNoise:
     def release(
         self, step_size: float, steps: int, printed_scale: float | None = None
     ) -> tuple[Release, tuple[str, ...]]:
-        """Return the release that needs less noise, all gradients or the last iterate, and why.
+        """Return the release that needs less noise, of all gradients or the last iterate, and why.
 
         Parameters
         ----------
         step_size, steps : float and int
             η and T.
         printed_scale : float, optional
-            The noise of a printed formula, instead of what the budget needs.
+            The noise of a printed formula, used instead of the certified noise.
         """
         task, sampling = self.task, self.batches.sampling
         budget = task.budget
@@ -55,26 +55,26 @@ class GradientNoise:
         one = Sensitivity.of(task.problem.average, diameter=task.problem.record_diameter(b), n=b)
         last = self.last_iterate(step_size, steps)
         name = "noisy gradient" if self.output == "average" else "noisy gradient (all of them)"
-        moved = one
+        sensitivity = one
         reasons: tuple[str, ...] = ()
         if last is not None and last.value < one.value * math.sqrt(steps):
-            name, moved, steps = "last iterate", last, 1
-            reasons = ("only the last iterate is released, which forgets earlier steps",)
+            name, sensitivity, steps = "last iterate", last, 1
+            reasons = ("only the last iterate is released, and the effect of earlier steps decays",)
         mechanism = (
-            GaussianMechanism.calibrate(budget, moved.value, steps=steps, sampling=sampling)
+            GaussianMechanism.calibrate(budget, sensitivity.value, steps=steps, sampling=sampling)
             if printed_scale is None
-            else GaussianMechanism(moved.value, printed_scale)
+            else GaussianMechanism(sensitivity.value, printed_scale)
         )
-        return Release(name, mechanism, moved, task.dimension, steps, sampling), reasons
+        return Release(name, mechanism, sensitivity, task.dimension, steps, sampling), reasons
 
     def last_iterate(self, step_size: float, steps: int) -> Sensitivity | None:
-        """Return the sensitivity of the last iterate alone, where the bound holds."""
+        """Return the sensitivity of the last iterate alone, or None if the bound does not apply."""
         task, problem = self.task, self.task.problem
         if self.output != "last" or self.batches.sampling is not None:
             return None
-        if not (problem.is_convex and problem.is_smooth):  # else two runs may drift apart
+        if not (problem.is_convex and problem.is_smooth):  # steps may expand distances
             return None
-        if self.batches.pairing == "disjoint":  # smooth as one pair is, not as the risk
+        if self.batches.pairing == "disjoint":  # as smooth as one pair, not as the risk
             return None
         constants = problem.constants(task.n)
         c = contraction(step_size, constants.smoothness, constants.strong_convexity)
@@ -93,7 +93,7 @@ class GradientNoise:
         return Sensitivity.of("last iterate of noisy gradient descent", **inputs)
 
     def predicted_scale(self, step_size: float, steps: int) -> float:
-        """Return about σ, without the numerical accounting of sampling."""
+        """Return approximately σ, without the numerical accounting of sampling."""
         task, problem, b = self.task, self.task.problem, self.batches.size
         if task.budget is None:
             return 0.0
@@ -106,16 +106,14 @@ class GradientNoise:
 
 
 def printed_scale(rule: PrintedRule, lipschitz: float, batches: Batches, steps: int) -> float:
-    """Return σ of each gradient as a paper prints it, for those batches that it prints one for."""
+    """Return σ of each gradient as printed in a paper; ValueError for batches without a formula."""
     n, budget = batches.task.n, batches.task.budget
     if budget is not None and rule == "wang":
         drawn = 2 if batches.of_pairs else 1
         if batches.batch_size != drawn:
-            raise ValueError(
-                f"Wang 2024 print noise for batch_size={drawn} alone here: use certified"
-            )
+            raise ValueError(f"Wang 2024 print noise for batch_size={drawn} alone: use 'certified'")
         return lipschitz * printed.wang2024.gradient_noise(n, steps, budget, drawn).multiplier
     if budget is None or batches.batch_size is not None or batches.pairing != "all":
-        raise ValueError("the papers print no formula for mini-batches: use certified")
+        raise ValueError("the papers print no formula for mini-batches: use 'certified'")
     formula = printed.xue2021.gradient_noise if rule == "xue" else printed.kang2021.gradient_noise
     return formula(lipschitz, n, steps, budget)

@@ -1,4 +1,4 @@
-"""Which mechanism a release gets."""
+"""The mechanism of each release."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from pairdp.privacy import (
 from pairdp.privacy.accounting.gaussian import classical_multiplier, gdp_mu
 
 Array = NDArray[np.float64]
-# So that shares that add up to one do so in floats, too.
+# Keeps the sum of shares at or below one in floating point.
 _SLACK = 1 - 2e-9
 
 
 def output_release(
     name: str, task: Task, sensitivity: Sensitivity, printed: float, part: Part | None = None
 ) -> Release:
-    """Return the release of one noisy output.
+    """Return the release of one output.
 
-    Gaussian noise for δ > 0, K-norm noise for pure ε; by the papers' formulas, Gaussian
-    noise of the textbook calibration and Laplace noise.
+    Certified noise is Gaussian for δ > 0 and K-norm noise for pure ε; printed noise is Gaussian
+    with the textbook calibration, or Laplace.
 
     Parameters
     ----------
     name : str
         What is released.
     task : Task
-        Its budget and calibration.
+        The budget and the calibration.
     sensitivity : Sensitivity
-        The certified one.
+        The certified sensitivity.
     printed : float
-        The sensitivity that the paper prints, which its noise is made from.
+        The sensitivity that the paper prints, which printed noise is calibrated to.
     part : Part, optional
-        The records that it touches.
+        The records that the output depends on.
     """
     mechanism = _output_mechanism(task, sensitivity.value, printed)
     stated = None if isinstance(mechanism, NoMechanism) else sensitivity
@@ -81,7 +81,7 @@ def add_noise(mechanism: Mechanism, value: Array, generator: np.random.Generator
 def shared_release(
     name: str, task: Task, sensitivity: Sensitivity, dimension: int, share: float
 ) -> Release:
-    """Return a release with its share of the budget: of μ² for Gaussian noise, of pure ε."""
+    """Return a release with a share of the budget: of μ² for Gaussian noise, of ε for pure ε."""
     budget = task.budget
     if budget is None:
         return Release(name, NoMechanism(), None, dimension)
@@ -96,7 +96,7 @@ def shared_release(
 
 
 def deviation(release: Release) -> float:
-    """Return the standard deviation of the noise on each number of a release."""
+    """Return the standard deviation of the noise on each entry of a release."""
     mechanism = release.mechanism
     if isinstance(mechanism, NoMechanism):
         return 0.0

@@ -1,4 +1,4 @@
-"""Steps and step size of noisy gradient descent, where they are not given."""
+"""The default steps and step size of noisy gradient descent."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _HALVINGS = 12
 def least_error_schedule(
     name: str, noise: GradientNoise, steps: int | None, step_size: float | None
 ) -> tuple[float, int, tuple[str, ...]]:
-    """Return η, T and why: what is not given minimises the predicted error.
+    """Return η, T and the reasons; what is None is chosen to minimise the predicted error.
 
     Parameters
     ----------
     name : str
-        Of the algorithm, for errors.
+        Name of the algorithm, for error messages.
     noise : GradientNoise
-        How much noise so many steps need.
+        The noise as a function of η and T.
     steps, step_size : optional
-        T and η if they are given.
+        T and η if they are fixed.
     """
     problem = noise.task.problem
     if step_size is None:
@@ -43,24 +43,24 @@ def least_error_schedule(
 
 
 def predicted_error(noise: GradientNoise, step_size: float, steps: int) -> float:
-    r"""Return a rough bound on the excess risk: what is left of the start, plus noise.
+    r"""Return a rough bound on the excess risk: optimisation error plus noise.
 
     For the average B²/(2ηT) + ηpσ²/2; for the last iterate of a strongly convex problem
-    (L/2)(q^{2T}B² + η²pσ²Σq^{2i}). A mini-batch adds its own variance, ηG²/(2b). Where the loss
-    is not convex no excess risk is predictable, and the mean squared gradient over 2L takes
-    its place, by the descent lemma at most GB/(ηTL) + ηpσ²/2: a start is at most GB above the
-    least risk.
+    (L/2)(q^{2T}B² + η²pσ²Σq^{2i}). A mini-batch adds its own variance, ηG²/(2b). If the loss is not
+    convex, the excess risk cannot be predicted, and the mean squared gradient divided by 2L is used
+    instead; by the descent lemma it is at most GB/(ηTL) + ηpσ²/2, because the initial excess risk
+    is at most GB.
     """
     task, problem, b = noise.task, noise.task.problem, noise.batches.size
     constants, radius, p = problem.constants(task.n), problem.constraint.radius, task.dimension
-    # Squares of the noise of tiny budgets would overflow.
+    # For tiny budgets the square of the noise would overflow.
     sigma = min(noise.predicted_scale(step_size, steps), 1e100)
     smoothness = constants.smoothness
     q = contraction(step_size, smoothness, constants.strong_convexity)
     if noise.output == "last" and q < 1:
-        left = q ** (2 * steps)
-        variance = step_size**2 * p * sigma**2 * (1 - left) / (1 - q * q)
-        return smoothness / 2 * (left * radius**2 + variance)
+        decay = q ** (2 * steps)
+        variance = step_size**2 * p * sigma**2 * (1 - decay) / (1 - q * q)
+        return smoothness / 2 * (decay * radius**2 + variance)
     variance = p * sigma**2 + (constants.lipschitz**2 / b if b < task.n else 0.0)
     start = radius**2 / 2
     if not problem.is_convex and 0 < smoothness < math.inf:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Generator
 from dataclasses import dataclass
 
-_PATIENCE = 2.0
+_DELAY = 2.0
 
 
 @dataclass(frozen=True)
@@ -16,22 +16,22 @@ class Progress:
     Parameters
     ----------
     show : bool or None
-        None shows a bar on a terminal, once a run has taken two seconds.
+        None shows a bar on a terminal if a run takes more than two seconds.
     """
 
     show: bool | None = None
 
     def steps(self, count: int, what: str, *, counted: bool = True) -> Generator[int, None, None]:
-        """Yield 0 … count-1, showing how far one is.
+        """Yield 0 … count-1, showing progress.
 
-        How many steps there will be must be public; where it depends on the data, the steps
-        are not ``counted`` and only the time is shown.
+        The number of steps must be public. If it depends on the data, pass ``counted=False``: then
+        only the elapsed time is shown.
         """
         if self.show is False or (self.show is None and not sys.stderr.isatty()):
             yield from range(count)
             return
         from tqdm import tqdm
 
-        form = {} if counted else {"bar_format": "{desc}: {elapsed}"}
-        delay = 0 if self.show else _PATIENCE
-        yield from tqdm(range(count), desc=what, delay=delay, leave=False, **form)
+        options = {} if counted else {"bar_format": "{desc}: {elapsed}"}
+        delay = 0 if self.show else _DELAY
+        yield from tqdm(range(count), desc=what, delay=delay, leave=False, **options)

@@ -15,7 +15,7 @@ else:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a plan decided. A derived class has one field for each number or string.
+    """The settings of a plan. A subclass has one field for each number or string.
 
     A field that is None does not apply to the plan, and the certificate does not record it.
     """

@@ -1,4 +1,4 @@
-"""How large the noise of a plan is against anything that records can say, from public facts."""
+"""The ratio of the noise of a plan to the largest possible signal, from public facts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pairdp.privacy import (
 )
 
 MAX_NOISE_TO_SIGNAL = 2.0
-"""The ratio of noise to the largest possible signal from which on a plan warns."""
+"""The ratio of noise to the largest possible signal at and above which a plan warns."""
 
 
 def noise_length(release: Release) -> float:
-    """Return about the expected Euclidean norm of the noise of one release."""
+    """Return approximately the expected Euclidean norm of the noise of one release."""
     p = release.dimension
     match release.mechanism:
         case GaussianMechanism(scale=scale):
@@ -31,25 +31,24 @@ def noise_length(release: Release) -> float:
 
 
 def noise_to_signal(release: Release, n: int, diameter: float = math.inf) -> float:
-    r"""Return E|noise| over the largest signal: how far all records together move the release.
+    r"""Return E|noise| divided by the largest signal, the change if all records are replaced.
 
-    Two data sets of m records are m replacements apart, so by the triangle inequality what is
-    released moves by at most mΔ between any two of them, and by no more than the diameter of the
-    set that it lies in. Nothing that distinguishes data sets is larger. For T releases of one kind
-    (of gradients) the sums are compared, :math:`\sqrt T·E|z| / (T·mΔ)`.
+    Two data sets of m records differ by at most m replacements, so by the triangle inequality their
+    released values differ by at most mΔ, and by no more than the diameter of the set of values. For
+    T releases of one kind (gradients) the sums are compared, :math:`\sqrt T·E|z| / (T·mΔ)`.
 
-    The largest signal is that of records which all lie on the edge of their ball, at two points;
-    that of real records is ten or twenty times smaller. From a ratio of `MAX_NOISE_TO_SIGNAL` on,
+    The largest signal occurs if all records lie at two points on the boundary of their ball; that
+    of real records is ten or twenty times smaller. At ratios of `MAX_NOISE_TO_SIGNAL` and above,
     models are close to random.
 
     Parameters
     ----------
     release : Release
-        What is released, with its noise and its sensitivity Δ.
+        The release, with its noise and sensitivity Δ.
     n : int
         Number of records.
     diameter : float
-        Of the set that the released value lies in, in the units of Δ.
+        The diameter of the set of released values, in the units of Δ.
     """
     if release.sensitivity is None:
         return 0.0
@@ -57,6 +56,6 @@ def noise_to_signal(release: Release, n: int, diameter: float = math.inf) -> flo
     if isinstance(release.sampling, FixedSizeSampling):
         records = release.sampling.size
     elif isinstance(release.sampling, RepeatedDraws):
-        records = release.sampling.draws  # Δ is that of one draw
+        records = release.sampling.draws  # Δ is per draw
     signal = min(records * release.sensitivity.value, diameter)
     return noise_length(release) / (math.sqrt(release.count) * signal)

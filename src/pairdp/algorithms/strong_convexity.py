@@ -1,4 +1,4 @@
-"""A problem made strongly convex by a regulariser, as the algorithms of Huai 2020 need it."""
+"""Regularisation to strong convexity, for the algorithms of Huai 2020."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from pairdp.problem import Problem
 def regularised(
     name: str, task: Task, strong_convexity: float | None
 ) -> tuple[Problem, tuple[str, ...]]:
-    """Return the problem with strong convexity, and why it has so much.
+    """Return the problem with strong convexity, and the reason for its α.
 
     Parameters
     ----------
     name : str
-        Of the algorithm, for errors.
+        Name of the algorithm, for error messages.
     task : Task
-        Its problem is taken as it is when it is strongly convex.
+        The public facts; a problem that is strongly convex is returned unchanged.
     strong_convexity : float, optional
-        α of a problem that has none; G/(B√n) by default.
+        α for a problem that is not strongly convex; G/(B√n) by default.
     """
     problem = task.problem
     require_convex(name, problem)
