@@ -1,8 +1,8 @@
-"""What the guarantee of a plan rests on beyond its arithmetic, as facts and in words.
+"""The assumptions of a plan's guarantee, as facts and in words.
 
-A bound on a sensitivity takes constants of the loss for granted, and many take its convexity. For
-this library's own losses, constraint sets and algorithms these are proved; for anybody else's they
-are taken on trust, and the certificate says so. What no bound of a plan uses is not mentioned.
+A sensitivity bound assumes the constants of the loss, and often its convexity. These are proved for
+the losses, constraint sets and algorithms of this library; for all others they are taken on trust,
+and the certificate says so. Assumptions that no bound of a plan uses are not mentioned.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from pairdp.problem import Problem
 
 
 def assumed_by(releases: Iterable[Release]) -> set[str]:
-    """Return what the bounds of some releases take for granted of the loss."""
+    """Return what the bounds of some releases assume of the loss."""
     stated = (release.sensitivity for release in releases)
     return {what for one in stated if one is not None for what in find_bound(one.bound).rests_on}
 
 
 def check_convexity(name: str, problem: Problem, releases: Iterable[Release]) -> None:
-    """Refuse a bound that needs convexity of a loss without it, whatever its algorithm declares."""
+    """Raise ValueError if a bound needs a convex loss and the loss is not convex."""
     if "convexity" in assumed_by(releases):
         require_convex(name, problem)
 
@@ -35,10 +35,10 @@ def check_convexity(name: str, problem: Problem, releases: Iterable[Release]) ->
 def assumption_facts(
     problem: Problem, releases: Iterable[Release], algorithm_is_own: bool
 ) -> dict[str, Scalar]:
-    """Return the facts of a certificate on where its assumptions come from.
+    """Return where the assumptions of a certificate come from, as facts.
 
     ``convex`` is what the loss declares; ``loss_constants``, ``constraint_set`` and
-    ``algorithm_proof`` tell whose they are, see `pairdp.privacy.certificates.on_trust`.
+    ``algorithm_proof`` state their source, see `pairdp.privacy.certificates.on_trust`.
     """
     used = bool(assumed_by(releases))
     return {
@@ -52,7 +52,7 @@ def assumption_facts(
 
 
 def _constants(problem: Problem) -> str:
-    # A problem of another class may compute its constants in another way.
+    # A subclass of Problem may compute its constants differently.
     own = is_own(type(problem))
     return constants_from(problem.loss, problem.domain()) if own else ON_TRUST
 

@@ -1,4 +1,4 @@
-"""Which records and pairs a step of stochastic gradient descent sees."""
+"""The records and pairs that a step of stochastic gradient descent uses."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Batches:
     Parameters
     ----------
     task : Task
-        Has n, and a loss of pairs or of one record.
+        Gives n, and whether the loss is of pairs or of one record.
     batch_size : int, optional
         b; all records by default.
     pairing : {"all", "disjoint"}
-        All pairs of a batch, or neighbours in the drawn order.
+        All pairs of a batch, or pairs of consecutive draws.
 
     Raises
     ------
     ValueError
-        If the batch is larger than the data, or if there are no such pairs.
+        If the batch is larger than the data, or does not allow the pairing.
     """
 
     task: Task
@@ -39,9 +39,9 @@ class Batches:
             raise ValueError(f"batch_size must be at most n = {self.task.n}, got {self.size}")
         if not self.of_pairs:
             if self.pairing == "disjoint":
-                raise ValueError("a loss of one record has no pairs: leave pairing as it is")
+                raise ValueError("a loss of one record has no pairs: leave pairing at its default")
         elif self.size == 1:
-            raise ValueError("batch_size must be at least 2 for a loss of pairs, got 1")
+            raise ValueError("batch_size must be at least 2 for a pairwise loss, got 1")
         elif self.pairing == "disjoint" and self.size % 2:
             which = "batch_size" if self.batch_size else "n, where batch_size is not given,"
             raise ValueError(
@@ -56,15 +56,15 @@ class Batches:
 
     @property
     def of_pairs(self) -> bool:
-        """Whether the loss is of pairs; else it is of one record."""
+        """Whether the loss is pairwise; otherwise it is of one record."""
         return self.task.problem.average == "average over pairs"
 
     @property
     def disjoint(self) -> bool:
-        """Whether a step sees disjoint pairs. Two records are one pair, whatever the pairing."""
+        """Whether a step uses disjoint pairs. Two records are one pair with either pairing."""
         return self.of_pairs and (self.pairing == "disjoint" or self.size == 2)
 
     @property
     def sampling(self) -> FixedSizeSampling | None:
-        """The draw that amplifies privacy; None where a step sees all records."""
+        """The sampling that amplifies privacy; None if a step uses all records."""
         return FixedSizeSampling(self.size, self.task.n) if self.size < self.task.n else None

@@ -19,24 +19,24 @@ Array = NDArray[np.float64]
 def contraction(step_size: float, smoothness: float, strong_convexity: float) -> float:
     """Return q = max(|1-ηα|, |1-ηL|), the Lipschitz constant of a step on a convex problem.
 
-    On any other it may be up to 1 + ηL, and no bound of this library uses it.
+    On other problems it may be up to 1 + ηL, and no bound of this library uses it.
     """
     return max(abs(1 - step_size * strong_convexity), abs(1 - step_size * smoothness))
 
 
 def known_radius(problem: Problem, step_size: float, steps: int) -> float:
-    """Return a bound on all iterates of so many steps from zero, before data is read.
+    """Return a bound on the norm of all iterates of a number of steps from zero, for all data.
 
-    Each step adds at most ηG, or G/λ in all when the regulariser pulls back to zero
-    (errata, G9). The last gradient is taken one step earlier.
+    Each step adds at most ηG, and the total is at most G/λ with a regulariser centred at zero
+    (errata, G9). The last gradient is evaluated one step earlier.
     """
     lipschitz = problem.loss.lipschitz(problem.domain())
-    pull = problem.regularization
+    regularization = problem.regularization
     if np.ndim(problem.center):
         return problem.constraint.radius
     norm = (steps - 1) * step_size * lipschitz
-    if 0 < step_size * pull <= 1:
-        norm = min(norm, lipschitz / pull)
+    if 0 < step_size * regularization <= 1:
+        norm = min(norm, lipschitz / regularization)
     return min(problem.constraint.radius, norm)
 
 
@@ -60,7 +60,7 @@ def descend(
 
 
 def steps_to_shrink(contraction: float, factor: float, most: int) -> int:
-    """Return how many steps that contract shrink a distance by ``factor``."""
+    """Return the number of contracting steps that reduce a distance by ``factor``."""
     if factor <= 1 or contraction <= 0:
         return 1
     if contraction >= 1:
@@ -69,15 +69,15 @@ def steps_to_shrink(contraction: float, factor: float, most: int) -> int:
 
 
 class StepDivergence(NamedTuple):
-    """How far apart one step can bring two neighbouring runs, in units of the step size.
+    """How much one step can increase the distance of two neighbouring runs, in units of η.
 
     Attributes
     ----------
     replaced : float
-        D*: the gradient of a pair with a replaced record.
+        D*: by the change of the gradient of a pair with the replaced record.
     common : float
-        G₀: the gradient of a pair that both runs have, at two parameters; 0 where a step brings
-        them no further apart.
+        G₀: by the gradients of a pair that both runs share, at two parameters; 0 if steps are
+        non-expansive.
     """
 
     replaced: float
@@ -87,41 +87,41 @@ class StepDivergence(NamedTuple):
 def step_of_least_error(
     problem: Problem, steps: int, noise: float, dimension: int
 ) -> tuple[float, tuple[str, ...]]:
-    """Return η and why, for noise of ηm on each of p numbers of an average over T steps.
+    """Return η and the reason, for noise of ηm on each of p numbers of an average over T steps.
 
-    B²/(2ηT) + ηG²/2 + ηGm√p is least at B/√(T(G² + 2Gm√p)).
+    B²/(2ηT) + ηG²/2 + ηGm√p is smallest at B/√(T(G² + 2Gm√p)).
     """
     lipschitz = problem.loss.lipschitz(problem.domain())
     smoothness = problem.loss.smoothness(problem.domain()) + problem.regularization
     slope = lipschitz**2 + 2 * lipschitz * noise * math.sqrt(dimension)
     eta = problem.constraint.radius / math.sqrt(steps * slope)
     if 0 < smoothness < math.inf and eta > 2 / smoothness:
-        return 2 / smoothness, ("step_size is the largest that parts no runs, 2/(L+λ)",)
+        return 2 / smoothness, ("step_size is the largest non-expansive one, 2/(L+λ)",)
     if problem.regularization > 0:
         eta = min(eta, 1 / problem.regularization)
     return eta, ("step_size minimises the predicted error",)
 
 
 def step_divergence(problem: Problem, step_size: float) -> StepDivergence:
-    """Return how far apart one step brings two neighbouring runs.
+    """Return how much one step can increase the distance of two neighbouring runs.
 
-    A record that is replaced by a null one takes a pair's gradient away: at most D_h/2 at one
-    point (`Problem.exact_record_diameter`), and at two points at most G times the share of orders
-    that count, which none of the others is below. A pair of which both runs have a null record
-    moves neither.
+    Replacing a record by a null record removes the gradient of a pair: at most D_h/2 at one point
+    (`Problem.exact_record_diameter`), and at two points at most G times the fraction of orders with
+    a loss, which is never more than in the other cases. A pair with a null record in both runs
+    changes neither.
     """
     loss, domain = problem.loss, problem.domain()
     smoothness = loss.smoothness(domain) + problem.regularization
     lipschitz = loss.lipschitz(domain)
-    # A record drawn twice may meet itself, and then both sides of the pair are replaced. Its
-    # gradient is zero for ranking and metric losses.
+    # A record drawn twice may be paired with itself; then both records of the pair are replaced.
+    # The gradient of such a pair is zero for ranking and metric losses.
     meets_itself = not isinstance(loss, losses.RankingLoss | losses.MetricLoss)
     if math.isfinite(smoothness) and step_size * smoothness <= 2 * (1 + 1e-12):
         return StepDivergence(
             problem.exact_record_diameter(domain) / (1 if meets_itself else 2), 0.0
         )
     if isinstance(loss, losses.RankingLoss):
-        # Slopes of one sign lie on one side of zero, so two of them are at most G apart.
+        # Derivatives of the same sign differ by at most G.
         both = lipschitz * loss.orders / 2 * (1 if loss.decreasing else 2)
         return StepDivergence(both, both)
     return StepDivergence(2 * lipschitz, 2 * lipschitz if meets_itself else lipschitz)

@@ -1,4 +1,4 @@
-"""The public facts that a certificate states: of the problem, and of the plan itself."""
+"""The public facts that a certificate states about the problem and the plan."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Condition(Storable, ABC):
         """What certificates say."""
 
     def check(self, problem: Problem) -> None:
-        """Refuse a problem that it contradicts."""
+        """Raise ValueError if the problem contradicts the condition."""
 
 
 @dataclass(frozen=True)
 class PublicLabels(Condition):
-    """The labels are those that occur in the data."""
+    """The two labels are read from the data, and are public."""
 
     @property
     def sentence(self) -> str:
@@ -45,12 +45,12 @@ class PublicLabels(Condition):
 
 @dataclass(frozen=True)
 class ConstantFeature(Condition):
-    """Rows are clipped to a norm and get a constant feature of that size.
+    """Rows are clipped to a norm, and a constant feature of that size is appended.
 
     Parameters
     ----------
     data_norm : float
-        R; the norm of the longer rows is at most √2·R, which the problem must have.
+        R; the problem must have the data norm √2·R, to include the constant feature.
     """
 
     data_norm: float
@@ -67,7 +67,7 @@ class ConstantFeature(Condition):
         )
 
     def check(self, problem: Problem) -> None:
-        """Refuse a problem of other rows."""
+        """Raise ValueError if the problem has another data norm."""
         if not math.isclose(problem.data_norm, math.sqrt(2) * self.data_norm, rel_tol=1e-12):
             raise ValueError(
                 f"rows of norm {self.data_norm:g} with a constant feature of that size need a "
@@ -100,10 +100,10 @@ def plan_facts(
     settings: Settings,
     conditions: Sequence[Condition],
 ) -> dict[str, Any] | None:
-    """Return what a plan was made from and what it decided, as JSON values.
+    """Return the inputs and the settings of a plan, as JSON values.
 
-    None if there are objects that cannot be stored: such a certificate cannot be planned again.
-    The problem is the one that was given; the one that is solved is there if it is another.
+    None if some object cannot be stored: such a certificate cannot be planned again. The problem is
+    the original one; the problem that is solved is added if it differs.
     `pairdp.algorithms.stored_plans` reads them back.
     """
     solved = task.problem
@@ -121,7 +121,7 @@ def plan_facts(
 
 
 def _in_words(thing: object) -> str:
-    """Return an object as text; one that has no text of its own would show its address."""
+    """Return the repr of an object, or the name of its class if the default repr would be used."""
     kind = type(thing)
     plain = kind.__repr__ is object.__repr__ and kind.__str__ is object.__str__
     return f"{kind.__name__}()" if plain else str(thing)

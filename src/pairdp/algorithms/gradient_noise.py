@@ -1,4 +1,4 @@
-"""How much noise gradient descent needs whose every gradient gets noise."""
+"""The noise that gradient descent needs if every gradient is perturbed."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ PrintedRule = Literal["xue", "kang", "wang"]
 
 @dataclass(frozen=True)
 class GradientNoise:
-    """The noise of T steps of size η, for what is released of them.
+    """The noise of T steps of size η, depending on what is released.
 
     Parameters
     ----------
     task : Task
         The public facts.
     batches : Batches
-        What a step sees.
+        The records and pairs of a step.
     output : {"average", "last"}
-        The average of all iterates, or the last one, whose earlier steps may be forgotten.
+        The average of all iterates, or the last one, which may need less noise.
     """
 
     task: Task
@@ -39,14 +39,14 @@ class GradientNoise:
     def release(
         self, step_size: float, steps: int, printed_scale: float | None = None
     ) -> tuple[Release, tuple[str, ...]]:
-        """Return the release that needs less noise, all gradients or the last iterate, and why.
+        """Return the release that needs less noise, of all gradients or the last iterate, and why.
 
         Parameters
         ----------
         step_size, steps : float and int
             η and T.
         printed_scale : float, optional
-            The noise of a printed formula, instead of what the budget needs.
+            The noise of a printed formula, used instead of the certified noise.
         """
         task, sampling = self.task, self.batches.sampling
         budget = task.budget
@@ -56,26 +56,26 @@ class GradientNoise:
         one = Sensitivity.of(task.problem.average, diameter=task.problem.record_diameter(b), n=b)
         last = self.last_iterate(step_size, steps)
         name = "noisy gradient" if self.output == "average" else "noisy gradient (all of them)"
-        moved = one
+        sensitivity = one
         reasons: tuple[str, ...] = ()
         if last is not None and last.value < one.value * math.sqrt(steps):
-            name, moved, steps = "last iterate", last, 1
-            reasons = ("only the last iterate is released, which forgets earlier steps",)
+            name, sensitivity, steps = "last iterate", last, 1
+            reasons = ("only the last iterate is released, and the effect of earlier steps decays",)
         mechanism = (
-            GaussianMechanism.calibrate(budget, moved.value, steps=steps, sampling=sampling)
+            GaussianMechanism.calibrate(budget, sensitivity.value, steps=steps, sampling=sampling)
             if printed_scale is None
-            else GaussianMechanism(moved.value, printed_scale)
+            else GaussianMechanism(sensitivity.value, printed_scale)
         )
-        return Release(name, mechanism, moved, task.dimension, steps, sampling), reasons
+        return Release(name, mechanism, sensitivity, task.dimension, steps, sampling), reasons
 
     def last_iterate(self, step_size: float, steps: int) -> Sensitivity | None:
-        """Return the sensitivity of the last iterate alone, where the bound holds."""
+        """Return the sensitivity of the last iterate alone, or None if the bound does not apply."""
         task, problem = self.task, self.task.problem
         if self.output != "last" or self.batches.sampling is not None:
             return None
-        if not (problem.is_convex and problem.is_smooth):  # else two runs may drift apart
+        if not (problem.is_convex and problem.is_smooth):  # steps may expand distances
             return None
-        if self.batches.pairing == "disjoint":  # smooth as one pair is, not as the risk
+        if self.batches.pairing == "disjoint":  # as smooth as one pair, not as the risk
             return None
         constants = problem.constants(task.n)
         c = contraction(step_size, constants.smoothness, constants.strong_convexity)
@@ -94,7 +94,7 @@ class GradientNoise:
         return Sensitivity.of("last iterate of noisy gradient descent", **inputs)
 
     def predicted_scale(self, step_size: float, steps: int) -> float:
-        """Return about σ, without the numerical accounting of sampling."""
+        """Return approximately σ, without the numerical accounting of sampling."""
         task, problem, b = self.task, self.task.problem, self.batches.size
         if task.budget is None:
             return 0.0
@@ -107,17 +107,15 @@ class GradientNoise:
 
 
 def printed_scale(rule: PrintedRule, lipschitz: float, batches: Batches, steps: int) -> float:
-    """Return σ of each gradient as a paper prints it, for those batches that it prints one for."""
+    """Return σ of each gradient as printed in a paper; ValueError for batches without a formula."""
     n, budget = batches.task.n, batches.task.budget
     if budget is not None and rule == "wang":
         drawn = 2 if batches.of_pairs else 1
         if batches.batch_size != drawn:
-            raise ValueError(
-                f"Wang 2024 print noise for batch_size={drawn} alone here: use certified"
-            )
+            raise ValueError(f"Wang 2024 print noise for batch_size={drawn} alone: use 'certified'")
         return lipschitz * printed.wang2024.gradient_noise(n, steps, budget, drawn).multiplier
     if budget is None or batches.batch_size is not None or batches.pairing != "all":
-        raise ValueError("the papers print no formula for mini-batches: use certified")
+        raise ValueError("the papers print no formula for mini-batches: use 'certified'")
     formula = printed.xue2021.gradient_noise if rule == "xue" else printed.kang2021.gradient_noise
     return formula(lipschitz, n, steps, budget)
 
@@ -129,16 +127,16 @@ _HALVINGS = 12
 def least_error_schedule(
     name: str, noise: GradientNoise, steps: int | None, step_size: float | None
 ) -> tuple[float, int, tuple[str, ...]]:
-    """Return η, T and why: what is not given minimises the predicted error.
+    """Return η, T and the reasons; what is None is chosen to minimise the predicted error.
 
     Parameters
     ----------
     name : str
-        Of the algorithm, for errors.
+        Name of the algorithm, for error messages.
     noise : GradientNoise
-        How much noise so many steps need.
+        The noise as a function of η and T.
     steps, step_size : optional
-        T and η if they are given.
+        T and η if they are fixed.
     """
     problem = noise.task.problem
     if step_size is None:
@@ -157,24 +155,24 @@ def least_error_schedule(
 
 
 def predicted_error(noise: GradientNoise, step_size: float, steps: int) -> float:
-    r"""Return a rough bound on the excess risk: what is left of the start, plus noise.
+    r"""Return a rough bound on the excess risk: optimisation error plus noise.
 
     For the average B²/(2ηT) + ηpσ²/2; for the last iterate of a strongly convex problem
-    (L/2)(q^{2T}B² + η²pσ²Σq^{2i}). A mini-batch adds its own variance, ηG²/(2b). Where the loss
-    is not convex no excess risk is predictable, and the mean squared gradient over 2L takes
-    its place, by the descent lemma at most GB/(ηTL) + ηpσ²/2: a start is at most GB above the
-    least risk.
+    (L/2)(q^{2T}B² + η²pσ²Σq^{2i}). A mini-batch adds its own variance, ηG²/(2b). If the loss is not
+    convex, the excess risk cannot be predicted, and the mean squared gradient divided by 2L is used
+    instead; by the descent lemma it is at most GB/(ηTL) + ηpσ²/2, because the initial excess risk
+    is at most GB.
     """
     task, problem, b = noise.task, noise.task.problem, noise.batches.size
     constants, radius, p = problem.constants(task.n), problem.constraint.radius, task.dimension
-    # Squares of the noise of tiny budgets would overflow.
+    # For tiny budgets the square of the noise would overflow.
     sigma = min(noise.predicted_scale(step_size, steps), 1e100)
     smoothness = constants.smoothness
     q = contraction(step_size, smoothness, constants.strong_convexity)
     if noise.output == "last" and q < 1:
-        left = q ** (2 * steps)
-        variance = step_size**2 * p * sigma**2 * (1 - left) / (1 - q * q)
-        return smoothness / 2 * (left * radius**2 + variance)
+        decay = q ** (2 * steps)
+        variance = step_size**2 * p * sigma**2 * (1 - decay) / (1 - q * q)
+        return smoothness / 2 * (decay * radius**2 + variance)
     variance = p * sigma**2 + (constants.lipschitz**2 / b if b < task.n else 0.0)
     start = radius**2 / 2
     if not problem.is_convex and 0 < smoothness < math.inf:

@@ -1,4 +1,4 @@
-"""Which mechanism a release gets."""
+"""The mechanism of each release."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from pairdp.privacy import (
 from pairdp.privacy.accounting.gaussian import classical_multiplier, gdp_mu
 
 Array = NDArray[np.float64]
-# So that shares that add up to one do so in floats, too.
+# Keeps the sum of shares at or below one in floating point.
 _SLACK = 1 - 2e-9
 
 
 def output_release(
     name: str, task: Task, sensitivity: Sensitivity, printed: float, part: Part | None = None
 ) -> Release:
-    """Return the release of one noisy output.
+    """Return the release of one output.
 
-    Gaussian noise for δ > 0, K-norm noise for pure ε; by the papers' formulas, Gaussian
-    noise of the textbook calibration and Laplace noise.
+    Certified noise is Gaussian for δ > 0 and K-norm noise for pure ε; printed noise is Gaussian
+    with the textbook calibration, or Laplace.
 
     Parameters
     ----------
     name : str
         What is released.
     task : Task
-        Its budget and calibration.
+        The budget and the calibration.
     sensitivity : Sensitivity
-        The certified one.
+        The certified sensitivity.
     printed : float
-        The sensitivity that the paper prints, which its noise is made from.
+        The sensitivity that the paper prints, which printed noise is calibrated to.
     part : Part, optional
-        The records that it touches.
+        The records that the output depends on.
     """
     mechanism = _output_mechanism(task, sensitivity.value, printed)
     stated = None if isinstance(mechanism, NoMechanism) else sensitivity
@@ -83,7 +83,7 @@ def add_noise(mechanism: Mechanism, value: Array, generator: np.random.Generator
 def shared_release(
     name: str, task: Task, sensitivity: Sensitivity, dimension: int, share: float
 ) -> Release:
-    """Return a release with its share of the budget: of μ² for Gaussian noise, of pure ε."""
+    """Return a release with a share of the budget: of μ² for Gaussian noise, of ε for pure ε."""
     budget = task.budget
     if budget is None:
         return Release(name, NoMechanism(), None, dimension)
@@ -98,7 +98,7 @@ def shared_release(
 
 
 def deviation(release: Release) -> float:
-    """Return the standard deviation of the noise on each number of a release."""
+    """Return the standard deviation of the noise on each entry of a release."""
     mechanism = release.mechanism
     if isinstance(mechanism, NoMechanism):
         return 0.0
@@ -108,11 +108,11 @@ def deviation(release: Release) -> float:
 
 
 MAX_NOISE_TO_SIGNAL = 2.0
-"""The ratio of noise to the largest possible signal from which on a plan warns."""
+"""The ratio of noise to the largest possible signal at and above which a plan warns."""
 
 
 def noise_length(release: Release) -> float:
-    """Return about the expected Euclidean norm of the noise of one release."""
+    """Return approximately the expected Euclidean norm of the noise of one release."""
     p = release.dimension
     match release.mechanism:
         case GaussianMechanism(scale=scale):
@@ -125,25 +125,24 @@ def noise_length(release: Release) -> float:
 
 
 def noise_to_signal(release: Release, n: int, diameter: float = math.inf) -> float:
-    r"""Return E|noise| over the largest signal: how far all records together move the release.
+    r"""Return E|noise| divided by the largest signal, the change if all records are replaced.
 
-    Two data sets of m records are m replacements apart, so by the triangle inequality what is
-    released moves by at most mΔ between any two of them, and by no more than the diameter of the
-    set that it lies in. Nothing that distinguishes data sets is larger. For T releases of one kind
-    (of gradients) the sums are compared, :math:`\sqrt T·E|z| / (T·mΔ)`.
+    Two data sets of m records differ by at most m replacements, so by the triangle inequality their
+    released values differ by at most mΔ, and by no more than the diameter of the set of values. For
+    T releases of one kind (gradients) the sums are compared, :math:`\sqrt T·E|z| / (T·mΔ)`.
 
-    The largest signal is that of records which all lie on the edge of their ball, at two points;
-    that of real records is ten or twenty times smaller. From a ratio of `MAX_NOISE_TO_SIGNAL` on,
+    The largest signal occurs if all records lie at two points on the boundary of their ball; that
+    of real records is ten or twenty times smaller. At ratios of `MAX_NOISE_TO_SIGNAL` and above,
     models are close to random.
 
     Parameters
     ----------
     release : Release
-        What is released, with its noise and its sensitivity Δ.
+        The release, with its noise and sensitivity Δ.
     n : int
         Number of records.
     diameter : float
-        Of the set that the released value lies in, in the units of Δ.
+        The diameter of the set of released values, in the units of Δ.
     """
     if release.sensitivity is None:
         return 0.0
@@ -151,6 +150,6 @@ def noise_to_signal(release: Release, n: int, diameter: float = math.inf) -> flo
     if isinstance(release.sampling, FixedSizeSampling):
         records = release.sampling.size
     elif isinstance(release.sampling, RepeatedDraws):
-        records = release.sampling.draws  # Δ is that of one draw
+        records = release.sampling.draws  # Δ is per draw
     signal = min(records * release.sensitivity.value, diameter)
     return noise_length(release) / (math.sqrt(release.count) * signal)

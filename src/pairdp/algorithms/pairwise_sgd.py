@@ -1,4 +1,4 @@
-"""Pairwise SGD with noise on its averaged output: Yang 2021, for losses that need not be smooth."""
+"""Pairwise SGD with noise on the average iterate (Yang 2021), also for losses with kinks."""
 
 from __future__ import annotations
 
@@ -48,44 +48,45 @@ class PairwiseSGDSettings(Settings):
 
 @dataclass(frozen=True)
 class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
-    r"""The current draw against all earlier ones, averaged, with noise on the average.
+    r"""SGD on the pairs of the current draw with all earlier ones; the average is released.
 
     .. math::
         w_{t+1} = Π\Big(w_t - \frac{η}{t} \sum_{k ≤ t} g(w_t; z_{i_{t+1}}, z_{i_k})\Big), \quad
         \bar w = \frac1T \sum_{t=1}^T w_t
 
     from w_1 = 0, with g the mean of a pair's gradient in both orders (Yang 2021, Algorithms 1 and
-    2). The loss must be convex and Lipschitz, and need not be smooth. Given the draws, two
-    neighbouring runs part by
+    2). The loss must be convex and Lipschitz, and need not be smooth. Given the draws, the distance
+    of two neighbouring runs satisfies
 
     .. math:: d_{t+1} ≤ \sqrt{d_t^2 + η^2G_0^2} + ηD^* Y_t,
 
-    because the gradients of a convex loss at two parameters do not point away from each other,
-    where Y_t is the share of pairs with the replaced record; so the averages are at most
-    η(G₀·Q_T + D*·Σc_k) apart, c_k by the places of the draws, and not at all if the record was
-    never drawn. Averaging δ over the law of the draws, which are secret, gives the noise
-    (errata, Y2), not the paper's equation (5), whose proof fails.
+    because the gradient of a convex loss is monotone, where Y_t is the fraction of pairs with the
+    replaced record; so the distance of the averages is at most η(G₀·Q_T + D*·Σc_k), with c_k
+    depending on the positions of the draws, and zero if the record was never drawn. The noise
+    follows by averaging δ over the distribution of the draws, which are secret (errata, Y2), and
+    not from the paper's equation (5), whose proof fails.
 
     G₀ = G and D* = G for ranking, G₀ = G and D* = 2G for metrics, 2G for other losses. If the
-    loss is smooth and η ≤ 2/(L+λ), steps bring no two runs further apart: then G₀ = 0 and D* is
-    that of one point, D_h/2. A hinge becomes so by rounding its corner by a width of L·h·η/2.
+    loss is smooth and η ≤ 2/(L+λ), steps are non-expansive: then G₀ = 0, and D* = D_h/2 is that
+    at one parameter. A hinge smoothed with width h satisfies this if h ≥ (Lh)·η/2, where Lh does
+    not depend on h.
 
     Parameters
     ----------
     steps : int, optional
-        T; by default n, one pass. A multiple of n for permutations.
+        T; by default n, one pass. Must be a multiple of n for permutations.
     step_size : float, optional
-        η; by default what balances B²/(2ηT), ηG²/2 and the cost of noise, cut to 2/(L+λ) for
-        smooth losses.
+        η; by default it minimises the sum of B²/(2ηT), ηG²/2 and the cost of noise, and is at most
+        2/(L+λ) for smooth losses.
     order : {"replacement", "permutation"}
-        Independent draws as in the paper, or passes in a new random order each, which needs
-        less noise. Pure ε needs permutations.
+        Independent draws as in the paper, or passes with a new random order each, which need less
+        noise. Pure ε needs permutations.
     name : str
-        What certificates call it.
+        Name in certificates.
 
     Notes
     -----
-    A step costs one weighted sum over the records, whatever T is. Printed noise: equation (5),
+    A step takes one weighted sum over the records, for any T. Printed noise: equation (5),
     σ² = 8η²G²·ln(2.5/δ)/ε²·(T + 3T²·ln²(eT)·ln²(2/δ)/n²).
     """
 
@@ -115,11 +116,11 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         if self.order == "permutation" and steps % task.n:
             raise ValueError(
                 f"steps must be a multiple of n = {task.n} for passes in random order, got "
-                f'{steps}: use whole passes, or order="replacement"'
+                f'{steps}: use complete passes, or order="replacement"'
             )
         if task.budget is not None and task.budget.is_pure and self.order != "permutation":
             raise ValueError(
-                f"{self.name} draws with replacement, which has no pure guarantee: set delta > 0, "
+                f"{self.name} draws with replacement, which cannot be pure ε-DP: set delta > 0, "
                 'or use order="permutation"'
             )
         step_size, reasons = self._step_size(task, steps)
@@ -132,19 +133,19 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         if self.steps is None:
             reasons = (*reasons, "steps are one pass over the records")
         if step_divergence(task.problem, step_size).common == 0:
-            reasons = (*reasons, "the loss is smooth enough that steps bring no runs further apart")
+            reasons = (*reasons, "the loss is smooth enough that steps are non-expansive")
         return PlanDraft((self._release(task, step_size, steps),), settings, reasons)
 
     def _draws(
         self, task: Task, step_size: float, steps: int
     ) -> tuple[RepeatedDraws, dict[str, float | int]]:
-        """Return the draws as the accountant needs them, and the inputs of the bound."""
+        """Return the draws for the accountant, and the inputs of the bound."""
         moves = step_divergence(task.problem, step_size)
         inputs: dict[str, float | int] = {
             "step_size": step_size,
             "moved": moves.replaced,
             "common": moves.common,
-            # Each of T computed gradients of two runs may be off by this.
+            # A bound on the rounding error of each of T gradients in two runs.
             "rounding": task.problem.gradient_rounding(
                 step_size, task.features, known_radius(task.problem, step_size, steps)
             ),
@@ -169,7 +170,7 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         return Release(name, mechanism, one, task.dimension, 1, draws)
 
     def _pure(self, task: Task, draws: RepeatedDraws, one: Sensitivity) -> Release:
-        """Return the release for pure ε: the worst place in every pass."""
+        """Return the release for pure ε: the worst position in every pass."""
         if task.is_printed:
             raise ValueError("the paper prints no formula for pure ε: set delta > 0")
         worst = Sensitivity.of(
@@ -196,7 +197,7 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         return step_size * task.printed_lipschitz * scale
 
     def _step_size(self, task: Task, steps: int) -> tuple[float, tuple[str, ...]]:
-        """Return η and why."""
+        """Return η and the reason for it."""
         if self.step_size is not None:
             return self.step_size, ()
         problem = task.problem
@@ -204,7 +205,7 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         noise = 0.0
         if task.budget is not None:
             smoothness = problem.loss.smoothness(problem.domain()) + problem.regularization
-            # In units of what crosses the set: the noise of small steps is in proportion to them.
+            # Much smaller than B/G: the noise of small steps is proportional to them.
             tiny = 1e-9 * problem.constraint.radius / problem.loss.lipschitz(problem.domain())
             tiny = min(2 / smoothness, tiny) if 0 < smoothness < math.inf else tiny
             draws, inputs = self._draws(task, tiny, steps)
@@ -253,4 +254,4 @@ YANG = register_algorithm(
     PairwiseSGD(order="replacement", name="Pairwise SGD (Yang 2021, Algorithm 2)"),
     is_published=True,
 )
-"""The current draw against all earlier ones, average released; needs no smoothness."""
+"""SGD on the pairs of the current draw with all earlier ones; needs no smoothness."""
