@@ -1,4 +1,4 @@
-"""Projected gradient descent, with bounds on its iterates and its contraction."""
+"""Projected gradient descent: its iterates, and how far apart steps bring two runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public facts that a certificate states about the problem and the plan."""
+"""The public facts that a certificate states about the problem, the data and the plan."""
 
 from __future__ import annotations
 

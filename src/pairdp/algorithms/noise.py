@@ -1,4 +1,4 @@
-"""The mechanism of each release."""
+"""The mechanism of each release, and how large its noise is compared with the signal."""
 
 from __future__ import annotations
 

@@ -14,11 +14,12 @@ from pairdp import algorithms, constraints
 from pairdp._checks import STEPS, between, flag, integer, keep_given, one_of
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
-from pairdp.algorithms.batches import Batches, Pairing
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.gradient_noise import (
+    Batches,
     GradientNoise,
     Output,
+    Pairing,
     PrintedRule,
     least_error_schedule,
     printed_scale,

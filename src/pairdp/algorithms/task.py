@@ -1,4 +1,4 @@
-"""The public facts that a plan is made from."""
+"""The public facts that a plan is made from, and the settings that it decides."""
 
 from __future__ import annotations
 

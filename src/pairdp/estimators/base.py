@@ -16,14 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from pairdp import model_file, privacy
+from pairdp import constraints, model_file, privacy
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, Plan, choice, find_algorithm
 from pairdp.algorithms.choice import Choice
 from pairdp.algorithms.facts import Condition
 from pairdp.algorithms.requirements import Need
 from pairdp.clipping import check_data_norm
-from pairdp.constraints import Constraint
 from pairdp.estimators.fit_warnings import NO_DATA_NORM, warn_before
 from pairdp.estimators.validation import public_shape, validated
 from pairdp.losses import Loss, find_loss, loss_names
@@ -117,7 +116,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Return the candidates for this kind of model."""
 
     @abstractmethod
-    def _constraint(self) -> Constraint:
+    def _constraint(self) -> constraints.Constraint:
         """Return the set of parameters."""
 
     @abstractmethod

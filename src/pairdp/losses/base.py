@@ -1,4 +1,4 @@
-r"""What a loss over pairs of records is.
+r"""What a loss is: what it declares, and its constants as functions of a `Domain`.
 
 A loss declares its constants as functions of a `Domain`. They are what privacy and
 step sizes rest on, so each must hold for *every* pair of records and every
