@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._provenance import is_own
-from pairdp.algorithms.assumptions import (
+from pairdp.algorithms.facts import (
+    Condition,
     assumption_facts,
     assumption_sentences,
     check_convexity,
+    plan_facts,
+    problem_facts,
 )
-from pairdp.algorithms.facts import Condition, plan_facts, problem_facts
 from pairdp.algorithms.noise import MAX_NOISE_TO_SIGNAL, noise_to_signal
 from pairdp.algorithms.plan import Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need, check_needs

@@ -294,7 +294,7 @@ def _linear(task: LinearTask) -> Iterator[Candidate]:
     if not task.has_minimizer:
         return
     strength = task.balanced()
-    noise, bias = task.noise / strength, strength * task.problem.constraint.radius**2 / 2
+    noise, bias = task.gradient_noise / strength, strength * task.problem.constraint.radius**2 / 2
     error = bias + task.problem.constants(task.n).smoothness * noise**2 / 2
     reason = f"noise on the minimiser, predicted excess risk {error:.3g}"
     problem = replace(task.problem, regularization=strength)

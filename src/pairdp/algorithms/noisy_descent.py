@@ -344,7 +344,7 @@ def _linear(task: LinearTask) -> Iterator[Candidate]:
         return
     if task.budget is None and task.has_minimizer:
         return  # without noise, the minimiser is best
-    problem, noise, radius = task.problem, task.noise, task.problem.constraint.radius
+    problem, noise, radius = task.problem, task.gradient_noise, task.problem.constraint.radius
     batch = task.n // _BATCHES_OF_LINEAR if task.n > _FULL_BATCH_UP_TO else None
     if problem.is_smooth:
         algorithm, error = NoisyGradientDescent(batch_size=batch), radius * noise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -11,6 +12,7 @@ from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.facts import Condition
 from pairdp.algorithms.plan import Plan
 from pairdp.privacy import Budget
+from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.problem import Problem
 
 Model = Literal["ranking", "metric", "linear"]
@@ -101,6 +103,32 @@ class Choice:
             conditions=conditions,
             draft=chosen.draft and algorithm.draft_from(chosen.algorithm, chosen.draft),
         )
+
+
+@dataclass(frozen=True)
+class ModelTask:
+    """The public facts of a model to be fitted; one class is derived for each kind of model.
+
+    Attributes
+    ----------
+    n, features : int
+        The public size of the data.
+    budget : Budget or None
+        The privacy budget.
+    """
+
+    n: int
+    features: int
+    budget: Budget | None
+
+    def noise(self, sensitivity: float) -> float:
+        """Return approximately the norm of the noise on d numbers of a given sensitivity."""
+        if self.budget is None:
+            return 0.0
+        if self.budget.is_pure:
+            return sensitivity * self.features / self.budget.epsilon
+        mu = gdp_mu(self.budget.epsilon, self.budget.delta)
+        return sensitivity * math.sqrt(self.features) / mu
 
 
 class _Entry(NamedTuple):

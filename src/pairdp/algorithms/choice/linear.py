@@ -13,17 +13,14 @@ The first is smaller for all but very small budgets, and needs δ > 0.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from functools import cached_property
 
-from pairdp.algorithms.choice.candidates import Choice, candidates_for
+from pairdp.algorithms.choice.candidates import Choice, ModelTask, candidates_for
 from pairdp.algorithms.choice.regularization import balanced_regularization
 from pairdp.constraints import L2Ball
 from pairdp.losses import PointwiseLoss
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Budget
-from pairdp.privacy.accounting.gaussian import gdp_mu
 
 
 def choose_linear(
@@ -68,24 +65,17 @@ def choose_linear(
 
 
 @dataclass(frozen=True)
-class LinearTask:
+class LinearTask(ModelTask):
     """The public facts of a linear model.
 
     Attributes
     ----------
-    n, features : int
-        The public size of the data.
-    budget : Budget or None
-        The privacy budget.
     problem : PointwiseProblem
         What is minimised, without a regulariser if λ is to be chosen.
     regularization : float or None
         λ, or None if it is to be chosen.
     """
 
-    n: int
-    features: int
-    budget: Budget | None
     problem: PointwiseProblem
     regularization: float | None = None
 
@@ -101,13 +91,7 @@ class LinearTask:
             self.problem, self.n, self.features, self.budget
         )
 
-    @cached_property
-    def noise(self) -> float:
+    @property
+    def gradient_noise(self) -> float:
         """√p·D/(nμ), approximately the norm of the noise on one released gradient."""
-        if self.budget is None:
-            return 0.0
-        sensitivity = self.problem.sensitivity(self.n)
-        if self.budget.is_pure:
-            return self.features * sensitivity / self.budget.epsilon
-        mu = gdp_mu(self.budget.epsilon, self.budget.delta)
-        return math.sqrt(self.features) * sensitivity / mu
+        return self.noise(self.problem.sensitivity(self.n))

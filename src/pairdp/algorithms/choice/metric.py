@@ -24,7 +24,7 @@ import numpy as np
 
 from pairdp._checks import integer, non_negative, positive
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
-from pairdp.algorithms.choice.candidates import Candidate, Choice, candidates_for
+from pairdp.algorithms.choice.candidates import Candidate, Choice, ModelTask, candidates_for
 from pairdp.algorithms.noise import deviation
 from pairdp.algorithms.task import S, Task
 from pairdp.constraints import PSDFrobeniusBall
@@ -119,15 +119,11 @@ def choose_metric(
 
 
 @dataclass(frozen=True)
-class MetricTask:
+class MetricTask(ModelTask):
     """The public facts of a metric, and the typical data set that predictions assume.
 
     Attributes
     ----------
-    n, features : int
-        The public size of the data.
-    budget : Budget or None
-        The privacy budget.
     data_norm, radius : float
         R, and the largest Frobenius norm of the metric.
     loss : MetricLoss or None
@@ -138,9 +134,6 @@ class MetricTask:
         Whether n is small enough for sums over all pairs.
     """
 
-    n: int
-    features: int
-    budget: Budget | None
     data_norm: float
     radius: float
     loss: MetricLoss | None = None

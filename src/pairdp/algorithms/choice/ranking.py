@@ -23,15 +23,15 @@ from scipy.special import ndtr
 
 from pairdp._checks import integer
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
-from pairdp.algorithms.choice.candidates import Candidate, Choice, candidates_for
+from pairdp.algorithms.choice.candidates import Candidate, Choice, ModelTask, candidates_for
 from pairdp.algorithms.descent import known_radius
+from pairdp.algorithms.noise import noise_length
 from pairdp.algorithms.task import S, Task
 from pairdp.clipping import check_data_norm
 from pairdp.constraints import L2Ball
 from pairdp.losses import LogisticRanking, RankingLoss
-from pairdp.privacy import Budget, GaussianMechanism, KNormMechanism, Release
+from pairdp.privacy import Budget, Release
 from pairdp.privacy.accounting.budget import check_budget
-from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.problem import Problem
 
 # The typical data set: class means at a distance of 1.5 standard deviations (an AUC of 0.856),
@@ -109,15 +109,11 @@ def choose_ranker(
 
 
 @dataclass(frozen=True)
-class RankingTask:
+class RankingTask(ModelTask):
     """The public facts of a ranker, and the typical data set that predictions assume.
 
     Attributes
     ----------
-    n, features : int
-        The public size of the data.
-    budget : Budget or None
-        The privacy budget.
     data_norm : float
         R.
     ball : L2Ball
@@ -128,9 +124,6 @@ class RankingTask:
         λ, or None if it is to be chosen.
     """
 
-    n: int
-    features: int
-    budget: Budget | None
     data_norm: float
     ball: L2Ball
     loss: RankingLoss | None = None
@@ -208,21 +201,9 @@ class RankingTask:
         """An eigenvalue of S, the scatter between classes."""
         return 2 * _POSITIVE_NEGATIVE * (_SPREAD * self.data_norm) ** 2 / self.features
 
-    def noise(self, sensitivity: float) -> float:
-        """Return approximately the norm of the noise on d numbers of a given sensitivity."""
-        if self.budget is None:
-            return 0.0
-        if self.budget.is_pure:
-            return sensitivity * self.features / self.budget.epsilon
-        mu = gdp_mu(self.budget.epsilon, self.budget.delta)
-        return sensitivity * math.sqrt(self.features) / mu
-
     def noise_of(self, release: Release) -> float:
         """Return approximately the norm of the noise of a release."""
-        mechanism = release.mechanism
-        if isinstance(mechanism, GaussianMechanism):
-            return mechanism.scale * math.sqrt(release.dimension)
-        return mechanism.scale * release.dimension if isinstance(mechanism, KNormMechanism) else 0.0
+        return noise_length(release)
 
     def candidate(
         self,
