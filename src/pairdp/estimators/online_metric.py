@@ -1,4 +1,4 @@
-"""OnlinePrivateMetric: private Mahalanobis metrics that learn from a stream."""
+"""OnlinePrivateMetric: a private Mahalanobis metric that is learned from a stream."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._reading import Invalid, null_is_asked, only_known
+from pairdp._reading import Invalid, only_known, uses_null_records
 from pairdp.estimators.metric import PrivateMetric, components_of
 from pairdp.estimators.online import OnlineEstimator
 from pairdp.estimators.validation import known_labels
@@ -21,14 +21,14 @@ Array = NDArray[np.float64]
 
 @stored_in_model_files({"components_": ("d", "d")})
 class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
-    """A supervised metric of a stream; all metrics together protect every single record.
+    """A supervised metric learned online, with one privacy guarantee for the whole stream.
 
     Parameters
     ----------
     loss : {"logistic", "hinge"} or MetricLoss, default=None
         The loss of a pair; logistic by default.
     algorithm : {"auto", "descent", "OnPairStrC", "OnPairC"} or OnlineAlgorithm, default="auto"
-        "descent" takes a step for each batch.
+        "descent" takes one step for each batch.
     radius : float, default=1.0
         Largest Frobenius norm of M.
     epsilon, delta, horizon, buffer, batch_size, average, regularization, data_norm, calibration, \
@@ -38,16 +38,16 @@ ledger, random_state, verbose, invalid
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
-        L with M = LᵀL, made of released metrics only.
+        L with M = LᵀL, computed from released metrics only.
     n_directions_ : int
-        How many directions were learned; see `PrivateMetric`.
+        The number of directions that were learned; see `PrivateMetric`.
     spent_, records_left_, certificate_, plan_, n_features_in_, feature_names_in_
         As for `OnlinePrivateRanker`.
 
     See Also
     --------
-    OnlinePrivateRanker : says how streams are begun, paused and resumed.
-    PrivateMetric : for records that are all there; it needs less noise.
+    OnlinePrivateRanker : explains how streams are paused and resumed.
+    PrivateMetric : needs less noise, if all records are available at once.
 
     Examples
     --------
@@ -104,7 +104,7 @@ ledger, random_state, verbose, invalid
         self._labels(y, None)
         if classes is None:
             return y
-        if null_is_asked(self.invalid):
+        if uses_null_records(self.invalid):
             return only_known(y, classes)
         if not np.all(known_labels(y, np.asarray(classes))):
             raise ValueError("y has labels that are not in classes")
