@@ -1,4 +1,4 @@
-"""Whether what a class declares of its formulas is still of the formulas that it has."""
+"""Checks that a class declares the properties of the formulas that it overrides."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterable
 def overridden_after(
     kind: type, declaration: str, formulas: Iterable[str]
 ) -> tuple[str, list[str]]:
-    """Return the first class that replaces formulas below the one that has a declaration.
+    """Return the first subclass that overrides formulas without repeating the declaration.
 
-    What a parent declares is of the parent's formulas. Returned are the name of the class and the
-    formulas that it defines without the declaration; there are none if all is well.
+    A declaration of a parent class is about the formulas of the parent. Returned are the name of
+    the subclass and the formulas that it overrides, or None if there is no such class.
     """
     for one in kind.__mro__:
         if declaration in vars(one):

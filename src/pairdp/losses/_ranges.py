@@ -1,4 +1,4 @@
-"""Ranges of a loss's own parameters, within which its arithmetic keeps all its digits."""
+"""Ranges of the parameters of losses in which computations are accurate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def check_temperature(temperature: object) -> float:
 
 
 def check_width(width: object) -> float:
-    """Return the width of a rounded corner: 0 for none, or between 1e-12 and 1e30."""
+    """Return the smoothing width of a hinge: 0 for none, or between 1e-12 and 1e30."""
     value = non_negative("width", width)
     if value and not _SMALLEST_WIDTH <= value <= _LARGEST_WIDTH:
         raise ValueError(f"width must be 0 or between 1e-12 and 1e30, got {value!r}")

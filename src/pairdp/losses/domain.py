@@ -1,4 +1,4 @@
-"""Where a loss is looked at: how large records and parameters may be."""
+"""The domain of a loss: bounds on records and parameters."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pairdp._checks import positive, real
 
 @dataclass(frozen=True)
 class Domain:
-    """The public facts that decide a loss's constants.
+    """The public facts that determine the constants of a loss.
 
     Parameters
     ----------
     data_norm : float
-        R, which the norm of no record exceeds.
+        R, the largest norm of a record.
     radius : float
-        B, which the (Frobenius) norm of no parameter exceeds; infinite when unbounded,
-        and 0 when only the starting point is looked at.
+        B, the largest (Frobenius) norm of a parameter; infinite if unbounded, and 0 if only the
+        starting point matters.
     positive_semidefinite : bool
         Whether a matrix of parameters is positive semidefinite. Vectors ignore it.
     """
@@ -36,13 +36,13 @@ class Domain:
 
     @property
     def widest(self) -> float:
-        """Largest distance of two records, 2R."""
+        """Largest distance between two records, 2R."""
         return 2 * self.data_norm
 
     def within(self, radius: float) -> Domain:
-        """Return the domain of parameters that are also within ``radius`` of zero.
+        """Return the domain restricted to parameters of norm at most ``radius``.
 
-        A radius that is known in advance, say the sum of all step sizes times the
-        Lipschitz constant, gives smaller constants than the constraint's.
+        A radius that is known in advance, such as the sum of all step sizes times the Lipschitz
+        constant, gives smaller constants than the radius of the constraint set.
         """
         return replace(self, radius=min(self.radius, real("radius", radius)))

@@ -1,4 +1,4 @@
-"""Sums of many rows that keep their digits."""
+"""Accurate sums of many rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 
 
 def weighted_rows(x: Array, coefficients: Array) -> Array:
-    """Return Xᵀc, in blocks that are added in pairs; see `pairdp._sums` for its error."""
+    """Return Xᵀc by pairwise summation of blocks; see `pairdp._sums` for its error."""
     if not len(x):
         return np.zeros(x.shape[1])
     return sum_in_pairs(
