@@ -153,7 +153,7 @@ def prefix_sums(values: Array) -> Array:
 
 
 def weighted_rows(x: Array, coefficients: Array) -> Array:
-    """Return Xᵀc, in blocks that are added in pairs; see `pairdp._sums` for its error."""
+    """Return Xᵀc by pairwise summation of blocks; see `pairdp._sums` for its error."""
     if not len(x):
         return np.zeros(x.shape[1])
     return sum_in_pairs(

@@ -17,20 +17,19 @@ Array = NDArray[np.float64]
 class PointwiseLoss(Loss):
     """A loss ℓ(w; x, y) of one record and a weight vector.
 
-    A loss of one's own needs `value`, `gradient` and `lipschitz`, and declares whether it is
-    convex. Its constants hold for the labels it documents: -1 and +1, or targets up to its
-    ``label_bound``.
+    A subclass must define `value`, `gradient` and `lipschitz`, and declare whether it is convex.
+    Its constants hold for the labels it documents: -1 and +1, or targets up to its ``label_bound``.
 
     Attributes
     ----------
     binary : bool
-        Whether labels must be -1 and +1. Otherwise they are targets, which are clipped to
-        ``label_bound``, and the loss must have one.
+        Whether labels must be -1 and +1. Otherwise they are targets, which are clipped to the
+        ``label_bound`` of the loss.
     scalar_slope : static method or None
         The derivative of one record's loss in its score wᵀx, in plain Python and `math`, as
         ``scalar_slope(score, y)`` or, for a loss with a field ``width``,
-        ``scalar_slope(score, y, width)``: the gradient is this times x. With it, algorithms that
-        take many steps on few records compile them.
+        ``scalar_slope(score, y, width)``: the gradient is this times x. Algorithms use it to
+        compile steps on small batches.
     """
 
     scalar_slope: ClassVar[Callable[..., float] | None] = None
@@ -44,15 +43,15 @@ class PointwiseLoss(Loss):
         """Return a (sub)gradient for each record, along the first axis."""
 
     def record_diameter(self, domain: Domain) -> float:
-        """Return D, how far the gradient moves when the record is replaced; at most 2G."""
+        """Return D, the largest change of the gradient when the record is replaced; at most 2G."""
         return 2 * self.lipschitz(domain)
 
     def null_diameter(self, domain: Domain) -> float:
-        """Return how far the gradient is from zero, which is that of a null record: G."""
+        """Return G, the largest change of the gradient when the record becomes a null record."""
         return self.lipschitz(domain)
 
     def constants(self, domain: Domain) -> Constants:
-        """Return all constants; one record has one slot."""
+        """Return all constants; both diameters are that of the record."""
         moved = self.record_diameter(domain)
         return Constants(
             self.lipschitz(domain), self.smoothness(domain), self.holder(domain), moved, moved

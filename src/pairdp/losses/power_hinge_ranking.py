@@ -65,7 +65,7 @@ class PowerHingeRanking(RankingLoss):
         return float(self.power * (1 + margin_bound) ** (self.power - 1))
 
     def curvature(self, margin_bound: float) -> float:
-        """Return 2 for q = 2; a smaller power has no curvature at its corner."""
+        """Return 2 for q = 2; for a smaller power the curvature is unbounded at the kink."""
         return 2.0 if self.power == 2 else float("inf")
 
     def holder(self, domain: Domain) -> Holder:

@@ -1,7 +1,7 @@
 """Losses by name.
 
-A loss registers itself in the module that defines it. Modules of this package are imported when a
-name is not known yet, those of users by their users.
+A loss is registered in the module that defines it. Modules of this package are imported when a name
+is not known yet; users import their own modules.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _NAMED: defaultdict[type[Loss], dict[str, Loss]] = defaultdict(dict)
 
 
 def register_loss(name: str, loss: Named) -> Named:
-    """Make a loss known by a name among those of its kind, in this process, and return it.
+    """Register a loss under a name, in this process, and return it.
 
     Parameters
     ----------
     name : str
-        A ranking, a metric and a pointwise loss may have the same name.
+        Unique among losses of its kind; a ranking, a metric and a pointwise loss may share a name.
     loss : RankingLoss, MetricLoss or PointwiseLoss
-        With its parameters.
+        The loss with its parameters.
 
     Raises
     ------
@@ -41,10 +41,10 @@ def register_loss(name: str, loss: Named) -> Named:
     if kind is None:
         raise TypeError(f"only ranking, metric and pointwise losses have names, got {loss!r}")
     if not is_own(type(loss)):
-        import_modules(_PACKAGE)  # so that names of the library are taken
+        import_modules(_PACKAGE)  # names of the library cannot be replaced
     named = _NAMED[kind]
     known = named.get(text("name", name), loss)
-    # A class that is defined again, as in a notebook, replaces itself.
+    # A class that is defined again, as in a notebook, replaces the earlier one.
     if path_of(type(known)) != path_of(type(loss)):
         raise ValueError(f"{type(known).__name__} is already registered as {name!r}")
     named[name] = loss
@@ -58,7 +58,7 @@ def loss_names(kind: type[Loss]) -> list[str]:
 
 
 def find_loss(name: str, kind: type[Loss]) -> Loss:
-    """Return the loss of a kind that is registered under a name."""
+    """Return the loss of a kind registered under a name."""
     found = find_registered(_NAMED[kind], name, _PACKAGE)
     if found is None:
         raise ValueError(
