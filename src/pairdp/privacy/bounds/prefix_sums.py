@@ -1,8 +1,8 @@
 r"""Bounds for the prefix sums of a stream, released by a matrix mechanism.
 
-A value that moves by Δ in one batch moves all prefix sums together by Δ·|C|
-(`pairdp.privacy.mechanisms.matrix_mechanism`). A null record keeps its place in its batch and adds
-zero; a record that becomes null moves the sum by the term it had, which is at most Δ
+A change by Δ in one batch changes all prefix sums together by Δ·|C|
+(`pairdp.privacy.mechanisms.matrix_mechanism`). A null record keeps its position in its batch and
+contributes zero; a record that becomes null changes the sum by its term, which is at most Δ
 (`pairdp.privacy.bounds.moments`).
 """
 
@@ -19,13 +19,13 @@ from pairdp.privacy.mechanisms.matrix_mechanism import LONGEST, PrefixFactor
 
 
 def batch_count(n: int, batch_size: int = 1) -> int:
-    """Return how many batches n records make; the last one may be smaller."""
+    """Return the number of batches of n records; the last one may be smaller."""
     n = integer("n", n, at_most=LONGEST)
     return -(-n // integer("batch_size", batch_size))
 
 
 def _rounding(batch_size: int) -> float:
-    # The computed sum of the batch that changes is off by at most this, twice.
+    # Twice the rounding error of the sum of the batch that changes.
     return 1 + 2 * batch_size * SUMMING
 
 
@@ -60,9 +60,9 @@ register_bound(
     Bound(
         "prefix sums of class means",
         "Σ(yx, βx, βRy) over each batch of a stream, for labels y = ±1, records of norm at most R "
-        "and a weight β of at most 1, moves in one batch and by at most 2R√(1+β²); the noise of "
-        "all running sums together is that of one release of C times the batches, which moves by "
-        "the norm of C's first column more",
+        "and a weight β of at most 1, changes in one batch and by at most 2R√(1+β²); the noise of "
+        "all prefix sums together is that of one release of C times the batches, whose change is "
+        "that times the norm of the first column of C",
         _means,
         _means_by_adding,
     )
@@ -70,9 +70,9 @@ register_bound(
 register_bound(
     Bound(
         "prefix sums of second moments of classes",
-        "Σ₊xxᵀ and Σ₋xxᵀ over each batch of a stream, for records of norm at most R, move in one "
-        "batch and by at most √2·R²; the noise of all running sums together is that of one "
-        "release of C times the batches, which moves by the norm of C's first column more",
+        "Σ₊xxᵀ and Σ₋xxᵀ over each batch of a stream, for records of norm at most R, change in one "
+        "batch and by at most √2·R²; the noise of all prefix sums together is that of one release "
+        "of C times the batches, whose change is that times the norm of the first column of C",
         _squares,
         _squares_by_adding,
     )
