@@ -219,7 +219,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "another identity": resealed(identity="another"),
     "an identity that is a number": resealed(identity=7),
     "spend changed, chain kept": unchained,
-    "do not form a chain": lambda content: seal(
+    "no chain": lambda content: seal(
         {**unseal(content), "spends": [{"label": "x", "time": "t", "event": {}, "id": "a"}]}
     ).encode(),
     "no id": without("spends", 0, "id"),

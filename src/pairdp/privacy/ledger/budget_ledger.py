@@ -231,7 +231,7 @@ class BudgetLedger:
             draft.discard()
             raise LedgerError(f"{error}. Nothing was released") from None
         except BaseException as error:
-            told = self._told(error, spend, cost, draft)
+            told = self._failure_message(error, spend, cost, draft)
             if isinstance(error, KeyboardInterrupt):
                 raise KeyboardInterrupt(told) from error
             raise LedgerError(told) from error
