@@ -105,7 +105,7 @@ class _Factor:
     def spectrum(self, theta: float, size: int, real: Real) -> tuple[NDArray[Any], float]:
         """Return the transform of the tilted distribution of all repeats, and its rounding error.
 
-        The mass at loss zero is left out of the transform and put back through
+        The mass at loss zero is excluded from the transform and added back by
         ``log1p``: steps that rarely touch the record then remain accurate when the power is taken.
         """
         loss = self.loss

@@ -141,8 +141,8 @@ class RepeatedDraws:
             found = sums_over_permutations(self.population, self.draws // self.population)
         else:
             found = sums_with_replacement(self.population, self.draws)
-        moved = np.where(found.sums > 0, np.minimum(found.sums + self.base, self.most), 0.0)
-        return SumDistribution(moved, found.masses, found.slack)
+        changes = np.where(found.sums > 0, np.minimum(found.sums + self.base, self.most), 0.0)
+        return SumDistribution(changes, found.masses, found.slack)
 
     def pair(self, mu: float) -> DominatingPair:
         """Return the dominating pair for a step whose sensitivity over noise is ``mu``."""

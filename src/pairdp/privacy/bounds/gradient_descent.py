@@ -22,15 +22,15 @@ def _drifts(
     record_diameter: float, n: int, step_size: float, contraction: float, steps: int
 ) -> Array:
     """Return the largest distances between the iterates 1..T of two neighbouring runs."""
-    moved = average_over_pairs(record_diameter, n) * positive("step_size", step_size)
+    change = average_over_pairs(record_diameter, n) * positive("step_size", step_size)
     q = non_negative("contraction", contraction)
     t = np.arange(1, integer("steps", steps, at_most=_MOST_STEPS) + 1, dtype=np.float64)
     with np.errstate(over="ignore"):
         if q == 1:
-            return moved * t
+            return change * t
         if q == 0:
-            return np.full(t.size, moved)
-        return moved * np.expm1(t * math.log(q)) / (q - 1)
+            return np.full(t.size, change)
+        return change * np.expm1(t * math.log(q)) / (q - 1)
 
 
 def _last_iterate(
@@ -62,9 +62,9 @@ def _unrolled(
     record_diameter: float, n: int, step_size: float, contraction: float, steps: int
 ) -> tuple[float, float]:
     drift, total = 0.0, 0.0
-    moved = step_size * count_changed_pairs(record_diameter, n)
+    change = step_size * count_changed_pairs(record_diameter, n)
     for _ in range(steps):
-        drift = contraction * drift + moved
+        drift = contraction * drift + change
         total += drift
     return drift, total / steps
 
@@ -174,10 +174,10 @@ def _minimiser_by_descent(
 ) -> float:
     """Return the limit of the drift of gradient descent, with an error at each gradient."""
     step = 0.5 / strong_convexity
-    moved = step * (record_diameter / n + 2 * tolerance)
+    change = step * (record_diameter / n + 2 * tolerance)
     drift = 0.0
     for _ in range(200):
-        drift = 0.5 * drift + moved
+        drift = 0.5 * drift + change
     return min(drift, diameter)
 
 

@@ -90,8 +90,8 @@ def _class_means_by_angle(data_norm: float, n: int, weight: float) -> float:
     apart, together = 2 - 2 * np.cos(_ANGLES), 2 + 2 * np.cos(_ANGLES)
     stays = (1 + weight**2) * apart
     flips = together + weight**2 * (apart + 4)
-    moved = data_norm * math.sqrt(max(float(stays.max()), float(flips.max())))
-    return moved / n + 4 * SUMMING * data_norm * math.hypot(1.0, weight)
+    change = data_norm * math.sqrt(max(float(stays.max()), float(flips.max())))
+    return change / n + 4 * SUMMING * data_norm * math.hypot(1.0, weight)
 
 
 def _share(n: int) -> float:

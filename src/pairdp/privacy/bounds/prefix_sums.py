@@ -31,29 +31,29 @@ def _rounding(batch_size: int) -> float:
 
 def _means(data_norm: float, n: int, weight: float, batch_size: int = 1) -> float:
     steps = batch_count(n, batch_size)
-    moved = 2 * positive("data_norm", data_norm) * math.hypot(1.0, check_weight(weight))
-    return moved * _rounding(batch_size) * PrefixFactor.of(steps).column_norm()
+    change = 2 * positive("data_norm", data_norm) * math.hypot(1.0, check_weight(weight))
+    return change * _rounding(batch_size) * PrefixFactor.of(steps).column_norm()
 
 
 def _means_by_adding(data_norm: float, n: int, weight: float, batch_size: int = 1) -> float:
     # The norm is convex in both records, so both are at the bound, at some angle.
     cosines = np.cos(np.linspace(0.0, math.pi, 10_001))
-    apart, together = 2 - 2 * cosines, 2 + 2 * cosines
-    squared = np.maximum((1 + weight**2) * apart, together + weight**2 * (apart + 4))
-    moved = data_norm * math.sqrt(float(squared.max())) * _rounding(batch_size)
-    return moved * PrefixFactor.of(batch_count(n, batch_size)).column_norm_by_adding()
+    difference, together = 2 - 2 * cosines, 2 + 2 * cosines
+    squared = np.maximum((1 + weight**2) * difference, together + weight**2 * (difference + 4))
+    change = data_norm * math.sqrt(float(squared.max())) * _rounding(batch_size)
+    return change * PrefixFactor.of(batch_count(n, batch_size)).column_norm_by_adding()
 
 
 def _squares(data_norm: float, n: int, batch_size: int = 1) -> float:
     steps = batch_count(n, batch_size)
-    moved = math.sqrt(2) * positive("data_norm", data_norm) ** 2
-    return moved * _rounding(batch_size) * PrefixFactor.of(steps).column_norm()
+    change = math.sqrt(2) * positive("data_norm", data_norm) ** 2
+    return change * _rounding(batch_size) * PrefixFactor.of(steps).column_norm()
 
 
 def _squares_by_adding(data_norm: float, n: int, batch_size: int = 1) -> float:
     # The worst record goes to the other class: two squares of norm R² at right angles.
-    moved = math.hypot(data_norm**2, data_norm**2) * _rounding(batch_size)
-    return moved * PrefixFactor.of(batch_count(n, batch_size)).column_norm_by_adding()
+    change = math.hypot(data_norm**2, data_norm**2) * _rounding(batch_size)
+    return change * PrefixFactor.of(batch_count(n, batch_size)).column_norm_by_adding()
 
 
 register_bound(

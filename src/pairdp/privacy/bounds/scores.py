@@ -26,8 +26,8 @@ def _score_means_by_corners(largest: float, n: int) -> float:
         for sign in (-1, 1)
         for score in (-largest, largest)
     ]
-    moved = max(float(np.linalg.norm(a - b)) for a in values for b in values)
-    return moved / n + 2 * SUMMING * math.sqrt(2) * largest
+    change = max(float(np.linalg.norm(a - b)) for a in values for b in values)
+    return change / n + 2 * SUMMING * math.sqrt(2) * largest
 
 
 register_bound(

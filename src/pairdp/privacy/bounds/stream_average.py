@@ -64,15 +64,15 @@ def _stream_one_by_one(
     groups = min(len(steps), _MOST_GROUPS)
     firsts = [-(-g * len(steps) // groups) for g in range(groups + 1)]
 
-    def moved(group: int) -> float:
+    def total_change(group: int) -> float:
         return _follow(steps, slot, strong_convexity, diameter, firsts, group)
 
     # All groups of a short stream; for a long one, those near the worst of a coarse search.
     chosen = range(groups)
     if len(steps) > _MOST_GROUPS:
-        worst = max(range(0, groups, 32), key=moved)
+        worst = max(range(0, groups, 32), key=total_change)
         chosen = range(max(0, worst - 32), min(groups, worst + 33))
-    return max(map(moved, chosen)) / len(steps)
+    return max(map(total_change, chosen)) / len(steps)
 
 
 def _follow(

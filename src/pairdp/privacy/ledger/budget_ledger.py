@@ -231,10 +231,10 @@ class BudgetLedger:
             draft.discard()
             raise LedgerError(f"{error}. Nothing was released") from None
         except BaseException as error:
-            told = self._failure_message(error, spend, cost, draft)
+            message = self._failure_message(error, spend, cost, draft)
             if isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt(told) from error
-            raise LedgerError(told) from error
+                raise KeyboardInterrupt(message) from error
+            raise LedgerError(message) from error
         return spend
 
     def _failure_message(self, error: BaseException, spend: Spend, cost: Cost, draft: Draft) -> str:
