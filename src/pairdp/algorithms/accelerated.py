@@ -1,7 +1,7 @@
 r"""Accelerated descent with a guaranteed distance to the minimiser after a public number of steps.
 
 Let F be α-strongly convex and L-smooth on a closed convex set C, κ = L/α, and let every computed
-gradient be within e of the exact one. A *round* of K steps begins at x_0 = z_0 and takes, with
+gradient be within e of the exact one. A *round* of K steps starts at x_0 = z_0 and computes, with
 θ_k = 2/(k+2) (Auslender and Teboulle 2006; Tseng 2008),
 
 .. math::
@@ -9,9 +9,9 @@ gradient be within e of the exact one. A *round* of K steps begins at x_0 = z_0 
     z_{k+1} &= Π_C\Big(z_k - \frac{1}{θ_k L} g(y_k)\Big), \\
     x_{k+1} &= (1-θ_k)x_k + θ_k z_{k+1}.
 
-All of these points are in C, where the constants hold. **If K + 1 = ⌈4√κ⌉, a round ends at most
-d/2 + 6e/α from the minimiser w\* when it begins d from it**, so m rounds end at most
-d/2^m + 12e/α from it, for all data.
+All of these points are in C, where the constants hold. **If K + 1 = ⌈4√κ⌉, a round that starts at
+distance d of the minimiser w\* ends within d/2 + 6e/α of it**, so m rounds end within d/2^m + 12e/α
+of it, for all data.
 
 Proof. Write ∇ for the exact gradient at y = y_k, g = ∇ + ε with \|ε\| ≤ e, r_k = \|z_k - w\*\| and
 E_k = F(x_k) - F(w\*) ≥ 0. As x_{k+1} - y = θ(z_{k+1} - z_k), smoothness gives

@@ -40,7 +40,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PlanDraft(Generic[S]):
-    """What an algorithm decides for a task, from which its plan is made.
+    """The releases and settings that an algorithm decides for a task; the basis of its plan.
 
     Attributes
     ----------

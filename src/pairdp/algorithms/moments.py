@@ -83,7 +83,7 @@ class MomentRelease(Algorithm[MomentSettings]):
         β, at most 1: the precision of μ and π relative to a. The default is optimal if |1-2π| is
         0.4.
     ridge : float, optional
-        What is added to the noisy S before solving; by default the size σ√(2d) of its noise,
+        The ridge that is added to the noisy S; by default the size σ√(2d) of its noise,
         which is known in advance.
     name : str
         Name in certificates.

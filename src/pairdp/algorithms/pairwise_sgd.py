@@ -140,11 +140,11 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         self, task: Task, step_size: float, steps: int
     ) -> tuple[RepeatedDraws, dict[str, float | int]]:
         """Return the draws for the accountant, and the inputs of the bound."""
-        moves = step_divergence(task.problem, step_size)
+        divergence = step_divergence(task.problem, step_size)
         inputs: dict[str, float | int] = {
             "step_size": step_size,
-            "moved": moves.replaced,
-            "common": moves.common,
+            "moved": divergence.replaced,
+            "common": divergence.common,
             # A bound on the rounding error of each of T gradients in two runs.
             "rounding": task.problem.gradient_rounding(
                 step_size, task.features, known_radius(task.problem, step_size, steps)
@@ -209,13 +209,13 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
             tiny = 1e-9 * problem.constraint.radius / problem.loss.lipschitz(problem.domain())
             tiny = min(2 / smoothness, tiny) if 0 < smoothness < math.inf else tiny
             draws, inputs = self._draws(task, tiny, steps)
-            moved = float(inputs["moved"])
+            change = float(inputs["moved"])
             if task.budget.is_pure:
                 passes = appearance_weights(steps).reshape(-1, task.n).max(axis=1).sum()
-                noise = moved * (passes + draws.base) * math.sqrt(task.dimension)
+                noise = change * (passes + draws.base) * math.sqrt(task.dimension)
                 noise /= task.budget.epsilon
             else:
-                noise = moved * noise_multiplier(task.budget, 1, draws)
+                noise = change * noise_multiplier(task.budget, 1, draws)
         return step_of_least_error(problem, steps, noise, task.dimension)
 
     def execute(

@@ -105,12 +105,12 @@ class PhasedSGD(Algorithm[PhasedSettings]):
         return PlanDraft(tuple(releases), settings, reasons)
 
     def _sensitivity(self, task: Task, step_size: float, size: int) -> Sensitivity:
-        moves = step_divergence(task.problem, step_size)
+        divergence = step_divergence(task.problem, step_size)
         inputs = {
             "step_size": step_size,
             "n": size,
-            "replaced": moves.replaced,
-            "common": moves.common,
+            "replaced": divergence.replaced,
+            "common": divergence.common,
             # Accounts for the rounding error of each gradient in two runs.
             "rounding": task.problem.gradient_rounding(step_size, task.features),
             **task.diameter_input,

@@ -56,7 +56,7 @@ Array = NDArray[np.float64]
 
 
 class RunResult(NamedTuple):
-    """What an algorithm returns when it releases more than its parameters.
+    """The result of an algorithm that releases more than its parameters.
 
     Attributes
     ----------

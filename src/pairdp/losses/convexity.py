@@ -13,7 +13,7 @@ def overridden_after(
     """Return the first subclass that overrides formulas without repeating the declaration.
 
     A declaration of a parent class is about the formulas of the parent. Returned are the name of
-    the subclass and the formulas that it overrides, or None if there is no such class.
+    the subclass and the formulas that it overrides; the list is empty if there is no such class.
     """
     for one in kind.__mro__:
         if declaration in vars(one):

@@ -52,7 +52,7 @@ class PointwiseLoss(Loss):
 
     def constants(self, domain: Domain) -> Constants:
         """Return all constants; both diameters are that of the record."""
-        moved = self.record_diameter(domain)
+        diameter = self.record_diameter(domain)
         return Constants(
-            self.lipschitz(domain), self.smoothness(domain), self.holder(domain), moved, moved
+            self.lipschitz(domain), self.smoothness(domain), self.holder(domain), diameter, diameter
         )

@@ -16,7 +16,7 @@ from pairdp.privacy import NoiseSource, Release, Sensitivity
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
-NO_SEED = "a ledger pays for independent noise, and a seed repeats it: leave out the seed"
+NO_SEED = "a ledger accounts for independent noise, and a seed repeats it: leave out the seed"
 
 
 class Learner(ABC):

@@ -56,9 +56,9 @@ class SortedValues:
         """Return Σ (value - threshold)² over the values above each threshold."""
         ranks = self._ranks(thresholds)
         centre = self._values[self.size // 2] if self.size else 0.0
-        shifted, apart = self._values - centre, thresholds - centre
+        shifted, distance = self._values - centre, thresholds - centre
         first, second = _suffix(shifted).take(ranks), _suffix(shifted * shifted).take(ranks)
-        return np.asarray(second - 2 * apart * first + (self.size - ranks) * apart * apart)
+        return np.asarray(second - 2 * distance * first + (self.size - ranks) * distance * distance)
 
     def squares_within(self, thresholds: Array, width: float) -> Array:
         """Return Σ (value - threshold)² over the values above it by at most ``width``.
@@ -74,10 +74,10 @@ class SortedValues:
         total = np.zeros(thresholds.size)
         for _ in range(3):
             end = np.clip(np.searchsorted(cells, cell, side="right"), start, stop)
-            apart = cell * width - thresholds
+            distance = cell * width - thresholds
             total += second.take(end) - second.take(start)
-            total += 2 * apart * (first.take(end) - first.take(start))
-            total += (end - start) * apart * apart
+            total += 2 * distance * (first.take(end) - first.take(start))
+            total += (end - start) * distance * distance
             start, cell = end, cell + 1
         return total
 

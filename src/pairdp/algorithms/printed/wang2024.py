@@ -77,12 +77,12 @@ def gradient_noise(n: int, steps: int, budget: Budget, drawn: int) -> GradientNo
     logits = np.linspace(_LEAST, _MOST, _POINTS)
     best: GradientNoise | None = None
     for _ in range(_ROUNDS):
-        beta, square, room = _conditions(logits, n, steps, budget, drawn)
-        met = room >= 0
+        beta, square, slack = _conditions(logits, n, steps, budget, drawn)
+        satisfied = slack >= 0
         # If no β is admissible so far, refine the grid where the violation is smallest.
-        score = np.where(met, square, np.inf) if met.any() else -room
+        score = np.where(satisfied, square, np.inf) if satisfied.any() else -slack
         place = int(np.argmin(score))
-        if met.any() and (best is None or math.sqrt(square[place]) < best.multiplier):
+        if satisfied.any() and (best is None or math.sqrt(square[place]) < best.multiplier):
             best = GradientNoise(math.sqrt(square[place]), float(beta[place]))
         around = logits[max(place - 1, 0)], logits[min(place + 1, logits.size - 1)]
         logits = np.linspace(*around, _REFINED)
@@ -100,8 +100,8 @@ def _conditions(
     with np.errstate(over="ignore"):
         square = 14 * drawn**2 * steps / (beta * n**2 * budget.epsilon) * (order + 1)
         spread = np.log(n / drawn) - np.log1p(order) - np.log1p(square / 4)
-        room = np.minimum(square / _FLOOR - 1, square * spread / (6 * order) - 1)
-    return beta, square, np.where(np.isfinite(room), room, -np.inf)
+        slack = np.minimum(square / _FLOOR - 1, square * spread / (6 * order) - 1)
+    return beta, square, np.where(np.isfinite(slack), slack, -np.inf)
 
 
 def _refusal(n: int, steps: int, budget: Budget, drawn: int) -> str:

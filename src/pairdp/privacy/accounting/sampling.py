@@ -21,7 +21,7 @@ _ALMOST_ONE = math.nextafter(1.0, 0.0)
 
 @dataclass(frozen=True)
 class FixedSizeSampling:
-    """``size`` of ``population`` records, uniformly without replacement, anew each step.
+    """``size`` of ``population`` records, drawn uniformly without replacement at each step.
 
     The matching sensitivity is that of the batch's value when one record of the batch is
     replaced.
@@ -90,8 +90,8 @@ class PoissonSampling:
 class RepeatedDraws:
     """Records drawn repeatedly for one average, each paired with all earlier ones.
 
-    The matching sensitivity is that of one step, u. The average moves by at most u·(base + Σc_k) if
-    the record is drawn at positions k, by zero if it is not drawn, and never by more than u·most
+    The matching sensitivity is that of one step, u. The average changes by at most u·(base + Σc_k)
+    if the record is drawn at positions k, by zero if it is not drawn, and never by more than u·most
     (`pairdp.privacy.accounting.appearances`).
 
     Parameters
@@ -133,15 +133,15 @@ class RepeatedDraws:
 
     @property
     def distribution(self) -> accounting.appearances.SumDistribution:
-        """The distribution of how far the record moves the average, in units of one step."""
+        """The distribution of the change of the average by one record, in units of one step."""
         if self.order == "permutation":
             found = accounting.appearances.sums_over_permutations(
                 self.population, self.draws // self.population
             )
         else:
             found = accounting.appearances.sums_with_replacement(self.population, self.draws)
-        moved = np.where(found.sums > 0, np.minimum(found.sums + self.base, self.most), 0.0)
-        return accounting.appearances.SumDistribution(moved, found.masses, found.slack)
+        changes = np.where(found.sums > 0, np.minimum(found.sums + self.base, self.most), 0.0)
+        return accounting.appearances.SumDistribution(changes, found.masses, found.slack)
 
     def pair(self, mu: float) -> accounting.dominating_pairs.DominatingPair:
         """Return the dominating pair for a step whose sensitivity over noise is ``mu``."""

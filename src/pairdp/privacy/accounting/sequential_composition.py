@@ -53,7 +53,7 @@ class SequentialCurve:
                 case SampledEvent(mu, sampling, steps) if sampling.rate == 1:
                     mus.append(mu * math.sqrt(steps))
                 case SampledEvent(mu, sampling, steps) if mu > _LARGEST_GRID_MU:
-                    # With so little noise, only the probability of not being drawn protects.
+                    # With so little noise, only the probability of not being drawn gives privacy.
                     drawn = -math.expm1(steps * math.log1p(-sampling.rate))
                     drawn = min(1.0, math.nextafter(drawn, 2.0))  # rounded up
                     approximate.append((0.0, drawn))
@@ -85,7 +85,7 @@ class SequentialCurve:
 
     @property
     def _responses(self) -> int:
-        """The number of releases of which only ε, or (ε, δ), is known."""
+        """The number of releases for which only ε, or (ε, δ), is known."""
         return sum(count for _, count in self.pure) + len(self.approximate)
 
     @cached_property
@@ -134,7 +134,7 @@ class SequentialCurve:
         return self._noise_curve.log_delta(epsilon, enough=enough)
 
     def log_delta(self, epsilon: float, enough: float = -math.inf) -> float:
-        """Return the logarithm of the least δ known to hold at ε.
+        """Return the logarithm of the smallest δ known to hold at ε.
 
         The bound need not be sharp below ``enough``.
         """
@@ -198,7 +198,7 @@ class SequentialCurve:
         return math.log(total) if total > 0 else -math.inf
 
     def epsilon(self, delta: float) -> float:
-        """Return the least ε known to hold at δ, infinite if there is none."""
+        """Return the smallest ε known to hold at δ, infinite if there is none."""
         if not self.private:
             return math.inf
         noisy = self.mu > 0 or bool(self.sampled)
