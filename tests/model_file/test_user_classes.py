@@ -290,4 +290,4 @@ def test_a_loss_with_hidden_state_has_no_facts() -> None:
     certificate = ranker(loss=Hidden(), threshold=0.0).plan(100, 3).certificate
     assert certificate.plan is None
     report = verify(Certificate.from_json(certificate.to_json()))
-    assert str(report).startswith("NOT PLANNED AGAIN: it carries no facts")
+    assert str(report).startswith("NOT PLANNED AGAIN: it stores no facts")
