@@ -1,4 +1,4 @@
-"""JSON documents that carry a digest of their own content."""
+"""JSON documents that contain a digest of their content."""
 
 from __future__ import annotations
 

@@ -222,10 +222,13 @@ BAD_FITS: dict[str, tuple[list[str], str]] = {
     "no dropped column": ([*BOUNDED, "--drop", "id"], "no column 'id'"),
     "all dropped": ([*BOUNDED, "--drop", "age", "--drop", "bmi"], "features must be at least 1"),
     "no bounds": ([*FIT, "-o", "model.pairdp"], "give --bounds FILE, or --unscaled"),
-    "bounds and unscaled": ([*BOUNDED, "--unscaled"], "leave out one of"),
+    "bounds and unscaled": ([*BOUNDED, "--unscaled"], "give only one of"),
     "no bounds file": ([*FIT, "--bounds", "no.json", "-o", "m"], "no.json cannot be read"),
     "bounds of data": ([*FIT, "--bounds", "data.csv", "-o", "m"], "lack the columns"),
-    "label with bounds": ([*BOUNDED, "--label", "age"], "the label 'age' is not to have bounds"),
+    "label with bounds": (
+        [*BOUNDED, "--label", "age"],
+        "the label column 'age' must not have bounds",
+    ),
     "no directory": ([*BOUNDED[:-1], "nowhere/model"], "there is no directory nowhere"),
     "no ledger": ([*SECRET, "--ledger", "no.json"], "no.json"),
     "broken ledger": ([*SECRET, "--ledger", "bounds.json"], "damaged"),
@@ -241,7 +244,7 @@ BAD_FITS: dict[str, tuple[list[str], str]] = {
     "bad seed": ([*BOUNDED, "--seed", "-1"], "seed"),
     "bad budget": ([*BOUNDED, "--epsilon", "0"], "epsilon must be"),
     "bad delta": ([*BOUNDED, "--delta", "2"], "delta must be"),
-    "bad algorithm": ([*BOUNDED, "--algorithm", "SGD"], "published"),
+    "bad algorithm": ([*BOUNDED, "--algorithm", "SGD"], "known name"),
     "bad loss": ([*BOUNDED, "--loss", "zero-one"], "loss must be one of"),
     "loss of metrics": ([*BOUNDED, "--task", "metric", "--loss", "least_squares"], "loss must"),
     "printed by auto": (
@@ -262,10 +265,10 @@ def test_bad_fits_are_refused_in_one_sentence_and_leave_nothing(kind: str) -> No
 
 BAD_TABLES: dict[str, tuple[str, str]] = {
     "empty": ("", "is empty"),
-    "no records": ("age,bmi,outcome\n", "has 0 records, and a pair needs two"),
-    "one record": ("age,bmi,outcome\n5317,2,0\n", "has 1 records, and a pair needs two"),
+    "no records": ("age,bmi,outcome\n", "has 0 records; a pair needs two"),
+    "one record": ("age,bmi,outcome\n5317,2,0\n", "has 1 records; a pair needs two"),
     "no names": ("53.17,22.5,0\n60.5,31.5,1\n", "must name the columns"),
-    "text": ("age,bmi,outcome\n5317yrs,2,0\n1,2,1\n", "no number in column 'age', record 1"),
+    "text": ("age,bmi,outcome\n5317yrs,2,0\n1,2,1\n", "not a number in column 'age', record 1"),
     "missing": ("age,bmi,outcome\n5317,2,0\n1,,1\n", "no value in column 'bmi', record 2"),
     "NaN": ("age,bmi,outcome\n5317,nan,0\n1,1,1\n", "NaN or infinity in record 1"),
     "no label": ("age,bmi,outcome\n5317,2,0\n1,1,\n", "no label in column 'outcome', record 2"),

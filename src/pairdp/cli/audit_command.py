@@ -36,20 +36,20 @@ _PROBLEM = {
 @click.option("--features", type=int, default=2, show_default=True, help="Number of features.")
 @click.option(
     "--task", type=click.Choice(("ranking", "metric", "classification")), default="ranking",
-    show_default=True,
+    show_default=True, help="What to learn.",
 )  # fmt: skip
 @click.option("--loss", help="By default that of the algorithm; 'tight' attains the bounds.")
 @click.option(
     "--radius", type=float, default=1.0, show_default=True, help="Radius of the constraint."
 )
 @click.option("--regularization", type=float, help="λ; chosen from public facts by default.")
-@click.option("--data-norm", type=float, default=1.0, show_default=True, help="Bound on rows.")
+@click.option("--data-norm", type=float, default=1.0, show_default=True, help="Norm of rows.")
 @click.option(
     "--calibration", type=click.Choice(("certified", "printed")), default="certified",
-    show_default=True, help="Proved noise, or a paper's formula.",
+    show_default=True, help="Proved noise, or the formula that a paper prints.",
 )  # fmt: skip
-@click.option("--steps", type=int, help="Number of steps, if the algorithm has it.")
-@click.option("--step-size", type=float, help="Step size, if the algorithm has it.")
+@click.option("--steps", type=int, help="Number of steps, if it is a parameter.")
+@click.option("--step-size", type=float, help="Step size, if it is a parameter.")
 @click.option("--full", is_flag=True, help="Run the whole plan for every sample.")
 @click.option("--runs", type=int, help="Number of samples on each data set.")
 @click.option(
@@ -60,7 +60,7 @@ _PROBLEM = {
     "--climbs", type=int, default=20, show_default=True, help="Number of steps of the search."
 )
 @click.option("--jobs", type=int, default=1, show_default=True, help="Number of processes.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of runs and search.")
 @trust_option
 @json_option
 @report_errors

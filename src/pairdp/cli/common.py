@@ -50,7 +50,13 @@ def _import_modules(context: click.Context, option: click.Parameter, names: Sequ
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that describe the model to fit."""
     options = (
-        click.option("--task", type=click.Choice(TASKS), default="ranking", show_default=True),
+        click.option(
+            "--task",
+            type=click.Choice(TASKS),
+            default="ranking",
+            show_default=True,
+            help="What to learn.",
+        ),
         click.option(
             "--algorithm",
             default="auto",

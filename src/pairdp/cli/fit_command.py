@@ -39,14 +39,19 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--unscaled", is_flag=True, help="Do not scale features: rows are within --data-norm."
 )
-@click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out; repeatable.")
+@click.option(
+    "--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be repeated."
+)
 @click.option(
     "--classes", metavar="A,B", help="The two labels, if it is not public which ones occur."
 )
 @click.option("--threshold", type=float, help="A public threshold, instead of a noisy one.")
 @budget_options
 @model_options
-@click.option("--calibration", type=click.Choice(("certified", "printed")), default="certified")
+@click.option(
+    "--calibration", type=click.Choice(("certified", "printed")), default="certified",
+    show_default=True, help="Proved noise, or the formula that a paper prints.",
+)  # fmt: skip
 @click.option("--ledger", type=FILE, help="Pay for the fit from this ledger.")
 @click.option(
     "--seed", type=int, help="For tests only: anyone who knows it can subtract the noise."
@@ -59,9 +64,9 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any) -> None:
     """Fit a private ranker or metric to DATA (CSV or Parquet) and save it.
 
-    The features are the columns in the file of --bounds. The number of records and the labels that
-    occur are assumed to be public; give --classes if the labels are not. The larger label is ranked
-    higher. If both --classes are numbers, cells with equal numbers match, such as 1 and 1.0;
+    The features are the columns that have bounds in --bounds. The number of records and the labels
+    that occur are assumed to be public; give --classes if the labels are not. The larger label is
+    ranked higher. If both --classes are numbers, cells with equal numbers match, such as 1 and 1.0;
     otherwise cells are compared as text. A record that cannot be read, or that has another label,
     makes the fit fail, which reveals something about the data. With --invalid null it becomes a
     null record, which contributes nothing and reveals nothing.
