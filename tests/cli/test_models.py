@@ -38,7 +38,7 @@ def test_a_ledger_pays_until_it_is_empty() -> None:
     assert "DPGDSC" in run("ledger", "show", "ledger.json").stdout
     before, files = Path("ledger.json").read_bytes(), there()
     again = [*SECRET[:-1], "second", "--ledger", "ledger.json"]
-    assert "does not fit into the rest" in refused(*again, code=3)
+    assert "does not fit into what is left" in refused(*again, code=3)
     assert "does not fit" in run_json(*again, code=3)["error"]
     assert Path("ledger.json").read_bytes() == before
     assert there() == files

@@ -83,7 +83,7 @@ class Balance:
     def exceeded(self, label: str) -> BudgetExceededError:
         """Return the error for a release that does not fit."""
         return BudgetExceededError(
-            f"{label} does not fit into the rest of the budget ε = {self.budget.epsilon:g}, "
+            f"{label} does not fit into what is left of the budget ε = {self.budget.epsilon:g}, "
             f"δ = {self.budget.delta:g}: there is room for {self.remaining()}. Nothing was spent"
         )
 
