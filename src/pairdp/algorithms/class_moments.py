@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._reading import Invalid, null_is_asked, read_table
+from pairdp._reading import Invalid, read_table, uses_null_records
 from pairdp._sums import BLOCK, Total
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -79,7 +79,7 @@ class ClassMoments:
         """
         total: ClassMoments | None = None
         for x, y in batches:
-            if null_is_asked(invalid):
+            if uses_null_records(invalid):
                 x = x if hasattr(x, "shape") else read_table(x, features)
             elif np.ndim(y) != 1:
                 raise ValueError(f"y must have one label per record, got {np.ndim(y)} dimensions")

@@ -12,21 +12,21 @@ from sklearn.metrics import roc_auc_score
 from pairdp.estimators.validation import check_known_labels
 
 
-class AreaScore:
-    """A ranker that is judged by the AUC."""
+class AUCScoreMixin:
+    """A mixin whose score is the AUC."""
 
     classes_: NDArray[Any]
     decision_function: Callable[[ArrayLike], NDArray[np.float64]]
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the AUC on some data: how often a record of the second class scores higher.
+        """Return the AUC on the given data: how often a record of the second class scores higher.
 
         It is not private: do not publish scores on sensitive data.
 
         Raises
         ------
         ValueError
-            If y has labels besides the two of ``classes_``, or only one of them.
+            If y has labels other than the two in ``classes_``, or only one of them.
         """
         scores = self.decision_function(X)
         positive = check_known_labels(y, self.classes_) == self.classes_[1]
@@ -36,7 +36,7 @@ class AreaScore:
         if counted.all() or not counted.any():
             low, high = self.classes_.tolist()
             raise ValueError(
-                f"the AUC needs records of both classes, {low!r} and {high!r}, with a weight "
-                "above 0, and y has those of one at most"
+                f"the AUC needs records of both classes, {low!r} and {high!r}, with positive "
+                "weights, but y has at most one of them"
             )
         return float(roc_auc_score(positive, scores, sample_weight=sample_weight))

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._reading import Invalid, label_array, null_is_asked, read_labels, read_table
+from pairdp._reading import Invalid, label_array, read_labels, read_table, uses_null_records
 from pairdp.algorithms.plan import Plan
 from pairdp.online.learner import NO_SEED, Learner, OnlineAlgorithm
 from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource, NoMechanism
@@ -170,11 +170,11 @@ class OnlineSession:
         """
         self._check_open()
         problem = self.plan.problem
-        if null_is_asked(invalid):
+        if uses_null_records(invalid):
             x = read_table(x, self.plan.task.features)
         if problem.loss.binary:
             return self.learn_records(problem.records(x, y, invalid=invalid))
-        labels = read_labels(y) if null_is_asked(invalid) else np.array(label_array(y))
+        labels = read_labels(y) if uses_null_records(invalid) else np.array(label_array(y))
         records = problem.records(x, labels, invalid=invalid)  # raises an error for invalid labels
         if labels.size > self.left:
             self._refuse(labels.size)

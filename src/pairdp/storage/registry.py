@@ -1,4 +1,4 @@
-"""The classes of this library whose objects a file may hold, by name."""
+"""The classes of this library whose objects can be stored, by name."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import Any
 from pairdp._discovery import find_registered
 
 _KNOWN: dict[str, type] = {}
-_PACKAGES: dict[str, None] = {}  # those that define such classes, in the order of their import
+_PACKAGES: dict[str, None] = {}  # packages with such classes, in the order of their import
 _LIBRARY = __name__.partition(".")[0]
 
 
 class Storable:
     """A class whose objects are stored as the name of the class and its dataclass fields.
 
-    Classes of this library are known by their name as soon as they are defined. All others are
-    those of users: they are stored by their import path, and read only by a caller who names them
-    as trusted.
+    Classes of this library are registered by name when they are defined. User-defined classes are
+    stored by their import path, and loaded only if the caller passes them as trusted.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -30,15 +29,15 @@ class Storable:
             return
         known = _KNOWN.get(cls.__name__)
         if known is not None and path_of(known) != path_of(cls):
-            raise TypeError(f"two classes are called {cls.__name__}: {path_of(known)} is known")
+            raise TypeError(f"two classes are named {cls.__name__}: {path_of(known)} is registered")
         _KNOWN[cls.__name__] = cls
 
 
 def known_class(name: str) -> type | None:
-    """Return the class of this library that has a name, None if there is none.
+    """Return the class of this library with a name, None if there is none.
 
-    A name that is not known yet is looked for in the packages that define such classes: whoever
-    reads objects of a kind has imported the base class of that kind.
+    An unknown name is searched for in the packages that define such classes: code that decodes
+    objects of a kind has imported the base class of that kind.
     """
     return find_registered(_KNOWN, name, *_PACKAGES)
 

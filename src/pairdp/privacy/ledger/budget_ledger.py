@@ -1,4 +1,4 @@
-"""The ledger: one budget for all releases of a data set, stored on disk."""
+"""The ledger: one budget for all releases of a data set, kept on disk."""
 
 from __future__ import annotations
 
@@ -19,46 +19,44 @@ Cost = Certificate | Budget | Event
 
 
 class BudgetLedger:
-    """A budget that all releases of one data set share.
+    """A budget that several releases of one data set share.
 
-    A spend is on disk before `spend` returns, and so before any noise is drawn: after a crash a
-    release may be lost, but its budget counts as spent. Processes that share the file lock it, so
-    no two of them can spend the same remainder.
+    An entry is on disk before `spend` returns, and so before any noise is drawn: a crash may lose a
+    release, but never the record of its cost. Processes that share the file lock it, so no two of
+    them can spend the same part of the budget.
 
     Parameters
     ----------
     budget : Budget
-        The budget of all releases together.
+        What all releases together may spend.
     path : path-like, optional
-        The file of the ledger. An existing ledger is continued, and must have this budget. Links
-        are resolved once, when the ledger is opened. Without a path the ledger is in the memory of
-        this process, and no other process can spend from it.
+        The file. An existing ledger is continued, and must have this budget. Links are resolved
+        once, when the ledger is opened. Without a path the ledger is in the memory of this process,
+        and no other process can spend from it.
     adaptive : bool, default=False
-        Whether the *amount* of noise of a release may be chosen after seeing the results of earlier
-        ones. This has a small cost: see the notes.
+        Whether the *cost* of a release may be chosen after seeing the results of earlier ones. This
+        makes the accounting slightly looser: see the notes.
     timeout : float, default=60
         Seconds to wait for another process that is spending.
 
     Notes
     -----
-    Gaussian releases compose exactly, pure ε adds up, and mixtures compose by their privacy losses.
-    *What* a release computes may always depend on earlier results. *How much it costs* may do so
-    only if the budget is pure, or all releases are Gaussian (decided in advance), or
-    ``adaptive=True``: then costs are added up as Rényi divergences of one order that the budget
-    determines, which is valid for any adaptive choice (`pairdp.privacy.accounting.renyi_filter`),
-    and costs that are known only as (ε, δ) raise an error.
+    Gaussian releases compose exactly, pure ε adds up, and mixtures compose through
+    their privacy losses. *What* a release computes may always depend on earlier results.
+    *How much it costs* may do so only if the budget is pure, or all releases are Gaussian
+    (decided in advance), or ``adaptive=True``: then costs are Rényi divergences of one order, which
+    depends only on the budget, and they add up for adaptive choices as well
+    (`pairdp.privacy.accounting.renyi_filter`); costs of which only (ε, δ) is known are refused.
 
     A copy of a ledger is the same ledger (`copy.copy`, `copy.deepcopy`, `sklearn.clone`). A forked
-    or pickled ledger uses the same file; without a file it raises an error. An open ledger
-    remembers the state of its file, and raises an error if the file does not extend it: if it was
-    reset to an earlier state, replaced, or removed. A file ``.NAME.identity`` in the same directory
-    stores the identity of the ledger, so that a ledger which was removed is not started again with
-    its full budget.
+    or pickled ledger continues with the file, and is refused if there is none. An open ledger
+    remembers what it has read, and refuses a file that does not extend it: one that was rolled
+    back, replaced or removed. A file ``.NAME.identity`` next to it prevents a removed ledger from
+    being started again with its full budget.
 
-    Some resets cannot be detected: a backup that is restored while no process has the ledger open,
-    or on another machine, has its earlier budget, and so has a copy of the ledger under another
-    name. Digests do not protect against forged files either. Never restore a ledger from a backup
-    to spend from it.
+    Some things cannot be detected: a backup that is restored while no process has the ledger open
+    or on another machine, a copy of the file under another name, and a forged file. Never restore a
+    ledger from a backup to spend from it.
 
     Examples
     --------
@@ -67,7 +65,7 @@ class BudgetLedger:
     >>> ledger.spend(PureEvent(0.5), "second model")
     Traceback (most recent call last):
     ...
-    pairdp.privacy.errors.BudgetExceededError: second model does not fit ...
+    pairdp.privacy.errors.BudgetExceededError: second model exceeds ...
     >>> ledger.remaining().pure_epsilon
     0.25
     """
@@ -87,24 +85,24 @@ class BudgetLedger:
         self._store = MemoryStore(state) if path is None else FileStore(path, timeout, state)
         if self.budget != budget:
             raise LedgerError(
-                f"{self._store} has {self.budget}, not {budget}: open it with its own budget, or "
+                f"{self._store} has {self.budget}, not {budget}: open it with that budget, or "
                 "with BudgetLedger.load"
             )
         if self.adaptive != bool(adaptive):
             raise LedgerError(
-                f"{self._store} has adaptive={self.adaptive}, not {bool(adaptive)}: open it as it "
-                "is, or with BudgetLedger.load"
+                f"{self._store} has adaptive={self.adaptive}, not {bool(adaptive)}: open it with "
+                "that value, or with BudgetLedger.load"
             )
 
     @classmethod
     def load(cls, path: str | Path, *, timeout: float = 60.0) -> BudgetLedger:
-        """Return the ledger of a file, with the budget of the file."""
+        """Return the ledger in a file, with the budget in the file."""
         ledger = cls.__new__(cls)
         ledger._store = FileStore(path, timeout)
         return ledger
 
     def __sklearn_clone__(self) -> BudgetLedger:
-        """Return itself: a copy could spend the same budget twice."""
+        """Return itself: a copy could spend the same budget again."""
         return self
 
     def __copy__(self) -> BudgetLedger:
@@ -115,17 +113,17 @@ class BudgetLedger:
 
     @property
     def identity(self) -> str:
-        """A random name that identifies the ledger."""
+        """A random name that distinguishes it from all other ledgers."""
         return self._store.state.identity
 
     @property
     def budget(self) -> Budget:
-        """The budget of all releases together."""
+        """What all releases together may spend."""
         return self._store.state.budget
 
     @property
     def adaptive(self) -> bool:
-        """Whether amounts of noise may be chosen adaptively."""
+        """Whether costs may be chosen after seeing earlier results."""
         return self._store.state.adaptive
 
     @property
@@ -135,7 +133,7 @@ class BudgetLedger:
             return self._store.state.spends
 
     def spent(self) -> float:
-        """Return the ε spent so far, at the δ of the ledger."""
+        """Return the ε spent so far, at the ledger's δ."""
         return self._balance().epsilon()
 
     def remaining(self) -> Remaining:
@@ -143,37 +141,37 @@ class BudgetLedger:
         return self._balance().remaining()
 
     def check(self, cost: Cost, label: str = "the release") -> None:
-        """Raise an error if a cost does not fit at the moment, without spending it.
+        """Check that there is room for a cost, without spending it.
 
         Raises
         ------
         BudgetExceededError
-            If it does not fit.
+            If there is not.
         """
         event, balance = _event(cost), self._balance()
         if not balance.fits(event):
             raise balance.exceeded(label)
 
     def _balance(self) -> Balance:
-        """Return the current balance."""
+        """Return what is currently spent and left."""
         with self._store.exclusive():
             return self._store.state.balance()
 
     def spend(self, cost: Cost, label: str | None = None) -> Spend:
-        """Spend the cost of a release from the budget, durably, before it is made.
+        """Spend the cost of a release durably, before the release is made.
 
         Parameters
         ----------
         cost : Certificate, Budget or Event
-            The cost of the release. A certificate composes best; a Budget stands for a release that
-            is only known to be (ε, δ)-DP.
+            The cost. A certificate composes best; a Budget is the cost of a release that is only
+            known to be (ε, δ)-DP.
         label : str, optional
-            The name of the release; the algorithm of a certificate by default.
+            The name of the entry; by default the algorithm of a certificate.
 
         Raises
         ------
         BudgetExceededError
-            If it does not fit; nothing is spent, and the error states the remaining budget.
+            If it exceeds the budget; nothing is spent, and the error says what is left.
         LedgerError
             If the file is damaged, or is locked for longer than the timeout.
         """
@@ -193,14 +191,16 @@ class BudgetLedger:
             if balance.fits(spend.event):
                 write(self._store.state.with_spend(spend))
                 return
-        raise balance.exceeded(spend.label)  # outside the lock, as it is slow to compute
+        raise balance.exceeded(
+            spend.label
+        )  # outside the lock, since computing what is left takes time
 
     def release(self, cost: Cost, draft: Draft, label: str | None = None) -> Spend:
-        """Spend for a file that is complete on disk, and then rename it to its final name.
+        """Pay for a file that is complete on disk, and then rename it to its destination.
 
-        So a full disk is detected before anything is spent, and nothing is released without being
-        accounted for. If it fails before the spend is on disk, the draft is removed. If it fails
-        after that, the draft is kept and the error says what was spent and where the file is.
+        So a full disk costs nothing, and nothing is released that was not paid for. After a failure
+        before the entry is on disk, the draft is removed. After a later failure, the draft is kept,
+        and the error says what was spent and where the file is.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class BudgetLedger:
         Raises
         ------
         BudgetExceededError, LedgerError
-            As for `spend`; or if the file could not be renamed after the spend.
+            As for `spend`; or if the file could not be renamed after the budget was spent.
         KeyboardInterrupt
             With a message that says what was spent.
         """
@@ -231,14 +231,14 @@ class BudgetLedger:
             draft.discard()
             raise LedgerError(f"{error}. Nothing was released") from None
         except BaseException as error:
-            message = self._failure_message(error, spend, cost, draft)
+            message = self._explain(error, spend, cost, draft)
             if isinstance(error, KeyboardInterrupt):
                 raise KeyboardInterrupt(message) from error
             raise LedgerError(message) from error
         return spend
 
-    def _failure_message(self, error: BaseException, spend: Spend, cost: Cost, draft: Draft) -> str:
-        """Return a message on what a failed release has spent, and where its file is."""
+    def _explain(self, error: BaseException, spend: Spend, cost: Cost, draft: Draft) -> str:
+        """Return what a failed release has spent, and where its file is."""
         failed = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{reason(error)}"
         try:
             spent = any(entry.id == spend.id for entry in self.spends)
@@ -254,15 +254,15 @@ class BudgetLedger:
         if draft.is_published:
             return f"{failed}: {was}, and {draft.path} is in place"
         return (
-            f"{failed}: {was}, and the file is complete in {draft.beside}, but was not given its "
-            f"name: rename it to {draft.path}"
+            f"{failed}: {was}, and the file is complete in {draft.beside}, but could not be "
+            f"renamed: rename it to {draft.path}"
         )
 
     def save_stream(self, token: str) -> None:
-        """Record that a stream is about to be saved, to a file with this token.
+        """Record that a stream is about to be saved to a file with this token.
 
-        The ledger of a stream records which of its files were resumed: an unknown file, or one that
-        was resumed before, raises an error.
+        The ledger that pays for a stream keeps track of which of its files were resumed, and
+        refuses a file that it does not know or that was resumed before.
         """
         with self._store.exclusive() as write:
             state = self._store.state
@@ -271,22 +271,22 @@ class BudgetLedger:
             write(state.with_stream(StreamEntry(token, "saved", _now())))
 
     def resume_stream(self, token: str) -> None:
-        """Record that the file of a stream with this token is resumed.
+        """Record that the file of a stream with this token is resumed, which is allowed once.
 
         Raises
         ------
         LedgerError
-            If it was resumed before, or is not the file of a stream of this ledger.
+            If it was resumed before, or is not a stream of this ledger.
         """
         with self._store.exclusive() as write:
             state = self._store.state
             actions = state.actions(token)
             if "saved" not in actions:
-                raise LedgerError("the ledger does not know this file of a stream")
+                raise LedgerError("the ledger does not know this stream file")
             if "resumed" in actions:
                 raise LedgerError(
-                    "this file of a stream was resumed before, and is a copy: its records would be "
-                    "used twice and accounted for once"
+                    "this stream file was resumed before, so it is a copy: its records would be "
+                    "used twice and paid for once"
                 )
             write(state.with_stream(StreamEntry(token, "resumed", _now())))
 
@@ -311,5 +311,5 @@ def _event(cost: Cost) -> Event:
     if isinstance(cost, Event):
         return cost
     raise TypeError(
-        f"a cost is a Certificate, a Budget or a privacy event, got {type(cost).__name__}"
+        f"cost must be a Certificate, a Budget or a privacy event, got {type(cost).__name__}"
     )

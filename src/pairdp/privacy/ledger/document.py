@@ -1,10 +1,10 @@
-"""The file of a ledger, as a sealed JSON document.
+"""The content of a ledger file: a JSON document with a digest.
 
 A ledger has a random identity, and its entries form a hash chain: each has a digest of itself and
-of the previous digest, starting with the identity. A file *extends* an earlier state of a ledger if
-it has the same identity, at least as many entries, and the same digest at the last entry of that
-state; then it has all entries of that state, in the same order. Each entry contains a random
-number, so that no two histories are equal by accident.
+of the digest before it, starting with the identity. A file *extends* what was seen of a ledger if
+it has the same identity, at least as many entries, and the same digest at the last entry that was
+seen; it then has all entries that were seen, in order. Every entry has a random number, so that no
+two histories are equal by accident.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Spend:
 
 @dataclass(frozen=True)
 class StreamEntry:
-    """A record that a stream was saved to a file with this token, or resumed from it."""
+    """An entry that a stream was saved to a file with this token, or resumed from it."""
 
     token: str
     action: Action
@@ -70,12 +70,12 @@ class StreamEntry:
         """Return the entry that `to_dict` wrote."""
         fields = fields_of("stream", values, {"token", "action", "time"})
         if fields["action"] not in ("saved", "resumed"):
-            raise ValueError("the action of a stream entry must be saved or resumed")
+            raise ValueError("the action of a stream must be saved or resumed")
         return cls(text("token", fields["token"]), fields["action"], text("time", fields["time"]))
 
 
 class Seen(NamedTuple):
-    """The identity of a ledger, and the length and the last digest of each chain."""
+    """What is remembered of a ledger: its identity, and the length and end of each chain."""
 
     identity: str
     spends: tuple[int, str]
@@ -89,15 +89,15 @@ class LedgerState:
     Attributes
     ----------
     budget : Budget
-        The budget of all releases together.
+        What all releases together may spend.
     adaptive : bool
-        Whether amounts of noise may be chosen adaptively.
+        Whether costs may be chosen after seeing earlier results.
     identity : str
-        A random name that identifies the ledger.
+        A random name; no two ledgers have the same.
     spends : tuple of Spend
-        All entries of releases.
+        What was spent.
     streams : tuple of StreamEntry
-        All entries of saved and resumed streams.
+        The streams that were saved and resumed.
     """
 
     budget: Budget
@@ -107,7 +107,7 @@ class LedgerState:
     streams: tuple[StreamEntry, ...] = ()
 
     def balance(self) -> Balance:
-        """Return the budget with the events spent so far."""
+        """Return what is spent and left."""
         return Balance(self.budget, self.adaptive, tuple(spend.event for spend in self.spends))
 
     def with_spend(self, spend: Spend) -> LedgerState:
@@ -115,11 +115,11 @@ class LedgerState:
         return replace(self, spends=(*self.spends, spend))
 
     def with_stream(self, entry: StreamEntry) -> LedgerState:
-        """Return the ledger with one more stream entry."""
+        """Return the ledger with one more entry about streams."""
         return replace(self, streams=(*self.streams, entry))
 
     def actions(self, token: str) -> set[Action]:
-        """Return the actions recorded for the token of a stream."""
+        """Return the actions that were recorded for the token of a stream."""
         return {entry.action for entry in self.streams if entry.token == token}
 
     @cached_property
@@ -130,19 +130,19 @@ class LedgerState:
         )
 
     def seen(self) -> Seen:
-        """Return a summary of the state, to compare with later states."""
+        """Return what to remember of this state."""
         spends, streams = ((len(chain), chain[-1]) for chain in self._chains)
         return Seen(self.identity, spends, streams)
 
     def extends(self, seen: Seen) -> bool:
-        """Return whether it contains all entries of an earlier state, in the same order."""
+        """Return whether it contains everything that was seen, in the same order."""
         return self.identity == seen.identity and all(
             length <= len(chain) and chain[length - 1] == head
             for chain, (length, head) in zip(self._chains, seen[1:], strict=True)
         )
 
     def to_bytes(self) -> bytes:
-        """Return the contents of its file."""
+        """Return the content of the ledger file."""
         spends, streams = self._chains
         document = {
             "format": FORMAT,
@@ -158,12 +158,12 @@ class LedgerState:
 
     @classmethod
     def from_bytes(cls, document: bytes) -> LedgerState:
-        """Return the ledger from the contents of a file.
+        """Return the ledger with the content of a file.
 
         Raises
         ------
         ValueError or TypeError
-            If it is not the file of a ledger, or was changed or damaged.
+            If it is not a ledger file, or was changed or damaged.
         """
         values = unseal(document)
         if values.get("format") != FORMAT:
@@ -194,9 +194,7 @@ class LedgerState:
             tuple(StreamEntry.from_dict(entry) for entry in streams),
         )
         if (spend_links, stream_links) != tuple(list(chain[1:]) for chain in state._chains):
-            raise ValueError(
-                "its entries do not form a chain: some were changed, removed or reordered"
-            )
+            raise ValueError("its entries do not form a chain: some were changed, removed or moved")
         return state
 
 
@@ -216,7 +214,7 @@ def _chained(
 
 
 def _entries(what: str, entries: object) -> tuple[list[dict[str, object]], list[object]]:
-    """Return the entries of a file and their digests, as two lists."""
+    """Return the entries in a file and their digests, separately."""
     if not isinstance(entries, list):
         raise ValueError(f"its {what} are not a list")
     if not all(isinstance(entry, dict) and "chain" in entry for entry in entries):

@@ -1,10 +1,10 @@
-"""Locking the file of a ledger against other processes.
+"""Locking a ledger file against other processes.
 
-If the operating system supports it (`flock`), the lock is on the file of the ledger and not on a
-separate lock file, which could be removed. Each spend replaces the file by a new one with the same
-name, so a process that gets the lock checks whether the locked file still has the name, and tries
-again if not. So of two processes that read the same file, only one can replace it: the other gets
-the lock only after the file has lost its name.
+If the operating system supports it (`flock`), the lock is on the ledger file itself and not on a
+separate lock file, which someone could remove. Each spend replaces the file by a new one with the
+same name, so a process that gets the lock checks whether the locked file still has the name, and
+tries again if not. So if two processes read the same file, only one of them can replace it: the
+other gets the lock only after the file has lost its name.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 @dataclass(frozen=True)
 class HeldFile:
-    """A locked file, which no other process that respects the lock replaces.
+    """A locked file, which no other process that respects the lock can replace.
 
     Attributes
     ----------
     path : Path
-        Its name.
+        Its path.
     handle : int, optional
         The open file; None if the lock is on a separate file.
     """
@@ -48,7 +48,7 @@ class HeldFile:
     handle: int | None
 
     def read(self) -> bytes:
-        """Return the contents."""
+        """Return the content."""
         if self.handle is None:
             return self.path.read_bytes()
         found = bytearray()
@@ -58,12 +58,12 @@ class HeldFile:
 
     @property
     def names(self) -> int:
-        """Number of names (hard links) of the file."""
+        """The number of names (hard links) of the file."""
         return (self.path.stat() if self.handle is None else os.fstat(self.handle)).st_nlink
 
     @property
     def is_current(self) -> bool:
-        """Whether the name still refers to this file."""
+        """Whether the path still refers to this file."""
         if self.handle is None:
             return self.path.exists()
         return _same(self.handle, self.path)
@@ -83,9 +83,9 @@ def held(path: Path, timeout: float) -> Iterator[HeldFile]:
     Raises
     ------
     TimeoutError
-        If other processes hold the lock for longer than the timeout.
+        If it stays locked for longer than ``timeout`` seconds.
     OSError
-        If there is no such file, or if it is not a regular file or cannot be locked.
+        If the file does not exist, is not a regular file, or cannot be locked.
     """
     if fcntl is None:
         with _beside(path, timeout):
@@ -103,7 +103,7 @@ def held(path: Path, timeout: float) -> Iterator[HeldFile]:
 
 
 def create(path: Path, content: bytes, timeout: float) -> None:
-    """Write a new file, which is locked until it has one name only.
+    """Write a new file, locked until its temporary name is removed.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def create(path: Path, content: bytes, timeout: float) -> None:
 
 
 def _try(path: Path) -> int | None:
-    """Return the open, locked file of a name, or None if another process has the lock."""
+    """Return the open and locked file, None if another process has locked it."""
     handle = _open(path)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
