@@ -41,7 +41,7 @@ test-slow: $(VENV)/.pairdp-test ## Run the slow tests.
 CORE := privacy losses constraints pairs score_sums algorithms \
   records clipping label_coding problem pointwise_problem
 CORE_TESTS := tests/privacy tests/losses tests/constraints tests/pairs tests/score_sums \
-  tests/algorithms tests/test_*.py
+  tests/algorithms tests/online tests/attacks tests/testing tests/test_*.py
 
 coverage: $(VENV)/.pairdp-test ## Measure the branch coverage of the core, and print it by package.
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m 'not slow' \

@@ -98,7 +98,7 @@ BAD_CSV: dict[str, tuple[str | bytes, str]] = {
     "missing": ("x,y\n1,2\n3,5\n5317,\n", "no value in column 'y', record 3"),
     "missing, with spaces": ("x,y\n1,  \n", "no value in column 'y', record 1"),
     "text": ("x,y\n1,2\n1,5317 kg\n", "an entry that is not a number in column 'y', record 2"),
-    "decimal comma": ("x;y\n1;5,317\n", "no number in column 'y', record 1"),
+    "decimal comma": ("x;y\n1;5,317\n", "not a number in column 'y', record 1"),
     "NaN": ("x,y\n1,2\n5317,nan\n", "NaN or infinity in record 2"),
     "infinity": ("x,y\n1,2\n1,2\n-inf,5317\n", "NaN or infinity in record 3"),
     "overflow": ("x,y\n1,5317e999\n", "NaN or infinity in record 1"),
