@@ -78,7 +78,7 @@ def test_demo_fits_states_and_verifies(
     monkeypatch.setattr(demo, "SPLITS", 1)
     demo.main()
     out = capsys.readouterr().out
-    assert "400 records to learn from, 169 held out" in out
+    assert "400 training records, 169 held out" in out
     assert "PrivateRanker" in out
     assert "DPGDSC with the paper's noise" in out
     assert "in the metric of PrivateMetric" in out

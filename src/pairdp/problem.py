@@ -403,11 +403,17 @@ class Problem(Storable):
         self, parameters: Array, records: Records, design: pairs.PairDesign | None = None
     ) -> Array:
         """Return ∇F(w). It depends on the data and is not private."""
-        return self.risk(records, design).gradient(parameters) + self.pull(parameters)
+        gradient = self.risk(records, design).gradient(parameters)
+        return gradient + self.regularizer_gradient(parameters)
 
-    def pull(self, parameters: Array) -> Array:
+    def regularizer_gradient(self, parameters: Array) -> Array:
         """Return λ(w - w₀), the gradient of the regulariser, which does not depend on the data."""
         return self.regularization * self._shift(parameters)
+
+    def projected_step(self, parameters: Array, step_size: float, gradient: Array) -> Array:
+        """Return the projection of w - η(g + λ(w - w₀)) onto C, for a gradient g of the risk."""
+        step = step_size * (gradient + self.regularizer_gradient(parameters))
+        return self.constraint.project(parameters - step)
 
     def _shift(self, parameters: Array) -> Array:
         if np.ndim(self.center) and np.shape(self.center) != np.shape(parameters):

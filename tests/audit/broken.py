@@ -129,7 +129,7 @@ class RepeatedNoise(NoisyGradientDescent):
         total = point.copy()
         for _ in progress.steps(steps, "repeated noise"):
             noisy = add_noise(mechanism, risk.gradient(point), np.random.default_rng(key))
-            point = problem.constraint.project(point - step_size * (noisy + problem.pull(point)))
+            point = problem.projected_step(point, step_size, noisy)
             total += point
         return total / (steps + 1) if self.output == "average" else point
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,16 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pairdp import NoiseSource, PrivateRanker, load
+from pairdp import Budget, NoiseSource, PrivateRanker, load
 from pairdp._provenance import is_own
+from pairdp.algorithms import GradientDescent
 from pairdp.algorithms.kernels import Steps, compiled_steps, plain_steps
 from pairdp.algorithms.progress import Progress
 from pairdp.constraints import L2Ball
-from pairdp.losses import RankingLoss, loss_names, register_loss, registry
+from pairdp.losses import LogisticRanking, RankingLoss, loss_names, register_loss, registry
 from pairdp.pairs import risk
 from pairdp.privacy import GaussianMechanism
 from pairdp.problem import Problem
-from pairdp.score_sums.all_pairs import AllPairsSums
+from pairdp.score_sums.all_pairs import AllPairs, AllPairsSums
 from pairdp.storage import ModelFileError
 from pairdp.testing import check_pairwise_loss
 
@@ -240,3 +242,18 @@ def test_names_are_given_once(mine: Any) -> None:
     assert "exponential" in loss_names(RankingLoss)
     with pytest.raises(TypeError, match="only ranking, metric and pointwise losses"):
         register_loss("mine", object())  # type: ignore[type-var]
+
+
+def test_a_plan_says_that_sums_are_slow() -> None:
+    @dataclass(frozen=True)
+    class Slow(LogisticRanking):
+        def structure(self) -> Any:
+            return AllPairs()
+
+    algorithm = GradientDescent(steps=3, step_size=0.1)
+    slow, fast = (
+        algorithm.plan(Problem(loss, L2Ball(1.0), 0.1), 100, 2, Budget(1.0, 1e-6))
+        for loss in (Slow(), LogisticRanking())
+    )
+    assert "O(n²) time for Slow" in slow.reasons[-1]
+    assert not any("O(n²)" in reason for reason in fast.reasons)

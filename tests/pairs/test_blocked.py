@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,14 +22,17 @@ from pairdp.losses import (
     PairwiseLoss,
     PowerHingeRanking,
 )
-from pairdp.pairs.blocked import (
-    all_pairs_gradient,
-    all_pairs_value,
-    design_gradient,
-    design_value,
-)
+from pairdp.pairs.blocked import design_gradient, design_value
 from pairdp.pairs.design import PairDesign
 from tests.oracles.all_pairs import average_gradient, average_value
+
+
+def all_pairs_value(loss: PairwiseLoss, w: Any, X: Any, y: Any, **more: Any) -> float:
+    return design_value(loss, w, X, y, PairDesign.complete(len(X)), **more)
+
+
+def all_pairs_gradient(loss: PairwiseLoss, w: Any, X: Any, y: Any, **more: Any) -> Any:
+    return design_gradient(loss, w, X, y, PairDesign.complete(len(X)), **more)
 
 
 @dataclass(frozen=True)

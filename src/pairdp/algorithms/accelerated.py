@@ -95,7 +95,7 @@ def descend_in_rounds(
         for k in range(rounds.steps):
             theta = 2 / (k + 2)
             between = (1 - theta) * point + theta * ahead
-            gradient = risk.gradient(between) + problem.pull(between)
+            gradient = risk.gradient(between) + problem.regularizer_gradient(between)
             ahead = problem.constraint.project(ahead - gradient / (theta * smoothness))
             point = (1 - theta) * point + theta * ahead
             yield point

@@ -31,6 +31,7 @@ from pairdp.algorithms.settings import S
 from pairdp.algorithms.signal import MAX_NOISE_TO_SIGNAL, noise_to_signal
 from pairdp.algorithms.task import Calibration, Task
 from pairdp.losses import PairwiseLoss
+from pairdp.losses.ranking import slow_sums
 from pairdp.privacy import Budget, Certificate, NoiseSource, Release
 from pairdp.problem import Problem
 from pairdp.storage import Storable
@@ -150,7 +151,8 @@ class Algorithm(Storable, ABC, Generic[S]):
             ),
             plan=plan_facts(self, problem, task, draft.settings, conditions),
         )
-        return Plan(self, task, certificate, draft.settings, draft.reasons)
+        reasons = (*draft.reasons, *slow_sums(problem.loss))
+        return Plan(self, task, certificate, draft.settings, reasons)
 
     def prepare(self, task: Task) -> PlanDraft[S]:
         """Decide releases and settings for a task, or refuse one that lacks what it needs."""

@@ -51,8 +51,7 @@ def descend(
     """Return the last of w_1 … w_T, or their average, of projected gradient descent."""
     point, total = start, np.zeros_like(start)
     for _ in progress.steps(steps, "gradient descent"):
-        gradient = risk.gradient(point) + problem.pull(point)
-        point = problem.constraint.project(point - step_size * gradient)
+        point = problem.projected_step(point, step_size, risk.gradient(point))
         if average:
             total += point
     return total / steps if average else point

@@ -134,7 +134,7 @@ def plain_steps(steps: Steps, noise: NoiseSource, progress: Progress) -> tuple[A
     rows = (row for places in drawn for row in places)
     for _ in progress.steps(steps.steps, WHAT):
         noisy = add_noise(steps.mechanism, gradient(next(rows), point), generator)
-        point = problem.constraint.project(point - steps.step_size * (noisy + problem.pull(point)))
+        point = problem.projected_step(point, steps.step_size, noisy)
         total += point
     return point, total
 

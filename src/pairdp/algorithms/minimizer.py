@@ -211,10 +211,10 @@ def _spectral(
 ) -> Array | None:
     """Return the first point of some spectral projected steps that passes the test."""
     point, step = start, 1 / goal.smoothness
-    gradient = risk.gradient(point) + problem.pull(point)
+    gradient = risk.gradient(point) + problem.regularizer_gradient(point)
     for _ in progress.steps(_SPECTRAL_STEPS, _WHAT, counted=False):
         following = problem.constraint.project(point - step * gradient)
-        ahead = risk.gradient(following) + problem.pull(following)
+        ahead = risk.gradient(following) + problem.regularizer_gradient(following)
         moved, change = following - point, ahead - gradient
         # A subgradient of the constrained objective at the projected point, for any step.
         left = float(np.linalg.norm(change - moved / step)) + goal.error
@@ -250,7 +250,7 @@ def _quasi_newton(
         shift = point - problem.center
         value, gradient = risk.value_and_gradient(point)
         value += problem.regularization / 2 * float(np.vdot(shift, shift))
-        return value, fold(gradient + problem.pull(point))
+        return value, fold(gradient + problem.regularizer_gradient(point))
 
     bar = progress.steps(_NEWTON_STEPS, _WHAT, counted=False)
 

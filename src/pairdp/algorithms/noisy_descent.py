@@ -240,7 +240,7 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
                 rows = draws.choice(records.n, b, replace=False, shuffle=False)
                 risk = problem.risk(records.rows(rows))
             noisy = add_noise(mechanism, risk.gradient(point), generator)
-            point = problem.constraint.project(point - step_size * (noisy + problem.pull(point)))
+            point = problem.projected_step(point, step_size, noisy)
             total += point
         return point, total
 

@@ -255,7 +255,7 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
             counts[drawn[t]] += 1
             own = int(drawn[t + 1])
             gradient = one_against(problem.loss, point, records, own, records, counts) / (t + 1)
-            point = problem.constraint.project(point - eta * (gradient + problem.pull(point)))
+            point = problem.projected_step(point, eta, gradient)
             total += point
         (release,) = plan.certificate.releases
         noisy = add_noise(release.mechanism, total / steps, noise.stream("output noise"))

@@ -148,8 +148,7 @@ class PhasedSGD(Algorithm[PhasedSettings]):
             for t in progress.steps(size - 1, f"phase {i}"):
                 before = part.part(slice(t, t + 1))
                 gradient = one_against(problem.loss, point, part, t + 1, before)
-                step = eta * (gradient + problem.pull(point))
-                point = problem.constraint.project(point - step)
+                point = problem.projected_step(point, eta, gradient)
                 total += point
             average = total / (size - 1)
             noisy = add_noise(release.mechanism, average, noise.stream("phase noise", i))

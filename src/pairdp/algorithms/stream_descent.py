@@ -126,7 +126,7 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
         for i in progress.steps(etas.size, "stream descent"):
             earlier = records.part(slice(0, i + 1))
             gradient = one_against(problem.loss, point, records, i + 1, earlier) / (i + 1)
-            point = problem.constraint.project(point - etas[i] * (gradient + problem.pull(point)))
+            point = problem.projected_step(point, etas[i], gradient)
             total += point
         (release,) = plan.certificate.releases
         noisy = add_noise(release.mechanism, total / etas.size, noise.stream("output noise"))

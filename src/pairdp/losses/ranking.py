@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from pairdp import score_sums
 from pairdp._checks import integer
+from pairdp._provenance import is_own
 from pairdp.losses._overrides import overridden_after
 from pairdp.losses._ranges import check_temperature
 from pairdp.losses.base import Holder, PairwiseLoss
@@ -179,3 +180,17 @@ class RankingLoss(PairwiseLoss):
         n = integer("n", n, at_least=2)
         counted = self.orders * (n // 2) * (n - n // 2)
         return self.smoothness(domain) * (counted / (n * (n - 1)))
+
+
+def slow_sums(loss: object) -> tuple[str, ...]:
+    """Say in a sentence that a ranking loss is summed pair by pair; nothing if it is not."""
+    if not isinstance(loss, RankingLoss) or is_own(type(loss)):  # the library's are all fast
+        return ()
+    kind = type(loss)
+    if kind.value is not RankingLoss.value or kind.gradient is not RankingLoss.gradient:
+        why = "its value or gradient is its own"
+    elif isinstance(loss.structure(), score_sums.AllPairs):
+        why = "its structure is AllPairs()"
+    else:
+        return ()
+    return (f"a sum over all pairs takes O(n²) time for {kind.__name__}: {why}",)

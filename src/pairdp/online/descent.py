@@ -28,7 +28,7 @@ from pairdp.online.buffer import PartnerBuffer
 from pairdp.online.descent_learner import DescentLearner, NoisyGradients, NoisyModels
 from pairdp.online.learner import OnlineAlgorithm
 from pairdp.privacy import GaussianMechanism, NoMechanism, Release, Sensitivity
-from pairdp.privacy.bounds.stream_models import falling_units, printed_steps, stream_drift
+from pairdp.privacy.bounds.stream_models import inverse_step_units, printed_steps, stream_drift
 from pairdp.privacy.bounds.stream_schedule import StreamShape, stream_steps
 
 Array = NDArray[np.float64]
@@ -289,7 +289,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         if random:
             late = np.arange(random + 1, n + 1, dtype=np.float64)
             sizes[random:] = printed_steps(late, plan.problem.regularization)
-        return NoisyModels(plan, generator, buffer, sizes, falling_units(n), random)
+        return NoisyModels(plan, generator, buffer, sizes, inverse_step_units(n), random)
 
 
 def _release(name: str, task: Task, moved: Sensitivity, steps: int) -> Release:

@@ -75,7 +75,7 @@ class DescentLearner(Learner):
 
     def _descend(self, point: Array, eta: float, gradient: Array) -> Array:
         problem = self._plan.problem
-        return problem.constraint.project(point - eta * (gradient + problem.pull(point)))
+        return problem.projected_step(point, eta, gradient)
 
     def public_state(self) -> dict[str, Array]:
         """Return the model and the number of steps."""

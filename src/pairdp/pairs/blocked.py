@@ -1,8 +1,8 @@
 r"""Averages over pairs for any loss, in blocks of bounded memory.
 
-Two averages: over all n(n-1) ordered pairs, and over a `PairDesign`, of (ℓ(z,z') + ℓ(z',z))/2. The
-first is the second over the complete design. Pairs come as runs on a circle of records, so both
-sides of a block are views of the (shuffled) records and no pair is ever stored.
+They are over the pairs of a `PairDesign`, of (ℓ(z,z') + ℓ(z',z))/2; the complete design has all
+n(n-1) ordered pairs. Pairs come as runs on a circle of records, so both sides of a block are views
+of the (shuffled) records and no pair is ever stored.
 
 The time is O(nm·p) for m pairs a record (m = n - 1 for all pairs) and p parameters, and the memory
 O(nd + block·p). For losses of a score difference or of a distance it is O(nd + block·d): their
@@ -39,52 +39,6 @@ these, two cores gain nothing and lose much when one of them is busy."""
 _FEWEST = 16
 
 
-def all_pairs_value(
-    loss: PairwiseLoss,
-    parameters: Array,
-    x: Array,
-    y: Array,
-    *,
-    null: Mask | None = None,
-    block: int | None = None,
-) -> float:
-    """Return the average loss over all ordered pairs of different records.
-
-    Parameters
-    ----------
-    loss : PairwiseLoss
-        Any loss; a symmetric one is evaluated once for both orders of a pair.
-    parameters : array
-        Where the loss is evaluated.
-    x : array of shape (n, d)
-        The records, at least two.
-    y : array of shape (n,)
-        Their labels.
-    null : array of bool of shape (n,), optional
-        Which records are null: their pairs count, with a loss of zero. The loss is evaluated at
-        what x and y have for them, and that is not used.
-    block : int, optional
-        How many pairs are evaluated at a time; by default as many as have gradients of 2 MB, and
-        at least 16.
-    """
-    design = PairDesign.complete(len(x))
-    return design_value(loss, parameters, x, y, design, null=null, block=block)
-
-
-def all_pairs_gradient(
-    loss: PairwiseLoss,
-    parameters: Array,
-    x: Array,
-    y: Array,
-    *,
-    null: Mask | None = None,
-    block: int | None = None,
-) -> Array:
-    """Return the average gradient over all ordered pairs; see `all_pairs_value`."""
-    design = PairDesign.complete(len(x))
-    return design_gradient(loss, parameters, x, y, design, null=null, block=block)
-
-
 def design_value(
     loss: PairwiseLoss,
     parameters: Array,
@@ -99,10 +53,22 @@ def design_value(
 
     Parameters
     ----------
-    loss, parameters, x, y, null, block
-        See `all_pairs_value`.
+    loss : PairwiseLoss
+        Any loss; a symmetric one is evaluated once for both orders of a pair.
+    parameters : array
+        Where the loss is evaluated.
+    x : array of shape (n, d)
+        The records, at least two.
+    y : array of shape (n,)
+        Their labels.
     design : PairDesign
-        Pairs of the n records, drawn before the data was read.
+        Pairs of the n records, drawn before the data was read; `PairDesign.complete` has all.
+    null : array of bool of shape (n,), optional
+        Which records are null: their pairs count, with a loss of zero. The loss is evaluated at
+        what x and y have for them, and that is not used.
+    block : int, optional
+        How many pairs are evaluated at a time; by default as many as have gradients of 2 MB, and
+        at least 16.
     """
 
     def summed(x: Array, y: Array, other_x: Array, other_y: Array, counted: Mask | None) -> Array:

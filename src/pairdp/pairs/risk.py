@@ -11,12 +11,7 @@ from pairdp.losses.base import PairwiseLoss
 from pairdp.losses.metric import MetricLoss
 from pairdp.losses.ranking import RankingLoss
 from pairdp.pairs.base import Risk
-from pairdp.pairs.blocked import (
-    all_pairs_gradient,
-    all_pairs_value,
-    design_gradient,
-    design_value,
-)
+from pairdp.pairs.blocked import design_gradient, design_value
 from pairdp.pairs.design import PairDesign
 from pairdp.pairs.metric import metric_gradient, metric_value, metric_value_and_gradient
 from pairdp.pairs.ranking import (
@@ -67,7 +62,7 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
         return RankingRisk(loss, records)
     if isinstance(loss, MetricLoss) and _keeps(loss, MetricLoss.value, MetricLoss.gradient):
         return MetricRisk(loss, records)
-    return BlockedRisk(loss, records)
+    return DesignRisk(loss, records, PairDesign.complete(records.n))
 
 
 def _keeps(loss: PairwiseLoss, value: object, gradient: object) -> bool:
@@ -136,28 +131,6 @@ class MetricRisk:
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return both, from the same distances."""
         return metric_value_and_gradient(*self._data(parameters), null=_null(self.records))
-
-
-@dataclass(frozen=True)
-class BlockedRisk:
-    """Any loss over all pairs, one by one in blocks."""
-
-    loss: PairwiseLoss
-    records: Records
-
-    def value(self, parameters: Array) -> float:
-        """Return the average loss."""
-        records, null = self.records, _null(self.records)
-        return all_pairs_value(self.loss, parameters, records.x, records.evaluable, null=null)
-
-    def gradient(self, parameters: Array) -> Array:
-        """Return its gradient."""
-        records, null = self.records, _null(self.records)
-        return all_pairs_gradient(self.loss, parameters, records.x, records.evaluable, null=null)
-
-    def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
-        """Return both, one after the other."""
-        return self.value(parameters), self.gradient(parameters)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def least(loss: Loss, regularization: float) -> float:
     lipschitz = problem.constants(POPULATION).lipschitz
     best = problem.value(point, everyone)
     for step in range(1, _STEPS + 1):
-        slope = risk.gradient(point) + problem.pull(point)
+        slope = risk.gradient(point) + problem.regularizer_gradient(point)
         point = problem.constraint.project(point - 2 / (lipschitz * step**0.5) * slope)
         if step % 10 == 0 or step > _STEPS - 50:
             best = min(best, problem.value(point, everyone))

@@ -191,16 +191,16 @@ def _in_own_units_by_records(**inputs: Any) -> float:
 @wraps(printed_drift)
 def _as_printed(**inputs: Any) -> float:
     drift = printed_drift(**inputs)
-    return drift.total(falling_units(drift.step_sizes.size))
+    return drift.total(inverse_step_units(drift.step_sizes.size))
 
 
 @wraps(printed_drift)
 def _as_printed_by_records(**inputs: Any) -> float:
     drift = printed_drift(**inputs)
-    return drift.total_by_records(falling_units(drift.step_sizes.size))
+    return drift.total_by_records(inverse_step_units(drift.step_sizes.size))
 
 
-def falling_units(steps: int) -> Array:
+def inverse_step_units(steps: int) -> Array:
     """Return 1/t, from t = 1 on."""
     return 1 / np.arange(1, steps + 1, dtype=np.float64)
 

@@ -96,7 +96,8 @@ class _Objective:
 
     def value_and_gradient(self, point: Array) -> tuple[float, Array]:
         value, gradient = self.risk.value_and_gradient(point)
-        return value + penalty(self.problem, point), gradient + self.problem.pull(point)
+        added = self.problem.regularizer_gradient(point)
+        return value + penalty(self.problem, point), gradient + added
 
 
 class _Found(NamedTuple):

@@ -15,6 +15,7 @@ from pairdp.studies.papers.xue2021.tables import (
     GENERAL,
     LARGEST_NORM,
     PURE,
+    REGULARIZATION,
     SIZES,
     STRONG,
     TABLE_2,
@@ -27,7 +28,6 @@ from pairdp.studies.results import Cell
 from pairdp.studies.study import PlannedCell, Position, Scale, Study
 
 NAME: Final = "xue2021"
-REGULARIZATION: Final[dict[Goal, float]] = {"ranking": 1e-3, "metric": 1e-2}
 MEASURE: Final[dict[Goal, str]] = {"ranking": "AUC", "metric": "accuracy"}
 _STRONGLY_CONVEX = ("OffPairStrC", "DPGDSC")
 _CONVEX = ("OffPairC", "DPGDC2", "DPEGD")

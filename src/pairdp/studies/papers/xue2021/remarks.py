@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from pairdp.algorithms import find_algorithm
-from pairdp.constraints import L2Ball, PSDFrobeniusBall
-from pairdp.losses import LogisticMetric, LogisticRanking
-from pairdp.privacy import Budget
-from pairdp.problem import Problem
-from pairdp.studies.learning import EUCLID
-from pairdp.studies.papers.xue2021.tables import APPROXIMATE, GENERAL, LARGEST_NORM, STRONG
+from pairdp.studies.learning import EUCLID, Goal, Learning
+from pairdp.studies.papers.xue2021.tables import (
+    APPROXIMATE,
+    GENERAL,
+    LARGEST_NORM,
+    REGULARIZATION,
+    STRONG,
+)
 from pairdp.studies.results import Cell, Remark, Results
 
 NAME = "xue2021"
@@ -40,17 +42,12 @@ def remarks(results: Results) -> Iterator[Remark]:
     )
 
 
-def _output_noise(exhibit: str, name: str, goal: str, n: int, cells: Iterable[Cell]) -> Remark:
+def _output_noise(exhibit: str, name: str, goal: Goal, n: int, cells: Iterable[Cell]) -> Remark:
     """Return how large the printed noise of output perturbation is on a unit ball."""
-    ranking = goal == "ranking"
-    loss = LogisticRanking() if ranking else LogisticMetric()
-    ball = L2Ball(1.0) if ranking else PSDFrobeniusBall(1.0)
-    added, features = (1e-3 if ranking else 1e-2), 8
-    problem = Problem(loss, ball, added)
-    budget = Budget(1.0, 1 / n)
-    algorithm = find_algorithm(name)
-    plan = algorithm.plan(problem, n, features, budget, calibration="printed")
-    certified = algorithm.plan(problem, n, features, budget)
+    added, features = REGULARIZATION[goal], 8
+    job = Learning(goal, "diabetes", "paper", n, name, 1.0, 1 / n, regularization=added, runs=2)
+    certified = job.plan(features)
+    plan = replace(job, calibration="printed").plan(features)
     scale = plan.certificate.releases[0].mechanism.scale  # type: ignore[union-attr]
     lipschitz = plan.task.printed_lipschitz
     factor = math.log(n) if name == "OffPairStrC" else 1.0
