@@ -219,7 +219,7 @@ def test_predictions_that_cannot_be_are_refused() -> None:
     assert Path("scores.csv").read_text() == "precious"
     for place in ("nowhere/scores.csv", "new.csv/scores.csv"):
         assert "no directory" in refused(*args[:-1], place)
-    assert "no pairdp model" in refused("predict", "data.csv", "data.csv")
+    assert "not a pairdp model" in refused("predict", "data.csv", "data.csv")
     assert "there is no file" in refused("predict", "nowhere", "data.csv")
     save(BoundsScaler().fit_columns(["age"]), "scaler")
     assert "without a model" in refused("predict", "scaler", "data.csv")

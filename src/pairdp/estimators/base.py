@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -34,21 +34,24 @@ Array = NDArray[np.float64]
 Loss = PairwiseLoss | PointwiseLoss
 
 
-class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator whose fit is a private release with a certificate."""
+class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+    """An estimator whose fit is a private release with a certificate.
 
-    epsilon: float | None
-    delta: float | None
-    data_norm: float | None
-    radius: float
-    regularization: float | None
-    loss: str | Loss | None
-    algorithm: str | Algorithm
-    calibration: str
-    ledger: privacy.BudgetLedger | None
-    random_state: Any
-    verbose: bool | None
-    invalid: Invalid
+    The parameters below have these values where ``__init__`` of a derived class does not set them.
+    """
+
+    epsilon: float | None = 1.0
+    delta: float | None = None
+    data_norm: float | None = None
+    radius: float = 1.0
+    regularization: float | None = None
+    loss: str | Loss | None = None
+    algorithm: str | Algorithm = "auto"
+    calibration: str = "certified"
+    ledger: privacy.BudgetLedger | None = None
+    random_state: Any = None
+    verbose: bool | None = None
+    invalid: Invalid = "error"
 
     plan_: Plan
 
@@ -346,7 +349,7 @@ def algorithm_of(algorithm: str | Algorithm) -> Algorithm | None:
         try:
             return find_algorithm(algorithm)
         except ValueError as error:
-            raise ValueError(f'algorithm must be "auto" or a published name: {error}') from None
+            raise ValueError(f'algorithm must be "auto" or the name of an algorithm: {error}') from None
     raise TypeError(f'algorithm must be "auto", a name or an Algorithm, got {algorithm!r}')
 
 

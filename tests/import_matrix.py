@@ -1,0 +1,119 @@
+"""Which package imports which; ``python -m tests.import_matrix`` prints the matrix."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1] / "src" / "pairdp"
+
+# Lowest first, as in docs/architecture.md. Those on one line do not import each other.
+LAYERS = (
+    (
+        "_version",
+        "_checks",
+        "_files",
+        "_sealed",
+        "_sums",
+        "_provenance",
+        "_reading",
+        "_discovery",
+        "drawing",
+    ),
+    ("storage", "tables", "clipping", "label_coding"),
+    ("privacy.accounting", "privacy.errors"),
+    ("privacy.mechanisms",),
+    ("privacy.bounds",),
+    ("privacy.certificates",),
+    ("privacy.ledger",),
+    ("privacy",),
+    ("constraints",),
+    ("score_sums", "records"),
+    ("losses",),
+    ("pairs", "testing"),
+    ("problem",),
+    ("pointwise_problem",),
+    ("algorithms",),
+    ("online", "model_file"),
+    ("estimators", "audit"),
+    ("verification", "studies"),
+    ("demo",),
+    ("cli",),
+)
+HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
+
+
+def layer(module: str) -> str:
+    """Return the longest known name that a module is in."""
+    parts = module.split(".")
+    names = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
+    return next(name for name in names if name in HEIGHT)
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    """Yield every module below the package itself, which only says where its names are."""
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        if name:
+            yield name, path
+
+
+def imported(source: str) -> Iterator[str]:
+    """Yield what a module imports, anywhere in it, and what it names in strings.
+
+    A string that is the full name of a module, or begins an f-string with one, counts as an import:
+    whatever it is passed to may import it.
+    """
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (a.name[7:] for a in node.names if a.name.startswith("pairdp."))
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            raise AssertionError("a relative import")
+        elif isinstance(node, ast.ImportFrom) and node.module == "pairdp":
+            yield from (a.name for a in node.names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pairdp."):
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"[7:]
+                yield inner if _is_module(inner) else str(node.module)[7:]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            named = re.fullmatch(r"pairdp\.([\w.]*\w)[.:]?\w*", node.value)
+            if named and layer_or_none(named[1]):
+                yield named[1]
+
+
+def layer_or_none(module: str) -> str | None:
+    """Return the layer of a module, None where there is no such package."""
+    return layer(module) if module.split(".")[0] in {name.split(".")[0] for name in HEIGHT} else None
+
+
+def _is_module(name: str) -> bool:
+    place = ROOT / name.replace(".", "/")
+    return place.exists() or place.with_suffix(".py").exists()
+
+
+def main() -> None:
+    """Print how many imports there are from each package (row) to each (column), and its lines."""
+    counts: Counter[tuple[str, str]] = Counter()
+    files: Counter[str] = Counter()
+    lines: Counter[str] = Counter()
+    for name, path in modules():
+        here = layer(name)
+        files[here] += 1
+        lines[here] += len(path.read_text().splitlines())
+        counts.update({(here, layer(module)) for module in imported(path.read_text())})
+    names = [name for names in LAYERS for name in names if files[name]]
+    print("Modules of the row that import from the column, lowest layer first; its lines")
+    print(" " * 32 + "".join(f"{i:4}" for i in range(len(names))))
+    for i, here in enumerate(names):
+        row = "".join(f"{counts[here, there] or '.':>4}" for there in names)
+        print(f"{i:3} {here:28}{row}  {files[here]:4} modules {lines[here]:6} lines")
+    upward = sum(n for (a, b), n in counts.items() if a != b and HEIGHT[b] >= HEIGHT[a])
+    print(f"{sum(files.values())} modules, {sum(lines.values())} lines, {upward} upward imports")
+
+
+if __name__ == "__main__":
+    main()
