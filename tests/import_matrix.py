@@ -44,6 +44,7 @@ LAYERS = (
     ("cli",),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
+PACKAGES = {name.split(".")[0] for name in HEIGHT}
 
 
 def layer(module: str) -> str:
@@ -62,13 +63,22 @@ def modules() -> Iterator[tuple[str, Path]]:
             yield name, path
 
 
-def imported(source: str) -> Iterator[str]:
+def imported(source: str, *, types: bool = True) -> Iterator[str]:
     """Yield what a module imports, anywhere in it, and what it names in strings.
 
     A string that is the full name of a module, or begins an f-string with one, counts as an import:
     whatever it is passed to may import it.
+
+    Parameters
+    ----------
+    source : str
+        The module.
+    types : bool
+        Whether imports for type checkers alone count.
     """
-    for node in ast.walk(ast.parse(source)):
+    body = ast.parse(source).body
+    body = body if types else _at_run_time(body)
+    for node in (inner for outer in body for inner in ast.walk(outer)):
         if isinstance(node, ast.Import):
             yield from (a.name[7:] for a in node.names if a.name.startswith("pairdp."))
         elif isinstance(node, ast.ImportFrom) and node.level:
@@ -76,23 +86,47 @@ def imported(source: str) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and node.module == "pairdp":
             yield from (a.name for a in node.names)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pairdp."):
-            for alias in node.names:
-                inner = f"{node.module}.{alias.name}"[7:]
-                yield inner if _is_module(inner) else str(node.module)[7:]
+            yield from (_home(str(node.module)[7:], alias.name) for alias in node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             named = re.fullmatch(r"pairdp\.([\w.]*\w)[.:]?\w*", node.value)
-            if named and layer_or_none(named[1]):
+            if named and named[1].split(".")[0] in PACKAGES:
                 yield named[1]
 
 
-def layer_or_none(module: str) -> str | None:
-    """Return the layer of a module, None where there is no such package."""
-    return layer(module) if module.split(".")[0] in {name.split(".")[0] for name in HEIGHT} else None
+def _at_run_time(body: list[ast.stmt]) -> list[ast.stmt]:
+    return [
+        node
+        for node in body
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    ]
 
 
-def _is_module(name: str) -> bool:
-    place = ROOT / name.replace(".", "/")
-    return place.exists() or place.with_suffix(".py").exists()
+def _home(package: str, name: str) -> str:
+    """Return the module that a name is imported from, where its package exports it."""
+    place = ROOT / package.replace(".", "/")
+    if (place / name).is_dir() or (place / f"{name}.py").exists():
+        return f"{package}.{name}"
+    stub = place / "__init__.pyi"
+    found = stub.exists() and re.search(rf"from \.([\w.]+) import {name} as", stub.read_text())
+    return _home(f"{package}.{found[1]}", name) if found else package
+
+
+def cycle() -> list[str]:
+    """Return modules each of which imports the next at run time, the last the first; or none."""
+    graph = {
+        name: {module for module in imported(path.read_text(), types=False) if module != name}
+        for name, path in modules()
+    }
+    while leaves := {name for name, found in graph.items() if not found & graph.keys()}:
+        graph = {name: found for name, found in graph.items() if name not in leaves}
+    path: list[str] = []
+    while graph:
+        name = path[-1] if path else min(graph)
+        following = min(graph[name] & graph.keys())
+        if following in path:
+            return path[path.index(following) :]
+        path.append(following)
+    return path
 
 
 def main() -> None:
@@ -112,6 +146,7 @@ def main() -> None:
         row = "".join(f"{counts[here, there] or '.':>4}" for there in names)
         print(f"{i:3} {here:28}{row}  {files[here]:4} modules {lines[here]:6} lines")
     upward = sum(n for (a, b), n in counts.items() if a != b and HEIGHT[b] >= HEIGHT[a])
+    print(f"a cycle of modules: {' → '.join(cycle()) or 'none'}")
     print(f"{sum(files.values())} modules, {sum(lines.values())} lines, {upward} upward imports")
 
 

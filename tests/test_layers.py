@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.import_matrix import HEIGHT, ROOT, imported, layer, modules
+from tests import import_matrix
+from tests.import_matrix import HEIGHT, PACKAGES, ROOT, cycle, imported, layer, modules
 
 
 def upward(name: str, source: str) -> list[str]:
@@ -67,4 +68,18 @@ def test_packages_export_names_of_their_own_modules(stub: Path) -> None:
 
 def test_every_package_has_its_layer() -> None:
     packages = {name.split(".")[0] for name, _ in modules()}
-    assert packages <= {name.split(".")[0] for name in HEIGHT}
+    assert packages <= PACKAGES
+
+
+def test_no_modules_import_each_other() -> None:
+    """Within a package too, at the top or inside functions, but for types alone."""
+    assert cycle() == []
+
+
+def test_a_cycle_within_a_package_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "losses").mkdir()
+    (tmp_path / "losses" / "one.py").write_text("from pairdp.losses.two import x")
+    (tmp_path / "losses" / "two.py").write_text("def f():\n    import pairdp.losses.one")
+    (tmp_path / "losses" / "three.py").write_text("from pairdp.losses import one")
+    monkeypatch.setattr(import_matrix, "ROOT", tmp_path)
+    assert set(cycle()) == {"losses.one", "losses.two"}

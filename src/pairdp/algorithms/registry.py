@@ -56,7 +56,7 @@ def register_algorithm(
         If another algorithm has the name.
     """
     name, entry = text("name", name), Entry(algorithm, kind, is_published)
-    if not is_own(type(algorithm), tuple(_PACKAGES)):
+    if not is_own(type(algorithm)):
         find_registered(_ENTRIES, name, *_PACKAGES)  # none of this library loses its name
     if name == "auto" or _ENTRIES.get(name, entry) != entry:
         raise ValueError(f"an algorithm named {name!r} is already registered")

@@ -64,7 +64,7 @@ import_option = click.option(
     metavar="MODULE",
     expose_value=False,
     callback=_import_modules,
-    help="Import a module of yours that registers a loss, a bound or an algorithm; may be repeated.",
+    help="A module of yours to import, which registers losses or algorithms; may be repeated.",
 )
 
 

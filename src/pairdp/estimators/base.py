@@ -349,7 +349,7 @@ def algorithm_of(algorithm: str | Algorithm) -> Algorithm | None:
         try:
             return find_algorithm(algorithm)
         except ValueError as error:
-            raise ValueError(f'algorithm must be "auto" or the name of an algorithm: {error}') from None
+            raise ValueError(f'algorithm must be "auto" or a registered name: {error}') from None
     raise TypeError(f'algorithm must be "auto", a name or an Algorithm, got {algorithm!r}')
 
 
