@@ -208,6 +208,8 @@ def test_a_loss_of_ones_own_needs_one_class() -> None:
 
 
 def test_bad_problems_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"has no project, radius, .*, positive_semidefinite$"):
+        Problem(LogisticRanking(), object())  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="PairwiseLoss such as"):
         Problem("logistic", L2Ball(1.0))
     with pytest.raises(TypeError, match="constraint set such as"):
