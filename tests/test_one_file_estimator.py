@@ -199,5 +199,5 @@ def test_a_subclass_without_a_decorator_is_not_taken_for_its_base(
         pass
 
     model = Other(5.0, data_norm=1.0).fit(FRAME, Y)
-    with pytest.raises(ModelFileError, match="cannot hold a Other"):
+    with pytest.raises(ModelFileError, match="cannot store a Other"):
         model.save(tmp_path / "model")

@@ -19,11 +19,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp import pairs
+from pairdp import constraints, pairs
 from pairdp._checks import PARAMETERS, STEPS, between, integer, keep, non_negative
 from pairdp._reading import Invalid
 from pairdp.clipping import check_data_norm
-from pairdp.constraints import Constraint
 from pairdp.losses import Domain, Holder, PairwiseLoss
 from pairdp.losses.convexity import declared_convex
 from pairdp.losses.trust import is_library_loss
@@ -104,7 +103,7 @@ class Problem(Storable):
     """
 
     loss: PairwiseLoss
-    constraint: Constraint
+    constraint: constraints.Constraint
     regularization: float = 0.0
     center: float | Array = 0.0
     data_norm: float = 1.0

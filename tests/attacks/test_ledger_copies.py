@@ -78,7 +78,7 @@ def test_forked_children_cannot_spend_a_ledger_in_memory() -> None:
     for _ in range(3):
         for answer in in_child(ledger, list(USES), "fork"):
             assert answer.startswith("LedgerError")
-            assert "keep it in a file, BudgetLedger(budget, path)" in answer
+            assert "store it in a file, BudgetLedger(budget, path)" in answer
     ledger.spend(PureEvent(1.0), "the parent has it all")
 
 

@@ -49,7 +49,7 @@ def test_a_saved_model_is_audited() -> None:
     assert 0 < report["lower_bound"] <= report["claimed"]["epsilon"]
     assert report["confidence"] == pytest.approx(1 - 1e-8, abs=1e-12)
     said = refused("audit", "model.pairdp", "--epsilon", "0.1")
-    assert "plan of its own: leave out --epsilon" in said
+    assert "which has a plan: leave out --epsilon" in said
 
 
 def test_other_tasks() -> None:

@@ -38,7 +38,7 @@ def test_a_ledger_pays_until_it_is_empty() -> None:
     assert "DPGDSC" in run("ledger", "show", "ledger.json").stdout
     before, files = Path("ledger.json").read_bytes(), there()
     again = [*SECRET[:-1], "second", "--ledger", "ledger.json"]
-    assert "does not fit into what is left" in refused(*again, code=3)
+    assert "does not fit into the rest" in refused(*again, code=3)
     assert "does not fit" in run_json(*again, code=3)["error"]
     assert Path("ledger.json").read_bytes() == before
     assert there() == files
@@ -66,7 +66,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_spent(
     run("ledger", "new", "ledger.json", "--epsilon", "5")
     with monkeypatch.context() as locked:
         locked.setattr(os, "access", lambda _, mode, **__: mode != os.W_OK)
-        assert "is not to be written to" in refused(*SECRET, "--ledger", "ledger.json")
+        assert "is not writable" in refused(*SECRET, "--ledger", "ledger.json")
     assert run_json("ledger", "show", "ledger.json")["spends"] == []
 
 
@@ -78,7 +78,7 @@ def test_a_ledger_is_not_opened_twice() -> None:
         "delta": 1e-6,
         "adaptive": True,
     }
-    assert "exists already" in refused(*args)
+    assert "already exists" in refused(*args)
     assert run_json("ledger", "show", "ledger.json")["adaptive"] is True
 
 
@@ -231,4 +231,4 @@ def test_predictions_that_cannot_be_are_refused() -> None:
 
 def test_fractions_are_no_labels() -> None:
     write(table(outcome=(9.5, 10.5)))
-    assert "fractions are no labels" in refused(*BOUNDED)
+    assert "fractions cannot be labels" in refused(*BOUNDED)

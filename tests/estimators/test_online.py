@@ -120,9 +120,9 @@ def test_past_the_horizon_is_refused_and_changes_nothing(kind: type) -> None:
         model.__dict__[name] is value for name, value in before.items() if name not in changed
     )
     model.partial_fit(x[40:50], y[40:50])
-    with pytest.raises(ValueError, match="complete or elsewhere"):
+    with pytest.raises(ValueError, match="complete or was paused"):
         model.partial_fit(x[50:51], y[50:51])
-    with pytest.raises(ValueError, match="complete or elsewhere"):
+    with pytest.raises(ValueError, match="complete or was paused"):
         kind(data_norm=1.0).fit(x, y).partial_fit(x, y, [0, 1])
     kind(data_norm=1.0).fit(x, y).fit(x[:30], y[:30])
 

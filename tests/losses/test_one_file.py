@@ -18,7 +18,7 @@ from pairdp import Budget, NoiseSource, PrivateRanker, load
 from pairdp._provenance import is_own
 from pairdp.algorithms import GradientDescent
 from pairdp.algorithms.kernels import Steps, compiled_steps, plain_steps
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Progress
 from pairdp.constraints import L2Ball
 from pairdp.losses import LogisticRanking, RankingLoss, loss_names, register_loss, registry
 from pairdp.pairs import risk

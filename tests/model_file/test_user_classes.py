@@ -253,7 +253,7 @@ def test_a_trusted_class_in_a_wrong_place_is_refused(tmp_path: Path) -> None:
     model = saved(path)
     document: Any = model.certificate_.to_dict()
     document["plan"]["algorithm"] = {"class": f"{HERE}:Softer", "fields": {}}
-    with pytest.raises(CertificateError, match="algorithm of its plan is none"):
+    with pytest.raises(CertificateError, match="algorithm of its plan is not an Algorithm"):
         verify(seal(document), trusted=[Softer])
     with pytest.raises(TypeError, match="algorithm must be an Algorithm"):
         WithThreshold(Softer())  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""How much of a budget is spent, and what else fits into it."""
+"""The spent and the remaining part of a budget."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pairdp.privacy.errors import BudgetExceededError
 
 @dataclass(frozen=True)
 class Remaining:
-    """What one more release may cost, each field by itself.
+    """The largest cost of one more release, for each kind of noise separately.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Remaining:
     gaussian_mu : float
         Largest ratio Δ/σ of one more Gaussian release; zero for a pure budget.
     gaussian_epsilon : float
-        The ε of that Gaussian release alone, at the ledger's δ.
+        The ε of that Gaussian release alone, at the δ of the ledger.
     """
 
     pure_epsilon: float
@@ -43,16 +43,16 @@ class Remaining:
 
 @dataclass(frozen=True)
 class Balance:
-    """A budget and what was spent of it.
+    """A budget and the events spent from it.
 
     Attributes
     ----------
     budget : Budget
-        What all releases together may spend.
+        The budget of all releases together.
     adaptive : bool
         Whether the noise of a release may be chosen after seeing the results of earlier ones.
     events : tuple of Event
-        What the releases so far cost.
+        The privacy events of all releases so far.
     """
 
     budget: Budget
@@ -73,7 +73,7 @@ class Balance:
         return PrivacyCurve(*events).within(self.budget)
 
     def remaining(self) -> Remaining:
-        """Return how much one more release may cost."""
+        """Return the largest cost of one more release."""
         pure = self._largest(PureEvent, self.budget.epsilon)
         if self.budget.is_pure:
             return Remaining(pure, 0.0, 0.0)
@@ -83,7 +83,7 @@ class Balance:
     def exceeded(self, label: str) -> BudgetExceededError:
         """Return the error for a release that does not fit."""
         return BudgetExceededError(
-            f"{label} does not fit into what is left of ε = {self.budget.epsilon:g}, "
+            f"{label} does not fit into the rest of the budget ε = {self.budget.epsilon:g}, "
             f"δ = {self.budget.delta:g}: there is room for {self.remaining()}. Nothing was spent"
         )
 
@@ -91,10 +91,10 @@ class Balance:
         return RenyiFilter.of(self.budget) if self.adaptive and not self.budget.is_pure else None
 
     def _largest(self, kind: type[PureEvent] | type[GaussianEvent], limit: float) -> float:
-        """Return the largest event of a kind that still fits, from below.
+        """Return the largest event of a kind that still fits, rounded down.
 
-        Exact where Gaussian or pure events compose exactly; else to three digits, and
-        zero when it is less than a thousandth of the budget.
+        Exact if Gaussian or pure events compose exactly; otherwise to three digits, and zero if it
+        is less than a thousandth of the budget.
         """
         exact = self._difference(kind, limit)
         if exact > 0 and self.fits(kind(exact)):
@@ -104,7 +104,7 @@ class Balance:
         low = limit * 1e-3
         if not self.fits(kind(low)):
             return 0.0
-        # Bisect on the logarithm: fits at the lower end, does not at the upper.
+        # Bisection on the logarithm: the lower end fits, the upper end does not.
         bottom, top = math.log(low), math.log(limit)
         while top - bottom > 1e-3:
             middle = (bottom + top) / 2
@@ -112,7 +112,7 @@ class Balance:
         return math.exp(bottom)
 
     def _difference(self, kind: type[PureEvent] | type[GaussianEvent], limit: float) -> float:
-        """Return the limit minus what was spent, where events compose exactly; else zero."""
+        """Return the limit minus the amount spent if events compose exactly, otherwise zero."""
         if kind is PureEvent and self.budget.is_pure:
             return limit - math.fsum(
                 e.epsilon * e.count for e in self.events if isinstance(e, PureEvent)

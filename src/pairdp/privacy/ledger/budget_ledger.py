@@ -1,4 +1,4 @@
-"""The ledger: one budget for all releases of a data set, kept on disk."""
+"""The ledger: one budget for all releases of a data set, stored on disk."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ Cost = Certificate | Budget | Event
 
 
 class BudgetLedger:
-    """A budget from which the releases on one data set are drawn.
+    """A budget that all releases of one data set share.
 
-    A spend is on disk before `spend` returns, and so before any noise is drawn: a crash
-    may lose a release but never forgets that its budget is gone. Processes that
-    share the file take turns, so no two of them can spend the same remainder.
+    A spend is on disk before `spend` returns, and so before any noise is drawn: after a crash a
+    release may be lost, but its budget counts as spent. Processes that share the file lock it, so
+    no two of them can spend the same remainder.
 
     Parameters
     ----------
     budget : Budget
-        What all releases together may spend.
+        The budget of all releases together.
     path : path-like, optional
-        Where to keep it. An existing ledger is continued, and must have this budget. Links are
-        followed once, now. Without a path the ledger lives in the memory of this process, and no
-        other process can spend from it.
+        The file of the ledger. An existing ledger is continued, and must have this budget. Links
+        are resolved once, when the ledger is opened. Without a path the ledger is in the memory of
+        this process, and no other process can spend from it.
     adaptive : bool, default=False
-        Whether the *amount* of a release's noise may be chosen after seeing the results of
-        earlier ones. This costs a little: see the notes.
+        Whether the *amount* of noise of a release may be chosen after seeing the results of earlier
+        ones. This has a small cost: see the notes.
     timeout : float, default=60
         Seconds to wait for another process that is spending.
 
     Notes
     -----
-    Gaussian releases compose exactly, pure ε adds up, and mixtures compose through
-    their privacy losses. *What* a release computes may always depend on earlier results.
-    *How much it costs* may do so only if the budget is pure, or all releases are Gaussian
-    (decided in advance), or ``adaptive=True``: then costs are added up as Rényi
-    divergences of one order that the budget fixes, which is true for any way of
-    choosing (`pairdp.privacy.accounting.renyi_filter`), and (ε, δ) costs without more
-    detail are refused.
+    Gaussian releases compose exactly, pure ε adds up, and mixtures compose by their privacy losses.
+    *What* a release computes may always depend on earlier results. *How much it costs* may do so
+    only if the budget is pure, or all releases are Gaussian (decided in advance), or
+    ``adaptive=True``: then costs are added up as Rényi divergences of one order that the budget
+    determines, which is valid for any adaptive choice (`pairdp.privacy.accounting.renyi_filter`),
+    and costs that are known only as (ε, δ) raise an error.
 
-    A copy of a ledger is the same ledger (`copy.copy`, `copy.deepcopy`, `sklearn.clone`), and what
-    was forked or pickled goes on with the file, or is refused when there is none. An open ledger
-    remembers what it saw of its file, and refuses one that does not extend it: one that was put
-    back to an earlier state, replaced, or removed. A file ``.NAME.identity`` beside it tells which
-    ledger there was, so that one which is removed is not begun anew with its full budget.
+    A copy of a ledger is the same ledger (`copy.copy`, `copy.deepcopy`, `sklearn.clone`). A forked
+    or pickled ledger uses the same file; without a file it raises an error. An open ledger
+    remembers the state of its file, and raises an error if the file does not extend it: if it was
+    reset to an earlier state, replaced, or removed. A file ``.NAME.identity`` in the same directory
+    stores the identity of the ledger, so that a ledger which was removed is not started again with
+    its full budget.
 
-    What cannot be told is that a file was put back to a state which no open ledger has seen
-    beyond: a backup that is restored while no process has the ledger open, or on another machine,
-    has the budget that it had then, and so has a copy of the ledger under another name. Nor do the
-    digests stop someone who forges a file. Never restore a ledger from a backup to spend from it.
+    Some resets cannot be detected: a backup that is restored while no process has the ledger open,
+    or on another machine, has its earlier budget, and so has a copy of the ledger under another
+    name. Digests do not protect against forged files either. Never restore a ledger from a backup
+    to spend from it.
 
     Examples
     --------
@@ -98,13 +98,13 @@ class BudgetLedger:
 
     @classmethod
     def load(cls, path: str | Path, *, timeout: float = 60.0) -> BudgetLedger:
-        """Return the ledger of a file, with the budget that the file has."""
+        """Return the ledger of a file, with the budget of the file."""
         ledger = cls.__new__(cls)
         ledger._store = FileStore(path, timeout)
         return ledger
 
     def __sklearn_clone__(self) -> BudgetLedger:
-        """Return itself: a copy could spend the same budget once more."""
+        """Return itself: a copy could spend the same budget twice."""
         return self
 
     def __copy__(self) -> BudgetLedger:
@@ -115,17 +115,17 @@ class BudgetLedger:
 
     @property
     def identity(self) -> str:
-        """A random name, which tells it from all other ledgers."""
+        """A random name that identifies the ledger."""
         return self._store.state.identity
 
     @property
     def budget(self) -> Budget:
-        """What all releases together may spend."""
+        """The budget of all releases together."""
         return self._store.state.budget
 
     @property
     def adaptive(self) -> bool:
-        """Whether amounts of noise may be chosen as one goes."""
+        """Whether amounts of noise may be chosen adaptively."""
         return self._store.state.adaptive
 
     @property
@@ -135,15 +135,15 @@ class BudgetLedger:
             return self._store.state.spends
 
     def spent(self) -> float:
-        """Return the ε spent so far, at the ledger's δ."""
+        """Return the ε spent so far, at the δ of the ledger."""
         return self._balance().epsilon()
 
     def remaining(self) -> Remaining:
-        """Return how much one more release may cost."""
+        """Return the largest cost of one more release."""
         return self._balance().remaining()
 
     def check(self, cost: Cost, label: str = "the release") -> None:
-        """Refuse a cost that does not fit at the moment, without spending it.
+        """Raise an error if a cost does not fit at the moment, without spending it.
 
         Raises
         ------
@@ -155,25 +155,25 @@ class BudgetLedger:
             raise balance.exceeded(label)
 
     def _balance(self) -> Balance:
-        """Return what is spent and left at the moment."""
+        """Return the current balance."""
         with self._store.exclusive():
             return self._store.state.balance()
 
     def spend(self, cost: Cost, label: str | None = None) -> Spend:
-        """Draw a release from the budget, durably, before it is made.
+        """Spend the cost of a release from the budget, durably, before it is made.
 
         Parameters
         ----------
         cost : Certificate, Budget or Event
-            What it costs. A certificate composes best; a Budget stands for a release of
-            which only (ε, δ)-DP is known.
+            The cost of the release. A certificate composes best; a Budget stands for a release that
+            is only known to be (ε, δ)-DP.
         label : str, optional
-            What it is for; a certificate's algorithm by default.
+            The name of the release; the algorithm of a certificate by default.
 
         Raises
         ------
         BudgetExceededError
-            If it does not fit; nothing is spent, and the error says what is left.
+            If it does not fit; nothing is spent, and the error states the remaining budget.
         LedgerError
             If the file is damaged, or is locked for longer than the timeout.
         """
@@ -193,14 +193,14 @@ class BudgetLedger:
             if balance.fits(spend.event):
                 write(self._store.state.with_spend(spend))
                 return
-        raise balance.exceeded(spend.label)  # outside the lock, as it takes a while to compute
+        raise balance.exceeded(spend.label)  # outside the lock, as it is slow to compute
 
     def release(self, cost: Cost, draft: Draft, label: str | None = None) -> Spend:
-        """Spend for a file that is complete on disk, and then give it its name.
+        """Spend for a file that is complete on disk, and then rename it to its final name.
 
-        So a full disk is met before anything is spent, and nothing is released unpaid. If it fails
-        before the spend is on disk, the draft is removed. If it fails after that, the draft is kept
-        and the error says what was spent and where the file is.
+        So a full disk is detected before anything is spent, and nothing is released without being
+        accounted for. If it fails before the spend is on disk, the draft is removed. If it fails
+        after that, the draft is kept and the error says what was spent and where the file is.
 
         Parameters
         ----------
@@ -212,9 +212,9 @@ class BudgetLedger:
         Raises
         ------
         BudgetExceededError, LedgerError
-            As `spend` does; or if the file did not get its name after the spend.
+            As for `spend`; or if the file could not be renamed after the spend.
         KeyboardInterrupt
-            With a sentence that says what was spent.
+            With a message that says what was spent.
         """
         try:
             spend = self._entry(cost, label)
@@ -231,14 +231,14 @@ class BudgetLedger:
             draft.discard()
             raise LedgerError(f"{error}. Nothing was released") from None
         except BaseException as error:
-            told = self._told(error, spend, cost, draft)
+            message = self._failure_message(error, spend, cost, draft)
             if isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt(told) from error
-            raise LedgerError(told) from error
+                raise KeyboardInterrupt(message) from error
+            raise LedgerError(message) from error
         return spend
 
-    def _told(self, error: BaseException, spend: Spend, cost: Cost, draft: Draft) -> str:
-        """Say what a release that failed has spent, and where its file is."""
+    def _failure_message(self, error: BaseException, spend: Spend, cost: Cost, draft: Draft) -> str:
+        """Return a message on what a failed release has spent, and where its file is."""
         failed = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{reason(error)}"
         try:
             spent = any(entry.id == spend.id for entry in self.spends)
@@ -254,29 +254,29 @@ class BudgetLedger:
         if draft.is_published:
             return f"{failed}: {was}, and {draft.path} is in place"
         return (
-            f"{failed}: {was}, and the file is complete in {draft.beside}, but it did not get its "
+            f"{failed}: {was}, and the file is complete in {draft.beside}, but was not given its "
             f"name: rename it to {draft.path}"
         )
 
     def save_stream(self, token: str) -> None:
-        """Note that a stream is about to be saved, to a file with this token.
+        """Record that a stream is about to be saved, to a file with this token.
 
-        Only the ledger that pays for a stream knows which of its files were resumed: one that it
-        does not know, or that was resumed before, is refused.
+        The ledger of a stream records which of its files were resumed: an unknown file, or one that
+        was resumed before, raises an error.
         """
         with self._store.exclusive() as write:
             state = self._store.state
             if state.actions(token):
-                raise LedgerError("a stream was saved with this token before")
+                raise LedgerError("a stream was already saved with this token")
             write(state.with_stream(StreamEntry(token, "saved", _now())))
 
     def resume_stream(self, token: str) -> None:
-        """Use up the token of a stream's file.
+        """Record that the file of a stream with this token is resumed.
 
         Raises
         ------
         LedgerError
-            If it is used up already, or of no file of a stream of this ledger.
+            If it was resumed before, or is not the file of a stream of this ledger.
         """
         with self._store.exclusive() as write:
             state = self._store.state
@@ -286,7 +286,7 @@ class BudgetLedger:
             if "resumed" in actions:
                 raise LedgerError(
                     "this file of a stream was resumed before, and is a copy: its records would be "
-                    "paid for once and used twice"
+                    "used twice and accounted for once"
                 )
             write(state.with_stream(StreamEntry(token, "resumed", _now())))
 

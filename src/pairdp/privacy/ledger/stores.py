@@ -1,4 +1,4 @@
-"""Where the state of a ledger is kept: in the memory of a process, or in a file."""
+"""Storage of the state of a ledger: in the memory of a process, or in a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Write = Callable[[LedgerState], None]
 
 
 class MemoryStore:
-    """A ledger from which only the process that made it can spend."""
+    """A ledger in memory, from which only the process that created it can spend."""
 
     def __init__(self, state: LedgerState) -> None:
         self.state = state
@@ -30,17 +30,17 @@ class MemoryStore:
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError(
-            "a ledger in memory cannot be pickled, as a copy could spend the same budget once "
-            "more: give it a path, BudgetLedger(budget, path)"
+            "a ledger in memory cannot be pickled, as a copy could spend the same budget "
+            "twice: give it a path, BudgetLedger(budget, path)"
         )
 
     @contextmanager
     def exclusive(self) -> Iterator[Write]:
-        """Hold the ledger against other threads, and yield a function that replaces its state."""
+        """Lock the ledger against other threads, and yield a function that replaces its state."""
         if os.getpid() != self._process:
             raise LedgerError(
-                "this ledger is in the memory of another process, and both would spend the "
-                "same budget: keep it in a file, BudgetLedger(budget, path)"
+                "this ledger is in the memory of another process, and both could spend the "
+                "same budget: store it in a file, BudgetLedger(budget, path)"
             )
         with self._lock:
             yield partial(setattr, self, "state")
@@ -49,18 +49,18 @@ class MemoryStore:
 class FileStore:
     """A ledger in a file, from which several processes may spend.
 
-    It remembers what it has seen of the file, and refuses one that does not extend it. A file
-    ``.NAME.identity`` beside it says which ledger has the name, so that one which is removed is
-    not begun anew.
+    It remembers the last state of the file, and raises an error if the file does not extend it. A
+    file ``.NAME.identity`` in the same directory stores the identity of the ledger, so that a
+    ledger which was removed is not started again.
 
     Parameters
     ----------
     path, timeout
         As for `BudgetLedger`.
     new : LedgerState, optional
-        What to write if there is no file yet.
+        The state to write if there is no file yet.
     seen : Seen, optional
-        What the file must extend.
+        The state that the file must extend.
     """
 
     def __init__(
@@ -72,12 +72,12 @@ class FileStore:
     ) -> None:
         if not str(path):
             raise ValueError("path must not be empty: leave it out for a ledger in memory")
-        # Resolved, so that links and a change of directory lead to one file and one lock.
+        # Resolved, so that links and a change of directory refer to the same file and lock.
         try:
             self.path = Path(path).resolve()
             name = Path(path).parent.resolve() / Path(path).name
-        except (OSError, RuntimeError):  # links that lead in a circle
-            raise LedgerError(f"the ledger {path} cannot be read: its links lead nowhere") from None
+        except (OSError, RuntimeError):  # circular links
+            raise LedgerError(f"the ledger {path} cannot be read: its links are broken") from None
         self._timeout = timeout
         self._lock = threading.RLock()
         self._process = os.getpid()
@@ -92,7 +92,7 @@ class FileStore:
         with self._held() as file:
             self.state = self._read(file)
         self._check_identity(names)
-        with suppress(OSError):  # of those who may read the ledger, not all may write beside it
+        with suppress(OSError):  # the directory may be read-only
             if not _identity_file(self.path).exists():
                 write_atomically(_identity_file(self.path), f"{self.state.identity}\n".encode())
         if seen is not None:
@@ -106,12 +106,12 @@ class FileStore:
 
     @contextmanager
     def exclusive(self) -> Iterator[Write]:
-        """Hold the ledger against other threads and processes, and read its file again.
+        """Lock the ledger against other threads and processes, and read its file again.
 
         Yields a function that replaces its state, on disk before it returns.
         """
         if os.getpid() != self._process:
-            # A thread of the other process may have held the lock when this one was forked.
+            # A thread of the parent process may have held the lock at the time of the fork.
             self._lock, self._process = threading.RLock(), os.getpid()
         with self._lock, self._held() as file:
             state = self._read(file)
@@ -119,8 +119,8 @@ class FileStore:
             if (state.budget, state.adaptive) != (self.state.budget, self.state.adaptive):
                 raise LedgerError(
                     f"{self} has {state.budget} and adaptive={state.adaptive}, and had "
-                    f"{self.state.budget} and adaptive={self.state.adaptive}: a ledger keeps its "
-                    "own budget"
+                    f"{self.state.budget} and adaptive={self.state.adaptive}: the budget of "
+                    "a ledger cannot change"
                 )
             self.state = state
             yield partial(self._write, file)
@@ -130,14 +130,14 @@ class FileStore:
             if (marker := _identity_file(name)).exists():
                 raise LedgerError(
                     f"the ledger {name} was removed, and a new one would have its full budget "
-                    f"again: put it back, or remove {marker} as well if nothing of it matters any "
+                    f"again: restore it, or remove {marker} as well if it is not needed any "
                     "more"
                 )
         self._check_directory()
         try:
             create(self.path, state.to_bytes(), self._timeout)
         except FileExistsError:
-            return  # another process was first, and this one goes on with what it made
+            return  # another process created it first
         except OSError as error:
             raise self._failed("written", error) from None
 
@@ -146,14 +146,14 @@ class FileStore:
             raise LedgerError(f"there is no directory {self.path.parent} for the ledger")
 
     def _check_identity(self, names: set[Path]) -> None:
-        """Refuse another ledger than the one that had these names before."""
+        """Raise an error if another ledger had these names before."""
         for name in names:
             marker = _identity_file(name)
             with suppress(OSError):
                 if marker.read_bytes().strip() != self.state.identity.encode():
                     raise LedgerError(
-                        f"the ledger {name} is another one than was made under this name: put the "
-                        f"right file back, or remove {marker} if this is the right one"
+                        f"the ledger {name} is another one than was made under this name: restore "
+                        f"the right file, or remove {marker} if this is the right one"
                     )
 
     @contextmanager
@@ -169,7 +169,7 @@ class FileStore:
                 ) from None
             except FileNotFoundError:
                 raise LedgerError(
-                    f"{self} was removed, and nothing may be spent without it: put it back"
+                    f"{self} was removed, and nothing may be spent without it: restore it"
                 ) from None
             except OSError as error:
                 raise self._failed("read", error) from None
@@ -179,8 +179,8 @@ class FileStore:
         try:
             if file.names > 1:
                 raise LedgerError(
-                    f"{self} has a second name (a hard link), under which others would miss what "
-                    "is spent here: remove one of the two"
+                    f"{self} has a second name (a hard link), under which others would not see "
+                    "what is spent here: remove one of the two"
                 )
             return LedgerState.from_bytes(file.read())
         except LedgerError:
@@ -195,13 +195,13 @@ class FileStore:
     def _check_extends(self, state: LedgerState, seen: Seen) -> None:
         if state.identity != seen.identity:
             raise LedgerError(
-                f"{self} was replaced by another one, and nothing may be spent from it: put the "
-                "right file back"
+                f"{self} was replaced by another one, and nothing may be spent from it: restore "
+                "the right file"
             )
         if not state.extends(seen):
             raise LedgerError(
-                f"{self} lacks what was spent or noted before: it was put back to an earlier "
-                "state, and nothing may be spent until the newest file is back"
+                f"{self} lacks entries that were recorded before: it was reset to an earlier "
+                "state, and nothing may be spent until the newest file is restored"
             )
 
     def _write(self, file: HeldFile, state: LedgerState) -> None:
@@ -219,7 +219,7 @@ class FileStore:
             self.state = state
             raise LedgerError(
                 f"{self} was written but might not survive a crash of the machine: "
-                f"{error.strerror}. What was to be spent counts as spent"
+                f"{error.strerror}. The cost counts as spent"
             ) from None
         except OSError as error:
             raise self._failed("written", error) from None
@@ -231,7 +231,7 @@ class FileStore:
 
 
 def reason(error: BaseException) -> str:
-    """Return why something failed, in words."""
+    """Return the reason of an error, in words."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
