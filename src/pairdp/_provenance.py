@@ -7,20 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 
-def is_own(thing: type | Callable[..., Any], within: tuple[str, ...] = ("pairdp",)) -> bool:
+def is_own(thing: type | Callable[..., Any]) -> bool:
     """Return whether an object is defined in this library, and is the one that its module has.
 
     A user-defined subclass is not: what was proved for its parent may not hold for it.
-
-    Parameters
-    ----------
-    thing : class or function
-        The object.
-    within : tuple of str
-        The packages that may define it.
     """
     home = getattr(thing, "__module__", "")
-    if not any(f"{home}.".startswith(f"{package}.") for package in within):
+    if home.partition(".")[0] != __name__.partition(".")[0]:
         return False
     name = getattr(thing, "__qualname__", "")
     return getattr(sys.modules.get(home), name, None) is thing

@@ -59,6 +59,12 @@ def test_other_tasks() -> None:
     assert metric["verdict"] == "consistent"
 
 
+@pytest.mark.parametrize("name", ["moments", "minimizer", "scatter"])
+def test_algorithms_that_no_paper_names(name: str) -> None:
+    found = run_json("audit", name, *QUICK, "--runs", "200")
+    assert found["verdict"] == "consistent"
+
+
 def test_what_is_refused() -> None:
     assert "neither a file nor an algorithm" in refused("audit", "DPGDX")
     assert "does not take --steps" in refused("audit", "DPEGD", "--steps", "3")

@@ -179,7 +179,7 @@ def test_auto_lists_what_it_chooses_from_the_best_first(task: str) -> None:
         (["--n", "100", "--features", "5", "--data-norm", "-2"], "data_norm"),
         (["--n", "100", "--features", "5", "--regularization", "-1"], "regularization"),
         (["--n", "100", "--features", "5", "--loss", "zero-one"], "loss must be one of"),
-        (["--n", "100", "--features", "5", "--algorithm", "SGD"], "known name"),
+        (["--n", "100", "--features", "5", "--algorithm", "SGD"], "a known name"),
     ],
     ids=str,
 )

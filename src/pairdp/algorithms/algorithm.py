@@ -218,7 +218,7 @@ class Algorithm(Storable, ABC, Generic[S]):
 
 def _is_of_this_library(algorithm: Algorithm) -> bool:
     """Return whether an algorithm, and any that it wraps, is part of this library."""
-    if not is_own(type(algorithm), ("pairdp.algorithms", "pairdp.online")):
+    if not is_own(type(algorithm)):
         return False
     return all(
         _is_of_this_library(one) for one in vars(algorithm).values() if isinstance(one, Algorithm)

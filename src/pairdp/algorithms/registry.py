@@ -57,7 +57,7 @@ def register_algorithm(
         If another algorithm has the name.
     """
     name, entry = text("name", name), Entry(algorithm, kind, is_published)
-    if not is_own(type(algorithm), tuple(_PACKAGES)):
+    if not is_own(type(algorithm)):
         find_registered(_ENTRIES, name, *_PACKAGES)  # names of this library cannot be replaced
     if name == "auto" or _ENTRIES.get(name, entry) != entry:
         raise ValueError(f"an algorithm named {name!r} is already registered")

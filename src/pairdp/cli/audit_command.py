@@ -14,6 +14,7 @@ from pairdp.cli.common import (
     VIOLATED,
     budget_options,
     echo_json,
+    import_option,
     json_option,
     report_errors,
     trust_option,
@@ -61,13 +62,14 @@ _PROBLEM = {
 )
 @click.option("--jobs", type=int, default=1, show_default=True, help="Number of processes.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of runs and search.")
+@import_option
 @trust_option
 @json_option
 @report_errors
 def command(target: str, as_json: bool, **options: Any) -> None:
     """Run an algorithm on the worst neighbouring data sets, and bound its ε from below.
 
-    TARGET is a published algorithm such as DPGDSC, "auto", or the file of a saved model, whose
+    TARGET is the name of an algorithm such as DPGDSC, "auto", or the file of a saved model, whose
     plan is audited; options that describe a problem are then refused. No data is needed: the audit
     searches for the worst synthetic neighbours.
 
@@ -104,12 +106,7 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
     from pairdp.algorithms import algorithms
 
     import_modules("pairdp.online")  # its algorithms register
-    known = {
-        **algorithms("pairs", published=True),
-        **algorithms("records", published=True),
-        **algorithms("stream", published=True),
-        "auto": "auto",
-    }
+    known = {**algorithms(), "auto": "auto"}
     if target in known:
         return [_plan(target, known[target], options)]
     path = Path(target)
@@ -183,16 +180,13 @@ def _estimator(name: str, algorithm: Any, options: dict[str, Any]) -> Any:
     from pairdp.algorithms import algorithms
     from pairdp.estimators import PrivateLinearClassifier, PrivateMetric, PrivateRanker
 
-    kinds = {
-        "ranking": PrivateRanker,
-        "metric": PrivateMetric,
-        "classification": PrivateLinearClassifier,
-    }
-    kind: Any = (
-        PrivateLinearClassifier
-        if name in algorithms("records", published=True)
-        else kinds[options["task"]]
-    )
+    kind: Any
+    if options["task"] == "classification" or name in algorithms("records"):
+        kind = PrivateLinearClassifier
+    elif options["task"] == "metric" or name in algorithms("metric"):
+        kind = PrivateMetric
+    else:
+        kind = PrivateRanker
     # The algorithm alone: a threshold would be another release.
     more = {"threshold": 0.0} if kind is PrivateRanker and name != "auto" else {}
     shared = ("loss", "radius", "regularization", "data_norm", "calibration")

@@ -36,15 +36,36 @@ def budget_options(command: Callable[..., None]) -> Callable[..., None]:
     )(command)
 
 
+def _find_in_working_directory(
+    context: click.Context, option: click.Parameter, names: Sequence[str]
+) -> Sequence[str]:
+    """Let modules that are named be found in the working directory too, after all others."""
+    here = str(Path.cwd())
+    if names and here not in sys.path:
+        sys.path.append(here)
+    return names
+
+
 def _import_modules(context: click.Context, option: click.Parameter, names: Sequence[str]) -> None:
     """Import modules, which may be in the working directory."""
-    if names:
-        sys.path.append(str(Path.cwd()))
-    for name in names:
+    for name in _find_in_working_directory(context, option, names):
+        if name.endswith(".py"):
+            module = Path(name).stem
+            raise click.BadParameter(f"{name} is a file: give the module's name, such as {module}")
         try:
             import_module(name)
         except Exception as error:  # whatever a module does when it is imported
             raise click.BadParameter(f"{name} cannot be imported: {error}") from error
+
+
+import_option = click.option(
+    "--import",
+    multiple=True,
+    metavar="MODULE",
+    expose_value=False,
+    callback=_import_modules,
+    help="A module of yours to import, which registers losses or algorithms; may be repeated.",
+)
 
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -64,14 +85,7 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
             help="auto, or the name of an algorithm.",
         ),
         click.option("--loss", help="Name of a loss; by default that of the algorithm."),
-        click.option(
-            "--import",
-            multiple=True,
-            metavar="MODULE",
-            expose_value=False,
-            callback=_import_modules,
-            help="Import your module that registers a loss or an algorithm; may be repeated.",
-        ),
+        import_option,
         click.option(
             "--radius",
             type=float,
@@ -98,6 +112,7 @@ trust_option = click.option(
     "trusted",
     multiple=True,
     metavar="MODULE:CLASS",
+    callback=_find_in_working_directory,
     help="A class outside pairdp that the file may use; read its code first. May be repeated.",
 )
 invalid_option = click.option(

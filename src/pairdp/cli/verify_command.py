@@ -7,7 +7,14 @@ from pathlib import Path
 
 import click
 
-from pairdp.cli.common import NOT_PLANNED, echo_json, json_option, report_errors, trust_option
+from pairdp.cli.common import (
+    NOT_PLANNED,
+    echo_json,
+    import_option,
+    json_option,
+    report_errors,
+    trust_option,
+)
 from pairdp.privacy import CertificateError
 from pairdp.verification import Report, verify_file
 
@@ -15,6 +22,7 @@ from pairdp.verification import Report, verify_file
 @click.command("verify", short_help="Verify a certificate, or those of a model or stream.")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--statement", is_flag=True, help="Print the privacy statement too.")
+@import_option
 @trust_option
 @json_option
 @report_errors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -32,21 +32,24 @@ from pairdp.problem import Problem
 Array = NDArray[np.float64]
 
 
-class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator whose fit is a private release with a certificate."""
+class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+    """An estimator whose fit is a private release with a certificate.
 
-    epsilon: float | None
-    delta: float | None
-    data_norm: float | None
-    radius: float
-    regularization: float | None
-    loss: str | Loss | None
-    algorithm: str | Algorithm
-    calibration: str
-    ledger: privacy.BudgetLedger | None
-    random_state: Any
-    verbose: bool | None
-    invalid: Invalid
+    The parameters below have these values where ``__init__`` of a derived class does not set them.
+    """
+
+    epsilon: float | None = 1.0
+    delta: float | None = None
+    data_norm: float | None = None
+    radius: float = 1.0
+    regularization: float | None = None
+    loss: str | Loss | None = None
+    algorithm: str | Algorithm = "auto"
+    calibration: str = "certified"
+    ledger: privacy.BudgetLedger | None = None
+    random_state: Any = None
+    verbose: bool | None = None
+    invalid: Invalid = "error"
 
     plan_: Plan
 

@@ -93,7 +93,10 @@ def find_bound(name: str) -> Bound:
     bound = find_registered(_BOUNDS, name, _PACKAGE)
     if bound is None:
         known = ", ".join(repr(n) for n in sorted(_BOUNDS))
-        raise KeyError(f"no bound named {name!r} is registered; known: {known}")
+        raise KeyError(
+            f"no bound named {name!r} is registered: if it is of your own, import its module first "
+            f"(--import on the command line); known: {known}"
+        )
     return bound
 
 

@@ -162,7 +162,8 @@ def _ranking(
     yield _bound("curvature", space, loss.curvature(margin_bound), within.curvature(), tolerance)
     if loss.decreasing:
         slopes = loss.slope(wide.grid())
-        rises = f"the slope at {wide.grid()[slopes.argmax()]:.6g} is {slopes.max():.6g}"
+        where = wide.grid()[slopes.argmax()]
+        rises = f"the slope at {where:.6g} is {slopes.max():.6g}: declare decreasing = False"
         yield problem_check("decreasing", space, rises if slopes.max() > 0 else "")
     structure = loss.structure()
     if not isinstance(structure, AllPairs):
