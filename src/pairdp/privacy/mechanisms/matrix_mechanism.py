@@ -5,10 +5,10 @@ ones and C a lower-triangular Toeplitz matrix,
 
 .. math:: S + A C^{-1} z = A C^{-1}(C u + z), \quad z \text{ independent normal:}
 
-one Gaussian release of Cu, and post-processing. It is done in this order: Cu is rounded to a grid
-and gets independent noise on it, and AC⁻¹ is applied to what was released. This holds for values
-u_t that depend on earlier releases too, as C is lower triangular. If one u_t moves by Δ, Cu moves
-by at most Δ·|C|, where |C|² = 1 + Σ_{0<j<n} c_j² is the squared norm of the first column.
+one Gaussian release of Cu, and post-processing. It is computed in this order: Cu is rounded to a
+grid, independent noise is added, and AC⁻¹ is applied to the released values. This holds for values
+u_t that depend on earlier releases too, as C is lower triangular. If one u_t changes by Δ, Cu
+changes by at most Δ·|C|, where |C|² = 1 + Σ_{0<j<n} c_j² is the squared norm of the first column.
 
 The best Toeplitz C for the largest error is near the square root of A, c_j = binom(2j, j)/4^j
 (Fichtenberger, Henzinger and Upadhyay 2023): |C| and the noise of the last sum are both
