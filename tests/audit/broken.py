@@ -149,7 +149,9 @@ class PrivateNormaliser:
         """Return the noisy mean difference of records that are within the bound."""
         x, y = data
         means = [x[y == label].sum(axis=0) / max(1, int(np.sum(y == label))) for label in (1, -1)]
-        noise = GaussianMechanism.calibrate(self.budget, 2 * self.data_norm / len(y))
+        noise = GaussianMechanism.calibrate(
+            self.budget, 2 * self.data_norm / len(y), dimension=x.shape[1]
+        )
         return noise.release(means[0] - means[1], np.random.default_rng(seed))
 
     def neighbours(self, n: int) -> Neighbours:

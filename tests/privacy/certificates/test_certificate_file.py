@@ -74,7 +74,7 @@ def test_json_is_strict_and_says_what_it_is(name: str) -> None:
 
     document = json.loads(made.to_json(), parse_constant=refuse)
     assert document["format"] == "pairdp certificate"
-    assert document["format_version"] == 2
+    assert document["format_version"] == 3
     assert document["library_version"] == pairdp.__version__
     assert document["relation"] == "replace-one-or-null"
     assert document["n"] == 100
@@ -193,10 +193,10 @@ def changed(name: str, change: Callable[[dict[str, object]], object]) -> str:
     return seal(document)
 
 
-@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize("version", [1, 2, 4])
 def test_another_format_is_named(version: int) -> None:
     text = changed("gaussian", lambda document: document.update(format_version=version))
-    reason = rf"format {version} is not known .* reads format 2: use the pairdp that made it"
+    reason = rf"format {version} is not known .* reads format 3: use the pairdp that made it"
     with pytest.raises(CertificateError, match=reason):
         Certificate.from_json(text)
 
@@ -227,7 +227,7 @@ def test_a_plan_has_json_values_only(plan: Any) -> None:
         (lambda d: d.update(format="pairdp ledger"), "format is 'pairdp ledger'"),
         (lambda d: d.pop("format"), "not a certificate"),
         (lambda d: d.pop("format_version"), "format None"),
-        (lambda d: d.update(format_version="2"), "format '2'"),
+        (lambda d: d.update(format_version="3"), "format '3'"),
         (lambda d: d.pop("plan"), "lacks plan"),
         (lambda d: d.update(plan=[]), "plan must be a mapping"),
         (lambda d: d.update(relation="add-remove"), "neighbouring relation 'add-remove'"),

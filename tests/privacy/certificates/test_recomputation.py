@@ -89,7 +89,9 @@ def test_a_baseline_is_in_order_and_claims_nothing() -> None:
 
 def test_a_true_printed_claim_passes() -> None:
     budget = Budget(0.5, 1e-6)
-    mechanism = GaussianMechanism.calibrate(budget, AVERAGE.value, calibration="printed")
+    mechanism = GaussianMechanism.calibrate(
+        budget, AVERAGE.value, dimension=7, calibration="printed"
+    )
     release = Release("weights", mechanism, AVERAGE, 7)
     verify(certify(release, budget=budget, calibration="printed"))
 
@@ -105,9 +107,9 @@ def test_whatever_is_calibrated_passes(kind: str, epsilon: float, log: float, co
     budget = Budget(epsilon, math.exp(log))
     mechanism: Mechanism
     if kind == "gaussian":
-        mechanism = GaussianMechanism.calibrate(budget, AVERAGE.value, steps=count)
+        mechanism = GaussianMechanism.calibrate(budget, AVERAGE.value, dimension=5, steps=count)
     elif kind == "k-norm":
-        mechanism = KNormMechanism.calibrate(budget, AVERAGE.value, steps=count)
+        mechanism = KNormMechanism.calibrate(budget, AVERAGE.value, dimension=5, steps=count)
     else:
         mechanism = LaplaceMechanism.calibrate(budget, AVERAGE.value, dimension=5, steps=count)
     made = certify(Release("weights", mechanism, AVERAGE, 5, count), budget=budget)
@@ -128,7 +130,7 @@ def test_whatever_is_calibrated_passes(kind: str, epsilon: float, log: float, co
 )
 def test_extreme_gaussian_budgets_pass(epsilon: float, delta: float) -> None:
     budget = Budget(epsilon, delta)
-    mechanism = GaussianMechanism.calibrate(budget, AVERAGE.value)
+    mechanism = GaussianMechanism.calibrate(budget, AVERAGE.value, dimension=5)
     verify(certify(Release("weights", mechanism, AVERAGE, 5), budget=budget))
 
 
@@ -205,7 +207,7 @@ def test_one_bad_part_is_enough() -> None:
 
 def test_a_false_printed_claim_fails_with_the_true_numbers() -> None:
     scale = AVERAGE.value * math.sqrt(1.25 * math.log(1e5)) / 2
-    release = Release("weights", GaussianMechanism(AVERAGE.value, scale), AVERAGE, 7)
+    release = Release("weights", GaussianMechanism(AVERAGE.value, scale, 7), AVERAGE, 7)
     claim = certify(release, budget=Budget(2.0, 1e-5), calibration="printed")
     true = claim.delta(2.0)
     assert true > 1e-5

@@ -235,7 +235,7 @@ def test_a_budget_is_spent_as_what_is_known_of_it() -> None:
 
 
 def test_a_certificate_is_spent_as_its_event_under_its_name() -> None:
-    paper = certificate(GaussianMechanism(unit_sensitivity(), 20.0), Budget(0.5, 1e-5))
+    paper = certificate(GaussianMechanism(unit_sensitivity(), 20.0, 5), Budget(0.5, 1e-5))
     ledger = BudgetLedger(BUDGET)
     spend = ledger.spend(paper)
     assert (spend.label, spend.event) == ("some learner", paper.event)
@@ -244,7 +244,7 @@ def test_a_certificate_is_spent_as_its_event_under_its_name() -> None:
 
 
 def test_a_certificate_that_claims_nothing_does_not_fit() -> None:
-    mechanism = GaussianMechanism(unit_sensitivity(), 1000.0)
+    mechanism = GaussianMechanism(unit_sensitivity(), 1000.0, 5)
     release = Release("a vector", mechanism, Sensitivity.stated(1.0), 5)
     baseline = Certificate("baseline", None, 100, (release,), calibration="none")
     with pytest.raises(BudgetExceededError):
@@ -270,9 +270,9 @@ def test_a_release_calibrated_for_the_whole_budget_fits_an_unspent_ledger(
         budget = Budget(epsilon, 1e-5) if kind == "gaussian" else Budget(epsilon)
         mechanism: Mechanism
         if kind == "gaussian":
-            mechanism = GaussianMechanism.calibrate(budget, sensitivity, steps=steps)
+            mechanism = GaussianMechanism.calibrate(budget, sensitivity, dimension=5, steps=steps)
         elif kind == "k-norm":
-            mechanism = KNormMechanism.calibrate(budget, sensitivity, steps=steps)
+            mechanism = KNormMechanism.calibrate(budget, sensitivity, dimension=5, steps=steps)
         else:
             mechanism = LaplaceMechanism.calibrate(budget, sensitivity, dimension=5, steps=steps)
         try:
