@@ -54,13 +54,13 @@ def test_pickle_and_copy_round_trip(name: str) -> None:
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     st.floats(1e-300, 1e300), st.floats(0, 1, exclude_max=True), st.integers(2, 10**9),
-    st.floats(1e-100, 1e100), st.floats(1e-100, 1e100), st.integers(1, 10**6),
+    st.floats(1e-100, 1e100), st.floats(1e-20, 1e100), st.integers(1, 10**6),
 )  # fmt: skip
 def test_numbers_survive_json_to_the_last_bit(
-    epsilon: float, delta: float, n: int, diameter: float, scale: float, count: int
+    epsilon: float, delta: float, n: int, diameter: float, multiplier: float, count: int
 ) -> None:
     sensitivity = Sensitivity.of("average over pairs", diameter=diameter, n=n)
-    release = gaussian(scale, sensitivity=sensitivity, count=count)
+    release = gaussian(multiplier * sensitivity.value, sensitivity=sensitivity, count=count)
     made = Certificate("learner", Budget(epsilon, delta), n, (release,))
     assert Certificate.from_json(made.to_json()) == made
 
@@ -258,7 +258,14 @@ def test_a_plan_has_json_values_only(plan: Any) -> None:
         (lambda d: d["releases"][0].update(mechanism="none"), "must be None for a release"),
         (lambda d: d["releases"][0].update(comment="x"), "release has unknown fields comment"),
         (lambda d: d["releases"][0].pop("scale"), "needs its scale"),
-        (lambda d: d["releases"][0].pop("sensitivity"), "needs its scale and its sensitivity"),
+        (lambda d: d["releases"][0].pop("grid"), "needs its scale, its grid"),
+        (lambda d: d["releases"][0].update(grid=0.0), "grid must be positive"),
+        (lambda d: d["releases"][0].update(grid=-0.25), "grid must be positive"),
+        (lambda d: d["releases"][0].update(grid=0.3), "grid must be a power of two"),
+        (lambda d: d["releases"][0].update(grid=True), "grid must be a real number"),
+        (lambda d: d["releases"][0].update(grid=2.0**80), "from 2^-64 to 2^52 grid steps"),
+        (lambda d: d["releases"][0].update(grid=2.0**-80), "from 2^-64 to 2^52 grid steps"),
+        (lambda d: d["releases"][0].pop("sensitivity"), "its grid and its sensitivity"),
         (lambda d: d["releases"][0].pop("count"), "release lacks count"),
         (lambda d: d["releases"][0].update(count=0), "count must be at least 1"),
         (lambda d: d["releases"][0].update(scale=0.0), "scale must be positive"),

@@ -27,6 +27,7 @@ from pairdp.privacy import (
     Sensitivity,
 )
 from pairdp.privacy.certificates import recomputation
+from pairdp.privacy.mechanisms import additive_noise
 from pairdp.verification import Report, verify
 from tests.privacy.certificates.kinds import (
     AVERAGE,
@@ -195,6 +196,20 @@ def test_batches_come_from_the_records_that_are_touched() -> None:
 def test_gaussian_noise_is_never_pure() -> None:
     with pytest.raises(CertificateError, match="claimed ε at δ = 0"):
         verify(certify(gaussian(noise=1e6), budget=PURE))
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "k-norm", "laplace", "poisson, 1 step", "parts"])
+@pytest.mark.parametrize("share", [0.0, 0.99])
+def test_rounding_that_is_not_paid_for_is_found(
+    kind: str, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second route does not use what the mechanisms say of themselves."""
+    made = KINDS[kind]()
+    (stated, *_) = made.releases
+    paid = share * stated.mechanism.rounding
+    monkeypatch.setattr(additive_noise, "rounding", lambda grid, dimension: paid)
+    with pytest.raises(CertificateError, match="with rounding to the grid is stated as"):
+        verify(certify(*made.releases, budget=made.budget))
 
 
 def test_one_bad_part_is_enough() -> None:

@@ -97,10 +97,10 @@ def test_every_release_is_listed() -> None:
         Release("histogram", laplace, AVERAGE, 3, part=Part("the held-out fold", 40)),
     )
     text = flat(with_releases(*releases, budget=Budget(2.0, 1e-6)))
-    assert "weights (7 numbers): Gaussian noise of standard deviation 1.25; " in text
+    assert "weights (7 numbers): Gaussian noise of standard deviation 1.25, on multiples of" in text
     assert "matrix (6 numbers, 3 times): K-norm noise" in text
-    assert "of scale s = 2.5; sensitivity 0.04" in text
-    assert "histogram (3 numbers): Laplace noise in each coordinate, of scale 3.5; " in text
+    assert "of scale s = 2.5, on multiples of 2^-27; sensitivity 0.04 and 1.83e-08 for rou" in text
+    assert "histogram (3 numbers): Laplace noise in each coordinate, of scale 3.5, " in text
     assert "; on the 40 records of the held-out fold." in text
     for release in releases:
         assert release.describe() in text
@@ -132,7 +132,8 @@ def test_what_always_limits_the_guarantee_is_said() -> None:
     for said in (
         "fixed before the records were read",
         "Preparation of the records before they reach the algorithm is not covered",
-        "exact arithmetic; noise is drawn in double precision",
+        "rounded to a public grid, which the sensitivities include",
+        "the timing or memory of the machine are not covered",
         "other releases of the same records",
         "not facts that many records show together",
     ):

@@ -118,9 +118,16 @@ def _caveats(certificate: Certificate) -> list[str]:
 
 
 def _wrap(sentence: str) -> str:
-    return textwrap.fill(on_one_line(" ".join(sentence.split())), _WIDTH)
+    plain = on_one_line(" ".join(sentence.split()))
+    return textwrap.fill(plain, _WIDTH, break_on_hyphens=False)
 
 
 def _item(sentence: str) -> str:
     plain = on_one_line(" ".join(sentence.split()))
-    return textwrap.fill(plain, _WIDTH, initial_indent="  - ", subsequent_indent="    ")
+    return textwrap.fill(
+        plain,
+        _WIDTH,
+        initial_indent="  - ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+    )
