@@ -58,7 +58,7 @@ def run(loss: PairwiseLoss | PointwiseLoss, count: int) -> Steps:
         else PointwiseProblem(loss, L2Ball(1.0), 1e-3)
     )
     records = problem.records(*random_records(N, FEATURES))
-    mechanism = GaussianMechanism(1.0, 2.0)
+    mechanism = GaussianMechanism(1.0, 2.0, FEATURES)
     return Steps(problem, records, mechanism, 1e-3, count, 2 if paired else 1, paired)
 
 

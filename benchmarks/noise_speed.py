@@ -1,39 +1,79 @@
-"""Speed of cryptographic noise, compared with numpy's default generator."""
+"""Noise per second: exact on the grid in numpy and compiled, in floating point, and OpenDP's."""
 
 from __future__ import annotations
 
+import importlib.util
 import time
+from collections.abc import Callable
 
 import numpy as np
 
-from pairdp.privacy import NoiseSource
+from pairdp.privacy import KNormMechanism, NoiseSource
+from pairdp.privacy.mechanisms.rounded_normal import rounded_normals
 
-COUNT = 5_000_000
+COUNT, OPENDP_COUNT = 4_000_000, 20_000
 ROUNDS = 5
+RATIO = 1.3 * 2.0**26
 
 
-def rate(generator: np.random.Generator) -> float:
-    """Return the best of a few rounds, in normals per second."""
+def rate(draw: Callable[[int], object], count: int = COUNT) -> float:
+    """Return the best of a few rounds, in numbers per second."""
     best = float("inf")
+    draw(count)
     for _ in range(ROUNDS):
         start = time.perf_counter()
-        generator.standard_normal(COUNT)
+        draw(count)
         best = min(best, time.perf_counter() - start)
-    return COUNT / best
+    return count / best
+
+
+def rates() -> dict[str, float]:
+    """Return normals per second by how they are drawn."""
+    stream = NoiseSource().stream("noise")
+    found = {
+        "floating point, numpy's PCG64": rate(np.random.default_rng().standard_normal),
+        "floating point, ChaCha20": rate(stream.standard_normal),
+        "exact on the grid, numpy": rate(lambda count: rounded_normals(stream, RATIO, count)),
+    }
+    if importlib.util.find_spec("numba"):
+        found["exact on the grid, compiled"] = rate(
+            lambda count: rounded_normals(stream, RATIO, count, compiled=True)
+        )
+    if importlib.util.find_spec("opendp"):
+        found["OpenDP's Gaussian mechanism"] = rate(_opendp(), OPENDP_COUNT)
+    return found
+
+
+def _opendp() -> Callable[[int], object]:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
+    mechanism = dp.m.make_gaussian(domain, dp.l2_distance(T=float), 1.0)
+    return lambda count: mechanism([0.0] * count)
 
 
 def main() -> None:
-    """Print normals per second of both, their ratio, and the time to open a stream."""
-    ours, theirs = rate(NoiseSource().stream("noise")), rate(np.random.default_rng())
+    """Print normals per second, K-norm vectors, and the time to open a stream."""
+    found = rates()
+    exact = found["exact on the grid, numpy"]
+    print("Noise: normals per second, and as a multiple of the exact ones in numpy")
+    for name, value in found.items():
+        print(f"  {name:32s} {value:10.3g}   {value / exact:8.2g}x")
+    if "OpenDP's Gaussian mechanism" not in found:
+        print("  (OpenDP is not installed)")
+    stream = NoiseSource().stream("pure")
+    for dimension in (21, 441):
+        mechanism = KNormMechanism(1.0, 1.0, dimension)
+        per_second = rate(lambda count, m=mechanism: m.noise(m.dimension, stream), 1)  # type: ignore[misc]
+        print(f"  one K-norm vector, d = {dimension:3d}        {1e3 / per_second:10.3g} ms")
     source = NoiseSource()
     start = time.perf_counter()
     for step in range(2000):
         source.stream("noise", step)
-    opened = (time.perf_counter() - start) / 2000
-    print("Noise: normals per second")
-    print(f"  ChaCha20, key of the system     {ours:10.3g}")
-    print(f"  numpy's default (PCG64)         {theirs:10.3g}   {theirs / ours:5.2f}x")
-    print(f"  opening one stream              {opened * 1e6:10.1f} µs")
+    print(
+        f"  opening one stream               {(time.perf_counter() - start) / 2000 * 1e6:10.1f} µs"
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,146 @@
+"""Attacks on the last bits of releases: floats of different sizes must leave no trace.
+
+With float noise, a sum v + z of doubles is a multiple of the last place of the larger one. With
+v = 0 under D and v = c under D', "a small output that is not a multiple of ulp(c/2)" never happens
+under D', and under D with a probability of up to 0.7, whatever ε and δ are. On a grid, both have
+outputs in the same set, with probabilities that ε and δ bound.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pairdp import Budget, NoiseSource, PrivateRanker
+from pairdp.privacy import GaussianMechanism, KNormMechanism, LaplaceMechanism, Mechanism
+
+FALSE_ALARM = 1e-7
+
+
+def mechanisms(epsilon: float, dimension: int) -> dict[str, Mechanism]:
+    return {
+        "gaussian": GaussianMechanism.calibrate(Budget(epsilon, 1e-6), 1.0, dimension=dimension),
+        "k-norm": KNormMechanism.calibrate(Budget(epsilon), 1.0, dimension=dimension),
+        "laplace": LaplaceMechanism.calibrate(Budget(epsilon), 1.0, dimension=dimension),
+    }
+
+
+def last_place(value: float) -> float:
+    return math.ulp(value / 2)
+
+
+def small_off_multiples(outputs: np.ndarray, c: float) -> float:
+    """Return how often some output below c/2 is not a multiple of ulp(c/2)."""
+    steps = outputs / last_place(c)
+    off = (np.abs(outputs) < c / 2) & (steps != np.rint(steps))
+    return float(off.any(axis=1).mean())
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "k-norm", "laplace"])
+@pytest.mark.parametrize("dimension", [1, 30])
+def test_small_outputs_tell_nothing_of_the_value(kind: str, dimension: int) -> None:
+    mechanism = mechanisms(1.0, dimension)[kind]
+    c = 1.0
+    neighbour = np.zeros(dimension)
+    neighbour[0] = c
+    generator = NoiseSource(31).stream("noise")
+    runs = 1000
+    outputs = [
+        np.array([mechanism.release(value, generator) for _ in range(runs)])
+        for value in (np.zeros(dimension), neighbour)
+    ]
+    assert [small_off_multiples(found, c) for found in outputs] == [0.0, 0.0]
+    for found in outputs:
+        assert np.array_equal(np.rint(found / mechanism.grid) * mechanism.grid, found)
+    # The same event with noise in floating point, which shows that the attack is one.
+    floats = NoiseSource(32).stream("noise").normal(0, mechanism.scale, (runs, dimension))
+    assert small_off_multiples(floats, c) > 0.01
+    assert small_off_multiples((neighbour + floats)[:, :1], c) == 0.0
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4, 8])
+def test_low_bits_have_the_same_law_under_neighbours(bits: int) -> None:
+    """The last bits of the released integers, under values with very different last bits."""
+    mechanism = GaussianMechanism.calibrate(Budget(1.0, 1e-6), 1.0)
+    generator = NoiseSource(33).stream("noise")
+    size, cells = 1_000_000, 2**bits
+    counts = []
+    for value in (0.0, 1 / 3, 1.0, 2.0**-30 + 2.0**-60):
+        released = mechanism.add_to(np.full(size, value), mechanism.noise_integers(size, generator))
+        steps = np.rint(released / mechanism.grid).astype(np.int64)
+        counts.append(np.bincount(steps & (cells - 1), minlength=cells))
+        # With a grid so much finer than the noise, every residue is as likely as any other.
+        assert stats.chisquare(counts[-1]).pvalue > FALSE_ALARM
+    assert stats.chi2_contingency(np.array(counts)).pvalue > FALSE_ALARM
+
+
+def test_no_event_separates_neighbours_beyond_the_guarantee() -> None:
+    """Over a million releases, on thresholds and on the last bits together.
+
+    By Clopper and Pearson, each of 2·64·16 events exceeds its bound with a probability of at most
+    1e-10, so that a false alarm has one of less than 1e-6.
+    """
+    epsilon, delta = 0.5, 1e-3
+    mechanism = GaussianMechanism.calibrate(Budget(epsilon, delta), 1.0)
+    generator = NoiseSource(34).stream("noise")
+    size = 1_000_000
+    steps = [
+        np.rint(
+            mechanism.add_to(np.full(size, value), mechanism.noise_integers(size, generator))
+            / mechanism.grid
+        ).astype(np.int64)
+        for value in (0.0, 1.0)
+    ]
+    edges = np.quantile(steps[0], np.linspace(0, 1, 65)[1:-1])
+    # How many are below each edge, by their last four bits.
+    below = [
+        np.histogram2d(side, side & 15, [np.append(-np.inf, edges), np.arange(17)])[0].cumsum(0)
+        for side in steps
+    ]
+    for first, second in (below, below[::-1]):
+        low = np.nan_to_num(stats.beta.ppf(1e-10, first, size - first + 1))
+        high = stats.beta.ppf(1 - 1e-10, second + 1, size - second)
+        assert np.all(low <= math.exp(epsilon) * high + delta)
+
+
+def test_a_coarse_grid_has_exactly_the_probabilities_that_the_bound_allows() -> None:
+    """On a grid as coarse as the noise, every probability is known: none exceeds the guarantee."""
+    mechanism = GaussianMechanism(1.0, 2.0, 1, grid=1.0)
+    # A value that moves by 1 may be rounded to one that is 2 steps away: Δ + g.
+    assert mechanism.rounded_sensitivity >= 2.0
+    mu = mechanism.rounded_sensitivity / mechanism.scale
+    cells = np.arange(-60, 61)
+    probabilities = [
+        stats.norm.cdf((cells + 0.5 - value) / 2) - stats.norm.cdf((cells - 0.5 - value) / 2)
+        for value in (0, 2)
+    ]
+    for epsilon in (0.1, 0.5, 1.0, 2.0):
+        delta = np.maximum(probabilities[0] - math.exp(epsilon) * probabilities[1], 0).sum()
+        allowed = stats.norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * stats.norm.cdf(
+            -mu / 2 - epsilon / mu
+        )
+        assert delta <= allowed * (1 + 1e-9)
+        # Without paying for the rounding the claim would be false.
+        unpaid = mechanism.sensitivity / mechanism.scale
+        claimed = stats.norm.cdf(unpaid / 2 - epsilon / unpaid) - math.exp(
+            epsilon
+        ) * stats.norm.cdf(-unpaid / 2 - epsilon / unpaid)
+        assert delta > claimed
+    released = mechanism.release(np.array([0.5 + 1e-12]), NoiseSource(35).stream("noise"))
+    assert released == np.rint(released)
+
+
+def test_fitted_coefficients_come_from_the_grid() -> None:
+    """What a ranker releases by output noise is a function of lattice values."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    x = (rng.normal(size=(400, 5)) + y[:, None]) / 5
+    model = PrivateRanker(
+        epsilon=1.0, delta=0.0, data_norm=1.0, algorithm="minimizer", radius=1e6, random_state=0
+    ).fit(x, y)
+    for release in model.certificate_.releases:
+        assert release.mechanism.grid > 0
+        assert release.mechanism.rounding <= 2.0**-20 * release.mechanism.sensitivity
