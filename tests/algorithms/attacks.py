@@ -69,13 +69,13 @@ def transcript(
     given: list[Array] = []
     rng = np.random.default_rng(SEED)
 
-    def release(mechanism: GaussianMechanism, value: Array, generator: object) -> Array:
+    def add_to(mechanism: GaussianMechanism, value: Array, noise: object) -> Array:
         values.append(np.array(value))
         noisy = value + kick * rng.normal(size=np.shape(value))
         given.append(noisy if answers is None else answers[len(given)])
         return given[-1]
 
-    with patch.object(GaussianMechanism, "release", release):
+    with patch.object(GaussianMechanism, "add_to", add_to):
         fit = plan.run(records, NoiseSource(SEED), progress=False)
     return values, given, fit.parameters
 

@@ -326,6 +326,10 @@ class NoMechanism(_Additive):
         return np.zeros(integer("size", size))
 
     def _release(self, vector: Array, generator: np.random.Generator) -> Array:
+        return self.add_to(vector)
+
+    def add_to(self, vector: Array, noise: Integers | None = None) -> Array:
+        """Return the vector."""
         return vector.copy()
 
 
