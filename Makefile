@@ -37,14 +37,14 @@ test: $(VENV)/.pairdp-test ## Run the tests, but for the slow ones.
 test-slow: $(VENV)/.pairdp-test ## Run the slow tests.
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m slow
 
-# The core: everything that guarantees rest on. Compiled steps run as plain Python, to be traced.
+# The core: everything that guarantees rest on.
 CORE := privacy losses constraints pairs score_sums algorithms \
   records clipping label_coding problem pointwise_problem
 CORE_TESTS := tests/privacy tests/losses tests/constraints tests/pairs tests/score_sums \
-  tests/algorithms tests/test_*.py
+  tests/algorithms tests/online tests/attacks tests/testing tests/test_*.py
 
 coverage: $(VENV)/.pairdp-test ## Measure the branch coverage of the core, and print it by package.
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m 'not slow' \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m 'not slow' \
 	  --cov-branch $(CORE:%=--cov=pairdp.%) --cov-report=json:.coverage.json --cov-report= $(CORE_TESTS)
 	$(BIN)/python -m tests.coverage_table .coverage.json
 

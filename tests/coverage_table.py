@@ -7,7 +7,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-LEAST = 95.0  # per cent of all branches
 COUNTS = ("covered_lines", "num_statements", "covered_branches", "num_branches")
 
 
@@ -22,8 +21,8 @@ def per_cent(covered: int, total: int) -> float:
     return 100 * covered / total if total else 100.0
 
 
-def main(path: str) -> int:
-    """Print the table; return 1 if fewer branches are covered than must be."""
+def main(path: str) -> None:
+    """Print the table."""
     packages: dict[str, Counter[str]] = {}
     for file, found in json.loads(Path(path).read_text())["files"].items():
         counts = packages.setdefault(package_of(file), Counter())
@@ -36,11 +35,7 @@ def main(path: str) -> int:
             f"{name:<24}{per_cent(lines, statements):7.1f}%"
             f"{per_cent(branches, all_branches):9.1f}%{all_branches:7}"
         )
-    total = per_cent(counts["covered_branches"], counts["num_branches"])
-    if total < LEAST:
-        print(f"fewer than {LEAST:g} % of all branches are covered", file=sys.stderr)
-    return int(total < LEAST)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    main(sys.argv[1])

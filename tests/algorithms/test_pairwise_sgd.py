@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from pairdp import Budget, NoiseSource, verify
 from pairdp.algorithms import Algorithm, PairwiseSGD, PhasedSGD, Plan, find_algorithm
-from pairdp.algorithms.pairwise_sgd import step_divergence
+from pairdp.algorithms.descent import step_divergence
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, PSDNuclearBall, Unconstrained
 from pairdp.losses import (
     HingeMetric,
@@ -237,7 +237,7 @@ def test_pure_budgets(algorithm: Algorithm) -> None:
         PairwiseSGD(order="replacement").plan(problem("hinge"), 50, 3, Budget(1.0))
 
 
-@pytest.mark.parametrize("name", ["hinge", "logistic"])
+@pytest.mark.parametrize("name", ["hinge", pytest.param("logistic", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("algorithm", [PairwiseSGD(20 * 150), PhasedSGD()], ids=["sgd", "phased"])
 def test_without_noise_the_risk_comes_near_its_minimum(name: str, algorithm: Algorithm) -> None:
     rng = np.random.default_rng(0)

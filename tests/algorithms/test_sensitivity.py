@@ -91,7 +91,14 @@ def planned(algorithm: str, problem: str, n: int) -> Plan:
     return ALGORITHMS[algorithm](chosen, n).plan(chosen, n, 2, BUDGET)
 
 
-@pytest.mark.parametrize(("algorithm", "problem"), CASES)
+def is_slow(algorithm: str, problem: str) -> bool:
+    return algorithm == "epochs" and problem != "logistic"
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "problem"),
+    [pytest.param(*case, marks=[pytest.mark.slow] * is_slow(*case)) for case in CASES],
+)
 def test_no_neighbour_moves_a_release_further(algorithm: str, problem: str) -> None:
     n = {"metric": 5, "least squares": 7, "rounded hinge": 40}.get(problem, 12)
     assert survives(planned(algorithm, problem, min(n, 20) if algorithm == "epochs" else n))

@@ -159,7 +159,14 @@ def test_certified_delta_is_that_of_two_noisy_gradients(name: str) -> None:
     np.testing.assert_allclose(exact, bound, rtol=0.15)
 
 
-@pytest.mark.parametrize("name", ["pair of 4", "disjoint 4 of 4", "record of 4"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pair of 4",
+        pytest.param("disjoint 4 of 4", marks=pytest.mark.slow),
+        pytest.param("record of 4", marks=pytest.mark.slow),
+    ],
+)
 def test_runs_have_the_enumerated_law(name: str) -> None:
     # Kolmogorov-Smirnov; a true law is refused with probability below 1e-6.
     plan = tiny(name, 2)

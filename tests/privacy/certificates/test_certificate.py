@@ -239,7 +239,9 @@ def test_gaussian_parts_count_by_their_worst() -> None:
     assert made.epsilon() == alone.epsilon()
 
 
-@pytest.mark.parametrize("name", ["gaussian", "mixture", "without replacement"])
+@pytest.mark.parametrize(
+    "name", ["gaussian", pytest.param("mixture", marks=pytest.mark.slow), "without replacement"]
+)
 def test_epsilon_delta_and_curve_are_those_of_the_privacy_curve(name: str) -> None:
     made = CERTIFICATES[name]
     curve = PrivacyCurve(made.event)
