@@ -123,7 +123,7 @@ def test_metrics_of_tables_and_predictions() -> None:
     assert run(*metric).output == clean.output
     broken_table(BROKEN["word"])
     run(*NULL)
-    assert "no number" in run("predict", "model.pairdp", "data.csv", code=1).stderr
+    assert "not a number" in run("predict", "model.pairdp", "data.csv", code=1).stderr
     lines = run("predict", "model.pairdp", "data.csv", "--invalid", "null").stdout.splitlines()
     assert len(lines) == N + 1
     assert lines[PLACE] == ","

@@ -265,7 +265,7 @@ BAD_TABLES: dict[str, tuple[str, str]] = {
     "no records": ("age,bmi,outcome\n", "has 0 records, and a pair needs two"),
     "one record": ("age,bmi,outcome\n5317,2,0\n", "has 1 records, and a pair needs two"),
     "no names": ("53.17,22.5,0\n60.5,31.5,1\n", "must name the columns"),
-    "text": ("age,bmi,outcome\n5317yrs,2,0\n1,2,1\n", "no number in column 'age', record 1"),
+    "text": ("age,bmi,outcome\n5317yrs,2,0\n1,2,1\n", "not a number in column 'age', record 1"),
     "missing": ("age,bmi,outcome\n5317,2,0\n1,,1\n", "no value in column 'bmi', record 2"),
     "NaN": ("age,bmi,outcome\n5317,nan,0\n1,1,1\n", "NaN or infinity in record 1"),
     "no label": ("age,bmi,outcome\n5317,2,0\n1,1,\n", "no label in column 'outcome', record 2"),
