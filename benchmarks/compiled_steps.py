@@ -15,7 +15,7 @@ from benchmarks.timing import best_seconds, in_new_process, random_records
 from pairdp import Budget
 from pairdp.algorithms import NoisyGradientDescent
 from pairdp.algorithms.kernels import Steps, compiled_steps, plain_steps
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Progress
 from pairdp.constraints import L2Ball
 from pairdp.losses import (
     HingePointwise,

@@ -1,4 +1,4 @@
-"""Imports point downwards only, at the top of modules and inside functions."""
+"""Imports point downwards only: at the top of modules, inside functions, and by name."""
 
 from __future__ import annotations
 
@@ -8,57 +8,45 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1] / "src" / "pairdp"
+from tests import import_matrix
+from tests.import_matrix import HEIGHT, PACKAGES, ROOT, cycle, imported, layer, modules
 
-# Lowest first, as in docs/architecture.md. Those on one line do not import each other.
-LAYERS = (
-    (
-        "_version",
-        "_checks",
-        "_files",
-        "_sealed",
-        "_sums",
-        "_provenance",
-        "_reading",
-        "_discovery",
-        "drawing",
-    ),
-    ("storage", "tables", "clipping", "label_coding"),
-    ("privacy.accounting", "privacy.errors"),
-    ("privacy.mechanisms",),
-    ("privacy.bounds",),
-    ("privacy.certificates",),
-    ("privacy.ledger",),
-    ("privacy",),
-    ("constraints",),
-    ("score_sums", "records"),
-    ("losses",),
-    ("pairs", "testing"),
-    ("problem",),
-    ("pointwise_problem",),
-    ("algorithms",),
-    ("online", "model_file"),
-    ("estimators", "audit"),
-    ("verification", "studies"),
-    ("demo",),
-    ("cli",),
+
+def upward(name: str, source: str) -> list[str]:
+    """Return what a module imports from its own height or above, other than its own package."""
+    here = layer(name)
+    return [
+        module
+        for module in imported(source)
+        if layer(module) != here and HEIGHT[layer(module)] >= HEIGHT[here]
+    ]
+
+
+@pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda value: str(value)[-40:])
+def test_imports_point_downwards(name: str, path: Path) -> None:
+    assert not upward(name, path.read_text())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from pairdp.estimators import PrivateRanker",
+        "import pairdp.estimators.ranker",
+        "from pairdp import estimators",
+        "def f():\n    from pairdp.estimators.base import PrivateEstimator",
+        "if TYPE_CHECKING:\n    from pairdp.estimators import PrivateRanker",
+        "import_module('pairdp.estimators')",
+        "def f(name):\n    return import_module(f'pairdp.estimators.{name}')",
+        "PLACES = {'ranker': 'pairdp.estimators.ranker:PrivateRanker'}",
+    ],
 )
-HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
+def test_every_kind_of_upward_import_is_found(source: str) -> None:
+    assert upward("losses.registry", source)
+    assert not upward("cli.common", source)
 
 
-def layer(module: str) -> str:
-    """Return the longest known name that a module is in."""
-    parts = module.split(".")
-    names = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
-    return next(name for name in names if name in HEIGHT)
-
-
-def modules() -> Iterator[tuple[str, Path]]:
-    for path in sorted(ROOT.rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        if name:  # the package itself only says where its names are
-            yield name, path
+def test_names_in_prose_are_no_imports() -> None:
+    assert not upward("losses.base", '"""See pairdp.estimators."""\nraise E("use pairdp.load")')
 
 
 def exported(stub: Path) -> Iterator[str]:
@@ -67,31 +55,6 @@ def exported(stub: Path) -> Iterator[str]:
         assert isinstance(node, ast.ImportFrom), f"{stub} has more than exports"
         assert node.level == 1, f"{stub} exports names of another package"
         yield from [node.module] if node.module else [alias.name for alias in node.names]
-
-
-def imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (a.name[7:] for a in node.names if a.name.startswith("pairdp."))
-        elif isinstance(node, ast.ImportFrom) and node.level:
-            raise AssertionError(f"{path} has a relative import")
-        elif isinstance(node, ast.ImportFrom) and node.module == "pairdp":
-            yield from (a.name for a in node.names)
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pairdp."):
-            for alias in node.names:
-                inner = f"{node.module}.{alias.name}"[7:]
-                is_module = (ROOT / inner.replace(".", "/")).exists() or (
-                    ROOT / (inner.replace(".", "/") + ".py")
-                ).exists()
-                yield inner if is_module else str(node.module)[7:]
-
-
-@pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda value: str(value)[-40:])
-def test_imports_point_downwards(name: str, path: Path) -> None:
-    here = layer(name)
-    for module in imported(path):
-        there = layer(module)
-        assert there == here or HEIGHT[there] < HEIGHT[here], f"{name} imports {module}"
 
 
 @pytest.mark.parametrize(
@@ -105,4 +68,18 @@ def test_packages_export_names_of_their_own_modules(stub: Path) -> None:
 
 def test_every_package_has_its_layer() -> None:
     packages = {name.split(".")[0] for name, _ in modules()}
-    assert packages <= {name.split(".")[0] for name in HEIGHT}
+    assert packages <= PACKAGES
+
+
+def test_no_modules_import_each_other() -> None:
+    """Within a package too, at the top or inside functions, but for types alone."""
+    assert cycle() == []
+
+
+def test_a_cycle_within_a_package_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "losses").mkdir()
+    (tmp_path / "losses" / "one.py").write_text("from pairdp.losses.two import x")
+    (tmp_path / "losses" / "two.py").write_text("def f():\n    import pairdp.losses.one")
+    (tmp_path / "losses" / "three.py").write_text("from pairdp.losses import one")
+    monkeypatch.setattr(import_matrix, "ROOT", tmp_path)
+    assert set(cycle()) == {"losses.one", "losses.two"}

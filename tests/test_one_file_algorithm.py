@@ -121,7 +121,7 @@ def test_it_is_stored_and_verified_on_trust(module: ModuleType, tmp_path: Path) 
 def test_auto_takes_it_when_it_says_that_it_is_best(module: ModuleType) -> None:
     model = ranker("auto").fit(X, Y)
     assert model.certificate_.algorithm == "Mean of signed records"
-    assert model.plan_.reasons[0].startswith("auto: noise 0 of the expected signal")
+    assert model.plan_.reasons[0].startswith("auto: noise 0 times the expected signal")
 
 
 def test_auto_does_not_consider_it_where_it_does_not_apply(module: ModuleType) -> None:

@@ -12,10 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from sklearn.base import clone
 
 import pairdp.estimators
-from pairdp import ModelFileError, load
+from pairdp import Budget, DataNormWarning, ModelFileError, load, verify
+from pairdp.algorithms import Algorithm, Fit
+from pairdp.algorithms.choice import Choice, choose_ranker
 from pairdp.cli.main import main
+from pairdp.constraints import L2Ball
+from pairdp.estimators import PrivateEstimator
+from pairdp.losses import LogisticRanking, RankingLoss
 from pairdp.model_file import registry
 from pairdp.verification import verify_file
 from tests.estimators.data import two_classes
@@ -45,6 +51,27 @@ class CappedRanker(PrivateRanker):
 '''
 X, Y = two_classes(300)
 FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+
+
+class RankingDirection(PrivateEstimator):
+    """All that an estimator needs which is not derived from another."""
+
+    _loss_kind = RankingLoss
+
+    def __init__(self, epsilon: float = 1.0) -> None:
+        self.epsilon = epsilon
+
+    def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
+        return choose_ranker(n, features, budget, **facts)
+
+    def _constraint(self) -> L2Ball:
+        return L2Ball(self.radius)
+
+    def _default_loss(self, algorithm: Algorithm) -> LogisticRanking:
+        return LogisticRanking()
+
+    def _set_fitted(self, fit: Fit) -> None:
+        self.direction_ = fit.parameters
 
 
 def imported(name: str) -> Any:
@@ -77,6 +104,23 @@ def saved(module: str, path: Path) -> Any:
     model = imported(module)(5.0, data_norm=1.0).fit(FRAME, Y)
     model.save(path)
     return model
+
+
+def test_parameters_that_an_estimator_does_not_take_have_defaults() -> None:
+    with pytest.warns(DataNormWarning):
+        model = RankingDirection(5.0).fit(X, np.where(Y.max() == Y, 1, -1))
+    assert model.direction_.shape == (4,)
+    assert model.plan_.reasons[0].startswith("auto: ")
+    assert verify(model.certificate_).holds
+    assert clone(model).get_params() == {"epsilon": 5.0}
+
+
+def test_an_estimator_that_lacks_a_part_says_which() -> None:
+    class Incomplete(RankingDirection):
+        _constraint = PrivateEstimator._constraint  # type: ignore[assignment]
+
+    with pytest.raises(TypeError, match="_constraint"):
+        Incomplete()
 
 
 @pytest.mark.parametrize("written", [""], indirect=True)
@@ -155,5 +199,5 @@ def test_a_subclass_without_a_decorator_is_not_taken_for_its_base(
         pass
 
     model = Other(5.0, data_norm=1.0).fit(FRAME, Y)
-    with pytest.raises(ModelFileError, match="cannot hold a Other"):
+    with pytest.raises(ModelFileError, match="cannot store a Other"):
         model.save(tmp_path / "model")

@@ -208,6 +208,8 @@ def test_a_loss_of_ones_own_needs_one_class() -> None:
 
 
 def test_bad_problems_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"has no project, radius, .*, positive_semidefinite$"):
+        Problem(LogisticRanking(), object())  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="PairwiseLoss such as"):
         Problem("logistic", L2Ball(1.0))
     with pytest.raises(TypeError, match="constraint set such as"):
@@ -241,7 +243,7 @@ def test_data_that_does_not_fit_is_refused() -> None:
 def test_records_of_many_classes_are_refused_by_a_ranking_problem() -> None:
     problem = Problem(HingeRanking(), L2Ball(1.0))
     records = Records(np.zeros((3, 1)), [0, 1, 2], binary=False)
-    with pytest.raises(ValueError, match="only name classes"):
+    with pytest.raises(ValueError, match="these records have class names"):
         problem.gradient(np.zeros(1), records)
     with pytest.raises(ValueError, match="finite"):
         problem.gradient(np.array([np.nan]), problem.records(np.zeros((3, 1)), [1, -1, 1]))

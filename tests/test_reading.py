@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pairdp._reading import null_is_asked, read_codes, read_labels, read_signs, read_table
+from pairdp._reading import read_codes, read_labels, read_signs, read_table, uses_null_records
 
 UNREADABLE = [
     np.nan,
@@ -77,7 +77,7 @@ def test_rows_of_another_length_cannot_be_read_where_the_length_is_known() -> No
     rows = [[1.0, 2.0], [3.0], None, "ab", [4.0, 5.0]]
     nan = [np.nan, np.nan]
     np.testing.assert_array_equal(read_table(rows, 2), [[1, 2], nan, nan, nan, [4, 5]])
-    with pytest.raises(ValueError, match="same number of entries"):
+    with pytest.raises(ValueError, match="same, public, number of entries"):
         read_table(rows)
     with pytest.raises(ValueError, match="2 features, not 3"):
         read_table(np.zeros((4, 2)), 3)
@@ -96,7 +96,7 @@ def test_labels_keep_their_types_and_codes_go_by_equality() -> None:
     np.testing.assert_array_equal(read_codes(np.array(["b", "a"])), [1, 0])
     dates = np.array(["2020-01-01", "NaT"], dtype="M8[D]")
     np.testing.assert_array_equal(read_codes(dates), [0, -1])
-    with pytest.raises(ValueError, match="one label a record"):
+    with pytest.raises(ValueError, match="one label per record"):
         read_labels(np.zeros((2, 2)))
 
 
@@ -112,8 +112,8 @@ def test_signs_are_zero_for_labels_of_no_class() -> None:
 
 
 def test_the_rule_is_one_of_two_words() -> None:
-    assert null_is_asked("null")
-    assert not null_is_asked("error")
+    assert uses_null_records("null")
+    assert not uses_null_records("error")
     for wrong in ("drop", None, True, np.array(["null", "error"])):
         with pytest.raises(ValueError, match='"error" or "null"'):
-            null_is_asked(wrong)
+            uses_null_records(wrong)

@@ -1,4 +1,4 @@
-"""Checks of public numbers, with errors that say what was wrong and what is accepted."""
+"""Checks of public numbers, with errors that say what is wrong and what is accepted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import SupportsFloat, cast
 
 
 def real(name: str, value: object) -> float:
-    """Return ``value`` as a float, refusing everything that is not a real number."""
+    """Return ``value`` as a float; an error if it is not a real number."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(
             f"{name} must be a real number, got {value!r} of type {type(value).__name__}"
@@ -26,7 +26,7 @@ def real(name: str, value: object) -> float:
 
 
 def positive(name: str, value: object, *, finite: bool = True) -> float:
-    """Return ``value`` as a float in (0, inf), or (0, inf] when not ``finite``."""
+    """Return ``value`` as a float in (0, inf), or in (0, inf] if not ``finite``."""
     number = real(name, value)
     if number <= 0 or (finite and math.isinf(number)):
         kind = "positive and finite" if finite else "positive"
@@ -53,12 +53,12 @@ def probability(name: str, value: object) -> float:
 RECORDS, PARAMETERS, STEPS = (1e-30, 1e30), (1e-60, 1e60), (1e-120, 1e120)
 """Ranges of public numbers: norms of records, norms of parameters, step sizes and regularisers.
 
-Numbers within them can be squared and multiplied with each other as the formulas do without
-overflow, and without underflow, which would lose digits of a sensitivity."""
+For numbers in these ranges, the formulas neither overflow nor underflow; underflow would lose
+digits of a sensitivity."""
 
 
 def between(name: str, value: object, low: float, high: float, instead: str = "rescale") -> float:
-    """Return ``value`` as a float in [low, high]; else say what to do instead."""
+    """Return ``value`` as a float in [low, high]; the error says what to do instead."""
     number = positive(name, value)
     if not low <= number <= high:
         accepted = f"{low:g} and {high:g}".replace("e+", "e")
@@ -67,7 +67,7 @@ def between(name: str, value: object, low: float, high: float, instead: str = "r
 
 
 LARGEST_INTEGER = 2**53
-"""Whole numbers beyond this are not exact as floats, and are refused."""
+"""Larger integers are not exact as floats, and are refused."""
 
 
 def integer(name: str, value: object, *, at_least: int = 1, at_most: int = LARGEST_INTEGER) -> int:
@@ -83,35 +83,35 @@ def integer(name: str, value: object, *, at_least: int = 1, at_most: int = LARGE
 
 
 def keep(owner: object, name: str, value: object) -> None:
-    """Set a checked value on a frozen dataclass, as the plain number that checking returned."""
+    """Set an attribute of a frozen dataclass to a checked value."""
     object.__setattr__(owner, name, value)
 
 
 def keep_given(owner: object, name: str, check: Callable[..., object], *limits: float) -> None:
-    """Check an optional value of a frozen dataclass and keep it, unless it is None."""
+    """Check an optional attribute of a frozen dataclass and set it, unless it is None."""
     value = getattr(owner, name)
     if value is not None:
         keep(owner, name, check(name, value, *limits))
 
 
 def one_of(name: str, value: object, *known: str | None) -> None:
-    """Refuse a value that is none of those known."""
+    """Raise an error for a value that is not one of the known ones."""
     if value not in known:
         words = " or ".join("None" if word is None else f'"{word}"' for word in known)
         raise ValueError(f"{name} must be {words}, got {value!r}")
 
 
 def flag(name: str, value: object) -> bool:
-    """Return ``value`` when it is True or False."""
+    """Return ``value`` if it is True or False; otherwise raise an error."""
     if not isinstance(value, bool):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return value
 
 
 def on_one_line(words: str) -> str:
-    """Return words without line breaks, control characters or marks that turn their direction.
+    """Return a text with line breaks, control and bidirectional characters escaped.
 
-    A file must not be able to write over, or below, what is said of it.
+    So text from a file cannot overwrite, or imitate, lines of a report on it.
     """
     return "".join(map(_visible, words))
 
@@ -122,7 +122,7 @@ def _visible(character: str) -> str:
 
 
 def text(name: str, value: object) -> str:
-    """Return ``value`` when it is a non-empty string."""
+    """Return ``value`` if it is a non-empty string; otherwise raise an error."""
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a string, got {value!r} of type {type(value).__name__}")
     if not value.strip():

@@ -4,37 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from pkgutil import iter_modules
 from typing import TypeVar
 
 Entry = TypeVar("Entry")
 
 
-def import_modules(package: str) -> None:
-    """Import a package's public modules, so that whatever registers itself there is known.
+def import_modules(package: str, *words: str) -> None:
+    """Import the public modules of a package, so that what they register is known.
 
     Parameters
     ----------
     package : str
-        Its full name. Modules whose name starts with an underscore are left out, and those that
-        need a library which is not installed.
+        Its full name. Modules whose names start with an underscore are skipped, and so are those
+        that need a library which is not installed.
+    *words : str
+        Modules whose source lacks one of these words are skipped without being imported.
     """
     for name in _public_modules(package):
-        _import(name)
+        if not words or all(word in _source(name, default=word) for word in words):
+            _import(name)
 
 
 def find_registered(registry: Mapping[str, Entry], name: str, *packages: str) -> Entry | None:
-    """Return what is registered under a name, None if nothing is.
+    """Return the entry that is registered under a name, None if there is none.
 
-    Modules are imported only until the name is known: first the one that exports it from its
-    package, then the others.
+    Modules are imported until the name is known: first the one from which the package exports it,
+    then the others.
 
     Parameters
     ----------
     registry : mapping
-        What modules of these packages fill when they are imported.
+        The registry that modules of these packages fill when they are imported.
     name : str
-        What is looked for. It may come from a file: no module is imported by that name.
+        The name. It may come from a file: it is never used as the name of a module.
     *packages : str
         The full names of packages.
     """
@@ -52,6 +56,12 @@ def _public_modules(package: str) -> Iterator[str]:
     for module in iter_modules(import_module(package).__path__):
         if not module.name.startswith("_"):
             yield f"{package}.{module.name}"
+
+
+def _source(module: str, default: str) -> str:
+    spec = find_spec(module)
+    source = getattr(spec and spec.loader, "get_source", lambda _: None)(module)
+    return default if source is None else source
 
 
 def _import(module: str) -> None:

@@ -1,8 +1,8 @@
-"""Writing files so that a crash leaves the old one or the new one, never half of one.
+"""Atomic writing of files: a crash leaves the old file or the new one, never a partial one.
 
-A file is first written whole under a name of its own beside its destination (a `Draft`), and then
-renamed. Links are followed, so that what they point to is replaced and the link stays one; what is
-no regular file (a device, a pipe, a socket, a directory) is never replaced.
+A file is first written under a temporary name next to its destination (a `Draft`) and then renamed.
+Links are followed: the file that they point to is replaced, not the link. Anything other than a
+regular file (a device, a pipe, a socket, a directory) is never replaced.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 Content = bytes | Callable[[BinaryIO], object]
-"""What to write: bytes, or a function that writes to an open file."""
+"""Bytes, or a function that writes to an open file."""
 
 _OWNER = 0o600
 _NO_LINKS = {errno.EPERM, errno.EACCES, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
@@ -31,7 +31,7 @@ _KINDS = {
 
 
 class NotRegularFileError(OSError):
-    """A name leads to something that is no file, and is not replaced by one."""
+    """A path is something other than a regular file, and is not replaced."""
 
 
 class NotDurableError(OSError):
@@ -39,15 +39,15 @@ class NotDurableError(OSError):
 
 
 def destination(path: Path) -> Path:
-    """Return the file that a name leads to, through links; it need not exist.
+    """Return the path of the file that a path refers to, with links resolved; it may not exist.
 
     Raises
     ------
     NotRegularFileError
-        If there is something else than a regular file.
+        If it exists and is not a regular file.
     """
     try:
-        mode = path.stat().st_mode  # of what links lead to, also those of /dev and /proc
+        mode = path.stat().st_mode  # follows links, also those of /dev and /proc
     except (FileNotFoundError, NotADirectoryError):
         mode = None
     if mode is not None and not stat.S_ISREG(mode):
@@ -58,25 +58,26 @@ def destination(path: Path) -> Path:
 
 
 class Draft:
-    """Content that is complete on disk, and has not yet got its name.
+    """A file that is complete on disk under a temporary name.
 
     Parameters
     ----------
     path : Path
-        Where it is to go.
+        The destination.
     content : bytes or callable
-        What to write.
+        The content.
     secret : bool
-        Whether only its owner may read it under its name, too.
+        Whether only the owner may read the file under its final name as well.
     alone : bool
-        Whether no one else writes to this path meanwhile; then what a crash left is taken over.
+        Whether no one else writes to this path at the same time; a file that was left by a crash is
+        then overwritten.
 
     Attributes
     ----------
     path : Path
-        Where it is to go, links resolved.
+        The destination, with links resolved.
     beside : Path
-        Where it is. Only its owner can read it there.
+        The temporary file next to it, which only its owner can read.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class Draft:
             self._mode = _OWNER
 
     def publish(self) -> None:
-        """Give it its name, in place of the file that has it; after this it survives a crash."""
+        """Rename the draft to its destination, replacing any file there, and sync to disk."""
         if destination(self.path) != self.path:
             raise NotRegularFileError(
                 errno.EEXIST, "it became a link in the meantime", str(self.path)
@@ -120,20 +121,20 @@ class Draft:
         _sync_directory(self.path.parent)
 
     def publish_new(self) -> None:
-        """Give it its name unless there is a file of that name.
+        """Rename the draft to its destination, unless there is a file.
 
         Raises
         ------
         FileExistsError
-            If there is; it stays as it is.
+            If there is one; it is not changed.
         """
         self.beside.chmod(self._mode)
         try:
-            os.link(self.beside, self.path)  # which, unlike renaming, replaces nothing
+            os.link(self.beside, self.path)  # unlike renaming, this replaces nothing
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            # Not every file system has links: take the name, then replace.
+            # Not every file system has links: reserve the name, then replace.
             self.path.open("xb").close()
             self.beside.replace(self.path)
         self._published = True
@@ -142,21 +143,21 @@ class Draft:
 
     @property
     def is_published(self) -> bool:
-        """Whether it has got its name, also if an interrupt came right after that."""
+        """Whether the draft was renamed, even if an interrupt came right after that."""
         return self._published or (not self._discarded and not self.beside.exists())
 
     def discard(self) -> None:
-        """Remove it, unless it has got its name."""
+        """Remove the draft, unless it was renamed."""
         if not self.is_published:
             self._discarded = True
             self.beside.unlink(missing_ok=True)
 
 
 def write_atomically(path: Path, content: Content) -> None:
-    """Replace a file's content durably: write beside it, flush to disk, rename.
+    """Replace the content of a file durably: write a temporary file, flush it to disk, rename it.
 
-    After this returns the content survives a crash of the machine. Of several that write the same
-    path at the same time, the last one stays.
+    Afterwards the content survives a crash of the machine. If several processes write to the same
+    path at the same time, the last one wins.
     """
     draft = Draft(path, content)
     try:

@@ -1,4 +1,4 @@
-"""Whether a class or a function is this library's own."""
+"""Whether a class or a function is part of this library."""
 
 from __future__ import annotations
 
@@ -7,21 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 
-def is_own(thing: type | Callable[..., Any], within: tuple[str, ...] = ("pairdp",)) -> bool:
-    """Return whether it is the very object that a module of this library has under its name.
+def is_own(thing: type | Callable[..., Any]) -> bool:
+    """Return whether an object is defined in this library, and is the one that its module has.
 
-    A class derived from one of the library is not: it may compute something else than what was
-    proved of its parent.
-
-    Parameters
-    ----------
-    thing : class or function
-        What it is about.
-    within : tuple of str
-        Packages, in one of which its module must be.
+    A user-defined subclass is not: what was proved for its parent may not hold for it.
     """
     home = getattr(thing, "__module__", "")
-    if not any(f"{home}.".startswith(f"{package}.") for package in within):
+    if home.partition(".")[0] != __name__.partition(".")[0]:
         return False
     name = getattr(thing, "__qualname__", "")
     return getattr(sys.modules.get(home), name, None) is thing

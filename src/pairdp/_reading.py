@@ -1,9 +1,10 @@
-"""Reading data record by record, so that one that cannot be read changes no other.
+"""Reading each record separately, so that one that cannot be read does not affect the others.
 
-numpy's own conversions look at a whole table: one word in a list of numbers makes all of them
-words, one missing label makes integers floats, one integer of 400 digits is an error. A refusal or
-another reading of the other records would tell of the one. So here every entry is converted by
-itself, entries that are no finite number become NaN or none, and nothing warns.
+numpy converts a whole table at once: one string in a list of numbers turns all of them into
+strings, one missing label turns integers into floats, and one integer of 400 digits is an error. An
+error, or a change in how other records are read, would reveal something about that one record. So
+every entry is converted separately, entries that are not finite numbers become NaN or None, and
+nothing warns.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ Mask = NDArray[np.bool_]
 Invalid = Literal["error", "null"]
 
 _BLOCK = 1024
-_UNREADABLE = Exception  # an entry's own code runs, which may raise anything
+_UNREADABLE = Exception  # methods of an entry are called, which may raise anything
 
 
-def null_is_asked(invalid: object) -> bool:
-    """Return whether records that cannot be read become null records, else they are an error."""
+def uses_null_records(invalid: object) -> bool:
+    """Return whether unreadable records become null records; otherwise they are an error."""
     if not isinstance(invalid, str) or invalid not in ("error", "null"):
         raise ValueError(f'invalid must be "error" or "null", got {invalid!r}')
     return invalid == "null"
 
 
 def read_table(x: ArrayLike | Sequence[Sequence[Any]], features: int | None = None) -> Array:
-    """Return a table of numbers, with NaN in all of a row that has an entry that is no number.
+    """Return a table of numbers; a row with an entry that is not a finite number is all NaN.
 
     Parameters
     ----------
     x : array-like of shape (n, d)
-        Of any type. The shape is public: an error of this function is about it alone.
+        The table, of any type. Its shape is public: errors of this function depend on it alone.
     features : int, optional
-        d, if it is known: then a row of a list that has another length cannot be read, either.
+        d, if it is known: in a list, a row of another length then cannot be read either.
     """
     with _silence():
         values = _floats(_cells(x, features))
@@ -50,7 +51,7 @@ def read_table(x: ArrayLike | Sequence[Sequence[Any]], features: int | None = No
 
 
 def read_labels(y: ArrayLike) -> NDArray[Any]:
-    """Return labels as they are, in an array that has changed none to the type of another."""
+    """Return labels in an array, without converting them to a common type."""
     if not isinstance(y, Sequence) or isinstance(y, str):
         labels = np.asarray(y)
     else:
@@ -58,14 +59,14 @@ def read_labels(y: ArrayLike) -> NDArray[Any]:
         for i, label in enumerate(y):
             labels[i] = label
     if labels.ndim != 1:
-        raise ValueError(f"y must be one label a record, got shape {labels.shape}")
+        raise ValueError(f"y must have one label per record, got shape {labels.shape}")
     return labels
 
 
 def label_array(y: ArrayLike) -> NDArray[Any]:
-    """Return labels as numpy takes them, but for text with NUL at its end.
+    """Return labels as ``np.asarray`` does, except for strings that end in NUL.
 
-    numpy's arrays of text drop it, and would merge labels that differ; such labels are kept as
+    numpy's arrays of strings drop it, which would merge different labels; such labels are kept as
     objects.
     """
     labels = np.asarray(y)
@@ -78,7 +79,7 @@ def label_array(y: ArrayLike) -> NDArray[Any]:
 
 
 def check_names_of_classes(names: Iterable[object]) -> None:
-    """Refuse names of classes that end in NUL, which an array of text could not hold."""
+    """Raise an error for names of classes that end in NUL, which arrays of strings drop."""
     if any(map(_ends_in_nul, names)):
         raise ValueError("the name of a class must not end in NUL")
 
@@ -88,7 +89,7 @@ def _ends_in_nul(label: object) -> bool:
 
 
 def read_targets(y: ArrayLike) -> Array:
-    """Return targets as numbers, NaN for those that are none."""
+    """Return targets as numbers, NaN for those that are not finite numbers."""
     with _silence():
         targets = _floats(read_labels(y)[:, None])[:, 0]
     targets[~np.isfinite(targets)] = np.nan
@@ -109,7 +110,7 @@ def read_signs(y: ArrayLike, classes: Sequence[Any] | None = None) -> Array:
 
 
 def only_known(y: NDArray[Any], known: ArrayLike) -> NDArray[Any]:
-    """Return labels with None in the place of those that are not among the known ones."""
+    """Return labels, with None in place of those that are not among the known ones."""
     labels = np.array(y, dtype=object)
     named = np.zeros(len(labels), dtype=np.bool_)
     for label in np.unique(np.asarray(known)).tolist():
@@ -119,7 +120,7 @@ def only_known(y: NDArray[Any], known: ArrayLike) -> NDArray[Any]:
 
 
 def read_codes(y: ArrayLike) -> Array:
-    """Return a number for each name of a class, the same for equal names; -1 for what is none."""
+    """Return a code for each label, the same for equal labels; -1 if it does not name a class."""
     labels = read_labels(y)
     with _silence():
         named = named_labels(labels)
@@ -128,7 +129,7 @@ def read_codes(y: ArrayLike) -> Array:
         names = dict.fromkeys(labels[named])
         try:
             known = {label: code for code, label in enumerate(sorted(names))}
-        except TypeError:  # of several kinds
+        except TypeError:  # labels of several types
             known = {label: code for code, label in enumerate(names)}
         codes[named] = [known[label] for label in labels[named]]
     else:
@@ -141,12 +142,12 @@ def occurring_labels(labels: NDArray[Any]) -> NDArray[Any]:
     try:
         found = np.unique(labels[named_labels(labels)])
     except TypeError:
-        raise ValueError("y must hold labels of one kind, such as all strings") from None
+        raise ValueError("y must have labels of one type, such as all strings") from None
     return np.array(found.tolist())
 
 
 def named_labels(labels: NDArray[Any]) -> Mask:
-    """Return which labels name a class: not those that are missing, infinite or not hashable."""
+    """Return which labels name a class: those that are not missing, infinite or unhashable."""
     kind = labels.dtype.kind
     if kind in "fcmM":
         return np.asarray(np.isfinite(labels), dtype=np.bool_)
@@ -162,13 +163,13 @@ def _is_name(label: Any) -> bool:
         hash(label)
         if isinstance(label, float | np.floating) and not np.isfinite(label):
             return False
-        return bool(label == label)  # neither NaN nor what else stands for a missing value
+        return bool(label == label)  # neither NaN nor another missing value
     except _UNREADABLE:
         return False
 
 
 def equal_to(labels: NDArray[Any], label: Any) -> Mask:
-    """Return which labels equal one."""
+    """Return which labels equal the given one."""
     numbers = labels.dtype.kind in "biuf" and isinstance(label, bool | int | float | np.number)
     if numbers or (labels.dtype.kind == "U" and isinstance(label, str)):
         return np.asarray(labels == label, dtype=np.bool_)
@@ -185,33 +186,32 @@ def equal_to(labels: NDArray[Any], label: Any) -> Mask:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Let no conversion warn, as that would depend on the data."""
+    """Suppress warnings of conversions, which would depend on the data."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
 
 
 def _cells(x: Any, features: int | None) -> NDArray[Any]:
-    """Return a table whose entries are numbers, or as they came."""
+    """Return a table of numbers, or of objects that are not converted."""
     if not isinstance(x, Sequence) or isinstance(x, str):
         return np.asarray(x)
     try:
         table = np.asarray(x)
     except _UNREADABLE:
         return _objects(x, features)
-    # Numbers of several kinds become the same floats together as each by itself.
+    # Numbers of several types become the same floats together as separately.
     return table if table.ndim == 2 and table.dtype.kind in "biufc" else _objects(x, features)
 
 
 def _objects(rows: Sequence[Any], features: int | None) -> NDArray[Any]:
-    """Return the entries of a list of rows; a row of another length than it should has none."""
+    """Return the entries of a list of rows; a row of the wrong length has none."""
     lengths = [_length(row) for row in rows]
     width = features
     if width is None:
         if len(set(lengths)) != 1 or lengths[0] < 1:
             raise ValueError(
-                "x must be a table: all of its rows must have the same number of entries, which "
-                "is public"
+                "x must be a table: all of its rows must have the same, public, number of entries"
             )
         width = lengths[0]
     table = np.full((len(rows), width), None, dtype=object)
@@ -232,7 +232,7 @@ def _length(row: Any) -> int:
 
 
 def _floats(table: NDArray[Any]) -> Array:
-    """Return a new table of floats; NaN in rows that have an entry which is none."""
+    """Return a new table of floats, with NaN in rows that have an entry which is not a number."""
     if table.ndim != 2 or 0 in table.shape:
         raise ValueError(f"x must be a non-empty table of n rows, got shape {table.shape}")
     if table.dtype.kind == "c":

@@ -1,4 +1,4 @@
-"""JSON documents that carry a digest of their own content."""
+"""JSON documents that contain a digest of their content."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def canonical(values: Mapping[str, object]) -> str:
-    """Return the one JSON text of plain values: sorted keys, no spaces, no NaN."""
+    """Return the canonical JSON text of plain values: sorted keys, no spaces, no NaN."""
     return json.dumps(
         values, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False
     )
@@ -21,7 +21,7 @@ def digest(values: Mapping[str, object]) -> str:
 
 
 def seal(values: Mapping[str, object]) -> str:
-    """Return readable JSON with the content's digest added."""
+    """Return readable JSON with a digest of its content."""
     sealed = {**values, "digest": digest(values)}
     return json.dumps(sealed, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
 
@@ -32,8 +32,8 @@ def unseal(document: str | bytes) -> dict[str, object]:
     Raises
     ------
     ValueError
-        If the document is not JSON, not an object, has a key twice, or does not match
-        its digest.
+        If the document is not JSON, is not an object, has a duplicate key, or does not match its
+        digest.
     """
     try:
         return _open(document)
@@ -69,7 +69,7 @@ def _no_constant(name: str) -> object:
 def fields_of(
     what: str, values: object, required: set[str], optional: set[str] | None = None
 ) -> dict[str, Any]:
-    """Return an object's fields after checking that they are the known ones."""
+    """Return the fields of an object, after checking their names."""
     if not isinstance(values, dict):
         raise ValueError(f"{what} must be a JSON object, got {type(values).__name__}")
     if missing := required - values.keys():

@@ -1,31 +1,31 @@
-r"""Sums over records that keep their digits, however many there are and whatever their batches.
+r"""Sums over records with an error bound that does not depend on the sizes of batches.
 
-What is released is a *computed* sum, and a certified sensitivity pays for how far two computed
-sums can be from the exact ones. Adding N terms one after the other may lose N·u of their absolute
-sum, u = 2⁻⁵³: for one-row batches this grows past any fixed allowance. So sums are made in two
-levels, and the error does not depend on the batches.
+A *computed* sum is released, so a certified sensitivity must include the errors of two computed
+sums. Adding N terms one after the other may have an error of N·u times their absolute sum,
+u = 2⁻⁵³: for batches of one row this exceeds any fixed bound. So sums have two levels.
 
-**Within a block** of at most m = `BLOCK` rows any order of adding, that of a matrix product
-too, has an error of at most m·u/(1 - m·u) times the sum of absolute values, entry by entry.
+**Within a block** of at most m = `BLOCK` rows, any order of addition, including that of a matrix
+product, has an error of at most m·u/(1 - m·u) times the sum of absolute values, entry by entry.
 
-**Across blocks in memory** `sum_in_pairs` adds, as numpy does along the last axis: leaves of
-128 numbers, added in eight interleaved sums, are off by 19u, and each doubling adds u. For 2.4·10⁶
-blocks, n = 10¹⁰, this is below 40u.
+**Across blocks in memory**, `sum_in_pairs` uses numpy's pairwise summation along the last axis:
+leaves of 128 numbers, added in eight interleaved sums, have an error of 19u, and each doubling
+adds u. For 2.4·10⁶ blocks, n = 10¹⁰, this is below 40u.
 
-**Across batches of a stream** a `Total` carries what rounding left. An addition is exact but for
-the rounding of that remainder, which renormalising keeps below u times the sum: at most 4u² of
-the absolute sum S so far, so that N additions in any order are off by 4Nu²·S, plus u·S when the
-sum is read. For N = 10¹⁰ one-row batches the first is below 10⁻²¹·S.
+**Across batches**, a `Total` uses compensated summation: it stores the rounding error, which
+renormalising keeps below u times the sum. An addition is exact except for the rounding of that
+remainder, at most 4u² of the absolute sum S so far. So N additions in any order have an error of
+at most 4Nu²·S, plus u·S for reading the sum. For N = 10¹⁰ batches of one row the first is below
+10⁻²¹·S.
 
 Together, with n up to `LARGEST_N`, the error of a sum of vectors t_i is at most
 
 .. math:: |Ŝ - S| ≤ (m + 41)u \, Σ|t_i| < 5·10^{-13} \, Σ|t_i|, \qquad m = 4096,
 
-also in the Euclidean norm, as the bound holds entry by entry. `SUMMING` of
-`pairdp.privacy.bounds.sensitivity` and `pairdp.pairs.ACCURACY` are 10⁻¹²: twice that, which
-leaves room for the few roundings of scaling, packing and combining sums. Rounding inside one
-record's term is no error of summing: the
-rounded term is a function of that record alone, and its size is within the slack for clipped rows.
+also in the Euclidean norm, since the bound holds entry by entry. `SUMMING` of
+`pairdp.privacy.bounds.sensitivity` and `pairdp.pairs.ACCURACY` are 10⁻¹², twice that, which leaves
+room for the few roundings of scaling, packing and combining sums. Rounding within the term of one
+record is not an error of the sum: the rounded term is a function of that record alone, and its size
+is within the slack for clipped rows.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 BLOCK = 4096
-"""m, how many rows are added in no particular order."""
+"""m, the number of rows that are added in any order."""
 
 LARGEST_N = 10**10
 """The largest number of records for which the error of sums is bounded here."""
@@ -48,7 +48,7 @@ _ROW = 256
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """Return fl(a + b) and what rounding left: their sum is a + b exactly (Knuth 1969)."""
+    """Return fl(a + b) and its rounding error, whose sum is exactly a + b (Knuth 1969)."""
     total = a + b
     virtual = total - a
     return total, (a - (total - virtual)) + (b - virtual)
@@ -57,21 +57,21 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 def compensated(
     high: Array, low: Array, part: Array, rest: Array | float = 0.0
 ) -> tuple[Array, Array]:
-    """Return (high + low) + (part + rest) as a sum and what rounding left of it."""
+    """Return (high + low) + (part + rest) as a sum and its rounding error."""
     total, left = two_sum(high, part)
     return two_sum(total, low + (left + rest))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Total:
-    """A sum that grows part by part without losing digits. It is not private.
+    """A sum with compensated summation of its parts. It is not private.
 
     Attributes
     ----------
     high : array
-        The sum, correctly rounded but for the error given above.
+        The sum, correctly rounded up to the error given above.
     low : array
-        What rounding left.
+        Its rounding error.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Total:
 
     @classmethod
     def zeros(cls, *shape: int) -> Total:
-        """Return a sum of nothing."""
+        """Return an empty sum."""
         return cls(np.zeros(shape), np.zeros(shape))
 
     def __add__(self, other: Total | Array) -> Total:
@@ -103,7 +103,7 @@ class Total:
 
 
 def add_up(parts: Iterable[Array]) -> Array:
-    """Return the sum of parts that come one after the other, as a `Total` keeps it."""
+    """Return the sum of parts by compensated summation; see `Total`."""
     found: Total | None = None
     for part in parts:
         found = Total.of(np.asarray(part, dtype=np.float64)) if found is None else found + part
@@ -113,10 +113,10 @@ def add_up(parts: Iterable[Array]) -> Array:
 
 
 def sum_in_pairs(parts: Sequence[Array]) -> Array:
-    """Return the sum of arrays of one shape, added in pairs."""
+    """Return the sum of arrays of one shape, by pairwise summation."""
     if len(parts) == 1:
         return parts[0]
-    # numpy adds in pairs along the last axis alone.
+    # numpy uses pairwise summation along the last axis only.
     return np.asarray(np.stack(parts, axis=-1).sum(axis=-1))
 
 
@@ -132,10 +132,10 @@ def gram(rows: Array, weights: Array | None = None) -> Array:
 
 
 def prefix_sums(values: Array) -> Array:
-    r"""Return the sums up to each place, the first being 0.
+    r"""Return the prefix sums, starting with 0.
 
-    Rows of 256 numbers are added from left to right, and the sums of rows in the same way: an
-    error of at most 256u a level, of which 10¹⁰ numbers have five, times the sum of absolute
+    Rows of 256 numbers are added from left to right, and the sums of rows in the same way. The
+    error is at most 256u per level, with five levels for 10¹⁰ numbers, times the sum of absolute
     values.
     """
     sums = np.zeros(values.size + 1)
@@ -150,3 +150,15 @@ def prefix_sums(values: Array) -> Array:
     table += before[:-1, None]
     sums[1:] = table.ravel()[: values.size]
     return sums
+
+
+def weighted_rows(x: Array, coefficients: Array) -> Array:
+    """Return Xᵀc by pairwise summation of blocks; see `pairdp._sums` for its error."""
+    if not len(x):
+        return np.zeros(x.shape[1])
+    return sum_in_pairs(
+        [
+            x[start : start + BLOCK].T @ coefficients[start : start + BLOCK]
+            for start in range(0, len(x), BLOCK)
+        ]
+    )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._checks import RECORDS, between
-from pairdp._reading import Invalid, null_is_asked, read_table
+from pairdp._reading import Invalid, read_table, uses_null_records
 
 Array = NDArray[np.float64]
 _BLOCK = 8192
@@ -38,7 +38,7 @@ def clip_rows(
     features : int, optional
         The required number of columns.
     """
-    if not null_is_asked(invalid):
+    if not uses_null_records(invalid):
         rows = _finite_table(x)
         if features is not None and rows.shape[1] != features:
             raise ValueError(f"x has {rows.shape[1]} features, not {features}")

@@ -19,11 +19,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp import pairs
+from pairdp import constraints, pairs
 from pairdp._checks import PARAMETERS, STEPS, between, integer, keep, non_negative
 from pairdp._reading import Invalid
 from pairdp.clipping import check_data_norm
-from pairdp.constraints import Constraint
 from pairdp.losses import Domain, Holder, PairwiseLoss
 from pairdp.losses.convexity import declared_convex
 from pairdp.losses.trust import is_library_loss
@@ -34,6 +33,9 @@ from pairdp.storage import Storable
 Array = NDArray[np.float64]
 _LARGEST_SCORE = 1e9
 _ROUNDING = 1e-15
+_OF_CONSTRAINTS = (
+    "project", "radius", "diameter", "dimension", "initial", "matrix", "positive_semidefinite",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Problem(Storable):
     """
 
     loss: PairwiseLoss
-    constraint: Constraint
+    constraint: constraints.Constraint
     regularization: float = 0.0
     center: float | Array = 0.0
     data_norm: float = 1.0
@@ -122,15 +124,12 @@ class Problem(Storable):
                 f"loss must be a {expected.__name__} such as {example}, got {self.loss!r}"
             )
         declared_convex(self.loss)
-        for needed in (
-            "project", "diameter", "dimension", "initial", "radius", "matrix",
-            "positive_semidefinite",
-        ):  # fmt: skip
-            if not hasattr(self.constraint, needed):
-                raise TypeError(
-                    f"constraint must be a constraint set such as L2Ball(1.0): "
-                    f"{self.constraint!r} has no {needed}"
-                )
+        lacks = [name for name in _OF_CONSTRAINTS if not hasattr(self.constraint, name)]
+        if lacks:
+            raise TypeError(
+                "constraint must be a constraint set such as L2Ball(1.0): "
+                f"{self.constraint!r} has no {', '.join(lacks)}"
+            )
         if self.loss.matrix != self.constraint.matrix:
             kinds = {True: "symmetric matrices", False: "vectors"}
             example = "PSDFrobeniusBall(1.0)" if self.loss.matrix else "L2Ball(1.0)"

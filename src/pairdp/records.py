@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._reading import Invalid, label_array, null_is_asked, read_labels
+from pairdp._reading import Invalid, label_array, read_labels, uses_null_records
 from pairdp.clipping import check_data_norm, clip_rows
 from pairdp.label_coding import Array, Mask, check_target_bound, code_labels
 
@@ -64,7 +64,7 @@ class Records:
         invalid: Invalid = "error",
     ) -> None:
         self._configure(data_norm, binary, target_bound)
-        null = null_is_asked(invalid)
+        null = uses_null_records(invalid)
         rows = clip_rows(x, self.data_norm, invalid)
         self._fill(rows, *code_labels(y, self.binary, self.target_bound, null=null))
 
@@ -107,7 +107,7 @@ class Records:
         """
         records = object.__new__(cls)
         records._configure(data_norm, binary, target_bound)
-        null = null_is_asked(invalid)
+        null = uses_null_records(invalid)
         code = partial(
             code_labels, binary=records.binary, target_bound=records.target_bound, null=null
         )

@@ -17,7 +17,7 @@ from pairdp import Budget, NoiseSource
 from pairdp.algorithms import NoisyGradientDescent, kernels
 from pairdp.algorithms import _compiled_steps as machine
 from pairdp.algorithms.kernels import Steps, compiled_steps, draw_places, plain_steps
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Progress
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, Unconstrained
 from pairdp.constraints.vectors import shrink_to
 from pairdp.losses import (

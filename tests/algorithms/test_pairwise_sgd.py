@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from pairdp import Budget, NoiseSource, verify
 from pairdp.algorithms import Algorithm, PairwiseSGD, PhasedSGD, Plan, find_algorithm
-from pairdp.algorithms.pairwise_sgd import step_divergence
+from pairdp.algorithms.descent import step_divergence
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, PSDNuclearBall, Unconstrained
 from pairdp.losses import (
     HingeMetric,

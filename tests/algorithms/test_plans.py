@@ -112,7 +112,7 @@ REFUSALS = [
     (GradientDescent(step_size=5.0), RIDGE, N, r"step sizes up to 2/\(L\+α\) = "),
     (EpochGradientDescent(step_size=50.0), CONVEX, N, "step sizes up to 8/L = "),
     (NoisyGradientDescent(batch_size=61), CONVEX, N, "batch_size must be at most n = 60"),
-    (NoisyGradientDescent(batch_size=1), CONVEX, N, "batch_size must be at least 2 for a loss of"),
+    (NoisyGradientDescent(batch_size=1), CONVEX, N, "batch_size must be at least 2 for a pairwise"),
     (NoisyGradientDescent(batch_size=5, pairing="disjoint"), CONVEX, N, "set batch_size=4"),
     (NoisyGradientDescent(pairing="disjoint"), CONVEX, 61, "set batch_size=60"),
     (EpochGradientDescent(), CONVEX, 3, "at least 4 records"),

@@ -168,7 +168,7 @@ def test_these_printed_claims_hold(name: str, loss: PairwiseLoss) -> None:
 
 def test_the_left_out_burn_in_is_told() -> None:
     made = printed(find_algorithm("OffPairStrC"), RIDGE, N, BUDGET)
-    assert any("burn-in, left out" in reason for reason in made.reasons)
+    assert any("burn-in is omitted" in reason for reason in made.reasons)
 
 
 def test_printed_noise_is_never_the_default() -> None:

@@ -18,8 +18,8 @@ from pairdp.algorithms import (
     algorithms,
 )
 from pairdp.algorithms.algorithm import PlanDraft
-from pairdp.algorithms.settings import Settings
 from pairdp.algorithms.stored_plans import stored_plan
+from pairdp.algorithms.task import Settings
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import LeastSquaresRanking, LogisticMetric, LogisticPointwise, LogisticRanking
 from pairdp.online import OnlineDescent, OnlineMoments

@@ -39,7 +39,7 @@ from pairdp.algorithms.choice import choose_linear, choose_ranker
 from pairdp.algorithms.noise import output_release
 from pairdp.algorithms.registry import algorithms
 from pairdp.algorithms.requirements import Need
-from pairdp.algorithms.settings import Settings
+from pairdp.algorithms.task import Settings
 from pairdp.constraints import L2Ball
 from pairdp.losses import (
     Domain,

@@ -155,7 +155,7 @@ def test_a_release_in_memory_reports_the_same(monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(LedgerError, match=r"ε = 0\.75, δ = 0 for it was spent.*rename it to"):
             ledger.release(Budget(0.75), draft, "it")
     assert draft.beside.read_bytes() == b"content"
-    with pytest.raises(ValueError, match="does not fit"):
+    with pytest.raises(ValueError, match="exceeds what is left"):
         ledger.release(PureEvent(0.5), draft, "again")
     assert not draft.beside.exists()
     for cost, label in ((PureEvent(0.1), ""), ("much", "text"), (PureEvent(0.1), None)):

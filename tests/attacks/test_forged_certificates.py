@@ -175,7 +175,7 @@ def test_a_certificate_without_facts_is_never_said_to_hold() -> None:
     assert not report.planned_again
     assert not report.holds
     first = str(report).splitlines()[0]
-    assert first.startswith("NOT PLANNED AGAIN: it carries no facts of a plan")
+    assert first.startswith("NOT PLANNED AGAIN: it stores no facts of a plan")
     assert "holds" not in first
 
 

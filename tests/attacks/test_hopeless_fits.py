@@ -365,4 +365,4 @@ def test_the_plan_of_a_metric_says_what_to_expect() -> None:
     assert "the metric is expected to stay Euclidean" in doubtful
     assert "is expected to stay Euclidean" not in good
     for shown in (doubtful, good, str(PrivateMetric(algorithm=ScatterMetric()).plan(600, 10))):
-        assert "a direction is learned where the scatter of class means along it stands" in shown
+        assert "a direction is stretched if the scatter of class means along it exceeds" in shown

@@ -34,9 +34,9 @@ from pairdp.algorithms import (
     ScatterMetric,
     WithThreshold,
 )
+from pairdp.algorithms.descent import step_divergence
 from pairdp.algorithms.kernels import Steps, _gradient, compiled_steps, plain_steps
-from pairdp.algorithms.pairwise_sgd import step_divergence
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Progress
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import (
     Domain,

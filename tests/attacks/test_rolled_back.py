@@ -132,7 +132,7 @@ def test_opening_another_ledger_under_the_same_name_is_refused(tmp_path: Path) -
     BudgetLedger(Budget(1.0), tmp_path / "fresh.json")
     (tmp_path / "fresh.json").replace(path)
     for attempt in (lambda: BudgetLedger(Budget(1.0), path), lambda: BudgetLedger.load(path)):
-        with pytest.raises(LedgerError, match="another one than was made under this name"):
+        with pytest.raises(LedgerError, match="not the one that was created with this name"):
             attempt()
 
 
@@ -148,7 +148,7 @@ def test_opening_a_link_to_another_ledger_is_refused(tmp_path: Path, exists: boo
     with pytest.raises(LedgerError, match=r"\.ledger\.json\.identity"):
         BudgetLedger(Budget(1.0), path)
     if exists:
-        with pytest.raises(LedgerError, match="another one than was made under this name"):
+        with pytest.raises(LedgerError, match="not the one that was created with this name"):
             BudgetLedger.load(path)
     assert fresh.exists() == exists
     path.unlink()

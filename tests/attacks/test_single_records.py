@@ -40,7 +40,7 @@ from pairdp.estimators import (
 )
 from pairdp.estimators.validation import products
 from pairdp.records import Records
-from pairdp.tables.base import open_table
+from pairdp.tables import open_table
 from pairdp.tables.labels import TwoLabels
 
 Array = NDArray[Any]

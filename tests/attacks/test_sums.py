@@ -27,16 +27,24 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pairdp import Budget
-from pairdp._sums import BLOCK, LARGEST_N, Total, add_up, gram, prefix_sums, sum_in_pairs
+from pairdp._sums import (
+    BLOCK,
+    LARGEST_N,
+    Total,
+    add_up,
+    gram,
+    prefix_sums,
+    sum_in_pairs,
+    weighted_rows,
+)
 from pairdp.algorithms import GradientDescent, MomentRelease
 from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.descent import descend
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Progress
 from pairdp.algorithms.scaled_records import ScaledRecords
 from pairdp.constraints import L2Ball
 from pairdp.losses import HingeRanking, LeastSquaresRanking, LogisticRanking, SquaredHingeRanking
 from pairdp.pairs import ACCURACY, RankingSums, risk
-from pairdp.pairs.products import weighted_rows
 from pairdp.privacy.bounds.sensitivity import SUMMING
 from pairdp.problem import Problem
 from pairdp.records import Records

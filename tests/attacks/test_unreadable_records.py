@@ -192,7 +192,7 @@ def test_streams_go_on(name: str, tmp_path: Path) -> None:
 def test_the_error_says_what_to_do() -> None:
     x, y = data()
     x[PLACE] = np.nan
-    way_out = r'^Input X contains NaN\. Fill in or drop such records first, or give invalid="null"'
+    way_out = r'^Input X contains NaN\. Fill in or drop such records first, or pass invalid="null"'
     with pytest.raises(ValueError, match=way_out):
         PrivateRanker(1.0, data_norm=1.0).fit(x, y)
     fitted = PrivateRanker(1.0, data_norm=1.0, random_state=0).fit(x[:PLACE], y[:PLACE])
@@ -241,7 +241,7 @@ def test_what_is_public_is_still_refused() -> None:
         (x, y[:-1], "inconsistent"),
         (x, None, "requires y"),
         (x, np.stack([y, y], axis=1), "one label (a|per) record"),
-        ([*x.tolist(), [1.0]], [*y, 1], "same number of entries"),
+        ([*x.tolist(), [1.0]], [*y, 1], "same, public, number of entries"),
     ):
         with pytest.raises(ValueError, match=match):
             PrivateRanker(**PARAMS, classes=[0, 1]).fit(wrong_x, wrong_y)

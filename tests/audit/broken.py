@@ -18,10 +18,9 @@ from pairdp.algorithms import Algorithm, GradientDescent, NoisyGradientDescent, 
 from pairdp.algorithms.algorithm import PlanDraft
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.noisy_descent import NoisyDescentSettings
-from pairdp.algorithms.plan import RunResult
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Progress, RunResult
 from pairdp.algorithms.requirements import Need
-from pairdp.algorithms.settings import Settings
+from pairdp.algorithms.task import Settings
 from pairdp.audit import AuditReport, audit, audit_plan
 from pairdp.audit.neighbours import Neighbours
 from pairdp.privacy import Budget, GaussianMechanism, NoiseSource, NoMechanism, Release

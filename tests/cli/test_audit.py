@@ -49,7 +49,7 @@ def test_a_saved_model_is_audited() -> None:
     assert 0 < report["lower_bound"] <= report["claimed"]["epsilon"]
     assert report["confidence"] == pytest.approx(1 - 1e-8, abs=1e-12)
     said = refused("audit", "model.pairdp", "--epsilon", "0.1")
-    assert "plan of its own: leave out --epsilon" in said
+    assert "which has a plan: leave out --epsilon" in said
 
 
 def test_other_tasks() -> None:
@@ -57,6 +57,12 @@ def test_other_tasks() -> None:
     assert pointwise["verdict"] == "consistent"
     metric = run_json("audit", "DPGDC", *QUICK, "--task", "metric", "--runs", "100000")
     assert metric["verdict"] == "consistent"
+
+
+@pytest.mark.parametrize("name", ["moments", "minimizer", "scatter"])
+def test_algorithms_that_no_paper_names(name: str) -> None:
+    found = run_json("audit", name, *QUICK, "--runs", "200")
+    assert found["verdict"] == "consistent"
 
 
 def test_what_is_refused() -> None:

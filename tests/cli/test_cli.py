@@ -46,7 +46,7 @@ def test_the_session_of_a_new_user() -> None:
     assert len(scores) == N
     again = command(*BOUNDED)
     assert again.returncode == 1
-    assert again.stderr.startswith("Error: model.pairdp exists already")
+    assert again.stderr.startswith("Error: model.pairdp already exists")
 
 
 def test_what_the_command_fits_is_what_python_fits() -> None:
@@ -161,7 +161,7 @@ def test_auto_lists_what_it_chooses_from_the_best_first(task: str) -> None:
     assert rows[0]["algorithm"] == found["chosen"]["algorithm"]
     shown = run(*args).stdout
     assert shown.count("→") == 1
-    assert f"auto takes {rows[0]['algorithm']}" in shown
+    assert f"auto chooses {rows[0]['algorithm']}" in shown
     for row in rows:
         assert row["algorithm"] in shown
     assert found["chosen"]["reasons"][0] in run(*args, "--details").stdout
@@ -179,7 +179,7 @@ def test_auto_lists_what_it_chooses_from_the_best_first(task: str) -> None:
         (["--n", "100", "--features", "5", "--data-norm", "-2"], "data_norm"),
         (["--n", "100", "--features", "5", "--regularization", "-1"], "regularization"),
         (["--n", "100", "--features", "5", "--loss", "zero-one"], "loss must be one of"),
-        (["--n", "100", "--features", "5", "--algorithm", "SGD"], "published"),
+        (["--n", "100", "--features", "5", "--algorithm", "SGD"], "a known name"),
     ],
     ids=str,
 )

@@ -38,8 +38,8 @@ def test_a_ledger_pays_until_it_is_empty() -> None:
     assert "DPGDSC" in run("ledger", "show", "ledger.json").stdout
     before, files = Path("ledger.json").read_bytes(), there()
     again = [*SECRET[:-1], "second", "--ledger", "ledger.json"]
-    assert "does not fit into what is left" in refused(*again, code=3)
-    assert "does not fit" in run_json(*again, code=3)["error"]
+    assert "exceeds what is left" in refused(*again, code=3)
+    assert "exceeds what is left" in run_json(*again, code=3)["error"]
     assert Path("ledger.json").read_bytes() == before
     assert there() == files
 
@@ -48,7 +48,7 @@ def test_over_budget_is_refused_before_the_table_is_read() -> None:
     run("ledger", "new", "ledger.json", "--epsilon", "0.1")
     # Record 200 is bad, and no one looks at it.
     Path("data.csv").write_text(Path("data.csv").read_text() + "bad,bad,1\n")
-    assert "does not fit" in refused(*SECRET, "--ledger", "ledger.json", code=3)
+    assert "exceeds what is left" in refused(*SECRET, "--ledger", "ledger.json", code=3)
 
 
 def test_the_true_command_has_the_exit_code_of_a_refused_budget() -> None:
@@ -66,7 +66,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_spent(
     run("ledger", "new", "ledger.json", "--epsilon", "5")
     with monkeypatch.context() as locked:
         locked.setattr(os, "access", lambda _, mode, **__: mode != os.W_OK)
-        assert "is not to be written to" in refused(*SECRET, "--ledger", "ledger.json")
+        assert "is not writable" in refused(*SECRET, "--ledger", "ledger.json")
     assert run_json("ledger", "show", "ledger.json")["spends"] == []
 
 
@@ -78,7 +78,7 @@ def test_a_ledger_is_not_opened_twice() -> None:
         "delta": 1e-6,
         "adaptive": True,
     }
-    assert "exists already" in refused(*args)
+    assert "already exists" in refused(*args)
     assert run_json("ledger", "show", "ledger.json")["adaptive"] is True
 
 
@@ -219,7 +219,7 @@ def test_predictions_that_cannot_be_are_refused() -> None:
     assert Path("scores.csv").read_text() == "precious"
     for place in ("nowhere/scores.csv", "new.csv/scores.csv"):
         assert "no directory" in refused(*args[:-1], place)
-    assert "no pairdp model" in refused("predict", "data.csv", "data.csv")
+    assert "not a pairdp model" in refused("predict", "data.csv", "data.csv")
     assert "there is no file" in refused("predict", "nowhere", "data.csv")
     save(BoundsScaler().fit_columns(["age"]), "scaler")
     assert "without a model" in refused("predict", "scaler", "data.csv")
@@ -231,4 +231,4 @@ def test_predictions_that_cannot_be_are_refused() -> None:
 
 def test_fractions_are_no_labels() -> None:
     write(table(outcome=(9.5, 10.5)))
-    assert "fractions are no labels" in refused(*BOUNDED)
+    assert "fractions cannot be labels" in refused(*BOUNDED)

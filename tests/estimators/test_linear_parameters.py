@@ -120,7 +120,7 @@ def test_given_labels_need_not_occur() -> None:
         ({"data_norm": 0.0}, ValueError, "data_norm"),
         ({"regularization": -1.0}, ValueError, "regularization"),
         ({"fit_intercept": "yes"}, TypeError, "fit_intercept"),
-        ({"calibration": "printed"}, ValueError, "certified ones"),
+        ({"calibration": "printed"}, ValueError, "certified plans"),
         ({"ledger": 3.0}, TypeError, "BudgetLedger"),
         ({"random_state": "a"}, TypeError, "random_state"),
     ],

@@ -176,7 +176,7 @@ def test_a_search_draws_every_fit_from_one_ledger() -> None:
 
 def test_a_ledger_in_memory_is_not_copied_and_one_on_disk_is_reopened(tmp_path: Any) -> None:
     memory = PrivateRanker(ledger=BudgetLedger(Budget(1.0)), data_norm=1.0)
-    with pytest.raises(TypeError, match="give it a path"):
+    with pytest.raises(TypeError, match="use a file"):
         pickle.dumps(memory)
     disk = PrivateRanker(ledger=BudgetLedger(Budget(1.0), tmp_path / "a.ledger"), data_norm=1.0)
     copy = pickle.loads(pickle.dumps(disk))

@@ -142,7 +142,7 @@ def test_batches_give_the_same_model(algorithm: str | Algorithm, size: int) -> N
     np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-6)
     np.testing.assert_allclose(parts.intercept_, whole.intercept_, rtol=1e-6)
     np.testing.assert_array_equal(parts.predict(x), whole.predict(x))
-    with pytest.raises(ValueError, match="in advance"):
+    with pytest.raises(ValueError, match="labels must be given"):
         PrivateRanker(algorithm=algorithm, data_norm=1.0).fit_batches([(x, y)], 400, 4)
     with pytest.raises(ValueError, match="records"):
         PrivateRanker(algorithm=algorithm, data_norm=1.0).fit_batches(

@@ -143,7 +143,7 @@ def test_columns_in_another_order_are_refused_and_not_mixed_up() -> None:
     [
         ({"age": 0}, "lower lacks 'weight'"),
         ({}, "lower lacks 'age', 'weight'"),
-        ({**LOWER, "size": 1}, "lower has 'size', which X has not"),
+        ({**LOWER, "size": 1}, "lower has 'size', but X does not"),
         ({"Age": 0, "weight": 1}, "lower lacks 'age'"),
         (pd.Series([0.0, 40.0]), "lower lacks 'age'"),
         ({**LOWER, "age": "young"}, "lower must be a number"),
@@ -181,7 +181,7 @@ def test_the_upper_bound_is_checked_as_well() -> None:
 
 @pytest.mark.parametrize("rows", [FRAME.to_numpy(), FRAME.set_axis([0, 1], axis=1)], ids=type)
 def test_names_need_a_frame_with_names(rows: Any) -> None:
-    with pytest.raises(ValueError, match="lower goes by names, and X has none"):
+    with pytest.raises(ValueError, match="lower is a mapping of names, but X has no names"):
         BoundsScaler(LOWER, UPPER).fit(rows)
 
 

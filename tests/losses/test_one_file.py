@@ -18,7 +18,7 @@ from pairdp import Budget, NoiseSource, PrivateRanker, load
 from pairdp._provenance import is_own
 from pairdp.algorithms import GradientDescent
 from pairdp.algorithms.kernels import Steps, compiled_steps, plain_steps
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Progress
 from pairdp.constraints import L2Ball
 from pairdp.losses import LogisticRanking, RankingLoss, loss_names, register_loss, registry
 from pairdp.pairs import risk
@@ -124,6 +124,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType
     """A module of a user's own, imported, and forgotten afterwards."""
     (tmp_path / "exponential_ranking.py").write_text(FILE)
     monkeypatch.syspath_prepend(tmp_path)
+    loss_names(RankingLoss)  # all of the library register before
     named = {
         kind: {name: loss for name, loss in losses.items() if is_own(type(loss))}
         for kind, losses in registry._NAMED.items()
@@ -197,11 +198,28 @@ def test_the_command_line_imports_it(tmp_path: Path) -> None:
     ran = pairdp(*PLAN, *imported, folder=tmp_path)
     assert json.loads(ran.stdout)["chosen"]["noise"] > 0, ran.stderr
     assert "loss must be one of" in pairdp(*PLAN, *imported[:2], folder=tmp_path).stdout
+    ran = pairdp(*PLAN, "--import", "./exponential_ranking.py", folder=tmp_path)
+    assert "is a file: give the module's name, such as exponential_ranking" in ran.stderr
     for name, why in (("nowhere", "No module named 'nowhere'"), ("broken", "division by zero")):
         ran = pairdp(*PLAN, "--import", name, folder=tmp_path)
         assert ran.returncode == 2
         assert f"{name} cannot be imported: {why}" in ran.stderr
         assert "Traceback" not in ran.stderr
+
+
+def test_the_command_line_fits_it_and_verifies_it_where_it_is_trusted(tmp_path: Path) -> None:
+    """The module is in the working directory, as for ``--import``."""
+    (tmp_path / "exponential_ranking.py").write_text(FILE)
+    table = np.column_stack([X, Y])
+    np.savetxt(tmp_path / "data.csv", table, delimiter=",", header="a,b,c,y", comments="")
+    fit = ("fit", "data.csv", "--label", "y", "--unscaled", "--data-norm", "1")
+    loss = ("--loss", "exponential", "--import", "exponential_ranking", "--algorithm", "DPGDSC")
+    assert pairdp(*fit, *loss, "-o", "model.pairdp", folder=tmp_path).returncode == 0
+    trust = ("--trust", "exponential_ranking:ExponentialRanking")
+    verified = pairdp("verify", "model.pairdp", *trust, folder=tmp_path)
+    assert verified.returncode == 0, verified.stderr
+    predicted = pairdp("predict", "model.pairdp", "data.csv", *trust, folder=tmp_path)
+    assert predicted.stdout.startswith("score,label\n"), predicted.stderr
 
 
 def test_a_file_in_the_package_is_enough(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_models_whose_fit_failed_are_refused(tmp_path: Path, kind: Callable[...,
 
 
 REFUSED: dict[str, Callable[[], Any]] = {
-    "a LogisticRegression: it holds pairdp's estimators": lambda: LogisticRegression().fit(X, Y),
+    "a LogisticRegression: only estimators of pairdp": lambda: LogisticRegression().fit(X, Y),
     "a OwnRanker": lambda: OwnRanker(algorithm="DPGDC", data_norm=1.0).fit(X, Y),
     "a StandardScaler": lambda: make_pipeline(StandardScaler(), ranker()).fit(X, Y),
     "a str": lambda: make_pipeline("passthrough", ranker()).fit(X, Y),
@@ -134,7 +134,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_a_file_cannot_hold_is_refused(tmp_path: Path, kind: str) -> None:
     model = REFUSED[kind]()
-    with pytest.raises(ModelFileError, match=f"(cannot hold )?{kind}") as error:
+    with pytest.raises(ModelFileError, match=f"(cannot store )?{kind}") as error:
         save(model, tmp_path / "model")
     assert "\n" not in str(error.value)
     assert list(tmp_path.iterdir()) == []

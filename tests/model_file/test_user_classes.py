@@ -253,7 +253,7 @@ def test_a_trusted_class_in_a_wrong_place_is_refused(tmp_path: Path) -> None:
     model = saved(path)
     document: Any = model.certificate_.to_dict()
     document["plan"]["algorithm"] = {"class": f"{HERE}:Softer", "fields": {}}
-    with pytest.raises(CertificateError, match="algorithm of its plan is none"):
+    with pytest.raises(CertificateError, match="algorithm of its plan is not an Algorithm"):
         verify(seal(document), trusted=[Softer])
     with pytest.raises(TypeError, match="algorithm must be an Algorithm"):
         WithThreshold(Softer())  # type: ignore[arg-type]
@@ -290,4 +290,4 @@ def test_a_loss_with_hidden_state_has_no_facts() -> None:
     certificate = ranker(loss=Hidden(), threshold=0.0).plan(100, 3).certificate
     assert certificate.plan is None
     report = verify(Certificate.from_json(certificate.to_json()))
-    assert str(report).startswith("NOT PLANNED AGAIN: it carries no facts")
+    assert str(report).startswith("NOT PLANNED AGAIN: it stores no facts")

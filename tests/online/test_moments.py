@@ -287,11 +287,11 @@ def test_public_state_is_a_function_of_what_was_released() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"counts": np.array([5.0, 9, 1])}, "not one of this plan's"),
-        ({"counts": np.array([5.0, 1, 2])}, "not one of this plan's"),
-        ({"counts": np.array([50.0, 2, 2])}, "not one of this plan's"),
+        ({"counts": np.array([5.0, 9, 1])}, "does not belong to a stream of this plan"),
+        ({"counts": np.array([5.0, 1, 2])}, "does not belong to a stream of this plan"),
+        ({"counts": np.array([50.0, 2, 2])}, "does not belong to a stream of this plan"),
         ({"counts": np.array([5.0, 1])}, "counts must be finite and of shape"),
-        ({"earlier_variance": np.array([-1.0])}, "not one of this plan's"),
+        ({"earlier_variance": np.array([-1.0])}, "does not belong to a stream of this plan"),
         ({"sums_0": np.full(7, np.nan)}, "sums_0 must be finite"),
     ],
 )

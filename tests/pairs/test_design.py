@@ -125,7 +125,7 @@ def test_a_design_keeps_its_own_permutation() -> None:
 @pytest.mark.parametrize("n", [3, 5, 101])
 def test_odd_times_odd_is_impossible(n: int) -> None:
     generator = np.random.default_rng(0)
-    with pytest.raises(ValueError, match=r"n·m/2 is not whole: choose an even m, such as 2"):
+    with pytest.raises(ValueError, match=r"n·m/2 is not an integer; choose an even m, such as 2"):
         PairDesign.draw(n, 1, generator)
 
 

@@ -67,11 +67,11 @@ class Rising(LeastSquaresRanking):
 class Repelling(LogisticMetric):
     convex = True
 
-    def of_distance(self, squared: Any, alike: Any) -> Any:
-        return super().of_distance(squared, ~alike)
+    def of_distance(self, squared: Any, similar: Any) -> Any:
+        return super().of_distance(squared, ~similar)
 
-    def slope(self, squared: Any, alike: Any) -> Any:
-        return super().slope(squared, ~alike)
+    def slope(self, squared: Any, similar: Any) -> Any:
+        return super().slope(squared, ~similar)
 
 
 class Scribbling(LogisticRanking):
@@ -148,7 +148,7 @@ BROKEN = [
     (Wavy(), {"convex", "convex phi", "subgradient", "slope of phi", "decreasing", "curvature"}),
     (OneOrder(), {"declared symmetric"}),
     (Rising(), {"decreasing"}),
-    (Repelling(), {"sign of alike", "sign of unlike"}),
+    (Repelling(), {"sign of similar", "sign of dissimilar"}),
     (Scribbling(), {"inputs unchanged"}),
     (Forgetful(), {"deterministic"}),
     (Normalised(), {"independent of others"}),

@@ -1,3 +1,4 @@
+from . import kernels as kernels
 from .algorithm import Algorithm as Algorithm
 from .algorithm import PlanDraft as PlanDraft
 from .epoch_descent import EpochGradientDescent as EpochGradientDescent
@@ -13,7 +14,7 @@ from .registry import algorithms as algorithms
 from .registry import find_algorithm as find_algorithm
 from .registry import register_algorithm as register_algorithm
 from .scatter import ScatterMetric as ScatterMetric
-from .settings import Settings as Settings
 from .stream_descent import StreamGradientDescent as StreamGradientDescent
+from .task import Settings as Settings
 from .task import Task as Task
 from .threshold import WithThreshold as WithThreshold

@@ -1,10 +1,10 @@
-"""The steps of `pairdp.algorithms.kernels`, compiled. Import it only where they run.
+"""The steps of `pairdp.algorithms.kernels`, compiled by numba; import this module only to run them.
 
-Every function here is plain Python over arrays and numbers, made into machine code by numba. The
-compiled steps are kept next to this file, or in the user's cache when that cannot be written;
-where neither can, they are compiled anew in each process. They call the slope of the loss by its
-address, and it is compiled in each process, within a fifth of a second: what is kept on disk does
-not depend on any loss, so that it never outlives a change of one.
+Every function here is plain Python on arrays and numbers. numba caches the compiled steps next to
+this file, or in the user's cache directory if that is not writable; if neither is, every process
+compiles them again. They call the derivative of the loss through a function pointer; it is compiled
+in each process, which takes about 0.2 s. The cache therefore does not depend on any loss and cannot
+be out of date when a loss changes.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ _SMALLEST, _LARGEST = 1e-280, 1e280
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
     try:
         return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # there is no place to keep compiled code
+    except RuntimeError:  # no writable cache directory
         return numba.njit(**options)(function)
 
 
 @cache
 def compiled_slope(formula: Callable[..., float], arguments: int) -> Any:
-    """Return the machine code of a formula over so many floats.
+    """Compile a formula that takes the given number of floats.
 
     Raises
     ------
     TypeError
-        If it is not in the Python that numba compiles.
+        If numba cannot compile it.
     """
     signature = numba.float64(*[numba.float64] * arguments)
     try:
-        # In the other error model a division by zero would print a message and return 0.
+        # With numba's other error model, a division by zero would print a message and return 0.
         return numba.cfunc(signature, error_model="numpy")(formula)
     except numba.core.errors.NumbaError as error:
         raise TypeError(f"numba cannot compile {formula.__qualname__}: {error}") from error
 
 
-# Sums may be taken in any order, as they are in numpy; nothing else may be rearranged.
+# Sums may be reordered, as in numpy; no other fast-math transformation is allowed.
 def _score_of_pair(point: Array, first: Array, second: Array) -> float:
     total = 0.0
     for k in range(point.size):
@@ -76,7 +76,7 @@ def _project(point: Array, radius: float) -> None:
             for k in range(point.size):
                 point[k] *= radius / norm
         return
-    largest = 0.0  # in units of which squares neither over- nor underflow
+    largest = 0.0  # dividing by it keeps squares from overflow and underflow
     for k in range(point.size):
         largest = max(largest, abs(point[k]))
     if largest == 0 or not math.isfinite(largest):
@@ -98,16 +98,16 @@ def _take_step(
     noise: Array,
     sigma: float,
     step_size: float,
-    pull: float,
+    regularization: float,
     center: Array,
     radius: float,
     point: Array,
     total: Array,
 ) -> None:
-    """Move ``point`` along a noisy gradient, and add it to ``total``."""
+    """Take one noisy gradient step from ``point`` in place, and add the result to ``total``."""
     for k in range(point.size):
         noisy = gradient[k] + sigma * noise[k]
-        point[k] -= step_size * (noisy + pull * (point[k] - center[k]))
+        point[k] -= step_size * (noisy + regularization * (point[k] - center[k]))
     if not math.isinf(radius):
         _shrink(point, radius)
     for k in range(point.size):
@@ -128,15 +128,15 @@ def _pair_steps(
     noise: Array,
     sigma: float,
     step_size: float,
-    pull: float,
+    regularization: float,
     center: Array,
     radius: float,
     point: Array,
     total: Array,
 ) -> None:
-    """Take a step for each row of ``places``, whose neighbours are pairs.
+    """Take a step for each row of ``places``, whose consecutive entries are pairs.
 
-    ``point`` and ``total`` are changed. Null records have the label 0.
+    ``point`` and ``total`` are updated in place. Null records have the label 0.
     """
     gradient = np.empty(point.size)
     for t in range(places.shape[0]):
@@ -150,7 +150,7 @@ def _pair_steps(
             factor = weight * signed * slope(u, *parameters)
             for k in range(point.size):
                 gradient[k] += factor * (x[i, k] - x[j, k])
-        _step(gradient, noise[t], sigma, step_size, pull, center, radius, point, total)
+        _step(gradient, noise[t], sigma, step_size, regularization, center, radius, point, total)
 
 
 def _record_steps(
@@ -163,15 +163,15 @@ def _record_steps(
     noise: Array,
     sigma: float,
     step_size: float,
-    pull: float,
+    regularization: float,
     center: Array,
     radius: float,
     point: Array,
     total: Array,
 ) -> None:
-    """Take a step for each row of ``places``; ``point`` and ``total`` are changed.
+    """Take a step for each row of ``places``; ``point`` and ``total`` are updated in place.
 
-    Null records have zeros for features, and a label that the loss accepts.
+    Null records have zero features and a label that the loss accepts.
     """
     gradient = np.empty(point.size)
     for t in range(places.shape[0]):
@@ -181,7 +181,7 @@ def _record_steps(
             factor = weight * slope(_record_score(point, x[i]), y[i], *parameters)
             for k in range(point.size):
                 gradient[k] += factor * x[i, k]
-        _step(gradient, noise[t], sigma, step_size, pull, center, radius, point, total)
+        _step(gradient, noise[t], sigma, step_size, regularization, center, radius, point, total)
 
 
 pair_steps = _compile(_pair_steps)

@@ -1,7 +1,7 @@
-r"""A minimiser to a distance that is guaranteed in advance, in a number of steps that is public.
+r"""Accelerated descent with a guaranteed distance to the minimiser after a public number of steps.
 
 Let F be α-strongly convex and L-smooth on a closed convex set C, κ = L/α, and let every computed
-gradient be within e of the exact one. A *round* of K steps begins at x_0 = z_0 and takes, with
+gradient be within e of the exact one. A *round* of K steps starts at x_0 = z_0 and computes, with
 θ_k = 2/(k+2) (Auslender and Teboulle 2006; Tseng 2008),
 
 .. math::
@@ -9,9 +9,9 @@ gradient be within e of the exact one. A *round* of K steps begins at x_0 = z_0 
     z_{k+1} &= Π_C\Big(z_k - \frac{1}{θ_k L} g(y_k)\Big), \\
     x_{k+1} &= (1-θ_k)x_k + θ_k z_{k+1}.
 
-All of these points are in C, where the constants hold. **If K + 1 = ⌈4√κ⌉, a round ends at most
-d/2 + 6e/α from the minimiser w\* when it begins d from it**, so m rounds end at most
-d/2^m + 12e/α from it, whatever the data are.
+All of these points are in C, where the constants hold. **If K + 1 = ⌈4√κ⌉, a round that starts at
+distance d of the minimiser w\* ends within d/2 + 6e/α of it**, so m rounds end within d/2^m + 12e/α
+of it, for all data.
 
 Proof. Write ∇ for the exact gradient at y = y_k, g = ∇ + ε with \|ε\| ≤ e, r_k = \|z_k - w\*\| and
 E_k = F(x_k) - F(w\*) ≥ 0. As x_{k+1} - y = θ(z_{k+1} - z_k), smoothness gives
@@ -52,32 +52,32 @@ from pairdp.problem import Problem
 Array = NDArray[np.float64]
 
 LIMIT = 12.0
-"""What rounds come to, however many they are: this many times e/α from the minimiser."""
+"""The limit of the distance to the minimiser after many rounds, in units of e/α."""
 
 
 class Rounds(NamedTuple):
-    """How many rounds to take, and of how many steps."""
+    """The number of rounds, and of steps in each round."""
 
     repeats: int
     steps: int
 
     @property
     def total(self) -> int:
-        """All steps together."""
+        """The total number of steps."""
         return self.repeats * self.steps
 
 
 def rounds_to_reach(
     distance: float, start_distance: float, smoothness: float, convexity: float
 ) -> Rounds:
-    """Return the rounds that bring a start within a distance of the minimiser.
+    """Return the rounds that reach a given distance to the minimiser.
 
     Parameters
     ----------
     distance : float
-        How far the last point may be, not counting the 12e/α that errors of gradients add.
+        The distance to reach, not counting the 12e/α that gradient errors add.
     start_distance : float
-        How far the start may be.
+        A bound on the distance of the starting point.
     smoothness, convexity : float
         L and α.
     """
@@ -88,7 +88,7 @@ def rounds_to_reach(
 def descend_in_rounds(
     problem: Problem, risk: Risk, start: Array, smoothness: float, rounds: Rounds
 ) -> Iterator[Array]:
-    """Yield the point after each step; the last one is as near as the module proves."""
+    """Yield the point after each step; the last one is within the distance proved above."""
     point = start
     for _ in range(rounds.repeats):
         ahead = point

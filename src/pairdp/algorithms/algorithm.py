@@ -1,8 +1,8 @@
-"""What every algorithm is: a frozen set of hyper-parameters that plans, then runs.
+"""The base class of algorithms: a frozen set of hyper-parameters that plans, then runs.
 
-`Algorithm.plan` turns it, from public facts alone, into a `Plan` with every number fixed: steps,
-step sizes, noise and certificate. `Plan.run` reads the records, draws the noise that was planned,
-and returns a `Fit`. Nothing else that depends on the data leaves it.
+`Algorithm.plan` makes a `Plan` from public facts alone, with every number fixed: steps, step sizes,
+noise and certificate. `Plan.run` reads the records, draws the planned noise, and returns a `Fit`.
+Nothing else that depends on the data is released.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._provenance import is_own
-from pairdp.algorithms.assumptions import (
+from pairdp.algorithms.facts import (
+    Condition,
     assumption_facts,
     assumption_sentences,
     check_convexity,
+    plan_facts,
+    problem_facts,
 )
-from pairdp.algorithms.conditions import Condition
-from pairdp.algorithms.facts import plan_facts, problem_facts
-from pairdp.algorithms.plan import Plan, RunResult
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.noise import MAX_NOISE_TO_SIGNAL, noise_to_signal
+from pairdp.algorithms.plan import Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need, check_needs
-from pairdp.algorithms.settings import S
-from pairdp.algorithms.signal import MAX_NOISE_TO_SIGNAL, noise_to_signal
-from pairdp.algorithms.task import Calibration, Task
+from pairdp.algorithms.task import Calibration, S, Task
 from pairdp.losses import PairwiseLoss
 from pairdp.losses.ranking import slow_sums
 from pairdp.privacy import Budget, Certificate, NoiseSource, Release
@@ -41,16 +40,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PlanDraft(Generic[S]):
-    """What an algorithm decides for a task, from which its plan is made.
+    """The releases and settings that an algorithm decides for a task; the basis of its plan.
 
     Attributes
     ----------
     releases : tuple of Release
-        Everything that leaves.
+        Everything that is released.
     settings, reasons
         See `Plan`.
     problem : Problem, optional
-        The problem that is solved, when it is not the task's own.
+        The problem that is solved, if it differs from the task's problem.
     """
 
     releases: tuple[Release, ...]
@@ -60,34 +59,34 @@ class PlanDraft(Generic[S]):
 
 
 class Algorithm(Storable, ABC, Generic[S]):
-    """A frozen set of hyper-parameters that knows how to plan and how to run a plan."""
+    """A frozen set of hyper-parameters that can be planned and run."""
 
     name: str
     settings_type: type[S]
-    """The dataclass of its settings, without which stored plans cannot be read."""
+    """The dataclass of its settings, needed to read stored plans."""
 
     needs_delta: ClassVar[bool] = False
     instead: ClassVar[str] = "use PairwiseSGD, which needs no smoothness"
     is_printed: ClassVar[bool] = False
-    """Whether a paper prints a formula for its noise, which ``calibration="printed"`` takes."""
+    """Whether a paper prints a formula for its noise, which ``calibration="printed"`` uses."""
 
     only_pairs: ClassVar[bool] = False
-    """Whether it is made for losses of pairs and cannot serve losses of one record."""
+    """Whether it supports pairwise losses only, and no losses of one record."""
 
     without_signal: ClassVar[str] = ""
-    """What becomes of the model where noise hides any signal, if it is not a random one."""
+    """The outcome that a warning names if noise exceeds any signal; by default, a random model."""
 
     max_noise_to_signal: ClassVar[float] = MAX_NOISE_TO_SIGNAL
-    """The `noise_to_signal` from which on plans warn of that."""
+    """The `noise_to_signal` at and above which plans warn."""
 
     @property
     def one_pass(self) -> bool:
-        """Whether sums over the records are all that it needs."""
+        """Whether it needs only sums over the records."""
         return False
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """What the algorithm needs of a problem."""
+        """The properties that it requires of a problem."""
         return (Need.CONVEX, Need.SMOOTH, Need.LIPSCHITZ)
 
     def plan(
@@ -110,28 +109,29 @@ class Algorithm(Storable, ABC, Generic[S]):
         n, features : int
             The public size of the data.
         budget : Budget, optional
-            What may be spent. Without one the plan is the non-private baseline: the same
-            code without noise, and a certificate that says so. Steps that are not given are
-            then chosen for no noise.
+            The privacy budget. Without one the plan is the non-private baseline: the same code
+            without noise, and a certificate that says so. Steps that are not specified are then
+            chosen as for zero noise.
         calibration : {"certified", "printed"}
-            "certified" is proved and tight. "printed" is the paper's formula to the letter,
-            for study; the plan then tells what that noise truly gives.
+            "certified" noise is proved and tight. "printed" is the paper's formula as printed, for
+            study; the plan then states the ε that this noise provides.
         conditions : sequence of Condition
-            What else must be true of the data, for the certificate to say.
+            Further assumptions on the data, which the certificate states.
         draft : PlanDraft, optional
-            What `prepare` returned for the same task, so that it is not decided again.
+            The result of `prepare` for the same task, to avoid computing it again.
 
         Raises
         ------
         ValueError
-            If the problem lacks what the algorithm needs, saying what to change.
+            If the problem lacks a property that the algorithm needs; the message says what to
+            change.
         """
         task = Task(problem, n, features, budget, calibration)
         for condition in conditions:
             condition.check(problem)
         draft = self.prepare(task) if draft is None else draft
         solved = draft.problem or problem
-        # Without a budget there is no noise that a paper could have printed.
+        # Without a budget there is no noise, printed or certified.
         task = Task(
             solved, task.n, task.features, budget, "certified" if budget is None else calibration
         )
@@ -155,11 +155,11 @@ class Algorithm(Storable, ABC, Generic[S]):
         return Plan(self, task, certificate, draft.settings, reasons)
 
     def prepare(self, task: Task) -> PlanDraft[S]:
-        """Decide releases and settings for a task, or refuse one that lacks what it needs."""
+        """Check a task, and decide its releases and settings."""
         problem, budget = task.problem, task.budget
         if budget is not None and budget.is_pure and self.needs_delta:
             raise ValueError(
-                f"{self.name} adds Gaussian noise at every step and cannot be pure: set "
+                f"{self.name} adds Gaussian noise at every step and cannot satisfy pure ε-DP: set "
                 "delta > 0, or use an output-perturbed algorithm such as GradientDescent"
             )
         if task.is_printed and not self.is_printed:
@@ -168,7 +168,7 @@ class Algorithm(Storable, ABC, Generic[S]):
             )
         if self.only_pairs and not isinstance(problem.loss, PairwiseLoss):
             raise ValueError(
-                f"{self.name} goes over pairs of records, and {type(problem.loss).__name__} is a "
+                f"{self.name} needs a pairwise loss, and {type(problem.loss).__name__} is a "
                 "loss of one record: use GradientDescent, MinimizerRelease or NoisyGradientDescent"
             )
         check_needs(self.name, self.needs, problem, self.instead)
@@ -179,7 +179,7 @@ class Algorithm(Storable, ABC, Generic[S]):
         return draft
 
     def draft_from(self, other: Algorithm, draft: PlanDraft[Any]) -> PlanDraft[S] | None:
-        """Return what it decides where another algorithm decided a draft; None if that differs."""
+        """Return its draft if another algorithm's draft determines it, otherwise None."""
         return draft if self == other else None
 
     def settings_from(self, recorded: Mapping[str, Any]) -> S:
@@ -187,9 +187,9 @@ class Algorithm(Storable, ABC, Generic[S]):
         return self.settings_type(**recorded)
 
     def noise_to_signal(self, plan: Plan[S]) -> float:
-        """Return E|noise| on the model over the largest possible signal, from public facts.
+        """Return E|noise| on the model divided by the largest possible signal, from public facts.
 
-        See `pairdp.algorithms.signal`; of several releases, where it is least.
+        See `pairdp.algorithms.noise`; with several releases, the smallest of their ratios.
         """
         return min(
             noise_to_signal(
@@ -210,15 +210,15 @@ class Algorithm(Storable, ABC, Generic[S]):
     def execute(
         self, plan: Plan[S], records: Any, noise: NoiseSource, progress: Progress
     ) -> Array | RunResult:
-        """Return the parameters that a plan releases, and statistics if there are more.
+        """Return the parameters that a plan releases, and any statistics released with them.
 
-        ``records`` are Records; their ClassMoments too if the algorithm is ``one_pass``.
+        ``records`` are Records, or ClassMoments if the algorithm is ``one_pass``.
         """
 
 
 def _is_of_this_library(algorithm: Algorithm) -> bool:
-    """Return whether an algorithm is this library's, and so is any that it is made of."""
-    if not is_own(type(algorithm), ("pairdp.algorithms", "pairdp.online")):
+    """Return whether an algorithm, and any that it wraps, is part of this library."""
+    if not is_own(type(algorithm)):
         return False
     return all(
         _is_of_this_library(one) for one in vars(algorithm).values() if isinstance(one, Algorithm)

@@ -1,4 +1,4 @@
-"""Moments of two classes as sums that parts of the records add up to."""
+"""Moments of two classes, as sums that can be accumulated over parts of the records."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._reading import Invalid, null_is_asked, read_table
+from pairdp._reading import Invalid, read_table, uses_null_records
 from pairdp._sums import BLOCK, Total
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -18,14 +18,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ClassMoments:
-    """Sums over some records; those of disjoint parts add up. They are not private.
+    """Sums over some records, which can be added for disjoint parts. They are not private.
 
-    The error of a sum does not depend on the parts, be they single records; see `pairdp._sums`.
+    The rounding error does not depend on the parts; see `pairdp._sums`.
 
     Attributes
     ----------
     n, positives, negatives : int
-        How many records, and how many of them are labelled +1 and -1; the others are null.
+        Number of records, and of those with labels +1 and -1; the others are null records.
     features : int
         Number of features.
     sums : Total
@@ -43,9 +43,9 @@ class ClassMoments:
 
     @classmethod
     def of(cls, records: Records) -> ClassMoments:
-        """Return the sums of some records, without copying more than a block of them."""
+        """Return the sums of some records, copying at most one block at a time."""
         if not records.binary:
-            raise ValueError("moments of classes are of records with labels -1 and +1")
+            raise ValueError("class moments need records with labels -1 and +1")
         d = records.features
         sums = Total.zeros(2 * d + 2 * d * d)
         for start in range(0, records.n, BLOCK):
@@ -64,25 +64,25 @@ class ClassMoments:
         *,
         invalid: Invalid = "error",
     ) -> ClassMoments:
-        """Return the sums of n records that come in batches, one of which is in memory at a time.
+        """Return the sums of n records in batches, with one batch in memory at a time.
 
         Parameters
         ----------
         problem : Problem
-            Makes records of batches.
+            Converts batches to records.
         batches : iterable of (x, y)
             Features and labels.
         n, features : int
-            What the batches must have in all.
+            Total number of records, and number of features.
         invalid : {"error", "null"}
             What to do with records that cannot be read; see `pairdp.records.Records`.
         """
         total: ClassMoments | None = None
         for x, y in batches:
-            if null_is_asked(invalid):
+            if uses_null_records(invalid):
                 x = x if hasattr(x, "shape") else read_table(x, features)
             elif np.ndim(y) != 1:
-                raise ValueError(f"labels must be one a record, got {np.ndim(y)} dimensions")
+                raise ValueError(f"y must have one label per record, got {np.ndim(y)} dimensions")
             sums = cls.of(problem.records(x, y, invalid=invalid))
             if sums.features != features:
                 raise ValueError(f"a batch has {sums.features} features, not {features}")
@@ -96,7 +96,7 @@ class ClassMoments:
 
     @property
     def binary(self) -> bool:
-        """Whether labels are -1 and +1, as they must be."""
+        """Whether labels are -1 and +1; always True."""
         return True
 
     @property
@@ -127,7 +127,7 @@ class ClassMoments:
     def __add__(self, other: ClassMoments) -> ClassMoments:
         if self.features != other.features:
             raise ValueError(
-                f"moments of {self.features} and of {other.features} features do not add up"
+                f"moments of {self.features} and of {other.features} features cannot be added"
             )
         return ClassMoments(
             self.n + other.n,
@@ -139,14 +139,14 @@ class ClassMoments:
         )
 
     def __reduce__(self) -> str | tuple[object, ...]:
-        raise TypeError("moments of raw data are not pickled: pickle the release instead")
+        raise TypeError("moments of raw data cannot be pickled: pickle the release instead")
 
     def __repr__(self) -> str:
         return f"ClassMoments(n={self.n}, features={self.features})"
 
 
 def _block_sums(x: Array, y: Array) -> Array:
-    """Return the sums of at most a block of records, as one vector."""
+    """Return the sums over one block of records, as one vector."""
     ups, downs = x[y > 0], x[y < 0]
     return np.concatenate(
         [y @ x, np.ones(len(y)) @ x, (ups.T @ ups).ravel(), (downs.T @ downs).ravel()]

@@ -1,13 +1,15 @@
-"""Projected gradient descent, with bounds on its iterates and its contraction."""
+"""Projected gradient descent: its iterates, and how far apart steps bring two runs."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.algorithms.progress import Progress
+from pairdp import losses
+from pairdp.algorithms.plan import Progress
 from pairdp.pairs import Risk
 from pairdp.problem import Problem
 
@@ -17,24 +19,24 @@ Array = NDArray[np.float64]
 def contraction(step_size: float, smoothness: float, strong_convexity: float) -> float:
     """Return q = max(|1-ηα|, |1-ηL|), the Lipschitz constant of a step on a convex problem.
 
-    On any other it may be up to 1 + ηL, and no bound of this library uses it.
+    On other problems it may be up to 1 + ηL, and no bound of this library uses it.
     """
     return max(abs(1 - step_size * strong_convexity), abs(1 - step_size * smoothness))
 
 
 def known_radius(problem: Problem, step_size: float, steps: int) -> float:
-    """Return a bound on all iterates of so many steps from zero, before data is read.
+    """Return a bound on the norm of all iterates of a number of steps from zero, for all data.
 
-    Each step adds at most ηG, or G/λ in all when the regulariser pulls back to zero
-    (errata, G9). The last gradient is taken one step earlier.
+    Each step adds at most ηG, and the total is at most G/λ with a regulariser centred at zero
+    (errata, G9). The last gradient is evaluated one step earlier.
     """
     lipschitz = problem.loss.lipschitz(problem.domain())
-    pull = problem.regularization
+    regularization = problem.regularization
     if np.ndim(problem.center):
         return problem.constraint.radius
     norm = (steps - 1) * step_size * lipschitz
-    if 0 < step_size * pull <= 1:
-        norm = min(norm, lipschitz / pull)
+    if 0 < step_size * regularization <= 1:
+        norm = min(norm, lipschitz / regularization)
     return min(problem.constraint.radius, norm)
 
 
@@ -58,9 +60,68 @@ def descend(
 
 
 def steps_to_shrink(contraction: float, factor: float, most: int) -> int:
-    """Return how many steps that contract shrink a distance by ``factor``."""
+    """Return the number of contracting steps that reduce a distance by ``factor``."""
     if factor <= 1 or contraction <= 0:
         return 1
     if contraction >= 1:
         return most
     return min(most, max(1, math.ceil(math.log(factor) / -math.log(contraction))))
+
+
+class StepDivergence(NamedTuple):
+    """How much one step can increase the distance of two neighbouring runs, in units of η.
+
+    Attributes
+    ----------
+    replaced : float
+        D*: by the change of the gradient of a pair with the replaced record.
+    common : float
+        G₀: by the gradients of a pair that both runs share, at two parameters; 0 if steps are
+        non-expansive.
+    """
+
+    replaced: float
+    common: float
+
+
+def step_of_least_error(
+    problem: Problem, steps: int, noise: float, dimension: int
+) -> tuple[float, tuple[str, ...]]:
+    """Return η and the reason, for noise of ηm on each of p numbers of an average over T steps.
+
+    B²/(2ηT) + ηG²/2 + ηGm√p is smallest at B/√(T(G² + 2Gm√p)).
+    """
+    lipschitz = problem.loss.lipschitz(problem.domain())
+    smoothness = problem.loss.smoothness(problem.domain()) + problem.regularization
+    slope = lipschitz**2 + 2 * lipschitz * noise * math.sqrt(dimension)
+    eta = problem.constraint.radius / math.sqrt(steps * slope)
+    if 0 < smoothness < math.inf and eta > 2 / smoothness:
+        return 2 / smoothness, ("step_size is the largest non-expansive one, 2/(L+λ)",)
+    if problem.regularization > 0:
+        eta = min(eta, 1 / problem.regularization)
+    return eta, ("step_size minimises the predicted error",)
+
+
+def step_divergence(problem: Problem, step_size: float) -> StepDivergence:
+    """Return how much one step can increase the distance of two neighbouring runs.
+
+    Replacing a record by a null record removes the gradient of a pair: at most D_h/2 at one point
+    (`Problem.exact_record_diameter`), and at two points at most G times the fraction of orders with
+    a loss, which is never more than in the other cases. A pair with a null record in both runs
+    changes neither.
+    """
+    loss, domain = problem.loss, problem.domain()
+    smoothness = loss.smoothness(domain) + problem.regularization
+    lipschitz = loss.lipschitz(domain)
+    # A record drawn twice may be paired with itself; then both records of the pair are replaced.
+    # The gradient of such a pair is zero for ranking and metric losses.
+    meets_itself = not isinstance(loss, losses.RankingLoss | losses.MetricLoss)
+    if math.isfinite(smoothness) and step_size * smoothness <= 2 * (1 + 1e-12):
+        return StepDivergence(
+            problem.exact_record_diameter(domain) / (1 if meets_itself else 2), 0.0
+        )
+    if isinstance(loss, losses.RankingLoss):
+        # Derivatives of the same sign differ by at most G.
+        both = lipschitz * loss.orders / 2 * (1 if loss.decreasing else 2)
+        return StepDivergence(both, both)
+    return StepDivergence(2 * lipschitz, 2 * lipschitz if meets_itself else lipschitz)

@@ -16,12 +16,10 @@ from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import contraction, descend
 from pairdp.algorithms.noise import add_noise, output_release
-from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import require_bounded, require_step
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.privacy import NoiseSource, Part, Sensitivity
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -31,11 +29,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 _MOST_STEPS = 10**7
-_MOST_RECORDS = 20_000  # `auto` does not consider it for more, which it reads n times
+_MOST_RECORDS = 20_000  # the limit for `auto`: the time is quadratic in n
 
 
 def part_sizes(n: int) -> tuple[int, ...]:
-    """Return the sizes ⌊n/2⌋, ⌊n/4⌋, … of k = ⌊log₂ n⌋ parts; the last takes what is left."""
+    """Return the sizes ⌊n/2⌋, ⌊n/4⌋, … of k = ⌊log₂ n⌋ parts; the last has the rest."""
     count = n.bit_length() - 1
     sizes = [n >> i for i in range(1, count)]
     return (*sizes, n - sum(sizes))
@@ -52,19 +50,19 @@ class EpochSettings(Settings):
 
 @dataclass(frozen=True)
 class EpochGradientDescent(Algorithm[EpochSettings]):
-    r"""Gradient descent on ever smaller disjoint parts, with ever smaller steps and noise.
+    r"""Gradient descent on disjoint parts of decreasing size, with decreasing steps and noise.
 
-    Part i has n_i ≈ n/2^i records; T_i = n_i steps of size η_i = 4^{-i}η start from the last
-    noisy point, and the average is released with noise. A replaced record sits in one part by
-    its index, so the worst part is what all cost (parallel composition). The average moves
-    by at most η_i·D_h(T_i+1)/(2n_i), if η_1 ≤ 2/L (errata, X4).
+    Part i has n_i ≈ n/2^i records; T_i = n_i steps of size η_i = 4^{-i}η start from the last noisy
+    point, and the average is released with noise. The part of a record is determined by its index,
+    so a replaced record affects one part, and the total cost is that of the worst part (parallel
+    composition). The average changes by at most η_i·D_h(T_i+1)/(2n_i) if η_1 ≤ 2/L (errata, X4).
 
     Parameters
     ----------
     step_size : float, optional
-        η; by default the theorem's (diameter/G)·min(4/√n, ε/√(p·ln(1/δ))), cut to 8/L.
+        η; by default the theorem's (diameter/G)·min(4/√n, ε/√(p·ln(1/δ))), at most 8/L.
     name : str
-        What certificates call it.
+        Name in certificates.
 
     Notes
     -----
@@ -88,10 +86,10 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
         sizes = part_sizes(task.n)
         if sizes[0] > _MOST_STEPS:
             raise ValueError(
-                f"{self.name} passes over n records n times, too much for n = {task.n}: use at "
+                f"{self.name} passes over n records n times, too often for n = {task.n}: use at "
                 f"most {2 * _MOST_STEPS} records, or another algorithm such as GradientDescent"
             )
-        # Any part may have to contract: the smoothness of a small part's risk is the largest.
+        # Steps must contract on every part; the risk of a small part has the largest smoothness.
         largest = min(
             2 * 4**i / problem.constants(size).smoothness for i, size in enumerate(sizes, start=1)
         )
@@ -135,11 +133,11 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
         if task.budget is not None:
             p, epsilon, delta = task.dimension, task.budget.epsilon, task.budget.delta
             rate = min(rate, epsilon / (p if delta == 0 else math.sqrt(p * math.log(1 / delta))))
-        wanted = task.diameter / lipschitz * rate
+        default = task.diameter / lipschitz * rate
         reason = "step_size is the theorem's (diameter/G)·min(4/√n, ε/√(p·ln(1/δ)))"
-        if wanted > largest:
-            return largest, (f"{reason}, cut to 8/L",)
-        return wanted, (reason,)
+        if default > largest:
+            return largest, (f"{reason}, limited to 8/L",)
+        return default, (reason,)
 
     def execute(
         self, plan: Plan[EpochSettings], records: Records, noise: NoiseSource, progress: Progress
@@ -167,16 +165,16 @@ DPEGD = register_algorithm(
 
 @register_candidates("ranking", order=60)
 def _ranking(task: RankingTask) -> Iterator[Candidate]:
-    def judged(problem: Problem) -> Candidate:
+    def candidate(problem: Problem) -> Candidate:
         algorithm = EpochGradientDescent()
         draft = task.draft(problem, algorithm)
-        # The first part, of half the records, decides.
+        # The first part, with half of the records, has most of the effect.
         travel = draft.settings.step_size / 4 * (task.n // 2)
-        held, noise = 2 / travel + problem.regularization, task.noise_of(draft.releases[0])
-        return task.regularized_candidate(problem, algorithm, held, noise, draft)
+        effective, noise = 2 / travel + problem.regularization, task.noise_of(draft.releases[0])
+        return task.regularized_candidate(problem, algorithm, effective, noise, draft)
 
     if 4 <= task.n <= _MOST_RECORDS:
-        yield from best(judged(problem) for problem in task.problems if task.contracts(problem))
+        yield from best(candidate(problem) for problem in task.problems if task.contracts(problem))
 
 
 @register_candidates("metric", order=40)

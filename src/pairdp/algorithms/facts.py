@@ -1,21 +1,90 @@
-"""The public facts that a certificate states: of the problem, and of the plan itself."""
+"""The public facts that a certificate states: of the problem, the data, the plan, its assumptions.
+
+A sensitivity bound assumes the constants of the loss, and often its convexity. These are proved for
+the losses, constraint sets and algorithms of this library; for all others they are taken on trust,
+and the certificate says so. Assumptions that no bound of a plan uses are not mentioned.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairdp.algorithms.conditions import Condition
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.task import Task
+from pairdp._checks import keep
+from pairdp._provenance import is_own
+from pairdp.algorithms.requirements import require_convex
+from pairdp.algorithms.task import Settings, Task
+from pairdp.clipping import check_data_norm
+from pairdp.losses import PairwiseLoss
+from pairdp.losses.trust import constants_from
+from pairdp.privacy import Release
+from pairdp.privacy.bounds.sensitivity import find_bound
 from pairdp.privacy.certificates.certificate import Scalar
+from pairdp.privacy.certificates.on_trust import CHECKED, LIBRARY, ON_TRUST, UNUSED
 from pairdp.problem import Problem
-from pairdp.storage import UnknownObjectError, encode
+from pairdp.storage import Storable, UnknownObjectError, encode
 
 if TYPE_CHECKING:
     from pairdp.algorithms.algorithm import Algorithm
+
+
+class Condition(Storable, ABC):
+    """A condition on the data or its preparation: a frozen dataclass."""
+
+    @property
+    @abstractmethod
+    def sentence(self) -> str:
+        """What certificates say."""
+
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError if the problem contradicts the condition."""
+
+
+@dataclass(frozen=True)
+class PublicLabels(Condition):
+    """The two labels are read from the data, and are public."""
+
+    @property
+    def sentence(self) -> str:
+        """What certificates say."""
+        return "Which two labels occur is public."
+
+
+@dataclass(frozen=True)
+class ConstantFeature(Condition):
+    """Rows are clipped to a norm, and a constant feature of that size is appended.
+
+    Parameters
+    ----------
+    data_norm : float
+        R; the problem must have the data norm √2·R, to include the constant feature.
+    """
+
+    data_norm: float
+
+    def __post_init__(self) -> None:
+        keep(self, "data_norm", check_data_norm(self.data_norm))
+
+    @property
+    def sentence(self) -> str:
+        """What certificates say."""
+        return (
+            f"Rows are clipped to norm {self.data_norm:g} and get a constant feature of that size, "
+            "which makes their norm at most √2 times that."
+        )
+
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError if the problem has another data norm."""
+        if not math.isclose(problem.data_norm, math.sqrt(2) * self.data_norm, rel_tol=1e-12):
+            raise ValueError(
+                f"rows of norm {self.data_norm:g} with a constant feature of that size need a "
+                f"data_norm of √2 times that, and the problem has {problem.data_norm:g}"
+            )
 
 
 def problem_facts(problem: Problem, features: int) -> dict[str, Scalar]:
@@ -43,10 +112,10 @@ def plan_facts(
     settings: Settings,
     conditions: Sequence[Condition],
 ) -> dict[str, Any] | None:
-    """Return what a plan was made from and what it decided, as JSON values.
+    """Return the inputs and the settings of a plan, as JSON values.
 
-    None if there are objects that cannot be stored: such a certificate cannot be planned again.
-    The problem is the one that was given; the one that is solved is there if it is another.
+    None if some object cannot be stored: such a certificate cannot be planned again. The problem is
+    the original one; the problem that is solved is added if it differs.
     `pairdp.algorithms.stored_plans` reads them back.
     """
     solved = task.problem
@@ -64,7 +133,82 @@ def plan_facts(
 
 
 def _in_words(thing: object) -> str:
-    """Return an object as text; one that has no text of its own would show its address."""
+    """Return the repr of an object, or the name of its class if the default repr would be used."""
     kind = type(thing)
     plain = kind.__repr__ is object.__repr__ and kind.__str__ is object.__str__
     return f"{kind.__name__}()" if plain else str(thing)
+
+
+def assumed_by(releases: Iterable[Release]) -> set[str]:
+    """Return what the bounds of some releases assume of the loss."""
+    stated = (release.sensitivity for release in releases)
+    return {what for one in stated if one is not None for what in find_bound(one.bound).rests_on}
+
+
+def check_convexity(name: str, problem: Problem, releases: Iterable[Release]) -> None:
+    """Raise ValueError if a bound needs a convex loss and the loss is not convex."""
+    if "convexity" in assumed_by(releases):
+        require_convex(name, problem)
+
+
+def assumption_facts(
+    problem: Problem, releases: Iterable[Release], algorithm_is_own: bool
+) -> dict[str, Scalar]:
+    """Return where the assumptions of a certificate come from, as facts.
+
+    ``convex`` is what the loss declares; ``loss_constants``, ``constraint_set`` and
+    ``algorithm_proof`` state their source, see `pairdp.privacy.certificates.on_trust`.
+    """
+    used = bool(assumed_by(releases))
+    return {
+        "convex": problem.is_convex,
+        "loss_constants": _constants(problem) if used else UNUSED,
+        "constraint_set": (LIBRARY if is_own(type(problem.constraint)) else ON_TRUST)
+        if used
+        else UNUSED,
+        "algorithm_proof": LIBRARY if algorithm_is_own else ON_TRUST,
+    }
+
+
+def _constants(problem: Problem) -> str:
+    # A subclass of Problem may compute its constants differently.
+    own = is_own(type(problem))
+    return constants_from(problem.loss, problem.domain()) if own else ON_TRUST
+
+
+def assumption_sentences(
+    problem: Problem, releases: Iterable[Release], facts: dict[str, Scalar], algorithm: str
+) -> tuple[str, ...]:
+    """Return the same in words, for the assumptions of a certificate."""
+    used = assumed_by(releases)
+    loss, source = type(problem.loss).__name__, facts["loss_constants"]
+    check = (
+        "check_pairwise_loss" if isinstance(problem.loss, PairwiseLoss) else "check_pointwise_loss"
+    )
+    said = []
+    if source == ON_TRUST:
+        said.append(
+            f"The constants of the loss {loss}, which is not of this library, are taken on trust: "
+            f"in the process that planned they had not passed {check} on this problem's domain."
+        )
+    elif source == CHECKED:
+        said.append(
+            f"The constants of the loss {loss}, which is not of this library, are as its class "
+            f"declares: in the process that planned they passed {check} on this problem's domain, "
+            "which is a search for counterexamples and not a proof."
+        )
+    if "convexity" in used:
+        proved = "which is proved" if source == LIBRARY else "as its class declares"
+        said.append(f"The loss {loss} is convex, {proved}.")
+    if facts["constraint_set"] == ON_TRUST:
+        said.append(
+            f"The constraint set {type(problem.constraint).__name__} is not of this library: that "
+            "it is convex, that its projection is exact and that its radius and diameter are right "
+            "is taken on trust."
+        )
+    if facts["algorithm_proof"] == ON_TRUST:
+        said.append(
+            f"{algorithm} is not an algorithm of this library: that it releases what is listed and "
+            "nothing else, and that the bounds fit what it computes, is taken on trust."
+        )
+    return tuple(said)

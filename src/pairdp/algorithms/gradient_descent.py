@@ -16,12 +16,10 @@ from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import contraction, descend, known_radius, steps_to_shrink
 from pairdp.algorithms.noise import add_noise, output_release
-from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded, require_step
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.problem import Problem
@@ -38,7 +36,7 @@ _CHOICES = sorted({round(10 ** (i / 20)) for i in range(87)})
 
 @dataclass(frozen=True)
 class DescentSettings(Settings):
-    """What is released, T and η."""
+    """Which iterate is released, T and η."""
 
     output: Literal["last", "average"]
     steps: int
@@ -47,30 +45,30 @@ class DescentSettings(Settings):
 
 @dataclass(frozen=True)
 class GradientDescent(Algorithm[DescentSettings]):
-    r"""Projected gradient descent on all pairs; noise is added once, to what it returns.
+    r"""Projected gradient descent on all pairs with output perturbation.
 
-    Two neighbouring runs drift apart by at most η·D_h/n a step, and a step on a convex loss
-    contracts by q = max(|1-ηα|, |1-ηL|). So the last iterates are at most
-    η(D_h/n)(1-q^T)/(1-q) apart, and averages at most the average of that; never more than the
-    constraint's diameter (errata, X1 and X2). The released point is projected back, which
-    is free.
+    In each step the distance between two neighbouring runs grows by at most η·D_h/n, and a step on
+    a convex loss contracts by q = max(|1-ηα|, |1-ηL|). So the distance between last iterates is at
+    most η(D_h/n)(1-q^T)/(1-q), that between averages at most the average of this, and neither
+    exceeds the diameter of the constraint set (errata, X1 and X2). The noisy point is projected,
+    which is post-processing.
 
     Parameters
     ----------
     output : {"last", "average"}
         What is released. "last" needs a strongly convex problem.
     steps : int, optional
-        T. By default, for the last iterate, what brings it nearest to the minimiser by
-        prediction, noise included; for the average, where predicted error and noise balance.
+        T. By default, for the last iterate, the T with the smallest predicted distance to the
+        minimiser, noise included; for the average, the T that balances predicted error and noise.
     step_size : float, optional
         η, at most 2/(L+α) with L the smoothness of the risk, which is the default.
     name : str
-        What certificates call it.
+        Name in certificates.
 
     Notes
     -----
     Printed noise: Δ = 8G/(αn) for the last iterate (Xue 2021, Algorithm 1) and 4GηT/n for the
-    average (Algorithm 4, whose line 6 forgets to add the noise for pure ε; here it is added).
+    average (Algorithm 4, whose line 6 omits the noise for pure ε; here it is added).
     """
 
     output: Literal["last", "average"] = "last"
@@ -89,7 +87,7 @@ class GradientDescent(Algorithm[DescentSettings]):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """Convexity, smoothness and bounded gradients; a regulariser too for the last iterate."""
+        """Convexity, smoothness, bounded gradients; strong convexity for the last iterate."""
         strongly = (Need.STRONGLY_CONVEX,) if self.output == "last" else ()
         return (Need.CONVEX, Need.SMOOTH, Need.LIPSCHITZ, *strongly)
 
@@ -147,7 +145,7 @@ class GradientDescent(Algorithm[DescentSettings]):
         travel = self._travel(task)
         balance = "balance predicted error and noise"
         if task.budget is None:
-            balance = "are for steps of 400/L in all, as there is no noise"
+            balance = "have the product 400/L, as there is no noise"
         if self.steps is not None:
             steps = self.steps
             if step_size is None:
@@ -163,19 +161,19 @@ class GradientDescent(Algorithm[DescentSettings]):
         return step_size, steps, tuple(reasons)
 
     def _last_steps(self, task: Task, step_size: float) -> tuple[int, str]:
-        r"""Return the T with the least q^{2T}·far² + E|noise|², or enough for no noise at all."""
+        r"""Return the T with the smallest q^{2T}·far² + E|noise|², and the reason for it."""
         constants = task.problem.constants(task.n)
         q = contraction(step_size, constants.smoothness, constants.strong_convexity)
         center = float(np.linalg.norm(task.problem.center))
         far = min(task.diameter, constants.lipschitz / constants.strong_convexity + center)
         if task.budget is None:
             steps = steps_to_shrink(q, 1 / _NEAR, _MOST_STEPS)
-            return steps, f"steps shrink the distance to the minimiser to {q**steps:.1e} of it"
-        moved = step_size * constants.record_diameter / task.n
+            return steps, f"steps reduce the distance to the minimiser by {q**steps:.1e}"
+        sensitivity = step_size * constants.record_diameter / task.n
         noisy = math.sqrt(task.dimension) / _mu(task)
 
         def error(steps: int) -> float:
-            drift = moved * (steps if q == 1 else (1 - q**steps) / (1 - q))
+            drift = sensitivity * (steps if q == 1 else (1 - q**steps) / (1 - q))
             return math.hypot(q**steps * far, noisy * min(task.diameter, drift))
 
         steps = min(_CHOICES, key=error)
@@ -195,7 +193,7 @@ class GradientDescent(Algorithm[DescentSettings]):
             return 200 * 2 / constants.smoothness
         mu = _mu(task)
         per_travel = constants.record_diameter / (2 * task.n * mu)
-        # The cube root first, as squares of extreme budgets leave the range of floats.
+        # The cube root comes first, because squares of extreme budgets overflow.
         scale = (radius / math.sqrt(2 * constants.smoothness * task.dimension)) ** (2 / 3)
         return float(min(max(scale / max(per_travel, 1e-300) ** (2 / 3), 1e-100), 1e100))
 
@@ -220,7 +218,7 @@ class GradientDescent(Algorithm[DescentSettings]):
 
 
 def _mu(task: Task) -> float:
-    """Return about Δ/σ of one release within the budget."""
+    """Return approximately Δ/σ of one release within the budget."""
     budget = task.budget
     if budget is None:
         return math.inf
@@ -246,24 +244,24 @@ DPGDC = register_algorithm(
 def _last_ranker(task: RankingTask) -> Iterator[Candidate]:
     yield from best(
         task.regularized_candidate(
-            problem, GradientDescent("last"), problem.regularization, task.noise(moved)
+            problem, GradientDescent("last"), problem.regularization, task.noise(sensitivity)
         )
-        for problem, moved in task.regularized
+        for problem, sensitivity in task.regularized
     )
 
 
 @register_candidates("ranking", order=50)
 def _average_ranker(task: RankingTask) -> Iterator[Candidate]:
-    def judged(problem: Problem, steps: int, step_size: float) -> Candidate:
+    def candidate(problem: Problem, steps: int, step_size: float) -> Candidate:
         travel = step_size * steps
         diameter = problem.record_diameter(task.n, known_radius(problem, step_size, steps))
-        moved = min(travel * diameter / (2 * task.n), 2 * task.ball.radius)
+        sensitivity = min(travel * diameter / (2 * task.n), 2 * task.ball.radius)
         # Few steps act as a regulariser.
-        held = 2 / travel + problem.regularization
+        effective = 2 / travel + problem.regularization
         algorithm = GradientDescent("average", steps, step_size)
-        return task.regularized_candidate(problem, algorithm, held, task.noise(moved))
+        return task.regularized_candidate(problem, algorithm, effective, task.noise(sensitivity))
 
-    yield from best(judged(*descent) for descent in task.descents if task.contracts(descent[0]))
+    yield from best(candidate(*descent) for descent in task.descents if task.contracts(descent[0]))
 
 
 @register_candidates("metric", order=20)

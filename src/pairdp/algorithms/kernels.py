@@ -1,14 +1,14 @@
-r"""Many small noisy steps: one pair, a few disjoint pairs or a few records at a time.
+r"""Noisy steps on small batches: one pair, a few disjoint pairs or a few records.
 
 Each step draws b of the n records uniformly without replacement, adds Gaussian noise to their
-average gradient, and projects. There are two ways to take the same steps:
+average gradient, and projects. There are two implementations of the same steps:
 
-- `plain_steps`, for any loss and any set, a few of numpy's calls a step;
-- `compiled_steps`, for losses that declare a ``scalar_slope``, on an ℓ2 ball or without one:
+- `plain_steps`, in Python, for any loss and constraint set;
+- `compiled_steps`, for losses that declare a ``scalar_slope``, on an ℓ2 ball or unconstrained:
   records and noise are drawn in blocks, and one call of compiled code takes a block of steps.
 
 Both read the same random numbers in the same order, so they give the same parameters up to
-rounding. Compiling needs numba, which is imported when a long run starts and never before.
+rounding. Compiling needs numba, which is imported only when a long run starts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp.algorithms.noise import add_noise
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Progress
 from pairdp.constraints import L2Ball, Unconstrained
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.scalar_slope import scalar_slope_of
@@ -38,14 +38,14 @@ Gradient = Callable[[Places, Array], Array]
 _BLOCK = 8192
 _NUMBERS = 2**19
 _WORTHWHILE = 40_000
-"""Draws of records from which on a run is longer than it takes to import the compiler."""
+"""The number of draws above which a run takes longer than importing numba."""
 
 WHAT = "noisy gradient descent"
 
 
 @dataclass(frozen=True)
 class Steps:
-    """What all steps of a run share; public but for the records.
+    """The parameters of a run; all but the records are public.
 
     Attributes
     ----------
@@ -60,9 +60,9 @@ class Steps:
     steps : int
         T.
     batch_size : int
-        b, how many records a step draws.
+        b, the number of records that a step draws.
     paired : bool
-        Whether the loss is of pairs, and neighbours in the drawn order are the pairs.
+        Whether the loss is pairwise; the pairs are then consecutive draws.
     """
 
     problem: Problem
@@ -75,11 +75,11 @@ class Steps:
 
     @property
     def block(self) -> int:
-        """How many steps are drawn at once."""
+        """Number of steps whose records and noise are drawn at once."""
         return min(_BLOCK, max(1, _NUMBERS // (self.records.features + self.batch_size)))
 
     def can_be_compiled(self) -> bool:
-        """Whether there is compiled code for the loss and the set."""
+        """Whether there is compiled code for the loss and the constraint set."""
         return (
             scalar_slope_of(self.problem.loss) is not None
             and isinstance(self.problem.loss, RankingLoss) == self.paired
@@ -88,7 +88,7 @@ class Steps:
         )
 
     def is_worth_compiling(self) -> bool:
-        """Whether to compile: it can be, the run is long, and numba is installed."""
+        """Whether the steps can be compiled, the run is long, and numba is installed."""
         return (
             self.steps * self.batch_size >= _WORTHWHILE
             and self.can_be_compiled()
@@ -99,7 +99,7 @@ class Steps:
 def draw_places(
     generator: np.random.Generator, n: int, batch_size: int, steps: int, block: int
 ) -> Iterator[Places]:
-    """Yield the records of each step, in blocks of steps: b of n without replacement, in order.
+    """Yield the record indices of each step, b of n without replacement, in blocks of steps.
 
     Every ordered choice is equally likely. For two records, the first is uniform on n and the
     second on the n - 1 others.
@@ -118,10 +118,10 @@ def draw_places(
 
 
 def take_steps(steps: Steps, noise: NoiseSource, progress: Progress) -> tuple[Array, Array]:
-    """Return the last iterate and the sum of all iterates, the first one included."""
-    steps.problem.risk(steps.records)  # refuses records that were made for another problem
-    taken = compiled_steps if steps.is_worth_compiling() else plain_steps
-    return taken(steps, noise, progress)
+    """Return the last iterate and the sum of all iterates, including the first."""
+    steps.problem.risk(steps.records)  # checks that the records fit the problem
+    implementation = compiled_steps if steps.is_worth_compiling() else plain_steps
+    return implementation(steps, noise, progress)
 
 
 def plain_steps(steps: Steps, noise: NoiseSource, progress: Progress) -> tuple[Array, Array]:
@@ -159,9 +159,9 @@ def compiled_steps(steps: Steps, noise: NoiseSource, progress: Progress) -> tupl
             places, used, float(sigma), steps.step_size, float(problem.regularization),
             center, float(problem.constraint.radius), point, total,
         )  # fmt: skip
-        # Noise is in the point already, so what it says is paid for.
+        # The point is a noisy release already, so the error may depend on it.
         if not np.all(np.isfinite(point)):
-            raise ValueError("the steps left the range of numbers: take smaller ones")
+            raise ValueError("the steps diverged to infinity or NaN: take smaller ones")
     return point, total
 
 
@@ -177,7 +177,7 @@ def _compiled(steps: Steps) -> Callable[..., None]:
     x = np.ascontiguousarray(records.x)
     if isinstance(loss, RankingLoss):
         slope = compiled_slope(formula, 1 + len(parameters))
-        weight = loss.orders / steps.batch_size  # of b/2 pairs, half for each order that counts
+        weight = loss.orders / steps.batch_size  # b/2 pairs, and 1/2 for each order with a loss
         y = np.ascontiguousarray(records.y)
         return partial(pair_steps, slope, parameters, float(loss.scale), weight, x, y)
     slope = compiled_slope(formula, 2 + len(parameters))
@@ -186,7 +186,7 @@ def _compiled(steps: Steps) -> Callable[..., None]:
 
 
 def _gradient(steps: Steps) -> Gradient:
-    """Return the average gradient over what a step draws."""
+    """Return the function that computes the average gradient of a step."""
     problem, records, loss = steps.problem, steps.records, steps.problem.loss
     if not steps.paired:
         return lambda rows, point: problem.risk(records.rows(rows)).gradient(point)

@@ -1,4 +1,4 @@
-"""Output noise on the regularised minimiser, found to a tolerance that holds for all data."""
+"""Output perturbation of the regularised minimiser, with a tolerance that holds for all data."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import known_radius
 from pairdp.algorithms.noise import add_noise, output_release
-from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.pairs import ACCURACY, Risk
 from pairdp.privacy import NoiseSource, Sensitivity, pack, unpack
 from pairdp.problem import Problem
@@ -35,13 +33,13 @@ Array = NDArray[np.float64]
 _NEWTON_STEPS = 200
 _SPECTRAL_STEPS = 200
 _MOST_STEPS = 200_000
-_ROUNDING, _OF_A_FEATURE = 1e-14, 5e-16
+_ROUNDING, _ROUNDING_PER_FEATURE = 1e-14, 5e-16
 _WHAT = "minimising"
 
 
 @dataclass(frozen=True)
 class MinimizerSettings(Settings):
-    """tol, and how many accelerated steps reach it for any data."""
+    """tol, and the number of accelerated steps that reach it for all data."""
 
     tolerance: float
     most_steps: int
@@ -49,38 +47,37 @@ class MinimizerSettings(Settings):
 
 @dataclass(frozen=True)
 class MinimizerRelease(Algorithm[MinimizerSettings]):
-    r"""The minimiser of a strongly convex problem over its constraint set, with noise.
+    r"""Output perturbation of the minimiser of a strongly convex problem over its constraint set.
 
-    Minimisers w\* of neighbouring data sets are at most D_h/(αn) apart. What gets noise is a point
-    within tol/α of w\* **for every data set**, so released points are at most D_h/(αn) + 2·tol/α
-    apart. Two ways lead to such a point.
+    The distance between minimisers w\* of neighbouring data sets is at most D_h/(αn). Noise is
+    added to a point within tol/α of w\* **for every data set**, so its sensitivity is at most
+    D_h/(αn) + 2·tol/α. Such a point is found in one of two ways.
 
     1. A quasi-Newton solver and, where the constraint is active, spectral projected steps propose
        a point; both have a public limit on their steps, and neither is trusted. A proposal is
-       taken only if it passes a test: a projected step from c to p = Π(c - ηg(c)) has
-       v = g(p) + (c - ηg(c) - p)/η, and \|v\| + e ≤ tol, where e bounds how far the computed g is
-       from the exact ∇F. As (c - ηg(c) - p)/η is normal to the set at p, strong convexity gives
-       α\|p - w\*\| ≤ \|v\| + e ≤ tol.
+       accepted only if it passes a test: a projected step from c to p = Π(c - ηg(c)) has v = g(p) +
+       (c - ηg(c) - p)/η, and \|v\| + e ≤ tol, where e bounds how far the computed g is from the
+       exact ∇F. As (c - ηg(c) - p)/η is normal to the set at p, strong convexity gives α\|p - w\*\|
+       ≤ \|v\| + e ≤ tol.
     2. If no proposal passes, accelerated steps from the public start, as many as were planned, end
-       within tol/α of w\* by the proof in `pairdp.algorithms.accelerated`: nothing is tested there,
-       and nothing can fail.
+       within tol/α of w\* by the proof in `pairdp.algorithms.accelerated`; no test is needed.
 
-    So neither an error nor anything that leaves depends on which way was taken, but for points that
-    differ by less than the noise is made for. How long it takes depends on the data and is not
-    covered, as no timing is; it is bounded in advance, and a plan that would need more than 200 000
-    accelerated steps is refused from public facts.
+    Which of the two was used affects no error message, and affects the released point by less than
+    the sensitivity that the noise is calibrated to. The running time depends on the data, and the
+    guarantee does not cover it; it is bounded in advance, and plans that need more than 200 000
+    accelerated steps raise an error, from public facts.
 
     e is 10⁻¹²·G, the stated accuracy of sums over pairs, and 10⁻¹⁴ + 5·10⁻¹⁶·d of G + L·(the size
-    of parameters), for the rounding of steps, whose error counts as one of a gradient: a projection
-    in d features is off by up to (6 + 4d)·2⁻⁵³ of what it projects.
+    of parameters), for the rounding of steps, which is accounted for as a gradient error: the
+    relative error of a projection in d features is at most (6 + 4d)·2⁻⁵³.
 
     Parameters
     ----------
     tolerance : float, optional
-        How much of the gradient's sensitivity D_h/n tol is; 0.01 by default, which costs 2 % of
-        noise. 24e is added to it, without which no computed gradient would do.
+        tol as a fraction of the gradient's sensitivity D_h/n; 0.01 by default, which adds 2 % of
+        noise. 24e is added to tol, so that computed gradients can pass the test.
     name : str
-        What certificates call it.
+        Name in certificates.
     """
 
     tolerance: float = 0.01
@@ -118,20 +115,21 @@ class MinimizerRelease(Algorithm[MinimizerSettings]):
         return PlanDraft((release,), MinimizerSettings(goal.tolerance, goal.rounds.total))
 
     def _record_diameter(self, task: Task) -> float:
-        # The minimiser is within G/λ of the centre, whatever the data.
+        # The minimiser is within G/λ of the centre for all data.
         radius = known_radius(task.problem, 1 / task.problem.regularization, 2)
         return task.problem.record_diameter(task.n, radius)
 
     def _goal(self, task: Task) -> Goal:
-        """Return how near to the minimiser the point must be, from public facts alone."""
+        """Return the accuracy that the point must have, from public facts alone."""
         problem, constants = task.problem, task.problem.constants(task.n)
         convexity, smoothness = constants.strong_convexity, constants.smoothness
         center = float(np.linalg.norm(problem.center))
-        # |w* - Π(w₀)| ≤ G/λ, and accelerated steps go no further than twice their start.
+        # |w* - Π(w₀)| ≤ G/λ, and accelerated iterates stay within twice their initial distance to
+        # w*.
         start_distance = constants.lipschitz / convexity + center
         largest_norm = min(problem.constraint.radius, 3 * start_distance)
         size = constants.lipschitz + smoothness * (largest_norm + center)
-        rounding = _ROUNDING + _OF_A_FEATURE * task.features
+        rounding = _ROUNDING + _ROUNDING_PER_FEATURE * task.features
         error = ACCURACY * constants.lipschitz + rounding * size
         tolerance = self.tolerance * self._record_diameter(task) / task.n + LIMIT * error
         start_distance = min(start_distance, task.diameter)
@@ -154,20 +152,20 @@ class MinimizerRelease(Algorithm[MinimizerSettings]):
 
 
 class Goal(NamedTuple):
-    """How near to the minimiser a point must be, in public numbers.
+    """The accuracy that a point must have, in public numbers.
 
     Attributes
     ----------
     tolerance : float
         tol.
     error : float
-        e, how far a computed gradient may be from the exact one.
+        e, a bound on the error of a computed gradient.
     largest_norm : float
-        How large parameters may be for that to hold; the minimiser is well within.
+        The largest norm of parameters for which that holds; that of the minimiser is smaller.
     smoothness, convexity : float
         L and α.
     rounds : Rounds
-        What brings any start of the algorithm within tol/α of the minimiser.
+        The rounds that end within tol/α of the minimiser from any starting point.
     """
 
     tolerance: float
@@ -179,7 +177,7 @@ class Goal(NamedTuple):
 
 
 def solve(problem: Problem, risk: Risk, features: int, goal: Goal, progress: Progress) -> Array:
-    """Return a point of the set within tol/α of the minimiser, for any records."""
+    """Return a point of the set within tol/α of the minimiser, for all data."""
     point = _proposed(problem, risk, features, goal, progress)
     if point is not None:
         return point
@@ -193,10 +191,10 @@ def solve(problem: Problem, risk: Risk, features: int, goal: Goal, progress: Pro
 def _proposed(
     problem: Problem, risk: Risk, features: int, goal: Goal, progress: Progress
 ) -> Array | None:
-    """Return a point that passed the test of tol, None if none did or anything went wrong.
+    """Return a point that passed the test, or None if none did or the solver failed.
 
-    What goes wrong may depend on the data (a solver that leaves the range of floats, say), so it
-    must not be heard of; an error that has another cause comes up again in the accelerated steps.
+    A failure (such as an overflow in the solver) may depend on the data, so it must not be
+    reported; an error with another cause is raised again by the accelerated steps.
     """
     try:
         with np.errstate(all="ignore"):
@@ -209,34 +207,34 @@ def _proposed(
 def _spectral(
     problem: Problem, risk: Risk, start: Array, goal: Goal, progress: Progress
 ) -> Array | None:
-    """Return the first point of some spectral projected steps that passes the test."""
+    """Return the first iterate of spectral projected gradient that passes the test."""
     point, step = start, 1 / goal.smoothness
     gradient = risk.gradient(point) + problem.regularizer_gradient(point)
     for _ in progress.steps(_SPECTRAL_STEPS, _WHAT, counted=False):
-        following = problem.constraint.project(point - step * gradient)
-        ahead = risk.gradient(following) + problem.regularizer_gradient(following)
-        moved, change = following - point, ahead - gradient
+        next_point = problem.constraint.project(point - step * gradient)
+        next_gradient = risk.gradient(next_point) + problem.regularizer_gradient(next_point)
+        step_taken, change = next_point - point, next_gradient - gradient
         # A subgradient of the constrained objective at the projected point, for any step.
-        left = float(np.linalg.norm(change - moved / step)) + goal.error
-        within = float(np.linalg.norm(following)) <= goal.largest_norm * (1 + 1e-9)
-        if left <= goal.tolerance and within:
-            return following
-        point, gradient = following, ahead
-        step = _next_step(goal, moved, change)
+        residual = float(np.linalg.norm(change - step_taken / step)) + goal.error
+        within = float(np.linalg.norm(next_point)) <= goal.largest_norm * (1 + 1e-9)
+        if residual <= goal.tolerance and within:
+            return next_point
+        point, gradient = next_point, next_gradient
+        step = _next_step(goal, step_taken, change)
     return None
 
 
-def _next_step(goal: Goal, moved: Array, change: Array) -> float:
-    """Return Barzilai and Borwein's step, which lies between 1/L and 1/α."""
-    curvature = float(np.vdot(moved, change))
-    wanted = float(np.vdot(moved, moved)) / curvature if curvature > 0 else 0.0
-    return min(max(wanted, 1 / goal.smoothness), 1 / goal.convexity)
+def _next_step(goal: Goal, step_taken: Array, change: Array) -> float:
+    """Return the Barzilai-Borwein step, limited to the interval from 1/L to 1/α."""
+    curvature = float(np.vdot(step_taken, change))
+    ratio = float(np.vdot(step_taken, step_taken)) / curvature if curvature > 0 else 0.0
+    return min(max(ratio, 1 / goal.smoothness), 1 / goal.convexity)
 
 
 def _quasi_newton(
     problem: Problem, risk: Risk, features: int, tolerance: float, progress: Progress
 ) -> Array:
-    """Return about the minimiser: unconstrained if it is in the set, else on its edge."""
+    """Return the projection of an approximate unconstrained minimiser."""
     start = problem.constraint.initial(features)
 
     def unfold(flat: Array) -> Array:
@@ -254,7 +252,7 @@ def _quasi_newton(
 
     bar = progress.steps(_NEWTON_STEPS, _WHAT, counted=False)
 
-    def one_more(xk: NDArray[Any]) -> None:
+    def advance_bar(xk: NDArray[Any]) -> None:
         next(bar, None)
 
     found = minimize(
@@ -262,7 +260,7 @@ def _quasi_newton(
         fold(start),
         jac=True,
         method="L-BFGS-B",
-        callback=one_more,
+        callback=advance_bar,
         options={"maxiter": _NEWTON_STEPS, "gtol": tolerance / math.sqrt(start.size), "ftol": 0.0},
     )
     bar.close()
@@ -276,9 +274,9 @@ register_algorithm("minimizer", MinimizerRelease())
 def _ranking(task: RankingTask) -> Iterator[Candidate]:
     yield from best(
         task.regularized_candidate(
-            problem, MinimizerRelease(), problem.regularization, task.noise(moved)
+            problem, MinimizerRelease(), problem.regularization, task.noise(sensitivity)
         )
-        for problem, moved in task.regularized
+        for problem, sensitivity in task.regularized
     )
 
 
@@ -295,9 +293,9 @@ def _metric(task: MetricTask) -> Iterator[Candidate]:
 def _linear(task: LinearTask) -> Iterator[Candidate]:
     if not task.has_minimizer:
         return
-    pull = task.balanced()
-    noise, bias = task.noise / pull, pull * task.problem.constraint.radius**2 / 2
+    strength = task.balanced()
+    noise, bias = task.gradient_noise / strength, strength * task.problem.constraint.radius**2 / 2
     error = bias + task.problem.constants(task.n).smoothness * noise**2 / 2
     reason = f"noise on the minimiser, predicted excess risk {error:.3g}"
-    problem = replace(task.problem, regularization=pull)
+    problem = replace(task.problem, regularization=strength)
     yield Candidate(problem, MinimizerRelease(), error, reason)

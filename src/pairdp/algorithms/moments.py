@@ -1,4 +1,4 @@
-"""Least squares from noisy class moments: release them once, then solve without more noise."""
+"""Least squares from noisy class moments: release them once, then solve by post-processing."""
 
 from __future__ import annotations
 
@@ -14,14 +14,11 @@ from pairdp._checks import flag, keep, keep_given, non_negative, one_of, real
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.class_moments import ClassMoments
-from pairdp.algorithms.noise import deviation, shared_release
-from pairdp.algorithms.plan import Plan, RunResult
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.noise import deviation, noise_to_signal, shared_release
+from pairdp.algorithms.plan import Plan, Progress, RunResult
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.signal import noise_to_signal
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import LeastSquaresRanking
 from pairdp.privacy import (
     NoiseSource,
@@ -37,12 +34,12 @@ if TYPE_CHECKING:
     from pairdp.algorithms.choice import RankingTask
 
 Array = NDArray[np.float64]
-_SHARES = (0.05, 0.1, 0.2, 0.3)  # of the budget for second moments, that `auto` chooses from
+_SHARES = (0.05, 0.1, 0.2, 0.3)  # shares of the budget for second moments, for `auto`
 
 
 @dataclass(frozen=True)
 class MomentSettings(Settings):
-    """Which moments, β of those of classes, and the share and ridge of second moments."""
+    """Which moments are released, β of class moments, and the share and ridge of second moments."""
 
     statistics: str
     second_moments: bool
@@ -53,25 +50,25 @@ class MomentSettings(Settings):
 
 @dataclass(frozen=True)
 class MomentRelease(Algorithm[MomentSettings]):
-    r"""The least-squares ranking risk depends on a few class moments; release these.
+    r"""Least-squares ranking from noisy class moments, which determine the risk.
 
     .. math::
         L(w) = \text{const} + m(k^2 wᵀSw - 2k·vᵀw), \quad
         v = \frac{Σ_{+,-}(x_i - x_j)}{n(n-1)}, \quad
         S = \frac{Σ_{+,-}(x_i - x_j)(x_i - x_j)ᵀ}{n(n-1)}.
 
-    v and S move by at most 2R/n and 4R²/n when a record is replaced. But they are made of
-    *class* moments that move less: with a = Σyx/n, μ = Σx/n, T± = Σ±xxᵀ/n and π the share of
-    positives,
+    The sensitivities of v and S are 2R/n and 4R²/n. But they are functions of *class* moments with
+    smaller sensitivities: with a = Σyx/n, μ = Σx/n, T± = Σ±xxᵀ/n and π the fraction of positives,
 
     .. math::
         v ∝ \tfrac12(a + (1-2π)μ), \quad S ∝ (1-π)T_+ + πT_- - M_+M_-ᵀ - M_-M_+ᵀ, \quad
         M_± = \tfrac12(μ ± a).
 
-    a moves by 2R/n and enters v by half; T± move together by √2·R²/n. The default releases
-    these, with up to twice less noise in v and up to four times less in S. The means leave
-    together as (a, βμ, βR(2π-1)), which moves by 2R√(1+β²)/n: a record that moves the share of
-    positives moves the other two by no more than 2R/n, so the share costs nothing.
+    a has sensitivity 2R/n and enters v with the factor 1/2; T± together have √2·R²/n. The default
+    releases these, which reduces the noise in v by a factor of up to 2 and in S by up to 4. The
+    means are released together as (a, βμ, βR(2π-1)), with sensitivity 2R√(1+β²)/n: a replacement
+    that changes the fraction of positives changes the other two by at most 2R/n together, so
+    releasing π needs no more noise.
 
     Parameters
     ----------
@@ -81,15 +78,15 @@ class MomentRelease(Algorithm[MomentSettings]):
         Whether S is used. Without it the direction v is released: the gradient at zero,
         the limit of strong regularisation, which ranks well at small budgets.
     share : float
-        Share of μ² (of ε, for pure ε) that second moments get.
+        Share of μ² (of ε, for pure ε) that is spent on second moments.
     weight : float
-        β, at most 1: how exactly μ and π are released against a. The default is best where
-        |1-2π| is 0.4.
+        β, at most 1: the precision of μ and π relative to a. The default is optimal if |1-2π| is
+        0.4.
     ridge : float, optional
-        What is added to the noisy S before solving; by default the size σ√(2d) of its noise,
+        The ridge that is added to the noisy S; by default the size σ√(2d) of its noise,
         which is known in advance.
     name : str
-        What certificates call it.
+        Name in certificates.
     """
 
     statistics: str = "class"
@@ -107,12 +104,12 @@ class MomentRelease(Algorithm[MomentSettings]):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """Nothing but least squares, which `draft` asks for."""
+        """No general properties; `draft` checks for a least-squares loss."""
         return ()
 
     @property
     def one_pass(self) -> bool:
-        """Sums over the records are all that it needs."""
+        """True: it needs only sums over the records."""
         return True
 
     def draft(self, task: Task) -> PlanDraft[MomentSettings]:
@@ -143,7 +140,7 @@ class MomentRelease(Algorithm[MomentSettings]):
         return PlanDraft(tuple(releases), settings, tuple(reasons))
 
     def noise_to_signal(self, plan: Plan[MomentSettings]) -> float:
-        """Return the noise of the first moments, without which there is no direction."""
+        """Return the noise-to-signal ratio of the first moments, which determine the direction."""
         return noise_to_signal(plan.certificate.releases[0], plan.task.n)
 
     def execute(
@@ -162,7 +159,7 @@ class MomentRelease(Algorithm[MomentSettings]):
         noisy = [
             release.mechanism.release(value, noise.stream("moment noise", i))
             for i, (release, value) in enumerate(
-                # Second moments come last, and are left out when not planned.
+                # Second moments come last, and are omitted if they are not planned.
                 zip(plan.certificate.releases, values, strict=False)
             )
         ]
@@ -183,7 +180,7 @@ class MomentRelease(Algorithm[MomentSettings]):
 
 
 def check_moment_parameters(algorithm: Any) -> None:
-    """Refuse shares, weights and ridges that are none."""
+    """Raise ValueError for an invalid share, weight or ridge."""
     flag("second_moments", algorithm.second_moments)
     for name, most in (("share", 1.0), ("weight", math.nextafter(1.0, 2.0))):
         value = real(name, getattr(algorithm, name))
@@ -195,7 +192,7 @@ def check_moment_parameters(algorithm: Any) -> None:
 
 
 class _Moment(NamedTuple):
-    """A statistic to release: its bound and its size."""
+    """A statistic to release: its sensitivity bound and its dimension."""
 
     name: str
     sensitivity: Sensitivity
@@ -245,13 +242,13 @@ def unpacked_means(packed: Array, of_mean: float, of_balance: float) -> ClassMea
 
 
 def shrunk_means(means: ClassMeans, spread: float) -> ClassMeans:
-    """Return the means with μ shrunk towards zero by its noise, as James and Stein do.
+    """Return the means with James-Stein shrinkage of μ towards zero.
 
-    In v it is multiplied by the balance, whose noise would else blow up that of μ.
+    v contains the product of μ and the balance; shrinkage limits the product of their noises.
     """
     size = float(means.mean @ means.mean)
-    kept = max(0.0, 1 - means.mean.size * spread**2 / size) if size > 0 else 0.0
-    return means._replace(mean=kept * means.mean)
+    shrinkage = max(0.0, 1 - means.mean.size * spread**2 / size) if size > 0 else 0.0
+    return means._replace(mean=shrinkage * means.mean)
 
 
 def _pair_values(sums: ClassMoments) -> list[Array]:
@@ -266,8 +263,8 @@ def from_classes(
 ) -> tuple[Array, Array | None]:
     """Return v and S from class moments.
 
-    ``present`` is the share of records that are not null. It is private and is not released: for
-    noisy moments it is taken to be 1.
+    ``present`` is the fraction of records that are not null. It is private and not released: for
+    noisy moments it is assumed to be 1.
     """
     balance = float(np.clip(means.balance[0], -1.0, 1.0))
     signed, mean = means.signed, means.mean
@@ -282,22 +279,22 @@ def from_classes(
 
 
 def least_squares_model(problem: Problem, v: Array, s: Array | None, ridge: float) -> Array:
-    """Return the minimiser of the risk with these moments; without S, v at the edge of the set.
+    """Return the minimiser of the risk with these moments; without S, v scaled to norm B.
 
     Parameters
     ----------
     problem : Problem
-        Of least squares.
+        A problem with a least-squares loss.
     v, s : arrays
         The moments; see `MomentRelease`.
     ridge : float
-        What is added to S.
+        The ridge that is added to S.
     """
     loss = problem.loss
     if not isinstance(loss, LeastSquaresRanking):
-        raise TypeError("the plan was made for another loss")
+        raise TypeError("the loss must be LeastSquaresRanking")
     if s is None:
-        return _to_the_edge(v, problem.constraint.radius)
+        return _scale_to_radius(v, problem.constraint.radius)
     factor = 2 * loss.orders * loss.scale
     linear = factor * v + problem.regularization * (problem.center + np.zeros_like(v))
     return minimise_in_ball(
@@ -308,7 +305,7 @@ def least_squares_model(problem: Problem, v: Array, s: Array | None, ridge: floa
     )
 
 
-def _to_the_edge(v: Array, radius: float) -> Array:
+def _scale_to_radius(v: Array, radius: float) -> Array:
     norm = float(np.linalg.norm(v))
     return v if not math.isfinite(radius) or norm == 0 else v * (radius / norm)
 
@@ -324,7 +321,7 @@ def minimise_in_ball(quadratic: Array, linear: Array, ridge: float, radius: floa
     size = float(np.linalg.norm(along))
     if size == 0:
         return np.zeros_like(linear)
-    # In the units of the eigenvalues: below this, rounding is all there is.
+    # Smaller eigenvalues are due to rounding.
     floor = 1e-15 * max(float(values.max()), size / radius) or 1e-15 * size
 
     def solution(more: float) -> Array:
@@ -332,7 +329,7 @@ def minimise_in_ball(quadratic: Array, linear: Array, ridge: float, radius: floa
 
     if np.linalg.norm(solution(0.0)) <= radius:
         return np.asarray(vectors @ solution(0.0))
-    # The norm falls as more is added to the ridge; at |linear|/radius it is within.
+    # The norm decreases in the ridge, and is at most the radius for a ridge of |linear|/radius.
     low, high = 0.0, size / radius
     for _ in range(200):
         middle = (low + high) / 2
@@ -353,15 +350,15 @@ def _ranking(task: RankingTask) -> Iterator[Candidate]:
     if task.budget is None:
         # A ridge well below the sampling error.
         both = [MomentRelease(ridge=task.eigenvalue * task.features / (10 * task.n))]
-    yield _judged(task, problem, MomentRelease(second_moments=False))
-    yield from best(_judged(task, problem, algorithm) for algorithm in both)
+    yield _candidate(task, problem, MomentRelease(second_moments=False))
+    yield from best(_candidate(task, problem, algorithm) for algorithm in both)
 
 
-def _judged(task: RankingTask, problem: Problem, algorithm: MomentRelease) -> Candidate:
+def _candidate(task: RankingTask, problem: Problem, algorithm: MomentRelease) -> Candidate:
     """Return a candidate with the error of v = (a - ȳμ)/2, from those of a, βμ and βRȳ."""
     draft = task.draft(problem, algorithm)
     d, release = task.features, draft.releases[0]
-    lost = d + (d * task.imbalance**2 + task.offset**2) / algorithm.weight**2  # ȳ is 2π - 1
-    noise = task.noise_of(release) * math.sqrt(lost / release.dimension) / 2 / task.difference
+    variance = d + (d * task.imbalance**2 + task.offset**2) / algorithm.weight**2  # ȳ is 2π - 1
+    noise = task.noise_of(release) * math.sqrt(variance / release.dimension) / 2 / task.difference
     ridge = math.inf if draft.settings.ridge is None else draft.settings.ridge
     return task.candidate(problem, algorithm, noise, ridge / task.eigenvalue, draft)

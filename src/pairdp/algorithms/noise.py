@@ -1,4 +1,4 @@
-"""Which mechanism a release gets."""
+"""The mechanism of each release, and how large its noise is compared with the signal."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pairdp.algorithms.task import Task
 from pairdp.privacy import (
     Budget,
+    FixedSizeSampling,
     GaussianMechanism,
     KNormMechanism,
     LaplaceMechanism,
@@ -17,35 +18,36 @@ from pairdp.privacy import (
     NoMechanism,
     Part,
     Release,
+    RepeatedDraws,
     Sensitivity,
 )
 from pairdp.privacy.accounting.gaussian import classical_multiplier, gdp_mu
 
 Array = NDArray[np.float64]
-# So that shares that add up to one do so in floats, too.
+# Keeps the sum of shares at or below one in floating point.
 _SLACK = 1 - 2e-9
 
 
 def output_release(
     name: str, task: Task, sensitivity: Sensitivity, printed: float, part: Part | None = None
 ) -> Release:
-    """Return the release of one noisy output.
+    """Return the release of one output.
 
-    Gaussian noise for δ > 0, K-norm noise for pure ε; by the papers' formulas, Gaussian
-    noise of the textbook calibration and Laplace noise.
+    Certified noise is Gaussian for δ > 0 and K-norm noise for pure ε; printed noise is Gaussian
+    with the textbook calibration, or Laplace.
 
     Parameters
     ----------
     name : str
         What is released.
     task : Task
-        Its budget and calibration.
+        The budget and the calibration.
     sensitivity : Sensitivity
-        The certified one.
+        The certified sensitivity.
     printed : float
-        The sensitivity that the paper prints, which its noise is made from.
+        The sensitivity that the paper prints, which printed noise is calibrated to.
     part : Part, optional
-        The records that it touches.
+        The records that the output depends on.
     """
     mechanism = _output_mechanism(task, sensitivity.value, printed)
     stated = None if isinstance(mechanism, NoMechanism) else sensitivity
@@ -81,7 +83,7 @@ def add_noise(mechanism: Mechanism, value: Array, generator: np.random.Generator
 def shared_release(
     name: str, task: Task, sensitivity: Sensitivity, dimension: int, share: float
 ) -> Release:
-    """Return a release with its share of the budget: of μ² for Gaussian noise, of pure ε."""
+    """Return a release with a share of the budget: of μ² for Gaussian noise, of ε for pure ε."""
     budget = task.budget
     if budget is None:
         return Release(name, NoMechanism(), None, dimension)
@@ -96,10 +98,58 @@ def shared_release(
 
 
 def deviation(release: Release) -> float:
-    """Return the standard deviation of the noise on each number of a release."""
+    """Return the standard deviation of the noise on each entry of a release."""
     mechanism = release.mechanism
     if isinstance(mechanism, NoMechanism):
         return 0.0
     if isinstance(mechanism, KNormMechanism):
         return mechanism.scale * math.sqrt(release.dimension + 1)
     return mechanism.scale
+
+
+MAX_NOISE_TO_SIGNAL = 2.0
+"""The ratio of noise to the largest possible signal at and above which a plan warns."""
+
+
+def noise_length(release: Release) -> float:
+    """Return approximately the expected Euclidean norm of the noise of one release."""
+    p = release.dimension
+    match release.mechanism:
+        case GaussianMechanism(scale=scale):
+            return scale * math.sqrt(p)
+        case KNormMechanism(scale=scale):
+            return scale * p
+        case LaplaceMechanism(scale=scale):
+            return scale * math.sqrt(2 * p)
+    return 0.0
+
+
+def noise_to_signal(release: Release, n: int, diameter: float = math.inf) -> float:
+    r"""Return E|noise| divided by the largest signal, the change if all records are replaced.
+
+    Two data sets of m records differ by at most m replacements, so by the triangle inequality their
+    released values differ by at most mΔ, and by no more than the diameter of the set of values. For
+    T releases of one kind (gradients) the sums are compared, :math:`\sqrt T·E|z| / (T·mΔ)`.
+
+    The largest signal occurs if all records lie at two points on the boundary of their ball; that
+    of real records is ten or twenty times smaller. At ratios of `MAX_NOISE_TO_SIGNAL` and above,
+    models are close to random.
+
+    Parameters
+    ----------
+    release : Release
+        The release, with its noise and sensitivity Δ.
+    n : int
+        Number of records.
+    diameter : float
+        The diameter of the set of released values, in the units of Δ.
+    """
+    if release.sensitivity is None:
+        return 0.0
+    records = n if release.part is None else release.part.size
+    if isinstance(release.sampling, FixedSizeSampling):
+        records = release.sampling.size
+    elif isinstance(release.sampling, RepeatedDraws):
+        records = release.sampling.draws  # Δ is per draw
+    signal = min(records * release.sensitivity.value, diameter)
+    return noise_length(release) / (math.sqrt(release.count) * signal)

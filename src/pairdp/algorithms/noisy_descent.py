@@ -10,23 +10,25 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp import constraints
+from pairdp import algorithms, constraints
 from pairdp._checks import STEPS, between, flag, integer, keep_given, one_of
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
-from pairdp.algorithms.batches import Batches, Pairing
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
-from pairdp.algorithms.gradient_noise import GradientNoise, Output, PrintedRule, printed_scale
-from pairdp.algorithms.kernels import WHAT, Steps, take_steps
-from pairdp.algorithms.noise import add_noise
-from pairdp.algorithms.noisy_schedule import least_error_schedule
-from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.gradient_noise import (
+    Batches,
+    GradientNoise,
+    Output,
+    Pairing,
+    PrintedRule,
+    least_error_schedule,
+    printed_scale,
+)
+from pairdp.algorithms.noise import add_noise, noise_to_signal
+from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.signal import noise_to_signal
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.privacy import NoiseSource
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -35,16 +37,16 @@ if TYPE_CHECKING:
     from pairdp.algorithms.choice import LinearTask, MetricTask, RankingTask
 
 Array = NDArray[np.float64]
-# What `auto` chooses from: batches of rankers, and what they cost in noise; of metrics; of linear
-# models, and the number of their steps.
+# The grids of `auto`: batch sizes of rankers with a factor on their noise; batch sizes of metrics;
+# batch sizes of linear models, and limits on their steps.
 _BATCHES_OF_RANKERS, _COST_OF_BATCHES = 10, 1.25
 _BATCH_OF_METRICS = 256
-_BATCHES_OF_LINEAR, _WHOLE_UP_TO, _FEWEST_STEPS, _MOST_STEPS = 20, 20_000, 20, 2000
+_BATCHES_OF_LINEAR, _FULL_BATCH_UP_TO, _FEWEST_STEPS, _MOST_STEPS = 20, 20_000, 20, 2000
 
 
 @dataclass(frozen=True)
 class NoisyDescentSettings(Settings):
-    """What is released, T, η, b, whether steps are projected, and which pairs if not all."""
+    """Which iterate is released, T, η, b, whether steps are projected, and the pairing."""
 
     output: Output
     steps: int
@@ -56,32 +58,31 @@ class NoisyDescentSettings(Settings):
 
 @dataclass(frozen=True)
 class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
-    r"""Gradient descent whose every gradient gets Gaussian noise, projected at every step.
+    r"""Projected gradient descent with Gaussian noise on every gradient.
 
-    A gradient moves by D_h/n when a record is replaced, and T of them compose exactly as
-    Gaussians: σ = √T·(D_h/n)/μ(ε, δ) for anything made of the iterates (errata,
-    X3). That holds for any loss, convex or not: each noisy gradient is a release of its own, taken
-    at a parameter that earlier releases decide. When only the last iterate is released and steps
-    contract, earlier steps are forgotten, and less noise may do (errata, X5); the smaller of the
-    two is taken. Steps contract for a convex smooth loss alone, so a loss that is not convex is
-    always paid for by composition, regularised or not.
+    The sensitivity of a gradient is D_h/n, and T of them compose exactly as Gaussians: σ =
+    √T·(D_h/n)/μ(ε, δ) suffices for any function of the iterates (errata, X3). This holds for any
+    loss, convex or not: each noisy gradient is a release, evaluated at a parameter that earlier
+    releases determine. If only the last iterate is released and steps contract, the effect of
+    earlier steps decays and less noise may suffice (errata, X5); the smaller noise is used. Steps
+    contract only for convex smooth losses, so a loss that is not convex is always accounted for by
+    composition, regularised or not.
 
-    With ``batch_size`` b, each step draws b records without replacement and uses all pairs
-    inside the batch; a record of the batch moves that gradient by D_h/b, and the draw hides
-    which records were in it (accounted by privacy-loss distributions). This never needs
-    smoothness or convexity.
+    With ``batch_size`` b, each step draws b records without replacement and uses all pairs of the
+    batch; the sensitivity of that gradient is D_h/b, and sampling amplifies privacy (accounted for
+    with privacy loss distributions). This needs neither smoothness nor convexity.
 
-    With ``pairing="disjoint"`` the b = 2m records are m pairs instead, neighbours in the drawn
-    order, and the gradient is the mean of ½h(w;z,z') over them, with h(w;z,z') = ∇ℓ(w;z,z') +
-    ∇ℓ(w;z',z). It moves by at most D_h/b too: a record is in one of the m pairs, whose ½h it moves
-    by at most D_h/2, and (D_h/2)/m = D_h/b. So disjoint pairs cost O(b) work a step for the noise
-    that all pairs need, and more variance of the draw. A batch of two has one pair, so that either
-    pairing is Wang 2024's Algorithm 2, with the mean of both orders where the paper draws one. For
-    a loss of one record there are no pairs, and a batch of one is their Algorithm 1. The average
-    has the last iterate too, which theirs leaves out.
+    With ``pairing="disjoint"`` the b = 2m records form m pairs of consecutive draws, and the
+    gradient is the mean of ½h(w;z,z') over them, with h(w;z,z') = ∇ℓ(w;z,z') + ∇ℓ(w;z',z). Its
+    sensitivity is also D_h/b: a record is in one of the m pairs, whose ½h changes by at most D_h/2,
+    and (D_h/2)/m = D_h/b. So disjoint pairs take O(b) time per step and need the same noise as all
+    pairs, but have a larger sampling variance. A batch of two has one pair, so either pairing is
+    Wang 2024's Algorithm 2, with the mean of both orders where the paper draws one. For a loss of
+    one record there are no pairs, and a batch of one is their Algorithm 1. The average includes the
+    last iterate, which theirs omits.
 
-    Many small steps on the built-in losses of a score run in compiled code if numba is installed
-    (``pip install pairdp[fast]``), with the same result to rounding; see
+    Long runs with small batches use compiled code if the loss supports it and numba is installed
+    (``pip install pairdp[fast]``), with the same result up to rounding; see
     `pairdp.algorithms.kernels`.
 
     Parameters
@@ -89,28 +90,28 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
     output : {"average", "last"}
         What is released: the average of w_0 … w_T, or w_T.
     steps : int, optional
-        T; by default where predicted error and noise balance.
+        T; by default the one that minimises the predicted error.
     step_size : float, optional
-        η; by default 1/L, or less where the noise asks for it.
+        η, by default at most 1/L; it minimises the predicted error.
     batch_size : int, optional
-        b; all records by default. At least 2 for a loss of pairs, and even for disjoint ones.
+        b; all records by default. At least 2 for a pairwise loss, and even for disjoint pairs.
     pairing : {"all", "disjoint"}
-        Which pairs of a batch count.
+        The pairs of a batch that are used.
     regime : {"general", "low-noise"}, optional
-        Where T and η come from if they are not given: the theorems of Wang 2024 for any problem
-        or for one whose best parameters have no loss (see
-        `pairdp.algorithms.printed.wang2024_steps`); by default the predicted error.
+        How T and η are chosen if they are not specified: by the theorems of Wang 2024 for any
+        problem, or for one whose best parameters have zero loss (see
+        `pairdp.algorithms.printed.wang2024_steps`); by default they minimise the predicted error.
     projected : bool
-        Whether steps are projected. Without, the loss must be Lipschitz everywhere.
+        Whether steps are projected. Otherwise the loss must be Lipschitz everywhere.
     printed_rule : {"xue", "kang", "wang"}
-        Whose printed noise: σ = 4G√(1.25·T·ln(1/δ))/(nε) (Xue 2021, Algorithm 2),
+        The paper of the printed noise: σ = 4G√(1.25·T·ln(1/δ))/(nε) (Xue 2021, Algorithm 2),
         8G√(T·ln(1/δ))/(nε) (Kang 2021, Theorem 1), or that of Wang 2024 for a batch of one pair
         or one record, where it exists (see `pairdp.algorithms.printed.wang2024`).
     printed_lipschitz : float, optional
-        The G that a paper states, for its printed noise: Kang 2021 has 2 for ranking and 1
-        for metric learning, where the truth is twice and four times that.
+        The G that a paper states, for its printed noise: Kang 2021 states 2 for ranking and 1 for
+        metric learning, where the correct values are twice and four times as large.
     name : str
-        What certificates call it.
+        Name in certificates.
     """
 
     output: Output = "average"
@@ -141,7 +142,7 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """Bounded gradients, and nothing else."""
+        """Bounded gradients."""
         return (Need.LIPSCHITZ,)
 
     def draft(self, task: Task) -> PlanDraft[NoisyDescentSettings]:
@@ -188,7 +189,7 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         return problem
 
     def _schedule(self, noise: GradientNoise) -> tuple[float, int, tuple[str, ...]]:
-        """Return η, T and why."""
+        """Return η, T and the reasons for them."""
         if self.steps is not None and self.step_size is not None:
             return self.step_size, self.steps, ()
         if self.regime is None:
@@ -199,8 +200,8 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         return chosen.step_size, chosen.steps, chosen.reasons
 
     def noise_to_signal(self, plan: Plan[NoisyDescentSettings]) -> float:
-        """Return the noise of all gradients against their largest sum."""
-        # The sensitivity is in units of gradients, which the diameter of the set does not bound.
+        """Return the ratio of the noise of all gradients to their largest sum."""
+        # The sensitivity is that of gradients, which the diameter of the set does not bound.
         (release,) = plan.certificate.releases
         return noise_to_signal(release, plan.task.n)
 
@@ -223,19 +224,21 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         noise: NoiseSource,
         progress: Progress,
     ) -> tuple[Array, Array]:
-        """Return the last iterate and the sum of all iterates, the first one included."""
+        """Return the last iterate and the sum of all iterates, including the first."""
         problem, step_size, steps = plan.problem, plan.settings.step_size, plan.settings.steps
         (release,) = plan.certificate.releases
         mechanism, batches = release.mechanism, Batches(plan.task, self.batch_size, self.pairing)
         b, drawn = batches.size, batches.sampling is not None
         if batches.disjoint or (not batches.of_pairs and drawn):
-            small = Steps(problem, records, mechanism, step_size, steps, b, batches.disjoint)
-            return take_steps(small, noise, progress)
+            small = algorithms.kernels.Steps(
+                problem, records, mechanism, step_size, steps, b, batches.disjoint
+            )
+            return algorithms.kernels.take_steps(small, noise, progress)
         generator, draws = noise.stream("gradient noise"), noise.stream("batches")
         risk = problem.risk(records)
         point = problem.constraint.initial(records.features)
         total = point.copy()
-        for _ in progress.steps(steps, WHAT):
+        for _ in progress.steps(steps, algorithms.kernels.WHAT):
             if drawn:
                 rows = draws.choice(records.n, b, replace=False, shuffle=False)
                 risk = problem.risk(records.rows(rows))
@@ -292,19 +295,20 @@ WANG_POINTWISE = register_algorithm(
 
 @register_candidates("ranking", order=40)
 def _ranking(task: RankingTask) -> Iterator[Candidate]:
-    def judged(
+    def candidate(
         output: Output, batch: int | None, problem: Problem, steps: int, step_size: float
     ) -> Candidate:
-        # T gradients of √T-fold noise add up to the travel times one of them; the noise of the
-        # average is 1/√3 of that. Few steps act as a regulariser.
+        # Composition multiplies the noise of each of T gradients by √T, so that of their sum times
+        # η is ηT times the noise of one; the noise of the average is 1/√3 of that. Few steps act as
+        # a regulariser.
         travel = step_size * steps
         noise = task.noise(travel * problem.record_diameter(task.n) / task.n)
         if output == "average":
             noise /= math.sqrt(3)
-        held = (1 if output == "last" else 2) / travel + problem.regularization
+        effective = (1 if output == "last" else 2) / travel + problem.regularization
         algorithm = NoisyGradientDescent(output, steps, step_size, batch)
         cost = 1.0 if batch is None else _COST_OF_BATCHES
-        return task.regularized_candidate(problem, algorithm, held, noise, cost=cost)
+        return task.regularized_candidate(problem, algorithm, effective, noise, cost=cost)
 
     if task.budget is not None and task.budget.is_pure:
         return
@@ -312,17 +316,17 @@ def _ranking(task: RankingTask) -> Iterator[Candidate]:
     if task.n >= 10 * _BATCHES_OF_RANKERS:
         kinds.append(("average", task.n // _BATCHES_OF_RANKERS))
     for output, batch in kinds:
-        yield from best(judged(output, batch, *descent) for descent in task.descents)
+        yield from best(candidate(output, batch, *descent) for descent in task.descents)
 
 
 @register_candidates("metric", order=30)
 def _metric(task: MetricTask) -> Iterator[Candidate]:
     def effect(problem: Problem, draft: PlanDraft[NoisyDescentSettings]) -> tuple[float, float]:
         steps, step_size = draft.settings.steps, draft.settings.step_size
-        # The noise of each step is forgotten as fast as the pull draws back.
-        forgets = 1 - step_size * problem.regularization
-        kept = min(float(steps), 1 / max(1 - forgets**2, 1e-12))
-        return task.noise_of(draft) * step_size * math.sqrt(kept), steps * step_size
+        # The regulariser makes the noise of earlier steps decay.
+        decay = 1 - step_size * problem.regularization
+        accumulated = min(float(steps), 1 / max(1 - decay**2, 1e-12))
+        return task.noise_of(draft) * step_size * math.sqrt(accumulated), steps * step_size
 
     kinds: list[tuple[Output, int | None]] = [("last", None), ("average", None)]
     for output, batch in kinds if task.all_pairs else [("last", _BATCH_OF_METRICS)]:
@@ -339,15 +343,15 @@ def _linear(task: LinearTask) -> Iterator[Candidate]:
     if task.budget is not None and task.budget.is_pure:
         return
     if task.budget is None and task.has_minimizer:
-        return  # without noise, the minimiser itself is best
-    problem, noise, radius = task.problem, task.noise, task.problem.constraint.radius
-    batch = task.n // _BATCHES_OF_LINEAR if task.n > _WHOLE_UP_TO else None
+        return  # without noise, the minimiser is best
+    problem, noise, radius = task.problem, task.gradient_noise, task.problem.constraint.radius
+    batch = task.n // _BATCHES_OF_LINEAR if task.n > _FULL_BATCH_UP_TO else None
     if problem.is_smooth:
         algorithm, error = NoisyGradientDescent(batch_size=batch), radius * noise
     else:
         lipschitz = problem.constants(task.n).lipschitz
-        wanted = 4 * (lipschitz / noise) ** 2 if noise > 0 else math.inf
-        steps = math.ceil(min(_MOST_STEPS, max(_FEWEST_STEPS, wanted)))
+        optimal = 4 * (lipschitz / noise) ** 2 if noise > 0 else math.inf
+        steps = math.ceil(min(_MOST_STEPS, max(_FEWEST_STEPS, optimal)))
         size = radius / math.sqrt(steps * (lipschitz**2 + steps * noise**2))
         algorithm = NoisyGradientDescent(steps=steps, step_size=size, batch_size=batch)
         error = radius * math.hypot(noise, lipschitz / math.sqrt(steps))

@@ -1,10 +1,10 @@
-"""Pairwise SGD with noise on its averaged output: Yang 2021, for losses that need not be smooth."""
+"""Pairwise SGD with noise on the average iterate (Yang 2021), also for losses with kinks."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +12,13 @@ from numpy.typing import NDArray
 from pairdp._checks import STEPS, between, integer, keep, keep_given, one_of
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
-from pairdp.algorithms.descent import known_radius
+from pairdp.algorithms.descent import known_radius, step_divergence, step_of_least_error
 from pairdp.algorithms.noise import add_noise
-from pairdp.algorithms.one_against import one_against
-from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.task import Task
-from pairdp.losses import MetricLoss, RankingLoss
+from pairdp.algorithms.task import Settings, Task
+from pairdp.pairs import one_against
 from pairdp.privacy import (
     GaussianMechanism,
     KNormMechanism,
@@ -35,26 +32,9 @@ from pairdp.privacy import (
 )
 from pairdp.privacy.accounting.appearances import appearance_weights
 from pairdp.privacy.bounds.pairwise_sgd import beyond_appearances
-from pairdp.problem import Problem
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
-
-
-class StepDivergence(NamedTuple):
-    """How far apart one step can bring two neighbouring runs, in units of the step size.
-
-    Attributes
-    ----------
-    replaced : float
-        D*: the gradient of a pair with a replaced record.
-    common : float
-        G₀: the gradient of a pair that both runs have, at two parameters; 0 where a step brings
-        them no further apart.
-    """
-
-    replaced: float
-    common: float
 
 
 @dataclass(frozen=True)
@@ -68,44 +48,45 @@ class PairwiseSGDSettings(Settings):
 
 @dataclass(frozen=True)
 class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
-    r"""The current draw against all earlier ones, averaged, with noise on the average.
+    r"""SGD on the pairs of the current draw with all earlier ones; the average is released.
 
     .. math::
         w_{t+1} = Π\Big(w_t - \frac{η}{t} \sum_{k ≤ t} g(w_t; z_{i_{t+1}}, z_{i_k})\Big), \quad
         \bar w = \frac1T \sum_{t=1}^T w_t
 
     from w_1 = 0, with g the mean of a pair's gradient in both orders (Yang 2021, Algorithms 1 and
-    2). The loss must be convex and Lipschitz, and need not be smooth. Given the draws, two
-    neighbouring runs part by
+    2). The loss must be convex and Lipschitz, and need not be smooth. Given the draws, the distance
+    of two neighbouring runs satisfies
 
     .. math:: d_{t+1} ≤ \sqrt{d_t^2 + η^2G_0^2} + ηD^* Y_t,
 
-    because the gradients of a convex loss at two parameters do not point away from each other,
-    where Y_t is the share of pairs with the replaced record; so the averages are at most
-    η(G₀·Q_T + D*·Σc_k) apart, c_k by the places of the draws, and not at all if the record was
-    never drawn. Averaging δ over the law of the draws, which are secret, gives the noise
-    (errata, Y2), not the paper's equation (5), whose proof fails.
+    because the gradient of a convex loss is monotone, where Y_t is the fraction of pairs with the
+    replaced record; so the distance of the averages is at most η(G₀·Q_T + D*·Σc_k), with c_k
+    depending on the positions of the draws, and zero if the record was never drawn. The noise
+    follows by averaging δ over the distribution of the draws, which are secret (errata, Y2), and
+    not from the paper's equation (5), whose proof fails.
 
     G₀ = G and D* = G for ranking, G₀ = G and D* = 2G for metrics, 2G for other losses. If the
-    loss is smooth and η ≤ 2/(L+λ), steps bring no two runs further apart: then G₀ = 0 and D* is
-    that of one point, D_h/2. A hinge becomes so by rounding its corner by a width of L·h·η/2.
+    loss is smooth and η ≤ 2/(L+λ), steps are non-expansive: then G₀ = 0, and D* = D_h/2 is that
+    at one parameter. A hinge smoothed with width h satisfies this if h ≥ (Lh)·η/2, where Lh does
+    not depend on h.
 
     Parameters
     ----------
     steps : int, optional
-        T; by default n, one pass. A multiple of n for permutations.
+        T; by default n, one pass. Must be a multiple of n for permutations.
     step_size : float, optional
-        η; by default what balances B²/(2ηT), ηG²/2 and the cost of noise, cut to 2/(L+λ) for
-        smooth losses.
+        η; by default it minimises the sum of B²/(2ηT), ηG²/2 and the cost of noise, and is at most
+        2/(L+λ) for smooth losses.
     order : {"replacement", "permutation"}
-        Independent draws as in the paper, or passes in a new random order each, which needs
-        less noise. Pure ε needs permutations.
+        Independent draws as in the paper, or passes with a new random order each, which need less
+        noise. Pure ε needs permutations.
     name : str
-        What certificates call it.
+        Name in certificates.
 
     Notes
     -----
-    A step costs one weighted sum over the records, whatever T is. Printed noise: equation (5),
+    A step takes one weighted sum over the records, for any T. Printed noise: equation (5),
     σ² = 8η²G²·ln(2.5/δ)/ε²·(T + 3T²·ln²(eT)·ln²(2/δ)/n²).
     """
 
@@ -135,11 +116,11 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         if self.order == "permutation" and steps % task.n:
             raise ValueError(
                 f"steps must be a multiple of n = {task.n} for passes in random order, got "
-                f'{steps}: use whole passes, or order="replacement"'
+                f'{steps}: use complete passes, or order="replacement"'
             )
         if task.budget is not None and task.budget.is_pure and self.order != "permutation":
             raise ValueError(
-                f"{self.name} draws with replacement, which has no pure guarantee: set delta > 0, "
+                f"{self.name} draws with replacement, which cannot be pure ε-DP: set delta > 0, "
                 'or use order="permutation"'
             )
         step_size, reasons = self._step_size(task, steps)
@@ -152,19 +133,19 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         if self.steps is None:
             reasons = (*reasons, "steps are one pass over the records")
         if step_divergence(task.problem, step_size).common == 0:
-            reasons = (*reasons, "the loss is smooth enough that steps bring no runs further apart")
+            reasons = (*reasons, "the loss is smooth enough that steps are non-expansive")
         return PlanDraft((self._release(task, step_size, steps),), settings, reasons)
 
     def _draws(
         self, task: Task, step_size: float, steps: int
     ) -> tuple[RepeatedDraws, dict[str, float | int]]:
-        """Return the draws as the accountant needs them, and the inputs of the bound."""
-        moves = step_divergence(task.problem, step_size)
+        """Return the draws for the accountant, and the inputs of the bound."""
+        divergence = step_divergence(task.problem, step_size)
         inputs: dict[str, float | int] = {
             "step_size": step_size,
-            "moved": moves.replaced,
-            "common": moves.common,
-            # Each of T computed gradients of two runs may be off by this.
+            "moved": divergence.replaced,
+            "common": divergence.common,
+            # A bound on the rounding error of each of T gradients in two runs.
             "rounding": task.problem.gradient_rounding(
                 step_size, task.features, known_radius(task.problem, step_size, steps)
             ),
@@ -189,7 +170,7 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         return Release(name, mechanism, one, task.dimension, 1, draws)
 
     def _pure(self, task: Task, draws: RepeatedDraws, one: Sensitivity) -> Release:
-        """Return the release for pure ε: the worst place in every pass."""
+        """Return the release for pure ε: the worst position in every pass."""
         if task.is_printed:
             raise ValueError("the paper prints no formula for pure ε: set delta > 0")
         worst = Sensitivity.of(
@@ -216,7 +197,7 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         return step_size * task.printed_lipschitz * scale
 
     def _step_size(self, task: Task, steps: int) -> tuple[float, tuple[str, ...]]:
-        """Return η and why."""
+        """Return η and the reason for it."""
         if self.step_size is not None:
             return self.step_size, ()
         problem = task.problem
@@ -224,17 +205,17 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         noise = 0.0
         if task.budget is not None:
             smoothness = problem.loss.smoothness(problem.domain()) + problem.regularization
-            # In units of what crosses the set: the noise of small steps is in proportion to them.
+            # Much smaller than B/G: the noise of small steps is proportional to them.
             tiny = 1e-9 * problem.constraint.radius / problem.loss.lipschitz(problem.domain())
             tiny = min(2 / smoothness, tiny) if 0 < smoothness < math.inf else tiny
             draws, inputs = self._draws(task, tiny, steps)
-            moved = float(inputs["moved"])
+            change = float(inputs["moved"])
             if task.budget.is_pure:
                 passes = appearance_weights(steps).reshape(-1, task.n).max(axis=1).sum()
-                noise = moved * (passes + draws.base) * math.sqrt(task.dimension)
+                noise = change * (passes + draws.base) * math.sqrt(task.dimension)
                 noise /= task.budget.epsilon
             else:
-                noise = moved * noise_multiplier(task.budget, 1, draws)
+                noise = change * noise_multiplier(task.budget, 1, draws)
         return step_of_least_error(problem, steps, noise, task.dimension)
 
     def execute(
@@ -268,52 +249,9 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         return np.concatenate([generator.permutation(n) for _ in range(steps // n)])
 
 
-def step_of_least_error(
-    problem: Problem, steps: int, noise: float, dimension: int
-) -> tuple[float, tuple[str, ...]]:
-    """Return η and why, for noise of ηm on each of p numbers of an average over T steps.
-
-    B²/(2ηT) + ηG²/2 + ηGm√p is least at B/√(T(G² + 2Gm√p)).
-    """
-    lipschitz = problem.loss.lipschitz(problem.domain())
-    smoothness = problem.loss.smoothness(problem.domain()) + problem.regularization
-    slope = lipschitz**2 + 2 * lipschitz * noise * math.sqrt(dimension)
-    eta = problem.constraint.radius / math.sqrt(steps * slope)
-    if 0 < smoothness < math.inf and eta > 2 / smoothness:
-        return 2 / smoothness, ("step_size is the largest that parts no runs, 2/(L+λ)",)
-    if problem.regularization > 0:
-        eta = min(eta, 1 / problem.regularization)
-    return eta, ("step_size minimises the predicted error",)
-
-
-def step_divergence(problem: Problem, step_size: float) -> StepDivergence:
-    """Return how far apart one step brings two neighbouring runs.
-
-    A record that is replaced by a null one takes a pair's gradient away: at most D_h/2 at one
-    point (`Problem.exact_record_diameter`), and at two points at most G times the share of orders
-    that count, which none of the others is below. A pair of which both runs have a null record
-    moves neither.
-    """
-    loss, domain = problem.loss, problem.domain()
-    smoothness = loss.smoothness(domain) + problem.regularization
-    lipschitz = loss.lipschitz(domain)
-    # A record drawn twice may meet itself, and then both sides of the pair are replaced. Its
-    # gradient is zero for ranking and metric losses.
-    meets_itself = not isinstance(loss, RankingLoss | MetricLoss)
-    if math.isfinite(smoothness) and step_size * smoothness <= 2 * (1 + 1e-12):
-        return StepDivergence(
-            problem.exact_record_diameter(domain) / (1 if meets_itself else 2), 0.0
-        )
-    if isinstance(loss, RankingLoss):
-        # Slopes of one sign lie on one side of zero, so two of them are at most G apart.
-        both = lipschitz * loss.orders / 2 * (1 if loss.decreasing else 2)
-        return StepDivergence(both, both)
-    return StepDivergence(2 * lipschitz, 2 * lipschitz if meets_itself else lipschitz)
-
-
 YANG = register_algorithm(
     "Yang2021",
     PairwiseSGD(order="replacement", name="Pairwise SGD (Yang 2021, Algorithm 2)"),
     is_published=True,
 )
-"""The current draw against all earlier ones, average released; needs no smoothness."""
+"""SGD on the pairs of the current draw with all earlier ones; needs no smoothness."""

@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp import pairs
 from pairdp._checks import STEPS, between, keep_given
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, register_candidates
+from pairdp.algorithms.descent import step_divergence, step_of_least_error
 from pairdp.algorithms.epoch_descent import part_sizes
 from pairdp.algorithms.noise import add_noise, output_release
-from pairdp.algorithms.one_against import one_against
-from pairdp.algorithms.pairwise_sgd import step_divergence, step_of_least_error
-from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.privacy import NoiseSource, Part, Sensitivity
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.records import Records
@@ -35,7 +33,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PhasedSettings(Settings):
-    """The number of phases, η of the first, and the records that all phases pass over."""
+    """The number of phases, η of the first, and the total number of records."""
 
     phases: int
     step_size: float
@@ -44,28 +42,29 @@ class PhasedSettings(Settings):
 
 @dataclass(frozen=True)
 class PhasedSGD(Algorithm[PhasedSettings]):
-    r"""Each record against the one before it, in phases on disjoint parts of halving size.
+    r"""SGD on consecutive pairs, in phases on disjoint parts of halving size.
 
-    Phase i goes once through its n_i ≈ n/2^i records with steps of size η_i = 4^{1-i}η,
+    Phase i passes once over its n_i ≈ n/2^i records with steps of size η_i = 4^{1-i}η,
 
     .. math:: w_{t} = Π(w_{t-1} - η_i·g(w_{t-1}; z_t, z_{t-1})),
 
     g the mean of both orders, and releases the average with noise, from which the next phase
     starts: localisation (Feldman, Koren and Talwar 2020) with the pairing of Yang et al. 2021
-    ("Simple stochastic and online gradient descent algorithms for pairwise learning"). The whole
-    takes one gradient of one pair a record.
+    ("Simple stochastic and online gradient descent algorithms for pairwise learning"). In total
+    there is one gradient of one pair per record.
 
-    A replaced record is in two consecutive pairs of one part. So, for a convex loss, the average
-    moves by at most η(G₀·Q + (2 - 1/T)D*), T = n_i - 1 steps and Q the mean of √0 … √(T-1), with
-    D* and G₀ as for `PairwiseSGD`; for smooth losses and η ≤ 2/(L+λ) that is η·D_h(1 - 1/(2T)).
-    The worst part is what all cost.
+    A replaced record is in two consecutive pairs of one part. So, for a convex loss, the
+    sensitivity of the average is at most η(G₀·Q + (2 - 1/T)D*), with T = n_i - 1 steps and Q the
+    mean of √0 … √(T-1), with D* and G₀ as for `PairwiseSGD`; for smooth losses and η ≤ 2/(L+λ) that
+    is η·D_h(1 - 1/(2T)). The total privacy cost is that of the worst part.
 
     Parameters
     ----------
     step_size : float, optional
-        η of the first phase; by default what balances B²/(2ηT) with ηG²/2 and the cost of noise.
+        η of the first phase; by default it minimises the sum of B²/(2ηT), ηG²/2 and the cost of
+        noise.
     name : str
-        What certificates call it.
+        Name in certificates.
     """
 
     step_size: float | None = None
@@ -106,20 +105,20 @@ class PhasedSGD(Algorithm[PhasedSettings]):
         return PlanDraft(tuple(releases), settings, reasons)
 
     def _sensitivity(self, task: Task, step_size: float, size: int) -> Sensitivity:
-        moves = step_divergence(task.problem, step_size)
+        divergence = step_divergence(task.problem, step_size)
         inputs = {
             "step_size": step_size,
             "n": size,
-            "replaced": moves.replaced,
-            "common": moves.common,
-            # Each computed gradient of two runs may be off by a little.
+            "replaced": divergence.replaced,
+            "common": divergence.common,
+            # Accounts for the rounding error of each gradient in two runs.
             "rounding": task.problem.gradient_rounding(step_size, task.features),
             **task.diameter_input,
         }
         return Sensitivity.of("average of SGD on consecutive pairs", **inputs)
 
     def _step_size(self, task: Task) -> tuple[float, tuple[str, ...]]:
-        """Return η of the first phase and why, for noise of about ηD_h/μ."""
+        """Return η of the first phase and the reason, for noise of about ηD_h/μ."""
         if self.step_size is not None:
             return self.step_size, ()
         problem = task.problem
@@ -127,11 +126,11 @@ class PhasedSGD(Algorithm[PhasedSettings]):
         noise = 0.0
         if task.budget is not None:
             tiny = 1e-12 * problem.constraint.radius / problem.loss.lipschitz(problem.domain())
-            moved = 2 * step_divergence(problem, tiny).replaced
+            sensitivity = 2 * step_divergence(problem, tiny).replaced
             if task.budget.is_pure:
-                noise = moved * math.sqrt(task.dimension) / task.budget.epsilon
+                noise = sensitivity * math.sqrt(task.dimension) / task.budget.epsilon
             else:
-                noise = moved / gdp_mu(task.budget.epsilon, task.budget.delta)
+                noise = sensitivity / gdp_mu(task.budget.epsilon, task.budget.delta)
         return step_of_least_error(problem, _parts(task.n)[0], noise, task.dimension)
 
     def execute(
@@ -147,7 +146,7 @@ class PhasedSGD(Algorithm[PhasedSettings]):
             eta, total = plan.settings.step_size / 4 ** (i - 1), np.zeros_like(point)
             for t in progress.steps(size - 1, f"phase {i}"):
                 before = part.part(slice(t, t + 1))
-                gradient = one_against(problem.loss, point, part, t + 1, before)
+                gradient = pairs.one_against(problem.loss, point, part, t + 1, before)
                 point = problem.projected_step(point, eta, gradient)
                 total += point
             average = total / (size - 1)
@@ -157,7 +156,7 @@ class PhasedSGD(Algorithm[PhasedSettings]):
 
 
 def _parts(n: int) -> tuple[int, ...]:
-    """Return the sizes of the parts; the last two are one, as a part needs two records."""
+    """Return the sizes of the parts; the last two are merged, as a part needs two records."""
     sizes = part_sizes(n)
     return sizes if sizes[-1] >= 2 else (*sizes[:-2], sizes[-2] + sizes[-1])
 
@@ -167,14 +166,14 @@ YANG_SIMPLE = register_algorithm(
     PhasedSGD(name="Phased SGD on consecutive pairs (Yang 2021, NeurIPS)"),
     is_published=True,
 )
-"""Each record against the one before it, in phases on disjoint parts; linear time."""
+"""SGD on consecutive pairs, in phases on disjoint parts; linear time."""
 
 
 @register_candidates("ranking", order=70)
 def _ranking(task: RankingTask) -> Iterator[Candidate]:
-    """Yield what is left for a pure budget and a loss with corners."""
+    """Yield the only candidate for a pure budget and a loss that is not smooth."""
     problem = task.problems[0]
     pure = task.budget is not None and task.budget.is_pure
     if pure and problem.is_convex and not math.isfinite(problem.constants(task.n).smoothness):
-        why = "the loss is not smooth and the budget pure, which one pass of SGD serves"
+        why = "one pass of SGD, which supports a pure budget and a loss that is not smooth"
         yield Candidate(problem, PhasedSGD(), 1.0, why)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, NamedTuple
 
@@ -11,9 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairdp._reading import Invalid
 from pairdp.algorithms.class_moments import ClassMoments
-from pairdp.algorithms.progress import Progress
-from pairdp.algorithms.settings import S
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import S, Task
 from pairdp.privacy import Certificate, NoiseSource
 from pairdp.privacy.certificates.certificate import Scalar
 from pairdp.problem import Problem
@@ -22,11 +21,42 @@ from pairdp.records import Records
 if TYPE_CHECKING:
     from pairdp.algorithms.algorithm import Algorithm
 
+_DELAY = 2.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Whether and how to show progress.
+
+    Parameters
+    ----------
+    show : bool or None
+        None shows a bar on a terminal if a run takes more than two seconds.
+    """
+
+    show: bool | None = None
+
+    def steps(self, count: int, what: str, *, counted: bool = True) -> Generator[int, None, None]:
+        """Yield 0 … count-1, showing progress.
+
+        The number of steps must be public. If it depends on the data, pass ``counted=False``: then
+        only the elapsed time is shown.
+        """
+        if self.show is False or (self.show is None and not sys.stderr.isatty()):
+            yield from range(count)
+            return
+        from tqdm import tqdm
+
+        options = {} if counted else {"bar_format": "{desc}: {elapsed}"}
+        delay = 0 if self.show else _DELAY
+        yield from tqdm(range(count), desc=what, delay=delay, leave=False, **options)
+
+
 Array = NDArray[np.float64]
 
 
 class RunResult(NamedTuple):
-    """What an algorithm returns when it releases more than its parameters.
+    """The result of an algorithm that releases more than its parameters.
 
     Attributes
     ----------
@@ -42,16 +72,16 @@ class RunResult(NamedTuple):
 
 @dataclass(frozen=True)
 class Fit:
-    """What leaves the machine: parameters, and the certificate of how they were made.
+    """The release of a run: parameters, their certificate, and further statistics.
 
     Attributes
     ----------
     parameters : array
         The model.
     certificate : Certificate
-        How it was made, and why that is private.
+        What was released, and why it is private.
     statistics : mapping of str to array
-        More that was released on the way and that the certificate pays for.
+        Further noisy statistics, which the certificate accounts for.
     """
 
     parameters: Array
@@ -69,7 +99,7 @@ class Plan(Generic[S]):
     Attributes
     ----------
     algorithm : Algorithm
-        What was planned.
+        The algorithm with its hyper-parameters.
     task : Task
         The public facts.
     certificate : Certificate
@@ -77,7 +107,7 @@ class Plan(Generic[S]):
     settings : Settings
         Every hyper-parameter as it will be used, in the algorithm's own dataclass.
     reasons : tuple of str
-        Why those that were not given are what they are.
+        How unspecified hyper-parameters were chosen.
     """
 
     algorithm: Algorithm[S]
@@ -88,30 +118,30 @@ class Plan(Generic[S]):
 
     @property
     def problem(self) -> Problem:
-        """What is minimised; an algorithm may have added a regulariser."""
+        """The problem that is solved; an algorithm may have added a regulariser."""
         return self.task.problem
 
     @property
     def true_epsilon(self) -> float:
         """The ε that the noise is proved to give at the claimed δ; infinite for a baseline."""
         found = self.certificate.epsilon()
-        # Inverting the curve rounds up; what is proved at the claim is no more than the claim.
+        # Inverting the privacy curve rounds up, which must not exceed a proved claim.
         proved = self.task.budget if self.claim_is_proved else None
         return found if proved is None else min(found, proved.epsilon)
 
     @property
     def claim_is_proved(self) -> bool:
-        """Whether the claimed budget follows from the noise. A printed formula's may not."""
+        """Whether the noise satisfies the claimed budget; that of a printed formula may not."""
         return self.task.budget is not None and self.certificate.holds
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What public facts say against the plan, one sentence each; empty for sensible plans."""
+        """Warnings from public facts, one sentence each; empty for sensible plans."""
         budget = self.task.budget
         ratio = 0.0 if budget is None else self.algorithm.noise_to_signal(self)
         if budget is None or ratio < self.algorithm.max_noise_to_signal:
             return ()
-        # Metrics are pulled to the Euclidean one, and noise need not be large against that.
+        # Metrics are regularised towards the Euclidean one, which may be larger than the noise.
         outcome = self.algorithm.without_signal or (
             "the metric will not learn from the records"
             if self.problem.loss.matrix
@@ -127,10 +157,10 @@ class Plan(Generic[S]):
     def read(
         self, batches: Iterable[tuple[ArrayLike, ArrayLike]], *, invalid: Invalid = "error"
     ) -> Records | ClassMoments:
-        """Return what `run` needs of records that come in batches.
+        """Read records in batches, for `run`.
 
-        Where the algorithm needs only sums, one batch is in memory at a time; else the
-        clipped records are gathered in one table.
+        If the algorithm needs only sums, one batch is in memory at a time; otherwise the clipped
+        records are gathered in one table.
 
         Parameters
         ----------
@@ -158,15 +188,15 @@ class Plan(Generic[S]):
         records : Records or ClassMoments
             Made by ``problem.records(x, y)``, or by `read`.
         noise : NoiseSource, optional
-            Where randomness comes from; by default a new source keyed by the operating
-            system. A source serves one run.
+            The source of randomness; by default a new source keyed by the operating system. A
+            source can be used for one run.
         progress : bool, optional
             Whether to show a progress bar; by default on a terminal, for runs of more than
             two seconds.
 
         Notes
         -----
-        A run that is interrupted returns nothing and has released nothing.
+        An interrupted run returns nothing and has released nothing.
         """
         self._check(records)
         if noise is not None and not isinstance(noise, NoiseSource):
@@ -178,7 +208,7 @@ class Plan(Generic[S]):
         return Fit(np.array(parameters), certificate, statistics)
 
     def _check(self, records: Records | ClassMoments) -> None:
-        """Refuse records that the plan is not for."""
+        """Raise an error if the plan was not made for these records."""
         task = self.task
         if not isinstance(records, Records | ClassMoments):
             raise TypeError(
@@ -193,7 +223,7 @@ class Plan(Generic[S]):
             raise ValueError("make the records with problem.records(x, y), which clips them")
         if task.problem.loss.binary and not records.binary:
             raise ValueError(
-                "the loss is of two classes and the records have any: make them with "
+                "the loss needs two classes, and the records may have more: make them with "
                 "problem.records(x, y)"
             )
         if isinstance(records, Records):

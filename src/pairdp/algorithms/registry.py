@@ -1,9 +1,9 @@
-"""Every algorithm that has a name, by that name: those of the papers, and this library's own.
+"""The registry of named algorithms: those of the papers, and those of this library.
 
-An algorithm registers itself in the module that defines it, so that one file adds one algorithm.
-Modules of `pairdp.algorithms` are imported when a name is not known yet. A package above this one
-says with `search_for_algorithms` that it has algorithms too: nothing here needs to know of it, and
-those for streams are found once `pairdp.online` is imported.
+An algorithm is registered in the module that defines it, so that one file adds one algorithm.
+Modules of `pairdp.algorithms` are imported when a name is not known yet. A package in a higher
+layer calls `search_for_algorithms` to have its modules searched as well: algorithms for streams are
+found once `pairdp.online` is imported.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ Named = TypeVar("Named", bound=Algorithm)
 
 @dataclass(frozen=True)
 class Entry:
-    """An algorithm and what it is for.
+    """A registered algorithm.
 
     Attributes
     ----------
     algorithm : Algorithm
-        With its hyper-parameters.
+        The algorithm with its hyper-parameters.
     kind : {"pairs", "metric", "records", "stream"}
-        Losses over pairs, metrics alone, losses of one record, or streams of pairs.
+        What it applies to: pairwise losses, metrics only, losses of one record, or streams of
+        pairs.
     is_published : bool
-        Whether the name is that of a paper.
+        Whether the name is from a paper.
     """
 
     algorithm: Algorithm
@@ -48,7 +49,7 @@ _PACKAGES: dict[str, None] = {"pairdp.algorithms": None}
 def register_algorithm(
     name: str, algorithm: Named, kind: Kind = "pairs", *, is_published: bool = False
 ) -> Named:
-    """Make an algorithm known by a name, in this process, and return it.
+    """Register an algorithm under a name, in this process, and return it.
 
     Raises
     ------
@@ -56,8 +57,8 @@ def register_algorithm(
         If another algorithm has the name.
     """
     name, entry = text("name", name), Entry(algorithm, kind, is_published)
-    if not is_own(type(algorithm), tuple(_PACKAGES)):
-        find_registered(_ENTRIES, name, *_PACKAGES)  # none of this library loses its name
+    if not is_own(type(algorithm)):
+        find_registered(_ENTRIES, name, *_PACKAGES)  # names of this library cannot be replaced
     if name == "auto" or _ENTRIES.get(name, entry) != entry:
         raise ValueError(f"an algorithm named {name!r} is already registered")
     _ENTRIES[name] = entry
@@ -65,7 +66,7 @@ def register_algorithm(
 
 
 def search_for_algorithms(package: str) -> None:
-    """Let a package say that its modules register algorithms, so that they are found by name."""
+    """Search the modules of a package too when an algorithm is looked up by name."""
     _PACKAGES[package] = None
 
 
@@ -75,9 +76,9 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
     Parameters
     ----------
     *kinds : {"pairs", "metric", "records", "stream"}
-        Of these kinds only; by default of all.
+        The kinds to return; by default all.
     published : bool, optional
-        Only those of papers, or only those that are not.
+        True for those of papers only, False for all others only.
     """
     for package in tuple(_PACKAGES):
         import_modules(package)
@@ -91,7 +92,7 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
 
 
 def find_algorithm(name: str) -> Algorithm:
-    """Return the algorithm that is registered under a name."""
+    """Return the algorithm registered under a name."""
     entry = find_registered(_ENTRIES, name, *_PACKAGES)
     if entry is None:
         known = ", ".join(sorted(_ENTRIES))

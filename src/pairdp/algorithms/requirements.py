@@ -1,28 +1,30 @@
-"""What an algorithm needs of a problem, and what to change when it is missing."""
+"""The properties that algorithms require of a problem, with errors that say what to change."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from enum import Enum
 
 from pairdp import losses
+from pairdp.algorithms.task import Task
 from pairdp.losses import PairwiseLoss
 from pairdp.problem import Problem
 
 ANY_LOSS = (
-    "use an algorithm with noise in every gradient and delta > 0, which NoisyGradientDescent, "
-    '"Kang2021" and OnlineDescent(noise="gradients") are; or a convex loss'
+    "use an algorithm with noise on every gradient and delta > 0 (NoisyGradientDescent, "
+    '"Kang2021", OnlineDescent(noise="gradients")), or a convex loss'
 )
-"""Where to go with a loss that is not convex."""
+"""Advice for a loss that is not convex."""
 
 
 class Need(Enum):
     """A property that an algorithm needs of a problem.
 
-    Whatever rests on two runs coming no further apart by a step (contraction, non-expansive
-    steps), on a minimiser, or on the last iterate alone needs a convex loss. Noise in every
-    gradient, composed, does not: it needs the gradient's sensitivity at one parameter.
+    Guarantees that use contraction or non-expansive steps, a minimiser, or the last iterate alone
+    need a convex loss. Composition of noisy gradients does not: it needs only the sensitivity of
+    the gradient at one parameter.
     """
 
     CONVEX = "a convex loss"
@@ -32,7 +34,7 @@ class Need(Enum):
 
 
 def check_needs(name: str, needs: Iterable[Need], problem: Problem, instead: str) -> None:
-    """Refuse a problem that lacks something, saying what to change or use instead."""
+    """Raise ValueError if a property is missing, with advice on what to change."""
     for need in needs:
         match need:
             case Need.CONVEX:
@@ -46,7 +48,7 @@ def check_needs(name: str, needs: Iterable[Need], problem: Problem, instead: str
 
 
 def require_convex(name: str, problem: Problem) -> None:
-    """Refuse a loss that is not convex, saying which algorithms take it."""
+    """Raise ValueError for a loss that is not convex, with the algorithms that support it."""
     if not problem.is_convex:
         raise ValueError(
             f"{name} needs a convex loss, and {type(problem.loss).__name__} declares that it is "
@@ -55,7 +57,7 @@ def require_convex(name: str, problem: Problem) -> None:
 
 
 def require_smooth(name: str, problem: Problem, instead: str) -> None:
-    """Refuse a loss that is not smooth."""
+    """Raise ValueError for a loss that is not smooth."""
     if problem.is_smooth:
         if problem.loss.smoothness(problem.domain()) + problem.regularization == 0:
             raise ValueError(
@@ -68,7 +70,7 @@ def require_smooth(name: str, problem: Problem, instead: str) -> None:
         instead = "use NoisyGradientDescent with steps and step_size, which needs no smoothness"
     if isinstance(loss, losses.HingeRanking | losses.HingeMetric | losses.HingePointwise):
         hint = (
-            f"round its corner with {type(loss).__name__}(width=h), where a step η needs "
+            f"smooth it with {type(loss).__name__}(width=h), where a step size η needs "
             f"h ≥ η·{_largest_square(problem) / 2:g}; or {instead}"
         )
     else:
@@ -80,7 +82,7 @@ def require_smooth(name: str, problem: Problem, instead: str) -> None:
 
 
 def _largest_square(problem: Problem) -> float:
-    """Return L·h of a rounded hinge: (2kR)² for ranking, 16R⁴/τ² for metrics, R² for one record."""
+    """Return L·h of a smoothed hinge: (2kR)² for ranking, 16R⁴/τ² for metrics, R² for records."""
     loss, domain = problem.loss, problem.domain()
     if isinstance(loss, losses.HingePointwise):
         return domain.data_norm**2
@@ -90,7 +92,7 @@ def _largest_square(problem: Problem) -> float:
 
 
 def require_lipschitz(name: str, problem: Problem) -> None:
-    """Refuse a loss whose gradient is unbounded on the constraint set."""
+    """Raise ValueError if gradients are unbounded on the constraint set."""
     if not problem.is_lipschitz:
         raise ValueError(
             f"{name} needs bounded gradients, and those of {type(problem.loss).__name__} are "
@@ -100,7 +102,7 @@ def require_lipschitz(name: str, problem: Problem) -> None:
 
 
 def require_strongly_convex(name: str, problem: Problem, instead: str) -> None:
-    """Refuse a problem without regularisation."""
+    """Raise ValueError for a problem without regularisation."""
     if not problem.is_strongly_convex:
         raise ValueError(
             f"{name} needs a strongly convex problem: set regularization > 0; or {instead}"
@@ -108,7 +110,7 @@ def require_strongly_convex(name: str, problem: Problem, instead: str) -> None:
 
 
 def require_bounded(name: str, problem: Problem, why: str) -> None:
-    """Refuse an unbounded constraint set."""
+    """Raise ValueError for an unbounded constraint set."""
     if not problem.is_bounded:
         raise ValueError(
             f"{name} needs a bounded constraint set {why}: use L2Ball(radius) for weights or "
@@ -117,9 +119,43 @@ def require_bounded(name: str, problem: Problem, why: str) -> None:
 
 
 def require_step(name: str, step_size: float, largest: float, formula: str) -> None:
-    """Refuse a step size beyond what the guarantee holds for."""
+    """Raise ValueError for a step size that the guarantee does not cover."""
     if step_size > largest * (1 + 1e-12) or not math.isfinite(step_size):
         raise ValueError(
             f"{name} is certified for step sizes up to {formula} = {largest:.6g}, got "
             f"{step_size:.6g}"
         )
+
+
+def regularised(
+    name: str, task: Task, strong_convexity: float | None
+) -> tuple[Problem, tuple[str, ...]]:
+    """Return the problem with strong convexity, and the reason for its α.
+
+    Parameters
+    ----------
+    name : str
+        Name of the algorithm, for error messages.
+    task : Task
+        The public facts; a problem that is strongly convex is returned unchanged.
+    strong_convexity : float, optional
+        α for a problem that is not strongly convex; G/(B√n) by default.
+    """
+    problem = task.problem
+    require_convex(name, problem)
+    if problem.is_strongly_convex:
+        if strong_convexity not in (None, problem.regularization):
+            raise ValueError(
+                f"the problem is already {problem.regularization:g}-strongly convex: leave "
+                "strong_convexity out, or set regularization=0 in the Problem"
+            )
+        return problem, ()
+    if strong_convexity is not None:
+        return replace(problem, regularization=strong_convexity), ()
+    if not problem.is_bounded:
+        require_strongly_convex(name, problem, "give strong_convexity")
+    require_bounded(name, problem, "to choose strong_convexity")
+    lipschitz = problem.loss.lipschitz(problem.domain())
+    alpha = lipschitz / (problem.constraint.radius * math.sqrt(task.n))
+    reason = "the problem is regularised to strong convexity G/(B√n)"
+    return replace(problem, regularization=alpha), (reason,)

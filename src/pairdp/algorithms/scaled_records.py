@@ -17,19 +17,19 @@ Codes = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class ScaledRecords:
-    """Records less a centre, in other units, and clipped to their bound R again.
+    """Records that are centred, scaled, and clipped to their bound R again.
 
-    Every method passes over the rows once, a block at a time, and adds up blocks without losing
-    digits (`pairdp._sums`). What they return are statistics of the data: they are not private.
+    Every method passes over the rows once, in blocks, with compensated summation (`pairdp._sums`).
+    The results are statistics of the data: they are not private.
 
     Parameters
     ----------
     records : Records
         The data; labels are codes 0 … k-1.
     center : array of shape (d,), optional
-        What is subtracted. Without it the records are left as they are.
+        The centre that is subtracted. If None, the records are used as they are.
     unit : float
-        What they are divided by, before those of norm above R are shrunk to it.
+        The divisor of the records, before clipping to R.
     """
 
     records: Records
@@ -37,9 +37,9 @@ class ScaledRecords:
     unit: float = 1.0
 
     def rows(self) -> Iterator[tuple[Array, Codes]]:
-        """Yield some rows and their classes at a time, without null records.
+        """Yield blocks of rows and their classes, without null records.
 
-        These are left out before the centre is subtracted, which would move them away from zero.
+        Null records are removed before centring, which would make them nonzero.
         """
         for start in range(0, self.records.n, BLOCK):
             block = self.records.part(slice(start, start + BLOCK))
@@ -67,7 +67,7 @@ class ScaledRecords:
         """Return Σ|x|²/n."""
         total = Total.zeros()
         for x, _ in self.rows():
-            # Row by row: rounding within a row is that record's own.
+            # Row by row, so that the rounding error of a row depends on that record only.
             total += np.einsum("ij,ij->i", x, x).sum()
         return float(total.high) / self.records.n
 
@@ -79,7 +79,7 @@ class ScaledRecords:
         return np.asarray(total.high / self.records.n)
 
     def class_means(self, mean_norm: float) -> Array:
-        """Return Σ(n_c/n)·mmᵀ over the means m of the classes, shrunk to a norm."""
+        """Return Σ(n_c/n)·mmᵀ over the class means m, clipped to a norm."""
         counts = self._counts()
         means = self._class_sums(counts.size) / np.maximum(counts, 1.0)[:, None]
         means *= (mean_norm / np.maximum(np.linalg.norm(means, axis=1), mean_norm))[:, None]
@@ -88,7 +88,7 @@ class ScaledRecords:
     def within(self) -> Array:
         """Return Σ(x-x')(x-x')ᵀ/(n(n-1)) over ordered pairs of one class.
 
-        The sum over a class is 2n_c·Σxxᵀ - 2ssᵀ with s its sum, so one pass does.
+        The sum over a class is 2n_c·Σxxᵀ - 2ssᵀ with s its sum, so one pass suffices.
         """
         counts, n = self._counts(), self.records.n
         total = Total.zeros(self.records.features, self.records.features)

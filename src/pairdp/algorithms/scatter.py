@@ -1,4 +1,4 @@
-"""A metric from noisy second moments: release them once, then compute without more noise."""
+"""A metric from noisy second moments: release them once, the rest is post-processing."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from pairdp._checks import RECORDS, between, keep, one_of
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, register_candidates
 from pairdp.algorithms.noise import deviation, shared_release
-from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.scaled_records import ScaledRecords
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import MetricLoss
 from pairdp.privacy import (
     NoiseSource,
@@ -41,8 +39,8 @@ _ROOMY = 2.0
 _LEAST_RADIUS = 1e-6
 _RIDGE = 0.05
 
-# The names of the releases: mean and mean squared norm of records as they are and of scaled
-# records, and what the metric is made of.
+# The names of the releases: mean and mean squared norm of the records and of the scaled records,
+# and the statistics that determine the metric.
 _FIRST = ("mean of records", "mean squared norm")
 _SCALED = ("mean of scaled records", "mean squared norm, scaled")
 _MEAN, _SECOND_MOMENTS = "mean of clipped records", "second moments"
@@ -51,7 +49,7 @@ _CLASS_MEANS, _WITHIN = "scatter of class means", "scatter within classes"
 
 @dataclass(frozen=True)
 class ScatterSettings(Settings):
-    """What is released, ρ, ξ, r² over the mean squared distance, and the size of the last noise."""
+    """The statistics, ρ, ξ, r² over the mean squared distance, and the size of the last noise."""
 
     statistics: Literal["means", "pairs"]
     mean_norm: float
@@ -62,49 +60,50 @@ class ScatterSettings(Settings):
 
 @dataclass(frozen=True)
 class ScatterMetric(Algorithm[ScatterSettings]):
-    r"""The Euclidean metric with the directions that tell classes apart made longer.
+    r"""The Euclidean metric, stretched along directions that separate classes.
 
     .. math::
         M ∝ ξI + c·W^{-1}ÛW^{-1}, \quad W = T - Û + (ρ_T + 0.05c)I, \quad c = \mathrm{tr}(T-Û)/d,
 
     where T is the covariance of all records and U = Σ_c (n_c/n) m_c m_cᵀ the scatter of the class
-    means. Û has the eigenvectors of the noisy U and the eigenvalues √(u² - ρ_U²), or none where u
-    is below the size of the noise ρ_U = σ_U(√(2d) + 1): the best shrinkage of a matrix of low
-    rank in such noise. ρ_T = σ_T√(2d) is the size of the noise on T; both are known in advance. So
-    directions hidden by noise fall back to the Euclidean metric, and M = I if all are. W⁻¹UW⁻¹ is
-    what linear discriminant analysis stretches; without class means that differ nothing is
-    stretched, for a large scatter within classes alone does not tell noise from structure.
+    means. Û has the eigenvectors of the noisy U and the eigenvalues √(u² - ρ_U²), or zero if u is
+    below the size of the noise ρ_U = σ_U(√(2d) + 1): the optimal shrinkage of a low-rank matrix in
+    such noise. ρ_T = σ_T√(2d) is the size of the noise on T; both are known in advance. So
+    directions without significant signal remain Euclidean, and M = I if there are no others.
+    W⁻¹UW⁻¹ is the stretch of linear discriminant analysis; if class means do not differ, nothing is
+    stretched, because the scatter within classes alone does not distinguish noise from structure.
 
-    Noise is small against the data only if the bound R on records is. So their mean and mean
-    squared norm are released first, twice: from records as they are, and from records in
-    units that these give. Then records are centred, scaled so that a radius r becomes R, and
-    clipped to R, before their mean μ and the moments are taken; T and U are less μμᵀ. r² is 0.4
-    times their mean squared distance from the centre: most are shrunk to norm R and tell their
-    direction alone, which is nearly all that matters. Without noise it is 1.5 times. Centre
-    and r are released by then, so the sensitivities are those of any records of norm R: 2R/n for
-    the mean, √2·R²/n for T and 4ρR²/n for U (see `pairdp.privacy.bounds.scatter`). Labels only
-    name classes; their number is not released.
+    Noise is small relative to the data only if the bound R is tight. So the mean and mean squared
+    norm of the records are released first, twice: of the original records, and of records rescaled
+    by the first pair. Then records are centred, scaled so that a radius r becomes R, and clipped to
+    R; their mean μ and second moments are computed, and μμᵀ is subtracted from T and U. r² is 0.4
+    times the mean squared distance from the centre: most records are clipped to norm R, and
+    contribute only their direction, which is nearly all that matters. Without noise the factor is
+    1.5. Centre and r are released before, so the sensitivities are those of any records of norm R:
+    2R/n for the mean, √2·R²/n for T and 4ρR²/n for U (see `pairdp.privacy.bounds.scatter`). Labels
+    are only used to compare classes; the number of classes is not released.
 
-    With ``statistics="pairs"`` it is the inverse of the scatter within classes,
-    S = Σ(x-x')(x-x')ᵀ/(n(n-1)) over ordered pairs of one class, which moves by 8R²/n. Eigenvalues
-    are drawn to their mean by the size of the noise, and to no less than 5 % of it.
+    With ``statistics="pairs"`` the metric is the inverse of the scatter within classes, S =
+    Σ(x-x')(x-x')ᵀ/(n(n-1)) over ordered pairs of one class, which has sensitivity 8R²/n.
+    Eigenvalues are shrunk towards their mean by the size of the noise, and are at least 5 % of the
+    mean.
 
     Parameters
     ----------
     statistics : {"means", "pairs"}
         What is released: moments and class means, or the scatter within classes.
     mean_norm : float
-        ρ, the share of R that class means are shrunk to; at most 1/2.
+        ρ, the fraction of R that class means are clipped to; at most 1/2.
     euclidean : float
-        ξ, the weight of the Euclidean metric. Less stretches more.
+        ξ, the weight of the Euclidean metric. A smaller weight stretches more.
     name : str
-        What certificates call it.
+        Name in certificates.
 
     Notes
     -----
-    The problem's loss is not used, and may be any metric loss; nor are its regulariser and
-    centre. M is scaled to a trace of the constraint's radius (of d, if unbounded), which makes no
-    difference to nearest neighbours, and projected. The time is O(nd²).
+    The loss may be any metric loss; it is not used, nor are regulariser and centre. M is scaled so
+    that its trace is the radius of the constraint set (d if it is unbounded), which does not affect
+    nearest neighbours, and projected. The time is O(nd²).
 
     Examples
     --------
@@ -125,7 +124,7 @@ class ScatterMetric(Algorithm[ScatterSettings]):
 
     settings_type = ScatterSettings
     without_signal: ClassVar[str] = "the metric will stay Euclidean"
-    max_noise_to_signal: ClassVar[float] = 1.0  # what does not exceed the noise is cut
+    max_noise_to_signal: ClassVar[float] = 1.0  # eigenvalues below the noise are set to zero
 
     def __post_init__(self) -> None:
         one_of("statistics", self.statistics, "means", "pairs")
@@ -136,7 +135,7 @@ class ScatterMetric(Algorithm[ScatterSettings]):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """Nothing but a metric, which `draft` asks for."""
+        """No general properties; `draft` checks for a metric loss."""
         return ()
 
     def draft(self, task: Task) -> PlanDraft[ScatterSettings]:
@@ -161,23 +160,24 @@ class ScatterMetric(Algorithm[ScatterSettings]):
         if task.budget is not None:
             needed = self._cut(releases[-1], task) / self._largest(task)
             reasons.append(
-                f"a direction is learned where the {releases[-1].name} along it stands out by "
-                f"more than {needed:.2g} of the largest possible value; others stay Euclidean"
+                f"a direction is stretched if the {releases[-1].name} along it exceeds "
+                f"{needed:.2g} of the largest possible value; others stay Euclidean"
             )
         return PlanDraft(releases, settings, tuple(reasons))
 
     def noise_to_signal(self, plan: Plan[ScatterSettings]) -> float:
-        """Return what an eigenvalue must exceed to be told from noise, over the largest one."""
+        """Return the ratio of the noise threshold of eigenvalues to the largest eigenvalue."""
         return self._cut(plan.certificate.releases[-1], plan.task) / self._largest(plan.task)
 
     def _cut(self, release: Release, task: Task) -> float:
-        """Return σ(√(2d) + 1), the size of the noise, below which eigenvalues are cut."""
+        """Return σ(√(2d) + 1), the size of the noise, below which eigenvalues are set to zero."""
         return deviation(release) * (math.sqrt(2 * task.features) + 1)
 
     def _largest(self, task: Task) -> float:
-        """Return the largest eigenvalue: (ρR)² of class means, 2R² within classes.
+        """Return the largest possible eigenvalue: (ρR)² of class means, 2R² within classes.
 
-        The latter is the mean of |x-x'|² over pairs, for large n twice a variance of at most R².
+        The latter bounds the mean of |x-x'|² over pairs, for large n twice a variance of at most
+        R².
         """
         largest = self.mean_norm**2 if self.statistics == "means" else 2.0
         return largest * task.problem.data_norm**2
@@ -208,7 +208,7 @@ class ScatterMetric(Algorithm[ScatterSettings]):
     def execute(
         self, plan: Plan[ScatterSettings], records: Records, noise: NoiseSource, progress: Progress
     ) -> Array:
-        """Return the metric, in the constraint set."""
+        """Return the metric, projected."""
         releases = {release.name: release for release in plan.certificate.releases}
         streams = {name: noise.stream("scatter noise", i) for i, name in enumerate(releases)}
         sigma = {name: deviation(release) for name, release in releases.items()}
@@ -226,7 +226,7 @@ class ScatterMetric(Algorithm[ScatterSettings]):
             excess = len(mean) * sigma[names[0]] ** 2 + sigma[names[1]]
             spread = rows.unit**2 * max(float(square[0]) - float(mean @ mean) + 2 * excess, 0.0)
             center = center + rows.unit * mean
-            rows = _around(records, center, factor * spread)
+            rows = _rescaled(records, center, factor * spread)
         if self.statistics == "pairs":
             metric = inverse_scatter(noisy_matrix(_WITHIN, rows.within()), sigma[_WITHIN])
         else:
@@ -247,7 +247,7 @@ def stretched(
 ) -> Array:
     """Return ξI + c·W⁻¹ÛW⁻¹ from noisy T and U and the standard deviations of their entries.
 
-    ``error`` is that of U by the noise of the mean that was subtracted; it is cut, too.
+    ``error`` is the error of U caused by the noise of the subtracted mean; it is added to ρ_U.
     """
     d = len(total)
     edge = math.sqrt(2 * d)
@@ -265,7 +265,7 @@ def stretched(
 
 
 def inverse_scatter(scatter: Array, noise: float) -> Array:
-    """Return the inverse of a noisy scatter whose eigenvalues are drawn to their mean."""
+    """Return the inverse of a noisy scatter with eigenvalues shrunk towards their mean."""
     d = len(scatter)
     values, vectors = np.linalg.eigh(scatter)
     level = float(values.mean())
@@ -278,7 +278,7 @@ def inverse_scatter(scatter: Array, noise: float) -> Array:
 
 
 class _Statistic(NamedTuple):
-    """A statistic to release: its bound, its size, and its share of the budget."""
+    """A statistic to release: its sensitivity bound, its dimension, and its share of the budget."""
 
     name: str
     sensitivity: Sensitivity
@@ -286,8 +286,8 @@ class _Statistic(NamedTuple):
     share: float
 
 
-def _around(records: Records, center: Array, squared_radius: float) -> ScaledRecords:
-    """Return the records around a centre, brought into their ball, so that a radius becomes R."""
+def _rescaled(records: Records, center: Array, squared_radius: float) -> ScaledRecords:
+    """Return the records centred, scaled so that a radius becomes R, and clipped."""
     bound = records.data_norm
     center = center * min(1.0, bound / max(float(np.linalg.norm(center)), 1e-300))
     radius = min(max(math.sqrt(squared_radius), _LEAST_RADIUS * bound), 2 * bound)
@@ -308,17 +308,17 @@ def _metric(task: MetricTask) -> Iterator[Candidate]:
     ):
         draft = task.draft(task.problem, algorithm)
         release = draft.releases[-1]
-        # Records are scaled to their spread, so what they fill of their bound does not matter.
+        # Records are rescaled, so their spread relative to the bound does not matter.
         noise = deviation(release) * (task.edge + 1) / task.data_norm**2
         kept = found / (1 + noise / signal)
         expected = (
             "the metric is expected to stay Euclidean"
             if noise >= signal
-            else f"it keeps {kept:.0%} of what can be gained over the Euclidean metric, and "
-            "directions lost in noise are left as they are"
+            else f"it keeps {kept:.0%} of the possible gain over the Euclidean metric, and "
+            "directions without significant signal stay Euclidean"
         )
         reason = (
-            f"noise of size {noise:.3g} on the {release.name} against a typical signal of "
+            f"noise of size {noise:.3g} on the {release.name} and a typical signal of "
             f"{signal:.3g}: {expected}"
         )
         yield Candidate(task.problem, algorithm, 1 - kept, reason, draft)

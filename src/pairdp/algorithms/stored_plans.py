@@ -1,4 +1,4 @@
-"""A plan as the JSON values that its certificate carries, and back: as stored, or planned again."""
+"""Plans from the JSON values that certificates store: as stored, or planned again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pairdp._sealed import fields_of
 from pairdp.algorithms.algorithm import Algorithm
-from pairdp.algorithms.conditions import Condition
+from pairdp.algorithms.facts import Condition
 from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.task import Task
 from pairdp.losses.trust import as_stated
@@ -19,7 +19,7 @@ from pairdp.storage import Trusted, decode
 
 _FIELDS = {"algorithm", "problem", "solved", "features", "conditions", "settings"}
 NO_FACTS = (
-    "it carries no facts of a plan: it was made by hand, or from objects that are no dataclasses"
+    "it carries no facts of a plan: it was made by hand, or from objects that are not dataclasses"
 )
 
 
@@ -30,15 +30,15 @@ class PlanFacts:
     Attributes
     ----------
     algorithm : Algorithm
-        What was planned.
+        The algorithm with its hyper-parameters.
     task : Task
-        The problem as it was given, n, the number of features, the budget and the calibration.
+        The original problem, n, the number of features, the budget and the calibration.
     solved : Problem
-        The problem that is solved: the same, or one that the algorithm regularised.
+        The problem that is solved: the original one, or with a regulariser added by the algorithm.
     conditions : tuple of Condition
-        What else must be true of the data.
+        Further assumptions on the data.
     settings : dict of str to number or string
-        What was decided, as it is recorded.
+        The settings, as recorded.
     """
 
     algorithm: Algorithm
@@ -54,9 +54,9 @@ def facts_of(certificate: Certificate, trusted: Trusted) -> PlanFacts:
     Raises
     ------
     ValueError or TypeError
-        If there are none, or if they are malformed.
+        If there are no facts, or if they are malformed.
     UntrustedClassError, UnknownObjectError
-        If they name a class that may not or cannot be called.
+        If they name a class that is not trusted or cannot be imported.
     """
     stored = certificate.to_dict()["plan"]
     if stored is None:
@@ -69,11 +69,11 @@ def facts_of(certificate: Certificate, trusted: Trusted) -> PlanFacts:
     solved = problem if fields["solved"] is None else decode(fields["solved"], trusted)
     conditions = tuple(decode(item, trusted) for item in fields["conditions"])
     if not isinstance(algorithm, Algorithm):
-        raise ValueError("the algorithm of its plan is none")
+        raise ValueError("the algorithm of its plan is not an Algorithm")
     if not isinstance(problem, Problem) or not isinstance(solved, Problem):
-        raise ValueError("the problem of its plan is none")
+        raise ValueError("the problem of its plan is not a Problem")
     if not all(isinstance(condition, Condition) for condition in conditions):
-        raise ValueError("a condition of its plan is none")
+        raise ValueError("a condition of its plan is not a Condition")
     printed = certificate.calibration == "printed"
     task = Task(
         problem,
@@ -89,7 +89,7 @@ def facts_of(certificate: Certificate, trusted: Trusted) -> PlanFacts:
 def stored_plan(
     certificate: Certificate, reasons: Sequence[str] = (), trusted: Trusted | None = None
 ) -> Plan:
-    """Return the plan of a certificate as it is stored, whether or not its numbers follow."""
+    """Return the plan of a certificate as stored, without checking its numbers."""
     facts = facts_of(certificate, trusted or Trusted())
     planned = replace(certificate, noise_source=UNDRAWN)
     task = replace(facts.task, problem=facts.solved)
@@ -98,7 +98,7 @@ def stored_plan(
 
 
 def plan_again(certificate: Certificate, trusted: Trusted | None = None) -> Plan:
-    """Return what this version plans from the facts of a certificate, and from nothing else."""
+    """Return the plan that this version makes from the facts of a certificate alone."""
     facts = facts_of(certificate, trusted or Trusted())
     task = facts.task
     with as_stated(certificate.problem.get("loss_constants")):

@@ -1,4 +1,4 @@
-"""Descent that meets the records one by one, offline: OffPairStrC, OffPairC (Huai 2020)."""
+"""Offline descent that processes records one by one: OffPairStrC, OffPairC (Huai 2020)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp import pairs
 from pairdp._checks import STEPS, between, keep_given
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.noise import add_noise, output_release
-from pairdp.algorithms.one_against import one_against
-from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.strong_convexity import regularised
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.requirements import regularised
+from pairdp.algorithms.task import Settings, Task
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.bounds.stream_schedule import stream_steps
 from pairdp.records import Records
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from pairdp.algorithms.choice import MetricTask, RankingTask
 
 Array = NDArray[np.float64]
-_MOST_RECORDS = 20_000  # `auto` does not consider it for more, which it reads n times
+_MOST_RECORDS = 20_000  # the limit for `auto`: the time is quadratic in n
 
 
 @dataclass(frozen=True)
@@ -44,28 +42,28 @@ class StreamDescentSettings(Settings):
 
 @dataclass(frozen=True)
 class StreamGradientDescent(Algorithm[StreamDescentSettings]):
-    r"""Pairwise GIGA: step t descends on the loss of record t against all earlier ones.
+    r"""Pairwise GIGA: step t descends on the average loss of record t with all earlier ones.
 
     w_t = Π(w_{t-1} - η_t·∇[1/(t-1)·Σ_{j<t} (ℓ(w;z_t,z_j)+ℓ(w;z_j,z_t))/2 + λ/2|w|²]), and the
-    average of w_2 … w_n is released with noise. Steps are min(2/(αt), 2/(L+α)): the cap
-    makes each a contraction, so the paper's random burn-in, longer than the data at
-    its own settings, is not needed. A record that arrives at step k moves w_k by d_k = η_k·D and
-    later ones by d_t = (1-η_tα)d_{t-1} + η_t·D/(t-1), never above the diameter; the sensitivity
-    is the average of d_t for the worst k (errata, H1 and H3).
+    average of w_2 … w_n is released with noise. Steps are min(2/(αt), 2/(L+α)): the cap makes each
+    step a contraction, so the paper's random burn-in, which is longer than the data in its
+    experiments, is not needed. Replacing the record of step k changes w_k by d_k = η_k·D and later
+    iterates by d_t = (1-η_tα)d_{t-1} + η_t·D/(t-1), never by more than the diameter; the
+    sensitivity is the average of d_t for the worst k (errata, H1 and H3).
 
     Parameters
     ----------
     strong_convexity : float, optional
-        α. A problem that is not strongly convex is regularised to this; by default to
-        G/(B√n).
+        α. A problem that is not strongly convex is regularised to be α-strongly convex; by default
+        α = G/(B√n).
     name : str
-        What certificates call it.
+        Name in certificates.
 
     Notes
     -----
     Printed noise: Δ = 8G·ln(n)/(αn), textbook Gaussian (Algorithms 3 and 4). The paper has no
-    pure form; here it is K-norm noise, and Laplace noise for "printed" as Xue 2021 compare
-    with. One pass over all pairs costs O(n²d) time.
+    version for pure ε; here it uses K-norm noise, and with "printed" Laplace noise, as in the
+    comparison of Xue 2021. One pass over all pairs takes O(n²d) time.
     """
 
     strong_convexity: float | None = None
@@ -104,9 +102,9 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
         release = output_release("average iterate", task, sensitivity, stated)
         settings = StreamDescentSettings(alpha, task.n - 1, smoothness)
         if task.is_printed:
-            burnt = printed.huai2020.burn_in(smoothness, alpha)
+            burn_in = printed.huai2020.burn_in(smoothness, alpha)
             reasons += (
-                f"the paper's random burn-in, left out, would take {burnt:.4g} of {task.n} steps",
+                f"the paper's random burn-in is omitted: it takes {burn_in:.4g} of {task.n} steps",
                 "steps are min(2/(αt), 2/(L+α)), not the paper's 2(t-1)/((t-2)αt)",
             )
         return PlanDraft((release,), settings, reasons, problem)
@@ -125,7 +123,7 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
         etas = stream_steps(records.n, problem.regularization, plan.settings.smoothness)
         for i in progress.steps(etas.size, "stream descent"):
             earlier = records.part(slice(0, i + 1))
-            gradient = one_against(problem.loss, point, records, i + 1, earlier) / (i + 1)
+            gradient = pairs.one_against(problem.loss, point, records, i + 1, earlier) / (i + 1)
             point = problem.projected_step(point, etas[i], gradient)
             total += point
         (release,) = plan.certificate.releases
@@ -150,16 +148,17 @@ OFFPAIRC = register_algorithm(
 def _ranking(task: RankingTask) -> Iterator[Candidate]:
     if task.n > _MOST_RECORDS:
         return
-    # The worst place for a record moves the average about ln(n)/2 times as much as the minimiser.
+    # At the worst position, a record changes the average about ln(n)/2 times as much as the
+    # minimiser.
     worst = max(1.0, math.log(task.n) / 2)
     yield from best(
         task.regularized_candidate(
             problem,
             StreamGradientDescent(),
             problem.regularization,
-            task.noise(min(worst * moved, 2 * task.ball.radius)),
+            task.noise(min(worst * sensitivity, 2 * task.ball.radius)),
         )
-        for problem, moved in task.regularized
+        for problem, sensitivity in task.regularized
     )
 
 

@@ -1,20 +1,26 @@
-"""The public facts that a plan is made from."""
+"""The public facts that a plan is made from, and the settings that it decides."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from pairdp._checks import between, integer, one_of
 from pairdp._sums import LARGEST_N
 from pairdp.privacy import Budget
+from pairdp.privacy.certificates.certificate import Scalar
 from pairdp.problem import Problem
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+else:
+    from typing import TypeVar
+
 _EPSILON, _DELTA = (1e-15, 1e15), (1e-100, 1.0)
-"""Budgets for which the arithmetic of accounting keeps its digits."""
+"""The range of budgets in which accounting is numerically accurate."""
 
 Calibration = Literal["certified", "printed"]
 
@@ -32,9 +38,9 @@ class Task:
     features : int
         Number of features.
     budget : Budget or None
-        What may be spent; None for a baseline without noise.
+        The privacy budget; None for a baseline without noise.
     calibration : {"certified", "printed"}
-        Whose noise.
+        Whether noise is certified or as printed in the paper.
     """
 
     problem: Problem
@@ -57,7 +63,7 @@ class Task:
         if self.budget is not None and not isinstance(self.budget, Budget):
             raise TypeError(f"budget must be a Budget or None, got {self.budget!r}")
         if self.budget is not None:
-            instead = "its noise is beyond what can be computed"
+            instead = "its noise cannot be computed"
             between("epsilon", self.budget.epsilon, *_EPSILON, instead)
             if not self.budget.is_pure:
                 between("delta", self.budget.delta, *_DELTA, instead)
@@ -70,31 +76,50 @@ class Task:
 
     @property
     def diameter(self) -> float:
-        """Largest distance of two parameters."""
+        """Largest distance between two parameters."""
         return self.problem.constraint.diameter(self.features)
 
     @property
     def diameter_input(self) -> dict[str, float]:
-        """The diameter as an input of bounds; none where it is infinite."""
+        """The diameter as an input of bounds; empty if it is infinite."""
         return {"diameter": self.diameter} if math.isfinite(self.diameter) else {}
 
     @property
     def is_printed(self) -> bool:
-        """Whether the noise is to be the paper's."""
+        """Whether the calibration is "printed"."""
         return self.budget is not None and self.calibration == "printed"
 
     @property
     def printed_lipschitz(self) -> float:
-        """The papers' G: that of the loss with its regulariser, G + λ(B + |w₀|)."""
+        """The G of the papers: that of the regularised loss, G + λ(B + |w₀|)."""
         problem = self.problem
         lipschitz = problem.loss.lipschitz(problem.domain())
         if problem.regularization == 0:
             return lipschitz
         if not problem.is_bounded:
             raise ValueError(
-                "the papers' G of a regularised loss is infinite on an unbounded set: use a "
+                "G of a regularised loss, as in the papers, is infinite on an unbounded set: use a "
                 "bounded one such as L2Ball(radius) with projected steps, state the paper's G as "
                 "printed_lipschitz, or use calibration='certified'"
             )
         far = problem.constraint.radius + float(np.linalg.norm(problem.center))
         return lipschitz + problem.regularization * far
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a plan. A subclass has one field for each number or string.
+
+    A field that is None does not apply to the plan, and the certificate does not record it.
+    """
+
+    def to_dict(self) -> dict[str, Scalar]:
+        """Return the settings by name, as certificates record them."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+if TYPE_CHECKING:
+    S = TypeVar("S", bound=Settings, default=Settings, covariant=True)
+else:
+    S = TypeVar("S")  # defaults of type variables are for type checkers until Python 3.13

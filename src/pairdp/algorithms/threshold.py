@@ -1,4 +1,4 @@
-"""A model with a threshold for its scores, paid for out of one budget."""
+"""A model with a private threshold for its scores, within one budget."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import keep, real
+from pairdp._sums import weighted_rows
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.moments import MomentRelease
-from pairdp.algorithms.plan import Plan, RunResult
-from pairdp.algorithms.progress import Progress
+from pairdp.algorithms.plan import Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import PairwiseLoss
-from pairdp.pairs.products import weighted_rows
 from pairdp.privacy import (
     Budget,
     Certificate,
@@ -43,7 +41,7 @@ _LESS = 0.98
 
 @dataclass(frozen=True)
 class ThresholdSettings(Settings):
-    """The settings of the model, and the share of its threshold unless that is free."""
+    """The settings of the model, and the budget share of the threshold if it needs one."""
 
     model: Settings
     threshold_share: float | None = None
@@ -56,19 +54,19 @@ class ThresholdSettings(Settings):
 
 @dataclass(frozen=True)
 class WithThreshold(Algorithm[ThresholdSettings]):
-    r"""An algorithm for rankers, and the score midway between the means of the two classes.
+    r"""An algorithm for rankers with a threshold midway between the mean scores of the classes.
 
-    The mean scores s = ⟨w, x⟩/|w| of the classes are made of Σys/n, Σs/n and Σy/n, which one
-    record moves by at most 2√2·R/n together. They are released with a share of the budget once
-    w is; what is left is the algorithm's. Moments of the classes, where the algorithm
-    releases them, have the means already, and nothing more is spent.
+    The mean scores s = ⟨w, x⟩/|w| of the classes are functions of Σys/n, Σs/n and Σy/n, whose joint
+    sensitivity is at most 2√2·R/n. They are released after w with a share of the budget; the
+    algorithm gets the rest. If the algorithm releases class moments, these contain the means, and
+    no more budget is spent.
 
     Parameters
     ----------
     algorithm : Algorithm
-        What makes the model.
+        The algorithm that fits the model.
     share : float
-        Share of μ² (of ε, for pure ε) that the threshold gets.
+        Share of μ² (of ε, for pure ε) that is spent on the threshold.
     """
 
     algorithm: Algorithm
@@ -83,17 +81,17 @@ class WithThreshold(Algorithm[ThresholdSettings]):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """What certificates call it."""
+        """Name in certificates."""
         return self.algorithm.name
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """What the algorithm needs."""
+        """The properties that the algorithm requires."""
         return self.algorithm.needs
 
     @property
     def needs_delta(self) -> bool:  # type: ignore[override]
-        """Whether the algorithm cannot be pure."""
+        """Whether the algorithm needs δ > 0."""
         return self.algorithm.needs_delta
 
     @property
@@ -103,63 +101,66 @@ class WithThreshold(Algorithm[ThresholdSettings]):
 
     @property
     def instead(self) -> str:  # type: ignore[override]
-        """What to use where the algorithm does not serve."""
+        """What to use if the algorithm does not apply."""
         return self.algorithm.instead
 
     @property
     def one_pass(self) -> bool:
-        """Whether sums over the records are all that it needs."""
+        """Whether it needs only sums over the records."""
         return self.is_free
 
     @property
     def is_free(self) -> bool:
-        """Whether the algorithm releases the means of the classes anyway."""
+        """Whether the algorithm releases the class means already."""
         return isinstance(self.algorithm, MomentRelease) and self.algorithm.statistics == "class"
 
     def draft_from(self, other: Algorithm, draft: PlanDraft) -> PlanDraft[ThresholdSettings] | None:
-        """Return the other one's draft, if that is its model and the threshold is free."""
+        """Return its draft if the other algorithm fits its model and the threshold is free."""
         if self.is_free and self.algorithm == other:
             return self._without_release(draft)
         return super().draft_from(other, draft)
 
     def draft(self, task: Task) -> PlanDraft[ThresholdSettings]:
-        """Decide the model's releases and the threshold's."""
+        """Decide the releases of the model and of the threshold."""
         if task.problem.loss.matrix or not isinstance(task.problem.loss, PairwiseLoss):
             what = "a metric" if task.problem.loss.matrix else "one record"
-            raise ValueError(f"a threshold is for rankers, and the problem's loss is of {what}")
+            raise ValueError(f"a threshold is for rankers, and the problem has a loss of {what}")
         if self.is_free:
             return self._without_release(self.algorithm.draft(task))
-        moved = Sensitivity.of("means of scores", largest=task.problem.data_norm, n=task.n)
+        sensitivity = Sensitivity.of("means of scores", largest=task.problem.data_norm, n=task.n)
         if task.budget is None:
             return self._with(self.algorithm.draft(task), NoMechanism(), None)
         if task.budget.is_pure:
             mechanism: Mechanism = KNormMechanism(
-                moved.value, moved.value / (self.share * _SLACK * task.budget.epsilon)
+                sensitivity.value, sensitivity.value / (self.share * _SLACK * task.budget.epsilon)
             )
-            left = Budget((1 - self.share) * task.budget.epsilon)
-            return self._with(self.algorithm.draft(replace(task, budget=left)), mechanism, moved)
+            remaining = Budget((1 - self.share) * task.budget.epsilon)
+            draft = self.algorithm.draft(replace(task, budget=remaining))
+            return self._with(draft, mechanism, sensitivity)
         mu = gdp_mu(task.budget.epsilon, task.budget.delta) * _SLACK
-        mechanism = GaussianMechanism(moved.value, moved.value / (math.sqrt(self.share) * mu))
-        left = _budget_of(math.sqrt(1 - self.share) * mu, task.budget)
+        scale = sensitivity.value / (math.sqrt(self.share) * mu)
+        mechanism = GaussianMechanism(sensitivity.value, scale)
+        remaining = _budget_of(math.sqrt(1 - self.share) * mu, task.budget)
         while True:
-            both = self._with(self.algorithm.draft(replace(task, budget=left)), mechanism, moved)
-            # Exact when all noise is Gaussian; sampled steps may need a little more noise.
+            draft = self.algorithm.draft(replace(task, budget=remaining))
+            both = self._with(draft, mechanism, sensitivity)
+            # Exact if all noise is Gaussian; sampled steps may need slightly more noise.
             certificate = Certificate(self.name, task.budget, task.n, both.releases)
             if task.is_printed or certificate.holds:
                 return both
-            left = _budget_of(_LESS * gdp_mu(left.epsilon, left.delta), task.budget)
+            remaining = _budget_of(_LESS * gdp_mu(remaining.epsilon, remaining.delta), task.budget)
 
     def _without_release(self, draft: PlanDraft) -> PlanDraft[ThresholdSettings]:
-        """Return a draft of the model, whose releases have the threshold already."""
+        """Return the draft of the model, whose releases determine the threshold."""
         settings = ThresholdSettings(draft.settings)
         return PlanDraft(draft.releases, settings, draft.reasons, draft.problem)
 
     def _with(
-        self, draft: PlanDraft, mechanism: Mechanism, moved: Sensitivity | None
+        self, draft: PlanDraft, mechanism: Mechanism, sensitivity: Sensitivity | None
     ) -> PlanDraft[ThresholdSettings]:
-        """Return a draft of the model with the release of a threshold."""
-        reason = "the threshold is midway between the classes' mean scores, and paid for"
-        release = Release(THRESHOLD, mechanism, moved, dimension=3)
+        """Return the draft of the model with the release of the threshold added."""
+        reason = "the threshold is midway between the noisy mean scores of the classes"
+        release = Release(THRESHOLD, mechanism, sensitivity, dimension=3)
         return PlanDraft(
             (*draft.releases, release),
             ThresholdSettings(draft.settings, self.share),
@@ -174,11 +175,11 @@ class WithThreshold(Algorithm[ThresholdSettings]):
         return ThresholdSettings(self.algorithm.settings_from(of_model), share)
 
     def noise_to_signal(self, plan: Plan[ThresholdSettings]) -> float:
-        """Return that of the model alone."""
+        """Return the ratio of the model alone."""
         return self.algorithm.noise_to_signal(self._of_model(plan))
 
     def _of_model(self, plan: Plan[ThresholdSettings]) -> Plan:
-        """Return the plan of the model, without the release of a threshold."""
+        """Return the plan of the model, without the release of the threshold."""
         releases = plan.certificate.releases if self.is_free else plan.certificate.releases[:-1]
         certificate = replace(plan.certificate, releases=releases)
         return Plan(self.algorithm, plan.task, certificate, plan.settings.model, plan.reasons)
@@ -201,7 +202,7 @@ class WithThreshold(Algorithm[ThresholdSettings]):
 
 
 def _budget_of(mu: float, budget: Budget) -> Budget:
-    """Return the budget of a Gaussian release with parameter μ: its ε, or δ where ε would be 0."""
+    """Return the budget of a μ-GDP release: the ε at δ, or a smaller δ if ε would be 0."""
     found = epsilon(mu, budget.delta)
     if found > 0:
         return Budget(found, budget.delta)
@@ -209,17 +210,17 @@ def _budget_of(mu: float, budget: Budget) -> Budget:
 
 
 def _direction(parameters: Array) -> tuple[Array, float]:
-    """Return parameters of norm 1, or zero, and the norm that they had."""
+    """Return the parameters scaled to norm 1 (or zero), and their norm."""
     largest = float(np.abs(parameters).max())
     if largest == 0:
         return np.zeros_like(parameters), 0.0
-    unit = parameters / largest  # whose squares neither over- nor underflow
+    unit = parameters / largest  # avoids overflow and underflow of squares
     norm = float(np.linalg.norm(unit))
     return unit / norm, norm * largest
 
 
 def _scores(records: Records, direction: Array) -> Array:
-    """Return ⟨w, x⟩ for a unit vector w, of size at most R whatever rounding did to it."""
+    """Return ⟨w, x⟩ for a unit vector w, clipped to R to exclude rounding errors."""
     return np.clip(records.x @ direction, -records.data_norm, records.data_norm)
 
 
@@ -230,7 +231,7 @@ def _score_means(scores: Array, y: Array, largest: float) -> Array:
 
 
 def _midpoint(means: Array, largest: float, n: int) -> float:
-    """Return the score midway between the two class means of noisy sums."""
+    """Return the midpoint of the class means from noisy sums."""
     share = float(np.clip((1 + means[2] / largest) / 2, 1 / n, 1 - 1 / n))
     above = np.clip((means[1] + means[0]) / (2 * share), -largest, largest)
     below = np.clip((means[1] - means[0]) / (2 * (1 - share)), -largest, largest)
@@ -238,7 +239,7 @@ def _midpoint(means: Array, largest: float, n: int) -> float:
 
 
 def _midway(parameters: Array, statistics: Mapping[str, Array]) -> Array:
-    """Return the score of the point midway between two noisy class means."""
+    """Return the score of the midpoint between two noisy class means."""
     signed, mean = statistics["signed"], statistics["mean"]
     share = float(np.clip((1 + statistics["balance"][0]) / 2, 1e-3, 1 - 1e-3))
     middle = (mean + signed) / (4 * share) + (mean - signed) / (4 * (1 - share))

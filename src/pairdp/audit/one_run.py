@@ -91,7 +91,7 @@ def audit_one_run(
     ----------
     mechanism : callable
         ``mechanism(coins, seed)`` takes, for every canary, the second of its two records if the
-        coin is True, else the first, runs on these data, and returns the release.
+        coin is True and otherwise the first, runs on these data, and returns the release.
     canaries : int
         m, the number of canaries.
     budget : Budget

@@ -85,7 +85,7 @@ def audit_plan(
         certificate accounts for it. If it does not, the transcript may refute a claim about the
         release that is true.
     full : bool
-        Whether every sample is a run of its own.
+        Whether every sample is a full run of the plan.
     runs : int, optional
         The number of samples on each data set: by default two million draws of noise, or two
         thousand runs, fewer if runs have many steps, but at least 200.

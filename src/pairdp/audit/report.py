@@ -146,7 +146,7 @@ class AuditReport:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the claim or the certificate was refuted. "consistent" is no proof."""
+        """Whether the claim or the certificate was refuted. "consistent" is not a proof."""
         broken = any(found.breaks_certificate for found in self.evidence)
         return "violated" if broken or self.lower_bound > self.claimed.epsilon else "consistent"
 

@@ -14,8 +14,9 @@ from pairdp.cli.common import (
     VIOLATED,
     budget_options,
     echo_json,
+    import_option,
     json_option,
-    one_sentence,
+    report_errors,
     trust_option,
 )
 
@@ -36,39 +37,44 @@ _PROBLEM = {
 @click.option("--features", type=int, default=2, show_default=True, help="Number of features.")
 @click.option(
     "--task", type=click.Choice(("ranking", "metric", "classification")), default="ranking",
-    show_default=True,
+    show_default=True, help="What to learn.",
 )  # fmt: skip
-@click.option("--loss", help="By default the algorithm's own; 'tight' attains the bounds.")
-@click.option("--radius", type=float, default=1.0, show_default=True, help="Size of models.")
-@click.option("--regularization", type=float, help="By default from public facts.")
-@click.option("--data-norm", type=float, default=1.0, show_default=True)
+@click.option("--loss", help="By default that of the algorithm; 'tight' attains the bounds.")
+@click.option(
+    "--radius", type=float, default=1.0, show_default=True, help="Radius of the constraint."
+)
+@click.option("--regularization", type=float, help="λ; chosen from public facts by default.")
+@click.option("--data-norm", type=float, default=1.0, show_default=True, help="Norm of rows.")
 @click.option(
     "--calibration", type=click.Choice(("certified", "printed")), default="certified",
-    show_default=True, help="Whose noise.",
+    show_default=True, help="Proved noise, or the formula that a paper prints.",
 )  # fmt: skip
-@click.option("--steps", type=int, help="Of an algorithm that takes so many.")
-@click.option("--step-size", type=float, help="Of an algorithm that takes it.")
-@click.option("--full", is_flag=True, help="Run everything for every sample.")
-@click.option("--runs", type=int, help="Samples on each data set.")
+@click.option("--steps", type=int, help="Number of steps, if it is a parameter.")
+@click.option("--step-size", type=float, help="Step size, if it is a parameter.")
+@click.option("--full", is_flag=True, help="Run the whole plan for every sample.")
+@click.option("--runs", type=int, help="Number of samples on each data set.")
 @click.option(
     "--confidence", type=float, default=0.9999, show_default=True,
-    help="How sure a violation must be.",
+    help="Confidence of a violation.",
 )  # fmt: skip
-@click.option("--climbs", type=int, default=20, show_default=True, help="Steps of the search.")
+@click.option(
+    "--climbs", type=int, default=20, show_default=True, help="Number of steps of the search."
+)
 @click.option("--jobs", type=int, default=1, show_default=True, help="Number of processes.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of runs and search.")
+@import_option
 @trust_option
 @json_option
-@one_sentence
+@report_errors
 def command(target: str, as_json: bool, **options: Any) -> None:
     """Run an algorithm on the worst neighbouring data sets, and bound its ε from below.
 
-    TARGET is a published algorithm such as DPGDSC, "auto", or the file of a saved model, whose
-    plan is audited; options that describe a problem are then refused. No data is
-    needed: neighbours are made up, and searched for the worst.
+    TARGET is the name of an algorithm such as DPGDSC, "auto", or the file of a saved model, whose
+    plan is audited; options that describe a problem are then refused. No data is needed: the audit
+    searches for the worst synthetic neighbours.
 
-    The verdict is "violated" if the bound is above the claimed ε, and the exit code is then 4; else
-    it is "consistent", which is no proof.
+    The verdict is "violated" if the lower bound is above the claimed ε, with exit code 4.
+    Otherwise it is "consistent", which is not a proof.
 
     \b
     Examples:
@@ -100,12 +106,7 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
     from pairdp.algorithms import algorithms
 
     import_modules("pairdp.online")  # its algorithms register
-    known = {
-        **algorithms("pairs", published=True),
-        **algorithms("records", published=True),
-        **algorithms("stream", published=True),
-        "auto": "auto",
-    }
+    known = {**algorithms(), "auto": "auto"}
     if target in known:
         return [_plan(target, known[target], options)]
     path = Path(target)
@@ -121,14 +122,14 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     plans = [step.plan_ for step in steps if hasattr(step, "plan_")]
     if not plans:
-        raise ValueError(f"{target} holds no model with a certificate")
+        raise ValueError(f"{target} contains no model with a certificate")
     if any(plan.task.budget is None for plan in plans):
         raise ValueError(f"{target} claims no privacy: there is nothing to audit")
     return plans
 
 
 def _refuse_a_problem(target: str) -> None:
-    """Refuse options that describe what a model's own plan says already."""
+    """Refuse options that describe a problem, which the plan of a model already has."""
     context = click.get_current_context()
     given = [
         option.opts[0]
@@ -137,7 +138,7 @@ def _refuse_a_problem(target: str) -> None:
         and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
     ]
     if given:
-        raise ValueError(f"{target} is a model with a plan of its own: leave out {given[0]}")
+        raise ValueError(f"{target} is a model, which has a plan: leave out {given[0]}")
 
 
 def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:
@@ -179,17 +180,14 @@ def _estimator(name: str, algorithm: Any, options: dict[str, Any]) -> Any:
     from pairdp.algorithms import algorithms
     from pairdp.estimators import PrivateLinearClassifier, PrivateMetric, PrivateRanker
 
-    kinds = {
-        "ranking": PrivateRanker,
-        "metric": PrivateMetric,
-        "classification": PrivateLinearClassifier,
-    }
-    kind: Any = (
-        PrivateLinearClassifier
-        if name in algorithms("records", published=True)
-        else kinds[options["task"]]
-    )
-    # The algorithm by itself: a threshold for its scores would be one more release.
+    kind: Any
+    if options["task"] == "classification" or name in algorithms("records"):
+        kind = PrivateLinearClassifier
+    elif options["task"] == "metric" or name in algorithms("metric"):
+        kind = PrivateMetric
+    else:
+        kind = PrivateRanker
+    # The algorithm alone: a threshold would be another release.
     more = {"threshold": 0.0} if kind is PrivateRanker and name != "auto" else {}
     shared = ("loss", "radius", "regularization", "data_norm", "calibration")
     return kind(

@@ -1,4 +1,4 @@
-"""What commands share: options, errors in one sentence, and output for machines."""
+"""Shared by all commands: options, errors in one sentence, and JSON output."""
 
 from __future__ import annotations
 
@@ -36,41 +36,70 @@ def budget_options(command: Callable[..., None]) -> Callable[..., None]:
     )(command)
 
 
+def _find_in_working_directory(
+    context: click.Context, option: click.Parameter, names: Sequence[str]
+) -> Sequence[str]:
+    """Let modules that are named be found in the working directory too, after all others."""
+    here = str(Path.cwd())
+    if names and here not in sys.path:
+        sys.path.append(here)
+    return names
+
+
 def _import_modules(context: click.Context, option: click.Parameter, names: Sequence[str]) -> None:
     """Import modules, which may be in the working directory."""
-    if names:
-        sys.path.append(str(Path.cwd()))
-    for name in names:
+    for name in _find_in_working_directory(context, option, names):
+        if name.endswith(".py"):
+            module = Path(name).stem
+            raise click.BadParameter(f"{name} is a file: give the module's name, such as {module}")
         try:
             import_module(name)
         except Exception as error:  # whatever a module does when it is imported
             raise click.BadParameter(f"{name} cannot be imported: {error}") from error
 
 
+import_option = click.option(
+    "--import",
+    multiple=True,
+    metavar="MODULE",
+    expose_value=False,
+    callback=_import_modules,
+    help="A module of yours to import, which registers losses or algorithms; may be repeated.",
+)
+
+
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say what to fit."""
+    """Add the options that describe the model to fit."""
     options = (
-        click.option("--task", type=click.Choice(TASKS), default="ranking", show_default=True),
         click.option(
-            "--algorithm", default="auto", show_default=True, help="auto, or as published."
-        ),
-        click.option("--loss", help="By default the algorithm's own."),
-        click.option(
-            "--import",
-            multiple=True,
-            metavar="MODULE",
-            expose_value=False,
-            callback=_import_modules,
-            help="Import a module of yours that registers a loss or an algorithm; may be repeated.",
+            "--task",
+            type=click.Choice(TASKS),
+            default="ranking",
+            show_default=True,
+            help="What to learn.",
         ),
         click.option(
-            "--radius", type=float, default=1.0, show_default=True, help="Size of models."
+            "--algorithm",
+            default="auto",
+            show_default=True,
+            help="auto, or the name of an algorithm.",
         ),
-        click.option("--regularization", type=float, help="By default from public facts."),
+        click.option("--loss", help="Name of a loss; by default that of the algorithm."),
+        import_option,
+        click.option(
+            "--radius",
+            type=float,
+            default=1.0,
+            show_default=True,
+            help="Largest norm of parameters.",
+        ),
+        click.option(
+            "--regularization", type=float, help="λ; chosen from public facts by default."
+        ),
         click.option(
             "--data-norm",
             type=float,
-            help="Rows are clipped to it; 1 by default, and for rows scaled by bounds.",
+            help="The norm that rows are clipped to; 1 by default, as for rows scaled by bounds.",
         ),
     )
     for option in reversed(options):
@@ -83,24 +112,25 @@ trust_option = click.option(
     "trusted",
     multiple=True,
     metavar="MODULE:CLASS",
-    help="A class outside pairdp that the file may use, after reading it; may be repeated.",
+    callback=_find_in_working_directory,
+    help="A class outside pairdp that the file may use; read its code first. May be repeated.",
 )
 invalid_option = click.option(
     "--invalid",
     type=click.Choice(("error", "null")),
     default="error",
     show_default=True,
-    help="What becomes of a record that cannot be read: an error, or a null record.",
+    help="What to do with a record that cannot be read: raise an error, or make it null.",
 )
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def one_sentence(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn what goes wrong into one sentence and an exit code, and warnings into one line each."""
+def report_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """Print errors as one sentence, with an exit code, and warnings as one line each."""
 
     @functools.wraps(command)
-    def careful(*args: Any, **options: Any) -> None:
+    def wrapped(*args: Any, **options: Any) -> None:
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _warn
@@ -112,13 +142,13 @@ def one_sentence(command: Callable[..., None]) -> Callable[..., None]:
         except MemoryError:
             fail("there is not enough memory for this table", options)
         except BrokenPipeError:
-            raise  # who read the output has enough of it
+            raise  # the reader of the output has closed it
         except OSError as error:
             fail(str(error), options)
         except KeyboardInterrupt as error:
             fail(str(error) or "interrupted: nothing was released", options, INTERRUPTED)
 
-    return careful
+    return wrapped
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
@@ -126,7 +156,7 @@ def _warn(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def fail(message: str, options: dict[str, Any], code: int = FAILED) -> NoReturn:
-    """Say what went wrong, in JSON if that was asked for, and leave."""
+    """Print an error, as JSON if requested, and exit."""
     line = on_one_line(" ".join(message.split()))
     if options.get("as_json"):
         click.echo(json.dumps({"error": line}, ensure_ascii=False))
@@ -136,7 +166,7 @@ def fail(message: str, options: dict[str, Any], code: int = FAILED) -> NoReturn:
 
 
 def echo_json(values: object) -> None:
-    """Print JSON, in which an infinite number is null."""
+    """Print JSON, with null for infinite numbers."""
     click.echo(json.dumps(_finite(values), indent=2, ensure_ascii=False, allow_nan=False))
 
 
@@ -169,14 +199,14 @@ def estimator(options: dict[str, Any], **more: Any) -> Any:
 
 
 def open_ledger(path: Path | None) -> BudgetLedger | None:
-    """Return the ledger of a file, if there is one to draw from."""
+    """Return the ledger in a file, None without a path."""
     return None if path is None else BudgetLedger.load(path)
 
 
 def check_output(path: Path, force: bool, *inputs: Path | None) -> None:
-    """Refuse to replace a file unless told to, an input, and where no file can be written.
+    """Raise an error if a file cannot be written, is an input, or exists and ``force`` is not set.
 
-    What is no regular file is not replaced in any case.
+    Something that is not a regular file is never replaced.
     """
     try:
         target = destination(path)
@@ -184,18 +214,18 @@ def check_output(path: Path, force: bool, *inputs: Path | None) -> None:
         raise TableError(f"{path} cannot be written: {error.strerror}") from None
     for other in inputs:
         if other is not None and other.exists() and target == other.resolve():
-            raise TableError(f"{path} is an input: take another name to save to")
+            raise TableError(f"{path} is an input: choose another name for the output")
     if path.exists() and not force:
-        raise TableError(f"{path} exists already: take another name, or --force to replace it")
+        raise TableError(f"{path} already exists: choose another name, or --force to replace it")
     directory = target.parent
     if not directory.is_dir():
         raise TableError(f"there is no directory {path.parent} to save into")
     if not os.access(directory, os.W_OK):
-        raise TableError(f"the directory {path.parent} is not to be written to")
+        raise TableError(f"the directory {path.parent} is not writable")
 
 
 def with_progress(table: Table, n: int, batches: Any, what: str) -> Any:
-    """Yield batches, showing how many records were read."""
+    """Yield batches, and show how many records were read."""
     from tqdm import tqdm
 
     shown = sys.stderr.isatty()

@@ -20,8 +20,8 @@ from pairdp.cli.common import (
     invalid_option,
     json_option,
     model_options,
-    one_sentence,
     open_ledger,
+    report_errors,
     with_progress,
 )
 from pairdp.estimators import Bounds, BoundsScaler, read_bounds
@@ -32,33 +32,44 @@ from pairdp.tables import Table, TableError, TwoLabels, open_table
 FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command("fit", short_help="Fit a private ranker or metric to a table, and save it.")
+@click.command("fit", short_help="Fit a private ranker or metric to a table and save it.")
 @click.argument("data", type=FILE)
-@click.option("--label", required=True, help="Column of the labels.")
+@click.option("--label", required=True, help="Name of the label column.")
 @click.option("--bounds", type=FILE, help="JSON or CSV file with public bounds of the features.")
-@click.option("--unscaled", is_flag=True, help="Features are within --data-norm as they are.")
-@click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out; repeatable.")
-@click.option("--classes", metavar="A,B", help="The two labels, if which occur is not public.")
-@click.option("--threshold", type=float, help="A public threshold, instead of one paid for.")
+@click.option(
+    "--unscaled", is_flag=True, help="Do not scale features: rows are within --data-norm."
+)
+@click.option(
+    "--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be repeated."
+)
+@click.option(
+    "--classes", metavar="A,B", help="The two labels, if it is not public which ones occur."
+)
+@click.option("--threshold", type=float, help="A public threshold, instead of a noisy one.")
 @budget_options
 @model_options
-@click.option("--calibration", type=click.Choice(("certified", "printed")), default="certified")
-@click.option("--ledger", type=FILE, help="Draw the budget from this ledger.")
-@click.option("--seed", type=int, help="For tests only: whoever knows it can subtract the noise.")
+@click.option(
+    "--calibration", type=click.Choice(("certified", "printed")), default="certified",
+    show_default=True, help="Proved noise, or the formula that a paper prints.",
+)  # fmt: skip
+@click.option("--ledger", type=FILE, help="Pay for the fit from this ledger.")
+@click.option(
+    "--seed", type=int, help="For tests only: anyone who knows it can subtract the noise."
+)
 @invalid_option
 @click.option("-o", "--output", type=FILE, required=True, help="Where to save the model.")
 @click.option("--force", is_flag=True, help="Replace an existing model.")
 @json_option
-@one_sentence
+@report_errors
 def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any) -> None:
-    """Fit a private ranker or metric to DATA (CSV or Parquet), and save it.
+    """Fit a private ranker or metric to DATA (CSV or Parquet) and save it.
 
-    Features are the columns that BOUNDS names. The number of records and the labels that occur
-    are assumed to be public; give --classes if the labels are not. The larger label is ranked
-    higher. Two --classes that are numbers match cells that are the same numbers, such as 1 and 1.0;
-    others match the same text. A record that cannot be read, or that has another label, makes the
-    fit fail, which reveals something about the data; with --invalid null it contributes nothing
-    and reveals nothing.
+    The features are the columns that have bounds in --bounds. The number of records and the labels
+    that occur are assumed to be public; give --classes if the labels are not. The larger label is
+    ranked higher. If both --classes are numbers, cells with equal numbers match, such as 1 and 1.0;
+    otherwise cells are compared as text. A record that cannot be read, or that has another label,
+    makes the fit fail, which reveals something about the data. With --invalid null it becomes a
+    null record, which contributes nothing and reveals nothing.
 
     \b
     Example:
@@ -71,9 +82,9 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     names, scaler = _features(table, options)
     n, found = table.count(options["label"], invalid=options["invalid"])
     if n < 2:
-        raise TableError(f"{data} has {n} records, and a pair needs two")
+        raise TableError(f"{data} has {n} records; a pair needs two")
     if scaler is not None and options["data_norm"] is None:
-        options["data_norm"] = 1.0  # that of scaled rows
+        options["data_norm"] = 1.0  # the bound on scaled rows
     model = estimator(options, **_task_parameters(options))
     labels = _classes(options, found) if options["task"] == "ranking" else None
     if labels is not None and options["classes"] is not None:
@@ -124,7 +135,7 @@ def _print_result(
 
 
 def _ledger(options: dict[str, Any], plan: Plan) -> BudgetLedger | None:
-    """Return the ledger to draw from, which must have room for the plan."""
+    """Return the ledger that pays for the fit, after checking that it has room for the plan."""
     ledger = open_ledger(options["ledger"])
     if ledger is None:
         return None
@@ -135,10 +146,10 @@ def _ledger(options: dict[str, Any], plan: Plan) -> BudgetLedger | None:
 
 
 def _release(fitted: Any, model: Any, output: Path, ledger: BudgetLedger | None) -> None:
-    """Save the model, which nobody has seen before this.
+    """Save the model, and spend the budget if there is a ledger.
 
-    The file is complete on disk before the budget is spent, and gets its name after that: a full
-    disk costs nothing, and nothing is released unpaid.
+    The file is complete on disk before the budget is spent, and is renamed afterwards: a full disk
+    costs nothing, and nothing is released that was not paid for.
     """
     from pairdp.model_file import draft_of, save
 
@@ -149,27 +160,27 @@ def _release(fitted: Any, model: Any, output: Path, ledger: BudgetLedger | None)
 
 
 def _features(table: Table, options: dict[str, Any]) -> tuple[list[str], BoundsScaler | None]:
-    """Return the features' names and the scaler for them."""
+    """Return the names of the features, and their scaler."""
     rest = [
         name for name in table.columns if name != options["label"] and name not in options["drop"]
     ]
     if options["bounds"] is None:
         if not options["unscaled"]:
             raise TableError(
-                "features need public bounds: give --bounds FILE, or --unscaled if rows are "
-                "within --data-norm as they are"
+                "features need public bounds: give --bounds FILE, or --unscaled if rows are within "
+                "--data-norm already"
             )
         return rest, None
     if options["unscaled"]:
-        raise TableError("--bounds scales the features: leave out one of --bounds and --unscaled")
+        raise TableError("--bounds scales the features: give only one of --bounds and --unscaled")
     bounds = read_bounds(options["bounds"])
     table.check_columns(list(bounds.lower))
     if options["label"] in bounds.lower:
-        raise TableError(f"the label {options['label']!r} is not to have bounds")
+        raise TableError(f"the label column {options['label']!r} must not have bounds")
     if without := [name for name in rest if name not in bounds.lower]:
         raise TableError(
             f"{options['bounds']} has no bounds for {', '.join(map(repr, without))}: add them, or "
-            f"leave the columns out with --drop {without[0]}"
+            f"drop the columns with --drop {without[0]}"
         )
     names = [name for name in bounds.lower if name not in options["drop"]]
     kept = Bounds(*({name: side[name] for name in names} for side in bounds))
@@ -194,7 +205,7 @@ def _task_parameters(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _classes(options: dict[str, Any], found: tuple[Any, ...]) -> TwoLabels:
-    """Return the two labels: those of --classes, whatever occurs, or those that occur."""
+    """Return the two labels: those of --classes if given, else those that occur."""
     if options["classes"] is not None:
         try:
             return TwoLabels.named(options["classes"].split(","))
@@ -202,8 +213,8 @@ def _classes(options: dict[str, Any], found: tuple[Any, ...]) -> TwoLabels:
             raise TableError(f"--classes: {error}") from None
     if len(found) != 2:
         raise TableError(
-            f"ranking needs two labels, and the column {options['label']!r} has {len(found)}: take "
-            "another column or --task metric; or give --classes A,B"
+            f"ranking needs two labels, but the column {options['label']!r} has {len(found)}: use "
+            "another column or --task metric, or give --classes A,B"
         )
     return TwoLabels.named(found)
 
@@ -217,7 +228,7 @@ def _fit(
     label: str,
     classes: TwoLabels | None,
 ) -> Any:
-    """Fit the model to the table, batch by batch, and return it with the scaler if there is one."""
+    """Fit the model to the table batch by batch; return it with the scaler, if there is one."""
     if scaler is not None:
         scaler.fit_columns(names)
 
@@ -228,7 +239,8 @@ def _fit(
             labels = batch.labels if classes is None else classes.signs(batch.labels)
             if classes is not None and model.invalid == "error" and np.isnan(labels).any():
                 raise TableError(
-                    f"the column {label!r} has labels besides {classes.low!r} and {classes.high!r}"
+                    f"the column {label!r} has labels other than {classes.low!r} and "
+                    f"{classes.high!r}"
                 )
             yield rows, labels
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from pairdp.cli.common import budget_options, echo_json, json_option, one_sentence
+from pairdp.cli.common import budget_options, echo_json, json_option, report_errors
 from pairdp.privacy import Budget, BudgetLedger, LedgerError, default_delta
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.group("ledger", short_help="Open a privacy budget, and see what is left of it.")
+@click.group("ledger", short_help="Create a privacy budget, and show what is left of it.")
 def command() -> None:
     """Keep one privacy budget for all releases of a data set, in a file."""
 
@@ -21,28 +21,28 @@ def command() -> None:
 @click.argument("file", type=FILE)
 @budget_options
 @click.option("--n", type=int, help="Number of records, for the default δ; needed above 10⁴.")
-@click.option("--adaptive", is_flag=True, help="Amounts of noise may depend on earlier results.")
+@click.option("--adaptive", is_flag=True, help="Costs may depend on earlier results.")
 @json_option
-@one_sentence
+@report_errors
 def new(
     file: Path, epsilon: float, delta: float | None, n: int | None, adaptive: bool, as_json: bool
 ) -> None:
-    """Open a ledger with a budget."""
+    """Create a ledger with a budget."""
     if delta is None:
         delta = default_delta(n or 1)
     if file.exists():
-        raise LedgerError(f"{file} exists already: a budget is not to be opened twice")
+        raise LedgerError(f"{file} already exists: a budget must not be created twice")
     BudgetLedger(Budget(epsilon, delta), file, adaptive=adaptive)
     if as_json:
         echo_json({"ledger": str(file), "epsilon": epsilon, "delta": delta, "adaptive": adaptive})
         return
-    click.echo(f"Opened {file} with ε = {epsilon:g}, δ = {delta:g}")
+    click.echo(f"Created {file} with ε = {epsilon:g}, δ = {delta:g}")
 
 
 @command.command("show")
 @click.argument("file", type=FILE)
 @json_option
-@one_sentence
+@report_errors
 def show(file: Path, as_json: bool) -> None:
     """Show what was spent and what is left."""
     ledger = BudgetLedger.load(file)

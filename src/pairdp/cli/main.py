@@ -1,4 +1,4 @@
-"""The command ``pairdp``: its subcommands, loaded when one of them is called."""
+"""The command ``pairdp``, whose subcommands are imported on demand."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ import click
 
 from pairdp._version import __version__
 
-# One sentence each, so that --help need not import what the commands need.
+# Listed here, so that --help does not import the commands.
 _COMMANDS = {
-    "plan": "Say what each algorithm would add, before there is any data.",
-    "fit": "Fit a private ranker or metric to a table, and save it.",
+    "plan": "Print the noise that each algorithm would add, without any data.",
+    "fit": "Fit a private ranker or metric to a table and save it.",
     "predict": "Score the records of a table with a saved model.",
-    "verify": "Check the certificate of a model, or one by itself.",
-    "ledger": "Open a privacy budget, and see what is left of it.",
+    "verify": "Verify a certificate, or those of a model or stream.",
+    "ledger": "Create a privacy budget, and show what is left of it.",
     "audit": "Try to break the guarantee of an algorithm or a model.",
-    "study": "Reproduce the papers' experiments, and write a report.",
-    "demo": "Fit private models to embedded data and show what they do.",
+    "study": "Reproduce the papers' experiments and write a report.",
+    "demo": "Fit private models to public data and print their scores.",
 }
 
 
 class LazyGroup(click.Group):
-    """A group whose commands live in modules of their own, imported on demand."""
+    """A group of commands, each in its own module, which is imported on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
@@ -45,7 +45,7 @@ class LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command. An interrupt ends it with 130, wherever it comes."""
+        """Run a command; any interrupt ends it with exit code 130."""
         try:
             with _ended_by_sigterm():
                 return super().invoke(ctx)
@@ -61,7 +61,7 @@ class LazyGroup(click.Group):
 
 @contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM end the command as an exit, so that files that are being written are removed."""
+    """Exit on SIGTERM, so that partly written files are removed."""
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
@@ -69,7 +69,7 @@ def _ended_by_sigterm() -> Iterator[None]:
     process = os.getpid()
 
     def leave(*_: object) -> None:
-        if os.getpid() != process:  # a worker that was forked has nothing to clean up
+        if os.getpid() != process:  # a forked worker has nothing to clean up
             os._exit(143)
         sys.exit(143)
 
@@ -85,11 +85,11 @@ def _ended_by_sigterm() -> Iterator[None]:
 def main() -> None:
     """Differentially private rankers and metrics, with certificates.
 
-    Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 over the privacy budget, 4 an audit
+    Exit codes: 0 success, 1 refused or failed, 2 usage error, 3 over the privacy budget, 4 an audit
     found a violation, 5 a certificate could not be planned again, 130 interrupted, 143 terminated.
     """
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # not every terminal has an ε
+        if isinstance(stream, TextIOWrapper):  # not every terminal can print ε
             stream.reconfigure(errors="replace")
 
 

@@ -1,4 +1,4 @@
-"""``pairdp plan``: what each algorithm would add, without any data."""
+"""``pairdp plan``: the noise that each algorithm would add, without any data."""
 
 from __future__ import annotations
 
@@ -15,32 +15,34 @@ from pairdp.cli.common import (
     estimator,
     json_option,
     model_options,
-    one_sentence,
+    report_errors,
 )
 from pairdp.privacy import NoMechanism
 
 
-@click.command("plan", short_help="Say what each algorithm would add, before there is any data.")
+@click.command(
+    "plan", short_help="Print the noise that each algorithm would add, without any data."
+)
 @click.option("--n", type=int, required=True, help="Number of records, which is public.")
 @click.option("--features", type=int, required=True, help="Number of features.")
 @budget_options
 @model_options
 @click.option("--details", is_flag=True, help="Print the chosen plan with all its numbers.")
 @json_option
-@one_sentence
+@report_errors
 def command(n: int, features: int, details: bool, as_json: bool, **options: Any) -> None:
-    """Say what each algorithm would add to its release, before there is any data.
+    """Print the noise that each algorithm would add to its release, without any data.
 
-    Noise is the standard deviation of what is added to each released number, the first release's
-    if there are several. The error is predicted from public facts, and only for comparing
-    lines with each other.
+    The noise is the standard deviation of what is added to each released number, for the first
+    release if there are several. The error is predicted from public facts; it is only meaningful
+    for comparing algorithms with each other.
 
     \b
     Example:
       pairdp plan --n 10000 --features 20 --epsilon 0.5 --delta 1e-6
     """  # noqa: D301 - the command line's help reads the control character
     if options["data_norm"] is None:
-        options["data_norm"] = 1.0  # no rows are there to be warned of
+        options["data_norm"] = 1.0  # there are no rows to warn about
     model = estimator(options)
     chosen = model.plan(n, features)
     choice = model.choices(n, features) if options["algorithm"] == "auto" else None
@@ -60,7 +62,7 @@ def command(n: int, features: int, details: bool, as_json: bool, **options: Any)
     if rows:
         click.echo(_table(rows))
         click.echo()
-    click.echo(str(chosen) if details or not rows else f"auto takes {chosen.algorithm.name}")
+    click.echo(str(chosen) if details or not rows else f"auto chooses {chosen.algorithm.name}")
     if rows and not details:
         shown = [chosen.reasons[0], *(f"WARNING: {sentence}" for sentence in chosen.warnings)]
         if options["delta"] is None:
@@ -86,7 +88,7 @@ def _row(model: Any, choice: Choice, candidate: Candidate) -> dict[str, Any]:
 
 
 def _variant(algorithm: Algorithm) -> str:
-    """Return the hyper-parameters that tell an algorithm from others of its name."""
+    """Return the hyper-parameters that distinguish an algorithm from others of the same name."""
     chosen = []
     for field in fields(algorithm):  # type: ignore[arg-type]
         value = getattr(algorithm, field.name)

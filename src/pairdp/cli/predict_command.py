@@ -1,4 +1,4 @@
-"""``pairdp predict``: the records of a table, scored by a saved model."""
+"""``pairdp predict``: scores of the records of a table by a saved model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pairdp.cli.common import (
     echo_json,
     invalid_option,
     json_option,
-    one_sentence,
+    report_errors,
     trust_option,
     with_progress,
 )
@@ -35,13 +35,13 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command("predict", short_help="Score the records of a table with a saved model.")
 @click.argument("model", type=FILE)
 @click.argument("data", type=FILE)
-@click.option("-o", "--output", type=FILE, help="CSV file to write; else standard output.")
+@click.option("-o", "--output", type=FILE, help="CSV file to write; standard output by default.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
-@click.option("--positive", metavar="LABEL", help="The label that high scores are for.")
+@click.option("--positive", metavar="LABEL", help="The label that gets high scores.")
 @trust_option
 @invalid_option
 @json_option
-@one_sentence
+@report_errors
 def command(
     model: Path,
     data: Path,
@@ -52,11 +52,11 @@ def command(
     invalid: Invalid,
     as_json: bool,
 ) -> None:
-    """Score the records of DATA (CSV or Parquet) with a MODEL that was saved.
+    """Score the records of DATA (CSV or Parquet) with a saved MODEL.
 
-    A ranker writes a score and a label for each record, a metric its coordinates, in which
-    Euclidean distance is the metric. Predictions are about the records of DATA: they are as
-    sensitive as these are. With --invalid null, records that cannot be read get an empty line.
+    For a ranker, the output is a score and a label for each record; for a metric, coordinates whose
+    Euclidean distances are those of the metric. Predictions for the records of DATA are as
+    sensitive as the records. With --invalid null, records that cannot be read get an empty line.
 
     \b
     Example:
@@ -91,13 +91,13 @@ def command(
 
 
 def _steps(model: Any) -> list[Any]:
-    """Return the model's steps, after checking that it has names of columns."""
+    """Return the steps of a model, after checking that it has the names of columns."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     if isinstance(steps[-1], BoundsScaler):
-        raise TableError("the file holds a scaler without a model")
+        raise TableError("the file contains a scaler without a model")
     if not hasattr(steps[0], "feature_names_in_"):
         raise TableError(
-            "the model knows no names of columns, as it was fitted to an array: fit it to a "
+            "the model has no names of columns, since it was fitted to an array: fit it to a "
             "DataFrame, or with  pairdp fit"
         )
     return steps
@@ -106,12 +106,12 @@ def _steps(model: Any) -> list[Any]:
 def _predictor(
     steps: list[Any], positive: str | None
 ) -> tuple[list[str], Callable[[Array], list[list[Any]]]]:
-    """Return the names of what is predicted, and the function that predicts it."""
+    """Return the names of the output columns, and the function that computes them."""
     *before, model = steps
     labels = [str(label) for label in getattr(model, "classes_", ())]
     if positive is not None and positive not in labels:
         known = f"its labels are {', '.join(labels)}" if labels else "the model has no labels"
-        raise TableError(f"--positive {positive} is none of the model's: {known}")
+        raise TableError(f"--positive {positive} is not a label of the model: {known}")
     sign = -1.0 if labels and positive == labels[0] else 1.0
     for step in steps:
         vars(step).pop("feature_names_in_", None)  # rows come as arrays, in this order
@@ -141,7 +141,7 @@ def _write(file: io.TextIOBase | Any, head: list[str], lines: Iterator[list[Any]
 
 
 def _save(output: Path, head: list[str], lines: Iterator[list[Any]]) -> None:
-    """Write a CSV file, whole or not at all."""
+    """Write a CSV file atomically."""
 
     def write(file: BinaryIO) -> None:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from pairdp.cli.common import FAILED, INTERRUPTED, echo_json, fail, json_option, one_sentence
+from pairdp.cli.common import FAILED, INTERRUPTED, echo_json, fail, json_option, report_errors
 from pairdp.studies.papers import STUDIES
 
 DIRECTORY = click.Path(path_type=Path, file_okay=False)
 
 
-@click.command("study", short_help="Reproduce the papers' experiments, and write a report.")
+@click.command("study", short_help="Reproduce the papers' experiments and write a report.")
 @click.argument("name", type=click.Choice((*STUDIES, "all")))
 @click.option("--data", type=DIRECTORY, help="Directory of the data sets.  [default: PAIRDP_DATA]")
 @click.option(
@@ -25,7 +25,7 @@ DIRECTORY = click.Path(path_type=Path, file_okay=False)
     "--permutations", type=click.IntRange(min=2), help="Runs of each cell.  [default: 20]"
 )
 @json_option
-@one_sentence
+@report_errors
 def command(
     name: str,
     data: Path | None,

@@ -1,4 +1,4 @@
-"""``pairdp verify``: check a model's certificate, a stream's, or one by itself."""
+"""``pairdp verify``: verify a certificate, or those of a model or stream."""
 
 from __future__ import annotations
 
@@ -7,31 +7,39 @@ from pathlib import Path
 
 import click
 
-from pairdp.cli.common import NOT_PLANNED, echo_json, json_option, one_sentence, trust_option
+from pairdp.cli.common import (
+    NOT_PLANNED,
+    echo_json,
+    import_option,
+    json_option,
+    report_errors,
+    trust_option,
+)
 from pairdp.privacy import CertificateError
 from pairdp.verification import Report, verify_file
 
 
-@click.command("verify", short_help="Check the certificate of a model, or one by itself.")
+@click.command("verify", short_help="Verify a certificate, or those of a model or stream.")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--statement", is_flag=True, help="Print the privacy statement too.")
+@import_option
 @trust_option
 @json_option
-@one_sentence
+@report_errors
 def command(file: Path, statement: bool, trusted: tuple[str, ...], as_json: bool) -> None:
-    """Plan a certificate again from its own facts, and recompute every number by another route.
+    """Plan again from the facts of a certificate, and recompute every number by a second route.
 
     FILE is a model that ``pairdp fit`` saved, a paused stream, or a certificate in JSON. The exit
-    code is 0 only if all of it holds. It is 5 where a certificate could not be planned again (it
-    has no facts, or was made by a version that plans otherwise, or by a class that is not given
-    with --trust), so that only its arithmetic was checked. A model without noise claims nothing and
-    does not pass.
+    code is 0 only if every certificate holds. It is 5 if one could not be planned again (because it
+    has no facts, was made by a version that plans differently, or uses a class that is not given
+    with --trust), so that only its arithmetic was checked. A model that was fitted without noise
+    claims no privacy and does not pass.
     """
     found = verify_file(file, trusted=trusted)
     for report in found:
         if report.certificate.budget is None:
             raise CertificateError(
-                f"{file} is in order and claims no privacy: {report.certificate.algorithm} was "
+                f"{file} is valid but claims no privacy: {report.certificate.algorithm} was "
                 "fitted without noise"
             )
     holds = all(report.holds for report in found)

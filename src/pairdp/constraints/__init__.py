@@ -1,4 +1,4 @@
-"""Constraint sets: where parameters may lie, with exact projections."""
+"""Constraint sets for parameters, with exact projections."""
 
 import lazy_loader
 

@@ -16,7 +16,7 @@ class Constraint(Protocol):
     Attributes
     ----------
     radius : float
-        Largest ℓ2 (Frobenius) norm of a member, infinite when unbounded.
+        Largest ℓ2 (Frobenius) norm of a member; infinite if unbounded.
     matrix : bool
         Whether members are symmetric d × d matrices instead of vectors.
     positive_semidefinite : bool

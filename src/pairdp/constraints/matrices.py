@@ -45,7 +45,7 @@ def _rebuild(values: Array, vectors: Array) -> Array:
 
 def _onto_simplex(values: Array, total: float) -> Array:
     """Return the nearest vector with non-negative entries of sum ``total``, by sorting."""
-    # Adding a constant changes nothing; relative to the largest value, no digits are lost.
+    # The projection is invariant to adding a constant; subtracting the largest value is accurate.
     values = values - values.max()
     ordered = np.sort(values)[::-1]
     excess = np.cumsum(ordered) - total
@@ -93,7 +93,7 @@ class PSDFrobeniusBall(Ball, _Symmetric):
     positive_semidefinite: ClassVar[bool] = True
 
     def project(self, point: Array) -> Array:
-        """Return the nearest member: the positive part, shrunk."""
+        """Return the nearest member: the positive part, scaled into the ball."""
         return shrink_to(_positive_part(_symmetric(point)), self.radius)
 
     def diameter(self, features: int) -> float:
@@ -108,7 +108,7 @@ class PSDNuclearBall(Ball, _Symmetric):
     positive_semidefinite: ClassVar[bool] = True
 
     def project(self, point: Array) -> Array:
-        """Return the nearest member: eigenvalues projected onto a simplex or its interior."""
+        """Return the nearest member: eigenvalues projected onto a solid simplex."""
         symmetric = _symmetric(point)
         values, vectors = np.linalg.eigh(symmetric)
         clipped = np.maximum(values, 0.0)

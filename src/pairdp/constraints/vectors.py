@@ -20,7 +20,7 @@ def shrink_to(point: Array, radius: float) -> Array:
     largest = float(np.abs(point).max())
     if largest == 0:
         return point
-    unit = point / largest  # its squares neither overflow nor underflow
+    unit = point / largest  # avoids overflow and underflow of squares
     norm = float(np.linalg.norm(unit))
     return point if norm * largest <= radius else unit * (radius / norm)
 

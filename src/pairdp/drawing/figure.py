@@ -143,7 +143,7 @@ class Figure:
     intervals : str
         What the intervals are.
     beside : tuple of Point
-        Points of neighbouring plots, whose axis of values is to be the same.
+        Points of neighbouring plots that have the same axis of values.
     """
 
     title: str

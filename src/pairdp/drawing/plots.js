@@ -52,7 +52,7 @@
     legend.addEventListener("pointerleave", () => light(null));
   }
 
-  // Tooltips: what a point stands for is read from its cell of the table below. Columns before
+  // The text of a tooltip comes from the cell of the point in the table below. Columns before
   // data-lead name the series and its kind (data-names of them) and state facts such as its runs;
   // a table without data-lead has a row for each x and a column for each series.
   const texts = (cells) => [...cells].map((cell) => cell.textContent);
@@ -176,7 +176,7 @@
   addEventListener("scroll", follow, { passive: true });
   addEventListener("resize", follow);
 
-  // Paper shows what is folded on the screen.
+  // Collapsed sections are expanded for printing.
   let folded = [];
   addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll("details:not([open])")];

@@ -1,3 +1,4 @@
+from .base import PrivateEstimator as PrivateEstimator
 from .bounds import Bounds as Bounds
 from .bounds import read_bounds as read_bounds
 from .files import load as load

@@ -1,10 +1,10 @@
-"""The base of private estimators: a plan from public facts, a ledger, a certificate."""
+"""The base class of private estimators: a plan from public facts, a ledger, a certificate."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,39 +16,40 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from pairdp import model_file, privacy
+from pairdp import constraints, model_file, privacy
 from pairdp._reading import Invalid
-from pairdp.algorithms import Algorithm, Fit, Plan, find_algorithm
-from pairdp.algorithms.choice import Choice, balanced_regularization
-from pairdp.algorithms.conditions import Condition
+from pairdp.algorithms import Algorithm, Fit, Plan, choice, find_algorithm
+from pairdp.algorithms.choice import Choice
+from pairdp.algorithms.facts import Condition
 from pairdp.algorithms.requirements import Need
 from pairdp.clipping import check_data_norm
-from pairdp.constraints import Constraint
 from pairdp.estimators.fit_warnings import NO_DATA_NORM, warn_before
 from pairdp.estimators.validation import public_shape, validated
-from pairdp.losses import PairwiseLoss, PointwiseLoss, find_loss, loss_names
+from pairdp.losses import Loss, find_loss, loss_names
 from pairdp.privacy import Budget, NoiseSource, default_delta
 from pairdp.problem import Problem
 
 Array = NDArray[np.float64]
-Loss = PairwiseLoss | PointwiseLoss
 
 
-class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator whose fit is a private release with a certificate."""
+class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+    """An estimator whose fit is a private release with a certificate.
 
-    epsilon: float | None
-    delta: float | None
-    data_norm: float | None
-    radius: float
-    regularization: float | None
-    loss: str | Loss | None
-    algorithm: str | Algorithm
-    calibration: str
-    ledger: privacy.BudgetLedger | None
-    random_state: Any
-    verbose: bool | None
-    invalid: Invalid
+    The parameters below have these values where ``__init__`` of a derived class does not set them.
+    """
+
+    epsilon: float | None = 1.0
+    delta: float | None = None
+    data_norm: float | None = None
+    radius: float = 1.0
+    regularization: float | None = None
+    loss: str | Loss | None = None
+    algorithm: str | Algorithm = "auto"
+    calibration: str = "certified"
+    ledger: privacy.BudgetLedger | None = None
+    random_state: Any = None
+    verbose: bool | None = None
+    invalid: Invalid = "error"
 
     plan_: Plan
 
@@ -67,7 +68,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         Plan
-            Print it to see noise, steps and reasons.
+            Printable, with noise, steps and reasons.
         """
         algorithm = self._algorithm(n)
         why: tuple[str, ...] = ()
@@ -87,7 +88,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return replace(plan, reasons=(*why, *plan.reasons, *self._reasons_for_defaults(plan)))
 
     def choices(self, n: int, n_features: int) -> Choice:
-        """Return what ``algorithm="auto"`` would choose from, the best first.
+        """Return the candidates of ``algorithm="auto"``, best first.
 
         Parameters
         ----------
@@ -96,7 +97,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """
         if self.calibration != "certified":
             raise ValueError(
-                'algorithm="auto" chooses among certified ones: name a published algorithm '
+                'algorithm="auto" chooses among certified plans: name a published algorithm '
                 'such as "DPGDSC" for calibration="printed"'
             )
         return self._choose(
@@ -110,23 +111,23 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         )
 
     def _algorithm(self, n: int) -> Algorithm | None:
-        """Return the algorithm that the parameters name, None when it is left open."""
+        """Return the algorithm that the parameters specify, None for "auto"."""
         return algorithm_of(self.algorithm)
 
     @abstractmethod
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
-        """Return the candidates for this kind of model."""
+        """Return the candidates of "auto" for this kind of model."""
 
     @abstractmethod
-    def _constraint(self) -> Constraint:
+    def _constraint(self) -> constraints.Constraint:
         """Return the set of parameters."""
 
     @abstractmethod
     def _default_loss(self, algorithm: Algorithm) -> Loss:
-        """Return the loss to use when none is given."""
+        """Return the loss to use if none is given."""
 
     def _given_loss(self) -> Loss | None:
-        """Return the loss that the parameters name, None when it is left open."""
+        """Return the loss that the parameters specify, None if they specify none."""
         return loss_of(self.loss, self._loss_kind)
 
     def _columns(self, n_features: int) -> int:
@@ -138,15 +139,15 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return self._clipped_to()
 
     def _clipped_to(self) -> float:
-        """Return the norm that rows are clipped to; 1 when none is given."""
+        """Return the norm that rows are clipped to; 1 if none is given."""
         return 1.0 if self.data_norm is None else check_data_norm(self.data_norm)
 
     def completed(self, algorithm: Algorithm) -> Algorithm:
-        """Return the algorithm with whatever else the model releases, such as a threshold."""
+        """Return the algorithm with what else the model releases, such as a threshold."""
         return algorithm
 
     def _conditions(self) -> tuple[Condition, ...]:
-        """Return what must be true of the data, besides what the algorithm says."""
+        """Return conditions on the data in addition to those of the algorithm."""
         return ()
 
     def _problem(self, algorithm: Algorithm, n: int, n_features: int) -> Problem:
@@ -155,27 +156,27 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         problem = self._problem_kind(loss, self._constraint(), given or 0.0, data_norm=self._norm())
         if given is None and problem.is_smooth and Need.STRONGLY_CONVEX in algorithm.needs:
             columns = self._columns(n_features)
-            chosen = balanced_regularization(problem, n, columns, self._budget(n))
+            chosen = choice.balanced_regularization(problem, n, columns, self._budget(n))
             return replace(problem, regularization=chosen)
         return problem
 
     def privacy_statement(self) -> str:
-        """Return the statement of the fitted model that a privacy officer reads."""
+        """Return the privacy statement of the fitted model, for a privacy officer."""
         check_is_fitted(self, "certificate_")
         return self.certificate_.statement()
 
     def save(self, path: str | Path) -> None:
-        """Write the fitted model to one file, whole or not at all; `pairdp.load` reads it."""
+        """Write the fitted model to a file atomically; `pairdp.load` reads it."""
         model_file.save(self, path)
 
     def _budget(self, n: int) -> Budget | None:
-        """Return the budget for n records, whose δ follows from n when none is given."""
+        """Return the budget for n records; δ follows from n if it is not given."""
         if self.epsilon is None:
             return None
         return Budget(self.epsilon, default_delta(n) if self.delta is None else self.delta)
 
     def _reasons_for_defaults(self, plan: Plan) -> tuple[str, ...]:
-        """Return what a plan uses for parameters that are not given, and why."""
+        """Return sentences on the defaults that a plan uses for parameters that are not given."""
         reasons = []
         if self.delta is None and plan.task.budget is not None:
             reasons.append(
@@ -227,16 +228,16 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         *,
         labels: ArrayLike | None = None,
     ) -> Self:
-        """Fit to records that come in batches, for tables larger than memory.
+        """Fit the model to records that come in batches, for tables larger than memory.
 
-        Where the algorithm needs only sums over the records (moments), one batch is in memory at a
-        time; else the clipped records are gathered in one table.
+        If the algorithm needs only sums over the records (moments), one batch is in memory at a
+        time; otherwise the clipped records are collected in one array.
 
         Parameters
         ----------
         batches : iterable of (X, y)
-            Records and labels, n in all. Those that cannot be read are dealt with as the
-            parameter ``invalid`` says.
+            Records and labels, n records in total. For those that cannot be read, see the
+            parameter ``invalid``.
         n, n_features : int
             The public size of the data.
         labels : array-like, optional
@@ -257,7 +258,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _affordable_plan(self, n: int, n_features: int) -> Plan:
-        """Return the plan for data of this size, refusing one that the ledger has no room for."""
+        """Return the plan for data of this size; an error if the ledger has no room for it."""
         plan = self.plan(n, n_features)
         if self.ledger is not None:
             self._ledger().check(plan.certificate, plan.algorithm.name)
@@ -270,7 +271,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         n_features: int,
         labels: NDArray[Any] | None = None,
     ) -> None:
-        """Read batches with coded labels, pay for the plan of this estimator, and run it."""
+        """Read batches with coded labels, spend the budget of a plan, and run it."""
         prepared = ((self._rows(x, n_features), y) for x, y in batches)
         records = plan.read(prepared, invalid=self.invalid)
         warn_before(plan, norm_is_given=self.data_norm is not None)
@@ -289,15 +290,15 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         self._set_fitted(fit)
 
     def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> NDArray[Any] | None:
-        """Return the public labels: those given, or those that occur in all of y; None for any."""
+        """Return the public labels: those given, or those that occur in y; None for any labels."""
         return None
 
     def _coded(self, y: ArrayLike, labels: Any) -> ArrayLike:
-        """Return labels as the records of the problem have them."""
+        """Return labels as the problem codes them."""
         return y
 
     def _rows(self, X: ArrayLike, n_features: int) -> ArrayLike:
-        """Return the features of records, from those of the data."""
+        """Return the features of records, given those of the data."""
         return X
 
     @abstractmethod
@@ -305,11 +306,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Set the attributes of a fitted model."""
 
     def _warn_of_release(self) -> None:
-        """Warn of what the release itself shows."""
+        """Warn about what the release shows."""
 
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:
-        """Leave the estimator as it was if what is done to it fails."""
+        """Restore the attributes of the estimator if an error is raised."""
         before = dict(self.__dict__)
         try:
             yield
@@ -323,13 +324,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             raise TypeError(f"ledger must be a BudgetLedger or None, got {self.ledger!r}")
         if self.random_state is not None:
             raise ValueError(
-                "a ledger pays for independent noise, and a seed repeats it: leave out "
-                "random_state when a budget is spent"
+                "a ledger pays for independent noise, but a seed repeats it: leave out "
+                "random_state or the ledger"
             )
         return self.ledger
 
     def _source(self, plan: Plan) -> NoiseSource:
-        # Noise of one seed differs from plan to plan: that of two budgets would cancel otherwise.
+        # A seed gives different noise for each plan; that of two budgets would cancel otherwise.
         planned = plan.certificate.to_dict()
         releases = json.dumps([planned["algorithm"], planned["releases"]], sort_keys=True)
         digest = hashlib.sha256(releases.encode()).hexdigest()
@@ -337,7 +338,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 def algorithm_of(algorithm: str | Algorithm) -> Algorithm | None:
-    """Return the algorithm of a parameter, None when it is left open."""
+    """Return the algorithm that a parameter specifies, None for "auto"."""
     if isinstance(algorithm, Algorithm):
         return algorithm
     if algorithm == "auto":
@@ -346,12 +347,12 @@ def algorithm_of(algorithm: str | Algorithm) -> Algorithm | None:
         try:
             return find_algorithm(algorithm)
         except ValueError as error:
-            raise ValueError(f'algorithm must be "auto" or a published name: {error}') from None
+            raise ValueError(f'algorithm must be "auto" or a known name: {error}') from None
     raise TypeError(f'algorithm must be "auto", a name or an Algorithm, got {algorithm!r}')
 
 
 def loss_of(loss: str | Loss | None, kind: type[Loss]) -> Loss | None:
-    """Return the loss of a parameter, None when it is left open."""
+    """Return the loss that a parameter specifies, None if it specifies none."""
     if loss is None or isinstance(loss, kind):
         return loss
     if isinstance(loss, str):

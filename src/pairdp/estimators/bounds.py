@@ -1,4 +1,4 @@
-"""Public bounds of features, from small files that people write."""
+"""Public bounds of features, read from small JSON or CSV files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Bounds(NamedTuple):
 
 
 def read_bounds(path: str | Path) -> Bounds:
-    """Return the public bounds that a JSON or CSV file has.
+    """Return the public bounds in a JSON or CSV file.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def read_bounds(path: str | Path) -> Bounds:
     Raises
     ------
     ValueError
-        If the file has another form, saying where.
+        If the file has another form; the message says where.
     """
     path = Path(path)
     try:

@@ -1,4 +1,4 @@
-"""Warnings of a fit: from public facts before data is read, or from what was released."""
+"""Warnings of `fit`, which depend only on public facts or on what was released."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class DataNormWarning(UserWarning):
 
 
 class NoSignalWarning(UserWarning):
-    """Noise hides the signal, by public facts or by what was released."""
+    """The noise is larger than the signal, by public facts or by what was released."""
 
 
 class EuclideanWarning(NoSignalWarning):
-    """The metric that was released is the Euclidean one."""
+    """The released metric is a multiple of the Euclidean one."""
 
 
 EUCLIDEAN = (
@@ -56,5 +56,5 @@ def warn_before(plan: Plan, *, norm_is_given: bool) -> None:
 
 
 def _warn(sentence: str, kind: type[Warning]) -> None:
-    # Past this function, warn_before, the estimator's own step and its fit: at the caller of fit.
+    # Skips this function, warn_before, the estimator's step and fit, to point at the caller of fit.
     warnings.warn(sentence, kind, stacklevel=5)

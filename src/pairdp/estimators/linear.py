@@ -1,4 +1,4 @@
-"""Private linear classifiers and regressors, by losses of one record."""
+"""Private linear classifiers and regressors, with losses of single records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pairdp._checks import flag, real
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.algorithms.choice import Choice, choose_linear
-from pairdp.algorithms.conditions import Condition, ConstantFeature
+from pairdp.algorithms.facts import Condition, ConstantFeature
 from pairdp.clipping import clip_rows
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 
 
 class LinearModel(PrivateEstimator):
-    """A linear model with a loss of one record, and an intercept as a constant feature."""
+    """A linear model with a loss of single records; an intercept is a constant feature."""
 
     fit_intercept: bool
 
@@ -70,7 +70,7 @@ class LinearModel(PrivateEstimator):
         return (*super()._conditions(), *added)
 
     def _parts(self, fit: Fit) -> tuple[Array, float]:
-        """Return weights and intercept of what was released."""
+        """Return the weights and the intercept of a release."""
         found = np.array(fit.parameters)
         if not self.fit_intercept:
             return found, 0.0
@@ -79,54 +79,31 @@ class LinearModel(PrivateEstimator):
 
 @stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)})
 class PrivateLinearClassifier(LinearModel, TwoClassEstimator):
-    """A linear classifier of two classes that protects every record it was fitted to.
+    """A binary linear classifier with a privacy guarantee for every training record.
 
-    It learns weights w by a loss of one record at a time (logistic regression, a support vector
-    machine, least squares) and releases them with noise.
+    It learns weights w by minimising an average loss over records (logistic regression, a support
+    vector machine, least squares) and releases them with noise.
 
     Parameters
     ----------
-    epsilon : float or None, default=1.0
-        ε, the privacy budget of the fit. None fits without noise and without any guarantee.
-    delta : float, default=None
-        δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     loss : {"logistic", "hinge", "rounded_hinge", "least_squares"} or PointwiseLoss, \
 default="logistic"
-        The loss of a record. "rounded_hinge" has a parabola for its corner, which makes it smooth.
+        The loss of a record. "rounded_hinge" is a hinge whose kink is replaced by a parabola.
     algorithm : "auto", str or Algorithm, default="auto"
-        "auto" takes noise on every gradient where δ > 0, in mini-batches for more than 20 000
-        records, and noise on the minimiser for pure ε, whichever of the two is predicted to lose
-        less; see `choices`. Else a published name such as "DPGDC", or an object of
+        "auto" chooses the algorithm with the smallest predicted error, see `choices`: noise on
+        every gradient (only if δ > 0; in mini-batches for more than 20 000 records) or noise on the
+        minimiser. Otherwise the name of an algorithm, such as "DPGDC", or an object of
         `pairdp.algorithms`.
     radius : float, default=10.0
-        Largest norm of the weights, the constant feature's included. Classes that are close
-        together for their bounds need large weights: where scores stay below the losses' margin
-        of 1, classes of unequal size pull the intercept to the larger one.
-    regularization : float, default=None
-        λ of the penalty λ|w|²/2. None chooses it from public facts where one is needed.
-    data_norm : float, default=None
-        R. Every row is clipped to this norm before it is used. It must not come from the
-        data: scale features by public bounds, for instance with `BoundsScaler`, whose rows have
-        norm at most 1. None uses 1 and warns.
+        Largest norm of the weights, including the intercept's. Classes that are close together
+        relative to their bounds need large weights: if scores stay below the margin of 1 and
+        classes are unbalanced, the intercept favours the larger class.
     fit_intercept : bool, default=True
         Whether to learn an intercept, as the weight of a constant feature of value R. Records
         then have norm up to √2·R, which the noise is made for.
-    classes : array-like of two labels, default=None
-        The labels. None takes them from y, which assumes that the labels that occur are public.
-        The larger one, in sorted order, gets the higher scores.
-    calibration : {"certified", "printed"}, default="certified"
-        "printed" uses a paper's noise formula as printed, for study.
-    ledger : BudgetLedger, default=None
-        The ledger that pays for the fit. A fit it cannot pay for is refused before data is read.
-    random_state : int, RandomState or Generator, default=None
-        None draws secret noise from the operating system, which privacy needs. A seed is for
-        studies and tests: anyone who knows it can subtract the noise.
-    verbose : bool, default=None
-        Whether to show progress; None shows it on a terminal for long fits.
-    invalid : {"error", "null"}, default="error"
-        What `fit` does with a record that cannot be read (NaN, infinity, no number, no label of
-        ``classes``). "error" raises an error, which reveals something about the data. "null"
-        makes it a null record, which contributes nothing, and reveals nothing.
+    epsilon, delta, regularization, data_norm, classes, calibration, ledger, random_state, \
+verbose, invalid
+        As for `PrivateRanker`.
 
     Attributes
     ----------
@@ -134,21 +111,13 @@ default="logistic"
         The noisy weights.
     intercept_ : array of shape (1,)
         The noisy intercept; 0 without one.
-    classes_ : array of shape (2,)
-        The labels.
-    certificate_ : Certificate
-        What was released and why it is private; `pairdp.verify` checks it.
-    plan_ : Plan
-        Every number of the fit and the reasons for it, fixed before data was read.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of shape (n_features_in_,)
-        Their names, when X has names that are strings.
+    classes_, certificate_, plan_, n_features_in_, feature_names_in_
+        As for `PrivateRanker`.
 
     See Also
     --------
-    PrivateRanker : ranks one class above the other, by a loss over pairs.
-    PrivateLinearRegressor : predicts a number.
+    PrivateRanker : rank one class above the other, by a loss over pairs.
+    PrivateLinearRegressor : predict a number.
     BoundsScaler : scale features by public bounds.
 
     Notes
@@ -210,46 +179,20 @@ default="logistic"
 
 @stored_in_model_files({"coef_": ("d",), "intercept_": ()})
 class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
-    """Linear least squares that protects every single record it was fitted to.
+    """Linear least squares with a privacy guarantee for every training record.
 
     It learns weights w that minimise the mean of (wᵀx - y)² and releases them with noise.
 
     Parameters
     ----------
-    epsilon : float or None, default=1.0
-        ε, the privacy budget of the fit. None fits without noise and without any guarantee.
-    delta : float, default=None
-        δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     target_bound : float, default=1.0
-        Every target is clipped to ± this before it is used. It must not come from the data.
-    algorithm : "auto", str or Algorithm, default="auto"
-        "auto" takes noise on every gradient where δ > 0, in mini-batches for more than 20 000
-        records, and noise on the minimiser for pure ε, whichever of the two is predicted to lose
-        less; see `choices`. Else a published name such as "DPGDC", or an object of
-        `pairdp.algorithms`.
+        Every target is clipped to ± this bound. It must not be computed from the data.
     radius : float, default=1.0
-        Largest norm of the weights, the constant feature's included.
-    regularization : float, default=None
-        λ of the penalty λ|w|²/2. None chooses it from public facts where one is needed.
-    data_norm : float, default=None
-        R. Every row is clipped to this norm before it is used. It must not come from the
-        data: scale features by public bounds, for instance with `BoundsScaler`, whose rows have
-        norm at most 1. None uses 1 and warns.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept, as the weight of a constant feature of value R. Records
-        then have norm up to √2·R, which the noise is made for.
-    calibration : {"certified", "printed"}, default="certified"
-        "printed" uses a paper's noise formula as printed, for study.
-    ledger : BudgetLedger, default=None
-        The ledger that pays for the fit. A fit it cannot pay for is refused before data is read.
-    random_state : int, RandomState or Generator, default=None
-        None draws secret noise from the operating system. A seed is for studies and tests.
-    verbose : bool, default=None
-        Whether to show progress; None shows it on a terminal for long fits.
-    invalid : {"error", "null"}, default="error"
-        What `fit` does with a record that cannot be read (NaN, infinity, no number). "error"
-        raises an error, which reveals something about the data. "null" makes it a null record,
-        which contributes nothing, and reveals nothing.
+        Largest norm of the weights, including the intercept's.
+    algorithm, fit_intercept
+        As for `PrivateLinearClassifier`.
+    epsilon, delta, regularization, data_norm, calibration, ledger, random_state, verbose, invalid
+        As for `PrivateRanker`.
 
     Attributes
     ----------
@@ -257,24 +200,18 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         The noisy weights.
     intercept_ : float
         The noisy intercept; 0 without one.
-    certificate_ : Certificate
-        What was released and why it is private; `pairdp.verify` checks it.
-    plan_ : Plan
-        Every number of the fit and the reasons for it, fixed before data was read.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of shape (n_features_in_,)
-        Their names, when X has names that are strings.
+    certificate_, plan_, n_features_in_, feature_names_in_
+        As for `PrivateRanker`.
 
     See Also
     --------
-    PrivateLinearClassifier : tells two classes apart.
+    PrivateLinearClassifier : predict one of two classes.
     BoundsScaler : scale features by public bounds.
 
     Notes
     -----
-    `score` is R², the share of the variance that is explained. On sensitive data it is not
-    private: do not publish it. Targets are best scaled to fill ±target_bound.
+    `score` is R², the coefficient of determination. On sensitive data it is not private: do not
+    publish it. Scale targets so that they fill ±target_bound.
 
     Examples
     --------
@@ -330,7 +267,7 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         self.coef_, self.intercept_ = self._parts(fit)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return R² on some data, which needs at least two records.
+        """Return R² on the given data, which needs at least two records.
 
         It is not private: do not publish scores on sensitive data.
         """

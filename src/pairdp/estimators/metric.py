@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pairdp._reading import Invalid, null_is_asked
+from pairdp._reading import Invalid, uses_null_records
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.algorithms.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
@@ -35,58 +35,34 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 @stored_in_model_files({"components_": ("d", "d")})
 class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]
-    """A supervised Mahalanobis metric that protects every single record it was fitted to.
+    """A supervised Mahalanobis metric with a privacy guarantee for every training record.
 
-    It learns a positive semidefinite matrix M for which records of one class are close and
+    It learns a positive semidefinite matrix M such that records of the same class are close and
     others far apart, d(x, x')² = (x - x')ᵀM(x - x'), and releases it with noise.
 
     Parameters
     ----------
-    epsilon : float or None, default=1.0
-        ε, the privacy budget of the fit. None fits without noise and without any guarantee.
-    delta : float, default=None
-        δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     loss : {"logistic", "hinge"} or MetricLoss, default=None
         The loss of a pair. None leaves it to ``algorithm``.
     algorithm : "auto", str or Algorithm, default="auto"
-        "auto" chooses from public facts; a published name such as "DPGDSC", or an object of
-        `pairdp.algorithms`.
+        "auto" chooses from public facts. Otherwise the name of an algorithm, such as "DPGDSC" or
+        "scatter", or an object of `pairdp.algorithms`.
     radius : float, default=1.0
         Largest Frobenius norm of M.
     regularization : float, default=None
         λ of the penalty. None chooses it from public facts where one is needed.
-    data_norm : float, default=None
-        Every row is clipped to this norm before it is used. It must not come from the data:
-        scale features by public bounds, for instance with `BoundsScaler`, whose rows have norm
-        at most 1. None uses 1 and warns.
-    calibration : {"certified", "printed"}, default="certified"
-        "printed" uses a paper's noise formula as printed, for study.
-    ledger : BudgetLedger, default=None
-        The ledger that pays for the fit. A fit it cannot pay for is refused before data is read.
-    random_state : int, RandomState or Generator, default=None
-        None draws secret noise from the operating system. A seed is for studies and tests.
-    verbose : bool, default=None
-        Whether to show progress; None shows it on a terminal for long fits.
-    invalid : {"error", "null"}, default="error"
-        What `fit` does with a record that cannot be read (NaN, infinity, no number, no label).
-        "error" raises an error, which reveals something about the data. "null" makes it a null
-        record, which contributes nothing, and reveals nothing.
+    epsilon, delta, data_norm, calibration, ledger, random_state, verbose, invalid
+        As for `PrivateRanker`.
 
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
         L with M = LᵀL, the linear map of `transform`.
     n_directions_ : int
-        How many directions were learned: the least rank that M - cI has for any number c. It is
-        0 when M is a multiple of the identity, which is the Euclidean metric; `fit` then warns.
-    certificate_ : Certificate
-        What was released and why it is private; `pairdp.verify` checks it.
-    plan_ : Plan
-        Every number of the fit and the reasons for it, fixed before data was read.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of shape (n_features_in_,)
-        Their names, when X has names that are strings.
+        The number of directions that were learned: the smallest rank of M - cI over all numbers c.
+        It is 0 if M is a multiple of the identity (the Euclidean metric); `fit` then warns.
+    certificate_, plan_, n_features_in_, feature_names_in_
+        As for `PrivateRanker`.
 
     See Also
     --------
@@ -95,8 +71,8 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     Notes
     -----
     The methods are those of metric-learn's supervised learners. The *metric* is private. A
-    k-nearest-neighbour model in this metric is not: it keeps raw records and answers by them.
-    Give it only records that may be seen, or keep it where the records are.
+    k-nearest-neighbour model in this metric is not: it stores raw records and predicts from them.
+    Fit it only to records that may be seen, or keep it where the records are.
 
     Examples
     --------
@@ -159,7 +135,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         return LogisticMetric()
 
     def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> None:
-        if y is not None and not null_is_asked(self.invalid):
+        if y is not None and not uses_null_records(self.invalid):
             check_labels(y)
 
     def _set_fitted(self, fit: Fit) -> None:
@@ -167,7 +143,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
 
     @property
     def n_directions_(self) -> int:
-        """How many directions were learned; a function of what was released."""
+        """The number of directions that were learned; a function of the release."""
         check_is_fitted(self, "components_")
         return directions_of(self.components_)
 
@@ -201,7 +177,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
             )
         halves = products(checked[:, 0] / 2 - checked[:, 1] / 2, self.components_.T)
         largest = np.maximum(np.abs(halves).max(axis=1), _TINY)
-        unit = halves / largest[:, None]  # whose squares neither over- nor underflow
+        unit = halves / largest[:, None]  # its squares neither overflow nor underflow
         with np.errstate(over="ignore"):
             return finite(np.sqrt(np.einsum("ij,ij->i", unit, unit)) * 2 * largest)
 
@@ -212,8 +188,8 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     def get_metric(self) -> Callable[..., float]:
         """Return a function of two records that gives their distance.
 
-        It stays as it is when the estimator is fitted anew, and can be the ``metric`` of
-        scikit-learn's estimators. With ``squared=True`` it gives the squared distance.
+        It does not change if the estimator is fitted again, and can be passed as ``metric`` to
+        scikit-learn's estimators. With ``squared=True`` it returns the squared distance.
         """
         check_is_fitted(self, "components_")
         components = self.components_.copy()
@@ -233,15 +209,15 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
 
 
 def components_of(matrix: Array) -> Array:
-    """Return L with M = LᵀL, its rows by decreasing norm."""
+    """Return L with M = LᵀL, with rows sorted by decreasing norm."""
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray(np.sqrt(np.maximum(values[::-1], 0.0))[:, None] * vectors.T[::-1])
 
 
 def directions_of(components: Array) -> int:
-    """Return the least rank of LᵀL - cI over c: all directions less the most frequent eigenvalue.
+    """Return the smallest rank of LᵀL - cI over c: d minus the largest multiplicity.
 
-    L's rows are orthogonal, so eigenvalues are their squared norms; equal up to rounding is equal.
+    L's rows are orthogonal, so eigenvalues are their squared norms, compared up to rounding.
     """
     values = np.sort(np.einsum("ij,ij->i", components, components))
     close = values[None, :] - values[:, None] <= _SAME * values[-1]

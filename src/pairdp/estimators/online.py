@@ -1,4 +1,4 @@
-"""The base of estimators of streams: a declared horizon and one session."""
+"""The base class of online estimators: a declared horizon and one session."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _NAMED: dict[str, OnlineDescent | OnlineMoments] = {
 
 
 class RunningAverage:
-    """The average of models, the t-th with weight t, since later ones saw more records."""
+    """The average of models, the t-th with weight t, since later models saw more records."""
 
     def __init__(self) -> None:
         self.mean: Array | None = None
@@ -56,7 +56,7 @@ class RunningAverage:
 
 
 class OnlineEstimator(PrivateEstimator):
-    """An estimator of a stream, all of whose models together cost one budget."""
+    """An online estimator: all models of its stream together cost one budget."""
 
     horizon: int
     buffer: int | None
@@ -64,7 +64,7 @@ class OnlineEstimator(PrivateEstimator):
     average: bool | None
 
     def plan(self, n: int, n_features: int) -> Plan:
-        """Return what a stream of this length would cost, without any data.
+        """Return the plan for a stream of this length, without any data.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class OnlineEstimator(PrivateEstimator):
         if isinstance(asked, OnlineAlgorithm):
             if self.buffer is not None or self.batch_size is not None:
                 raise ValueError(
-                    "buffer and batch_size are those of the algorithm: set them there, or name "
+                    "the algorithm has its own buffer and batch_size: set them there, or name "
                     'the algorithm, such as "descent"'
                 )
             return asked
@@ -96,11 +96,11 @@ class OnlineEstimator(PrivateEstimator):
         buffer, size = self.buffer, self.batch_size
         if isinstance(named, OnlineMoments):
             if buffer is not None:
-                raise ValueError("moments keep no records: leave buffer out")
+                raise ValueError("moments keep no records: leave out buffer")
             return named if size is None else OnlineMoments(size)
         if name == "descent":
-            # A short buffer needs no more noise, and time that does not grow. Noise in a step and
-            # the number of steps fall like 1/b: √n of both.
+            # A short buffer needs no more noise, and its time does not grow with n. Batches of b
+            # divide both the noise of a step and the number of steps by b: √n balances them.
             buffer = _BUFFER if buffer is None else buffer
             size = max(1, round(n**0.5)) if size is None else size
         return replace(named, buffer=buffer, batch_size=1 if size is None else size)
@@ -109,7 +109,7 @@ class OnlineEstimator(PrivateEstimator):
         return "descent"
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
-        raise ValueError("a stream has no candidates to choose from: print plan(n, n_features)")
+        raise ValueError("a stream has no candidates to choose from: use plan(n, n_features)")
 
     def _averages(self, plan: Plan) -> bool:
         if self.average is None:
@@ -123,12 +123,12 @@ class OnlineEstimator(PrivateEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Records, in their order. Rows are clipped to ``data_norm``.
+            Records, in order. Rows are clipped to ``data_norm``.
         y : array-like of shape (n_samples,)
             Their labels.
         classes : array-like, default=None
-            All labels that may come. A ranker needs them the first time, unless they are a
-            parameter. Other labels are refused, or make null records; see ``invalid``.
+            All labels that may occur. A ranker needs them in the first call, unless they are a
+            parameter. Records with other labels are an error or null records; see ``invalid``.
 
         Returns
         -------
@@ -138,8 +138,8 @@ class OnlineEstimator(PrivateEstimator):
             begun = hasattr(self, "_session")
             if not begun and hasattr(self, "certificate_"):
                 raise ValueError(
-                    "the stream of this model is complete or elsewhere: a new one needs a new "
-                    "budget; take clone(model), or fit for records that are all there"
+                    "the stream of this model is complete or was paused: a new stream needs a new "
+                    "budget; use clone(model), or fit if all records are available"
                 )
             rows, found = validated(self, X, y, reset=not begun, invalid=self.invalid)
             labels = self._stream_labels(found, classes)
@@ -153,13 +153,13 @@ class OnlineEstimator(PrivateEstimator):
         """Return the coded labels of the next records."""
 
     def _begin(self, rows: Array, labels: ArrayLike) -> OnlineSession:
-        """Pay for a stream and begin it; whatever can be wrong is refused before."""
+        """Pay for a stream and begin it; invalid data and parameters raise errors before that."""
         plan = self.plan(self.horizon, rows.shape[1])
         plan.problem.records(rows, labels, invalid=self.invalid)
         if len(rows) > plan.task.n:
             raise ValueError(
-                f"the horizon is {plan.task.n} records and {len(rows)} came: declare a longer "
-                "one; it must be known before the stream begins"
+                f"the horizon is {plan.task.n} records, but there are {len(rows)}: declare a "
+                "longer horizon before the stream begins"
             )
         warn_before(plan, norm_is_given=self.data_norm is not None)
         ledger = None if self.ledger is None else self._ledger()
@@ -169,11 +169,11 @@ class OnlineEstimator(PrivateEstimator):
         return self._session
 
     def _check_parameters(self, plan: Plan) -> None:
-        """Refuse invalid parameters that only learning uses."""
+        """Raise an error for invalid parameters that only learning uses."""
         self._averages(plan)
 
     def _learn(self, session: OnlineSession, rows: Array, labels: ArrayLike) -> None:
-        """Learn the next rows, and set the fitted attributes even if that fails."""
+        """Learn the next rows, and set the fitted attributes even if this fails."""
         self._check_parameters(session.plan)
         session.watch = self._running.add if self._averages(session.plan) else None
         try:
@@ -182,7 +182,7 @@ class OnlineEstimator(PrivateEstimator):
             self._show(session)
 
     def _show(self, session: OnlineSession) -> None:
-        """Set the attributes that the models so far give."""
+        """Set the fitted attributes from the models so far."""
         self.certificate_ = session.certificate
         shown = session.parameters
         if self._averages(session.plan) and self._running.mean is not None:
@@ -194,7 +194,7 @@ class OnlineEstimator(PrivateEstimator):
 
     @property
     def spent_(self) -> Budget | None:
-        """What the models so far cost."""
+        """The cost of the models so far."""
         check_is_fitted(self, "certificate_")
         session: OnlineSession | None = self.__dict__.get("_session")
         if session is not None:
@@ -203,7 +203,7 @@ class OnlineEstimator(PrivateEstimator):
 
     @property
     def records_left_(self) -> int:
-        """How many more records the budget covers."""
+        """The number of records that the budget still covers."""
         check_is_fitted(self, "certificate_")
         session: OnlineSession | None = self.__dict__.get("_session")
         return 0 if session is None else session.left
@@ -220,23 +220,23 @@ class OnlineEstimator(PrivateEstimator):
 
     @abstractmethod
     def _set_parameters(self, parameters: Array) -> None:
-        """Set the attributes of a model."""
+        """Set the fitted attributes from parameters."""
 
     def pause(self, path: str | Path, *, secrets: bool = True) -> None:
-        """Write the stream to a file and end it here; `resume` goes on with it, once.
+        """Write the stream to a file and end it here; `resume` continues it, once.
 
         Parameters
         ----------
         path : path-like
             A new file.
         secrets : bool
-            See `pairdp.online.OnlineSession.save`: with them the file holds raw records. The file
-            says whether it does.
+            Whether the file contains raw records, as it then says; see
+            `pairdp.online.OnlineSession.save`.
         """
         session: OnlineSession | None = getattr(self, "_session", None)
         if session is None:
             check_is_fitted(self, "certificate_")
-            raise ValueError("the stream of this model is complete or elsewhere: use save")
+            raise ValueError("the stream of this model is complete or was paused: use save")
         arrays: dict[str, Array] = {}
         estimator = state_of(self, "", arrays)
         arrays["running_count"] = np.array([float(self._running.count)])
@@ -265,8 +265,8 @@ class OnlineEstimator(PrivateEstimator):
             What `pause` wrote. Copies of it must not be resumed.
         ledger : BudgetLedger, default=None
             The ledger that the stream began with, which refuses a file that was resumed before.
-            None if it began with none; see `pairdp.online.OnlineSession.resume` for what cannot be
-            told then.
+            None if it began without one; see `pairdp.online.OnlineSession.resume` for what cannot
+            be detected then.
         trusted : iterable of class or str, default=()
             Classes outside pairdp that the stream may use; see `pairdp.load`.
         """
@@ -279,13 +279,13 @@ class OnlineEstimator(PrivateEstimator):
             running.mean = arrays.pop("running_mean", None)
             model = with_state(estimator, "", arrays, known)
             if model.certificate_ != file.certificate:
-                raise ValueError("the estimator has another certificate than the stream")
+                raise ValueError("the certificates of the estimator and of the stream differ")
             if not isinstance(model, cls):
                 raise ValueError(f"it is the stream of a {type(model).__name__}")
             if arrays or running.count < 0:
-                raise ValueError("it has arrays that no estimator has")
+                raise ValueError("it has unknown arrays")
             if running.mean is not None and running.mean.shape != session.parameters.shape:
-                raise ValueError("the average of its models has another shape")
+                raise ValueError("the average of its models has a wrong shape")
             model._session, model._running, model.ledger = session, running, ledger
             model._show(session)
             file.use_up(ledger)

@@ -1,4 +1,4 @@
-"""OnlinePrivateMetric: private Mahalanobis metrics that learn from a stream."""
+"""OnlinePrivateMetric: a private Mahalanobis metric that is learned from a stream."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._reading import Invalid, null_is_asked, only_known
+from pairdp._reading import Invalid, only_known, uses_null_records
 from pairdp.estimators.metric import PrivateMetric, components_of
 from pairdp.estimators.online import OnlineEstimator
 from pairdp.estimators.validation import known_labels
@@ -21,73 +21,33 @@ Array = NDArray[np.float64]
 
 @stored_in_model_files({"components_": ("d", "d")})
 class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
-    """A supervised metric of a stream; all metrics together protect every single record.
+    """A supervised metric learned online, with one privacy guarantee for the whole stream.
 
     Parameters
     ----------
-    epsilon : float or None, default=1.0
-        ε, the privacy budget of the stream. None learns without noise and without any guarantee.
-    delta : float, default=None
-        δ, above 0. None uses `pairdp.default_delta` of the horizon, min(1e-6, 1/(100·horizon)).
-    horizon : int, default=10000
-        How many records the budget covers. More of them are refused. `fit` takes the number of
-        its records instead.
     loss : {"logistic", "hinge"} or MetricLoss, default=None
         The loss of a pair; logistic by default.
     algorithm : {"auto", "descent", "OnPairStrC", "OnPairC"} or OnlineAlgorithm, default="auto"
-        "descent" takes a step for each batch.
-    buffer : int, default=None
-        How many earlier records new ones meet, the latest. None is 1024, and all of them for the
-        published algorithms, whose time then grows with the squared horizon.
-    batch_size : int, default=None
-        How many records make a step. None is 1 for the published algorithms, else the root of the
-        horizon.
-    average : bool, default=None
-        Whether the metric is the average of all released ones, later ones with more weight, or the
-        last one. None averages.
+        "descent" takes one step for each batch.
     radius : float, default=1.0
         Largest Frobenius norm of M.
-    regularization : float, default=None
-        λ of the penalty; None is none.
-    data_norm : float, default=None
-        Every row is clipped to this norm before it is used. It must not come from the data.
-        None uses 1 and warns.
-    calibration : {"certified", "printed"}, default="certified"
-        "printed" uses a paper's noise formula as printed, for study.
-    ledger : BudgetLedger, default=None
-        The ledger that pays for the stream, all of it when the stream begins.
-    random_state : int, RandomState or Generator, default=None
-        None draws secret noise from the operating system. A seed is for studies and tests.
-    verbose : bool, default=None
-        Whether `fit` shows progress.
-    invalid : {"error", "null"}, default="error"
-        What `fit` and `partial_fit` do with a record that cannot be read (NaN, infinity, no number,
-        no label). "error" raises an error, which reveals something about the data. "null" makes
-        it a null record, which contributes nothing, and reveals nothing.
+    epsilon, delta, horizon, buffer, batch_size, average, regularization, data_norm, calibration, \
+ledger, random_state, verbose, invalid
+        As for `OnlinePrivateRanker`.
 
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
-        L with M = LᵀL, made of released metrics only.
+        L with M = LᵀL, computed from released metrics only.
     n_directions_ : int
-        How many directions were learned; see `PrivateMetric`.
-    spent_ : Budget or None
-        What the metrics so far cost. It depends on how many records came, not on them.
-    records_left_ : int
-        How many more records the budget covers.
-    certificate_ : Certificate
-        Of the whole stream; `pairdp.verify` checks it.
-    plan_ : Plan
-        Every number, fixed before the first record was read.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of shape (n_features_in_,)
-        Their names, when X has names that are strings.
+        The number of directions that were learned; see `PrivateMetric`.
+    spent_, records_left_, certificate_, plan_, n_features_in_, feature_names_in_
+        As for `OnlinePrivateRanker`.
 
     See Also
     --------
-    OnlinePrivateRanker : says how streams are begun, paused and resumed.
-    PrivateMetric : for records that are all there; it needs less noise.
+    OnlinePrivateRanker : explains how streams are paused and resumed.
+    PrivateMetric : needs less noise, if all records are available at once.
 
     Examples
     --------
@@ -144,7 +104,7 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
         self._labels(y, None)
         if classes is None:
             return y
-        if null_is_asked(self.invalid):
+        if uses_null_records(self.invalid):
             return only_known(y, classes)
         if not np.all(known_labels(y, np.asarray(classes))):
             raise ValueError("y has labels that are not in classes")

@@ -1,4 +1,4 @@
-"""OnlinePrivateRanker: private linear rankers that learn from a stream."""
+"""OnlinePrivateRanker: a private linear ranker that is learned from a stream."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from pairdp._checks import real
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.constraints import L2Ball
-from pairdp.estimators.auc_score import AreaScore
 from pairdp.estimators.online import OnlineEstimator
-from pairdp.estimators.two_classes import TwoClassEstimator
+from pairdp.estimators.two_classes import AUCScoreMixin, TwoClassEstimator
 from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.online import OnlineAlgorithm, OnlineMoments
@@ -24,11 +23,11 @@ Array = NDArray[np.float64]
 
 
 @stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)})
-class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
-    """A linear ranker of a stream; all models together protect every single record.
+class OnlinePrivateRanker(AUCScoreMixin, OnlineEstimator, TwoClassEstimator):
+    """A linear ranker learned online, with one privacy guarantee for the whole stream.
 
-    Records come by `partial_fit`, up to a declared horizon. After each batch of them the updated
-    model may be shown to anyone: the budget covers the whole sequence.
+    `partial_fit` learns the next records, up to a declared horizon. After each batch the updated
+    model may be published: the budget covers the whole sequence of models.
 
     Parameters
     ----------
@@ -37,77 +36,67 @@ class OnlinePrivateRanker(AreaScore, OnlineEstimator, TwoClassEstimator):
     delta : float, default=None
         δ, above 0. None uses `pairdp.default_delta` of the horizon, min(1e-6, 1/(100·horizon)).
     horizon : int, default=10000
-        How many records the budget covers. More of them are refused. `fit` takes the number of
+        The number of records that the budget covers; more are refused. `fit` uses the number of
         its records instead.
     loss : {"logistic", "least_squares", "hinge", "squared_hinge", "sigmoid"} or RankingLoss, \
 default=None
         The loss of a pair. None leaves it to ``algorithm``.
     algorithm : {"auto", "moments", "descent", "OnPairStrC", "OnPairC"} or OnlineAlgorithm
-        "moments" keeps noisy class moments, by least squares; "descent" takes a step for each
-        batch. "auto" is "moments" where the loss allows it.
+        "moments" keeps noisy class moments, for least squares; "descent" takes one step for each
+        batch. "auto" is "moments" if the loss allows it, otherwise "descent".
     buffer : int, default=None
-        How many earlier records new ones meet in descent, the latest. None is 1024, and all of
-        them for the published algorithms, whose time then grows with the squared horizon.
+        The number of latest records that new ones are paired with in descent. None is 1024, or all
+        records for the published algorithms, whose time is then quadratic in the horizon.
     batch_size : int, default=None
-        How many records make a step. None is 1 for moments and for the published algorithms, the
-        root of the horizon for descent.
+        The number of records in a step. None is 1 for moments and for the published algorithms, and
+        the square root of the horizon for descent.
     average : bool, default=None
-        Whether predictions are those of the average of all released models, later ones with more
-        weight, or of the last one. None averages for descent.
+        Whether predictions use the average of all released models, with more weight on later ones,
+        or the last model. None averages for descent.
     radius : float, default=1.0
         Largest norm of the weights.
     regularization : float, default=None
-        λ of the penalty λ|w|²/2; None is none.
-    data_norm : float, default=None
-        Every row is clipped to this norm before it is used. It must not come from the data.
-        None uses 1 and warns.
+        λ of the penalty λ|w|²/2; None for no penalty.
     threshold : float, default=0.0
-        The score above which `predict` says the second class. It must not come from the data.
+        The score above which `predict` returns the second class. It must not be computed from the
+        data.
     classes : array-like of two labels, default=None
-        The labels, if they are not given to `partial_fit`. The larger one is ranked higher.
-    calibration : {"certified", "printed"}, default="certified"
-        "printed" uses a paper's noise formula as printed, for study.
+        The labels, if they are not passed to `partial_fit`. The larger one is ranked higher.
     ledger : BudgetLedger, default=None
-        The ledger that pays for the stream, all of it when the stream begins.
-    random_state : int, RandomState or Generator, default=None
-        None draws secret noise from the operating system. A seed is for studies and tests.
+        The ledger that pays for the whole stream when it begins.
     verbose : bool, default=None
         Whether `fit` shows progress.
-    invalid : {"error", "null"}, default="error"
-        What `fit` and `partial_fit` do with a record that cannot be read (NaN, infinity, no number,
-        no label of ``classes``). "error" raises an error, which reveals something about the data.
-        "null" makes it a null record, which contributes nothing, and reveals nothing.
+    data_norm, calibration, random_state, invalid
+        As for `PrivateRanker`.
 
     Attributes
     ----------
     coef_ : array of shape (1, n_features)
-        The weights, made of released models only.
+        The weights, computed from released models only.
     intercept_ : array of shape (1,)
         Minus the threshold.
     classes_ : array of shape (2,)
         The labels.
     spent_ : Budget or None
-        What the models so far cost. It depends on how many records came, not on them.
+        The cost of the models so far. It depends on the number of records only.
     records_left_ : int
-        How many more records the budget covers.
+        The number of records that the budget still covers.
     certificate_ : Certificate
-        Of the whole stream; `pairdp.verify` checks it.
+        The certificate of the whole stream; `pairdp.verify` checks it.
     plan_ : Plan
-        Every number, fixed before the first record was read.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of shape (n_features_in_,)
-        Their names, when X has names that are strings.
+        Every number of the stream, fixed before the first record was read.
+    n_features_in_, feature_names_in_
+        As for `PrivateRanker`.
 
     See Also
     --------
-    PrivateRanker : for records that are all there; it needs less noise.
+    PrivateRanker : needs less noise, if all records are available at once.
 
     Notes
     -----
-    In the middle of a stream the estimator holds raw records in memory (the buffer and an
-    unfinished batch). It is not pickled then: `pause` writes the stream to a file that says what it
-    holds, `save` the released model alone.
+    During a stream the estimator holds raw records in memory (the buffer and an unfinished batch)
+    and cannot be pickled: `pause` writes the stream to a file, which says what it contains, and
+    `save` writes the released model alone.
 
     Examples
     --------
@@ -183,9 +172,9 @@ default=None
     def _stream_labels(self, y: NDArray[Any], classes: ArrayLike | None) -> Array:
         if hasattr(self, "_session"):
             if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-                raise ValueError("classes are not those that the stream began with")
+                raise ValueError("classes differ from those that the stream began with")
         elif classes is None and self.classes is None:
-            raise ValueError("classes must be given to the first call of partial_fit")
+            raise ValueError("classes must be passed to the first call of partial_fit")
         else:
             self.classes_ = self._labels(None, classes)
         return self._coded(y, self.classes_)

@@ -15,8 +15,7 @@ from pairdp.algorithms import Algorithm, Fit, MomentRelease, WithThreshold
 from pairdp.algorithms.choice import Choice, choose_ranker
 from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.constraints import L2Ball
-from pairdp.estimators.auc_score import AreaScore
-from pairdp.estimators.two_classes import TwoClassEstimator
+from pairdp.estimators.two_classes import AUCScoreMixin, TwoClassEstimator
 from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.privacy import Budget
@@ -25,11 +24,11 @@ Array = NDArray[np.float64]
 
 
 @stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)})
-class PrivateRanker(AreaScore, TwoClassEstimator):
-    """A linear ranker that protects every single record of the data it was fitted to.
+class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
+    """A linear ranker with a privacy guarantee for every training record.
 
-    It learns weights w that rank records of the second class above those of the first, by a
-    loss over all pairs (AUC maximisation), and releases them with noise.
+    It learns weights w that rank records of the second class above those of the first, by
+    minimising a loss over all pairs (AUC maximisation), and releases them with noise.
 
     Parameters
     ----------
@@ -39,22 +38,24 @@ class PrivateRanker(AreaScore, TwoClassEstimator):
         δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     loss : str or RankingLoss, default=None
         The loss of a pair, or its name: "logistic", "least_squares", "hinge", "squared_hinge",
-        "sigmoid", or one of `pairdp.losses.register_loss`. None leaves it to ``algorithm``.
+        "sigmoid", or a registered name (`pairdp.losses.register_loss`). None leaves it to
+        ``algorithm``.
     algorithm : "auto", str or Algorithm, default="auto"
-        "auto" chooses from public facts (n, d, ε, δ and the parameters here) what is predicted to
-        rank best. A published name such as "DPEGD", or an object of `pairdp.algorithms`.
+        "auto" chooses, from public facts (n, d, ε, δ and the parameters), the algorithm with the
+        smallest predicted error. Otherwise the name of an algorithm, such as "DPEGD" or "moments",
+        or an object of `pairdp.algorithms`.
     radius : float, default=1.0
         Largest norm of the weights.
     regularization : float, default=None
         λ of the penalty λ|w|²/2. None chooses it from public facts where one is needed.
     data_norm : float, default=None
-        Every row is clipped to this norm before it is used. It must not come from the data:
-        scale features by public bounds, for instance with `BoundsScaler`, whose rows have norm
-        at most 1. None uses 1 and warns.
+        Every row is clipped to this norm. It must not be computed from the data: scale features
+        by public bounds, for instance with `BoundsScaler`, whose rows have norm at most 1. None
+        uses 1, with a warning.
     threshold : "midpoint" or float, default="midpoint"
-        The score above which `predict` says the second class. "midpoint" is midway between the
-        mean scores of the classes, a noisy statistic that the budget pays for. A number must not
-        come from the data.
+        The score above which `predict` returns the second class. "midpoint" is midway between the
+        mean scores of the classes, a noisy statistic that is paid for from the budget. A number
+        must not be computed from the data.
     classes : array-like of two labels, default=None
         The labels. None takes them from y, which assumes that the labels that occur are public.
         The larger one, in sorted order, is ranked higher.
@@ -68,9 +69,9 @@ class PrivateRanker(AreaScore, TwoClassEstimator):
     verbose : bool, default=None
         Whether to show progress; None shows it on a terminal for long fits.
     invalid : {"error", "null"}, default="error"
-        What `fit` does with a record that cannot be read (NaN, infinity, no number, no label of
-        ``classes``). "error" raises an error, which reveals something about the data. "null"
-        makes it a null record, which contributes nothing, and reveals nothing.
+        What `fit` does with a record that cannot be read (NaN, infinity, not a number, a label that
+        is not in ``classes``). "error" raises an error, which reveals something about the data.
+        "null" makes it a null record, which contributes nothing and reveals nothing.
 
     Attributes
     ----------
@@ -96,10 +97,10 @@ class PrivateRanker(AreaScore, TwoClassEstimator):
 
     Notes
     -----
-    Everything released is listed in ``certificate_``. `score` and `predict` on other data cost
-    nothing, but their results on sensitive data are not private: do not publish them. Choosing
-    parameters by cross-validation on the sensitive data is not covered either, unless each
-    fit is drawn from a ledger and scores are taken on public data.
+    Everything released is listed in ``certificate_``. `score` and `predict` cost nothing on other
+    data, but their results on sensitive data are not private: do not publish them. Choosing
+    parameters by cross-validation on the sensitive data is not covered either, unless each fit is
+    paid for from a ledger and scores are computed on public data.
 
     Examples
     --------
@@ -162,7 +163,7 @@ class PrivateRanker(AreaScore, TwoClassEstimator):
         return LeastSquaresRanking() if moments else LogisticRanking()
 
     def completed(self, algorithm: Algorithm) -> Algorithm:
-        """Return the algorithm with a threshold if one is released, else without."""
+        """Return the algorithm, with a threshold if one is released."""
         with_threshold = isinstance(algorithm, WithThreshold)
         if not isinstance(self.threshold, str):
             if not math.isfinite(real("threshold", self.threshold)):

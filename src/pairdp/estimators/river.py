@@ -1,4 +1,4 @@
-"""A thin adapter to river: one record at a time, as a dictionary. Needs the extra ``river``."""
+"""An adapter to river: records are dictionaries, one at a time. Needs the extra ``river``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._reading import null_is_asked, read_table
+from pairdp._reading import read_table, uses_null_records
 from pairdp.estimators.online_ranker import OnlinePrivateRanker
 
 try:
@@ -28,19 +28,19 @@ class RiverRanker(Classifier):  # type: ignore[misc]
     Parameters
     ----------
     model : OnlinePrivateRanker
-        What learns. Its horizon covers the stream.
+        The model that learns. Its horizon must cover the stream.
     features : sequence of str
-        The names of the features, which are public, in their order.
+        The names of the features, in order. They are public.
     classes : array-like of two labels
         The labels; the larger one is ranked higher.
 
     Notes
     -----
-    A record that lacks a feature or has one that is no number is an error, or, if the model has
-    ``invalid="null"``, a null record; nothing is predicted for it then.
+    A record that lacks a feature, or has one that is not a number, is an error or, if the model has
+    ``invalid="null"``, a null record, for which nothing is predicted.
 
-    Predictions are made of released models only. ``predict_proba_one`` is a growing function of
-    the score, for measures such as AUC; it is not calibrated.
+    Predictions use released models only. ``predict_proba_one`` is an increasing function of the
+    score, for metrics such as AUC; it is not calibrated.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class RiverRanker(Classifier):  # type: ignore[misc]
         self.model.partial_fit(self._row(x), [y], classes=self.classes)
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
-        """Return a number for each label that grows with the score; nothing before any record."""
+        """Return a number for each label, increasing with the score; empty before any record."""
         row = self._row(x)
         if not hasattr(self.model, "coef_") or np.isnan(row).any():
             return {}
@@ -75,24 +75,24 @@ class RiverRanker(Classifier):  # type: ignore[misc]
         return {low: 1 - above, high: above}
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """Return the label that the score says; None before any record, or if x is unreadable."""
+        """Return the predicted label; None before the first record, or if x cannot be read."""
         row = self._row(x)
         if not hasattr(self.model, "coef_") or np.isnan(row).any():
             return None
         return self.model.predict(row).tolist()[0]
 
     def _steepness(self) -> float:
-        """Spread scores, which are up to ±BR, over the probabilities that river counts in bins."""
+        """Return a factor that spreads scores, up to ±BR, over the bins of river's metrics."""
         largest = self.model.radius * (self.model.data_norm or 1.0)
         return _SPREAD / largest if math.isfinite(largest) else 1.0
 
     def _row(self, x: dict[Any, Any]) -> NDArray[np.float64]:
-        if null_is_asked(self.model.invalid):
+        if uses_null_records(self.model.invalid):
             return read_table([[x.get(name) for name in self.features]])
         missing = [name for name in self.features if name not in x]
         if missing:
             raise ValueError(
-                f"a record lacks the feature {missing[0]!r}: give all of {list(self.features)}"
+                f"a record lacks the feature {missing[0]!r}: it needs all of {list(self.features)}"
             )
         try:
             return np.array([[float(x[name]) for name in self.features]])

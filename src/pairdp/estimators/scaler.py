@@ -1,4 +1,4 @@
-"""BoundsScaler: features into the unit ball, by public bounds alone."""
+"""BoundsScaler: scaling of features to the unit ball by public bounds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pairdp._reading import Invalid, null_is_asked, read_table
+from pairdp._reading import Invalid, read_table, uses_null_records
 from pairdp.estimators.bounds import read_bounds
 from pairdp.estimators.validation import checked_array, finite, validated
 from pairdp.model_file.registry import stored_in_model_files
@@ -28,30 +28,30 @@ def _check_widths(scaler: Any) -> None:
     {"center_": ("d",), "half_width_": ("d",)}, has_certificate=False, check=_check_widths
 )
 class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    r"""Map features to the unit ball from public bounds, never from the data.
+    r"""Scale features to the unit ball by public bounds, never by statistics of the data.
 
-    Each feature is cut to its bounds and mapped to [-1, 1]; the row is divided by √d:
+    Each feature is clipped to its bounds and mapped to [-1, 1]; the row is divided by √d:
 
     .. math::
         z_j = \frac{1}{\sqrt d}\,\mathrm{clip}\Big(\frac{2x_j - l_j - u_j}{u_j - l_j}, -1, 1\Big).
 
-    So rows have norm at most 1, which is the ``data_norm`` that private estimators assume.
+    So rows have norm at most 1: pass ``data_norm=1.0`` to private estimators.
 
     Parameters
     ----------
     lower, upper : float, array-like of shape (n_features,), or mapping of names, default -1 and 1
         Bounds that are known without looking at the data, such as "age is 0 to 120". One number
-        serves all features. A mapping (or pandas Series) goes by the names of a DataFrame's
-        columns.
+        applies to all features. The keys of a mapping (or the index of a pandas Series) are the
+        names of a DataFrame's columns.
     invalid : {"error", "null"}, default="error"
-        What `transform` does with a row that has NaN, infinity or something that is no number:
-        raise an error, or pass it on as a row of NaN, of which an estimator with
-        ``invalid="null"`` makes a null record.
+        What `transform` does with a row that has NaN, infinity or something that is not a number:
+        raise an error, or return a row of NaN, which an estimator with ``invalid="null"`` turns
+        into a null record.
 
     Attributes
     ----------
     center_, half_width_ : array of shape (n_features,)
-        The middle of each feature's bounds, and half their distance.
+        The midpoint of each feature's bounds, and half of their distance.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of shape (n_features_in_,)
@@ -87,14 +87,14 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Data of the shape and with the names that will come.
+            Data with the same number and names of features as the data to transform.
         y : ignored
         """
         validated(self, X, invalid=self.invalid)
         return self._set()
 
     def fit_columns(self, names: Sequence[str]) -> Self:
-        """Check the bounds against the names of columns, when there is no table at hand.
+        """Check the bounds against the names of columns, without any data.
 
         Parameters
         ----------
@@ -132,32 +132,32 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             raise ValueError(
-                f"{which} goes by names, and X has none: give X as a DataFrame, or "
+                f"{which} is a mapping of names, but X has no names: pass X as a DataFrame, or "
                 f"{which} as a list"
             )
         if missing := [name for name in names if name not in given]:
             raise ValueError(f"{which} lacks {', '.join(map(repr, missing))}")
         if unknown := [name for name in given if name not in set(names)]:
-            raise ValueError(f"{which} has {', '.join(map(repr, unknown))}, which X has not")
+            raise ValueError(f"{which} has {', '.join(map(repr, unknown))}, but X does not")
         return [given[name] for name in names]
 
     def transform(self, X: ArrayLike) -> Array:
-        """Return the rows in the unit ball."""
+        """Return the rows, scaled to the unit ball."""
         check_is_fitted(self, "center_")
         rows = validated(self, X, reset=False, invalid=self.invalid)
-        return self.scale(read_table(rows) if null_is_asked(self.invalid) else rows)
+        return self.scale(read_table(rows) if uses_null_records(self.invalid) else rows)
 
     def scale(self, rows: Array) -> Array:
-        """Return checked rows of numbers in the unit ball; `transform` without its checks.
+        """Return the rows, scaled to the unit ball: `transform` without its checks.
 
-        A row of NaN stays one.
+        Rows of NaN stay unchanged.
         """
-        with np.errstate(over="ignore"):  # cut all the same
+        with np.errstate(over="ignore"):  # clipped anyway
             cut = np.clip((rows - self.center_) / self.half_width_, -1, 1)
         return np.asarray(cut / np.sqrt(self.n_features_in_))
 
     def inverse_transform(self, X: ArrayLike) -> Array:
-        """Return rows in their own units."""
+        """Return rows in their original units."""
         check_is_fitted(self, "center_")
         rows = checked_array(X)
         if rows.shape[1] != self.n_features_in_:

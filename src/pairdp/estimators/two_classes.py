@@ -1,23 +1,25 @@
-"""The base of linear models of two classes: coding of labels, scores and predictions."""
+"""The base class of binary linear models: coding of labels, scores and predictions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import roc_auc_score
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._reading import (
     check_names_of_classes,
     label_array,
-    null_is_asked,
     occurring_labels,
     read_signs,
+    uses_null_records,
 )
-from pairdp.algorithms.conditions import Condition, PublicLabels
+from pairdp.algorithms.facts import Condition, PublicLabels
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.validation import (
     check_known_labels,
@@ -27,11 +29,42 @@ from pairdp.estimators.validation import (
     validated,
 )
 
+
+class AUCScoreMixin:
+    """A mixin whose score is the AUC."""
+
+    classes_: NDArray[Any]
+    decision_function: Callable[[ArrayLike], NDArray[np.float64]]
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the AUC on the given data: how often a record of the second class scores higher.
+
+        It is not private: do not publish scores on sensitive data.
+
+        Raises
+        ------
+        ValueError
+            If y has labels other than the two in ``classes_``, or only one of them.
+        """
+        scores = self.decision_function(X)
+        positive = check_known_labels(y, self.classes_) == self.classes_[1]
+        counted = positive
+        if sample_weight is not None and np.shape(sample_weight) == positive.shape:
+            counted = positive[np.asarray(sample_weight) > 0]
+        if counted.all() or not counted.any():
+            low, high = self.classes_.tolist()
+            raise ValueError(
+                f"the AUC needs records of both classes, {low!r} and {high!r}, with positive "
+                "weights, but y has at most one of them"
+            )
+        return float(roc_auc_score(positive, scores, sample_weight=sample_weight))
+
+
 Array = NDArray[np.float64]
 
 
 class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
-    """A linear model whose score is larger for the second of two classes."""
+    """A linear model that gives higher scores to the second of two classes."""
 
     classes: ArrayLike | None
     classes_: NDArray[Any]
@@ -52,8 +85,8 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         if given is not None:
             return _two_sorted(given)
         if y is None:
-            raise ValueError("records in batches need their labels in advance: give labels")
-        if null_is_asked(self.invalid):
+            raise ValueError("labels must be given for records that come in batches")
+        if uses_null_records(self.invalid):
             classes = occurring_labels(y)
         else:
             check_labels(y)
@@ -65,37 +98,37 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             )
         if classes.size < 2:
             raise ValueError(
-                f"{type(self).__name__} needs records of two classes, and y has only one "
-                "class: give classes=(low, high) if that is intended"
+                f"{type(self).__name__} needs records of two classes, but y has only one "
+                "class: pass classes=(low, high) if that is intended"
             )
         return classes
 
     def _coded(self, y: ArrayLike, labels: NDArray[Any]) -> Array:
-        """Return -1 and +1 for labels of two classes; NaN for others, which make null records."""
-        if null_is_asked(self.invalid):
+        """Return -1 and +1 for the two classes, and NaN for other labels (null records)."""
+        if uses_null_records(self.invalid):
             signs = read_signs(y, labels.tolist())
-            return np.where(signs == 0, np.nan, signs)  # 0 would be a target of least squares
+            return np.where(signs == 0, np.nan, signs)  # 0 is a valid target of least squares
         found = label_array(y)
         if not np.all(known_labels(found, labels)):
             raise ValueError("y has labels that are not in classes")
         return np.where(found == labels[1], 1.0, -1.0)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the accuracy on some data.
+        """Return the accuracy on the given data.
 
         It is not private: do not publish scores on sensitive data.
 
         Raises
         ------
         ValueError
-            If y has labels besides the two of ``classes_``.
+            If y has labels other than the two in ``classes_``.
         """
         check_is_fitted(self, "coef_")
         known = check_known_labels(y, self.classes_)
         return float(super().score(X, known, sample_weight=sample_weight))
 
     def privacy_statement(self) -> str:
-        """Return the statement of the fitted model that a privacy officer reads."""
+        """Return the privacy statement of the fitted model, for a privacy officer."""
         statement = super().privacy_statement()
         low, high = self.classes_.tolist()
         return f"{statement}\n\nLabel {high!r} is ranked above label {low!r}."
@@ -113,13 +146,13 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         return np.asarray(products(rows, self.coef_[0]) + self.intercept_[0])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the second class where the score is above zero, else the first."""
+        """Return the second class if the score is above zero, otherwise the first."""
         above = self.decision_function(X) > 0
         return np.asarray(self.classes_[above.astype(np.intp)])
 
 
 def _two_sorted(given: Any) -> NDArray[Any]:
-    """Return two given labels as scikit-learn keeps them: the second has the higher scores."""
+    """Return two given labels, sorted as in scikit-learn: the second gets the higher scores."""
     objects = np.asarray(given, dtype=object)
     of_text = {isinstance(label, str) for label in objects.ravel()}
     try:

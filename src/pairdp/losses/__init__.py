@@ -1,4 +1,4 @@
-"""Losses over pairs (and over single records), each with its certified constants."""
+"""Pairwise and pointwise losses with their certified constants."""
 
 import lazy_loader
 

@@ -1,7 +1,8 @@
 from .base import Constants as Constants
+from .base import Domain as Domain
 from .base import Holder as Holder
+from .base import Loss as Loss
 from .base import PairwiseLoss as PairwiseLoss
-from .domain import Domain as Domain
 from .hinge_metric import HingeMetric as HingeMetric
 from .hinge_pointwise import HingePointwise as HingePointwise
 from .hinge_ranking import HingeRanking as HingeRanking

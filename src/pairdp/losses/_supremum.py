@@ -18,20 +18,20 @@ def upper_bound(
     gap: float = 1e-3,
     start: int = 8,
 ) -> float:
-    """Return a number that the function nowhere exceeds.
+    """Return an upper bound on the function.
 
     Parameters
     ----------
     above : callable
-        ``above(low, high)`` bounds the function from above on each box; columns are boxes.
-        On a box of no extent it must be the function itself.
+        ``above(low, high)`` bounds the function from above on each box; columns are boxes. On a box
+        that is a single point it must equal the function.
     box : sequence of (low, high)
-        Where to look.
+        The box over which the maximum is taken.
     gap : float
-        Boxes are split until the bound is within this relative gap of a value that is
-        attained, or until there are too many: the bound is then looser, and still holds.
+        Boxes are split until the bound is within this relative gap of an attained value, or until
+        there are too many: the bound is then looser, but still valid.
     start : int
-        Boxes along each side at first.
+        Initial number of boxes along each side.
     """
     edges = [np.linspace(low, high, start + 1) for low, high in box]
     lows = np.stack([c.ravel() for c in np.meshgrid(*(e[:-1] for e in edges), indexing="ij")])
@@ -43,7 +43,7 @@ def upper_bound(
         best = max(best, float(above(middle, middle).max()), float(above(lows, lows).max()))
         enough = best * (1 + gap)
         if np.isnan(bounds).any():
-            raise FloatingPointError("a bound is not a number: nothing is certified")
+            raise FloatingPointError("a bound is NaN: nothing is certified")
         open_ = bounds > enough
         settled = max(settled, float(bounds[~open_].max(initial=0.0)))
         if not open_.any():

@@ -1,23 +1,79 @@
-r"""What a loss over pairs of records is.
+r"""What a loss declares, and the base class of pairwise losses.
 
-A loss declares its constants as functions of a `Domain`. They are what privacy and
-step sizes rest on, so each must hold for *every* pair of records and every
-parameter in the domain; `pairdp.testing.check_pairwise_loss` tries to break them.
+A loss declares its constants as functions of a `Domain`. Privacy and step sizes depend on them, so
+each must hold for *every* pair of records and every parameter in the domain;
+`pairdp.testing.check_pairwise_loss` searches for counterexamples.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import integer
-from pairdp.losses.domain import Domain
+from pairdp._checks import RECORDS, between, integer, non_negative, positive, real
 from pairdp.storage import Storable
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The public facts that determine the constants of a loss.
+
+    Parameters
+    ----------
+    data_norm : float
+        R, the largest norm of a record.
+    radius : float
+        B, the largest (Frobenius) norm of a parameter; infinite if unbounded, and 0 if only the
+        starting point matters.
+    positive_semidefinite : bool
+        Whether a matrix of parameters is positive semidefinite. Vectors ignore it.
+    """
+
+    data_norm: float = 1.0
+    radius: float = math.inf
+    positive_semidefinite: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "data_norm", positive("data_norm", self.data_norm))
+        radius = real("radius", self.radius)
+        if radius < 0:
+            raise ValueError(f"radius must be at least 0, got {radius!r}")
+        object.__setattr__(self, "radius", radius)
+
+    @property
+    def widest(self) -> float:
+        """Largest distance between two records, 2R."""
+        return 2 * self.data_norm
+
+    def within(self, radius: float) -> Domain:
+        """Return the domain restricted to parameters of norm at most ``radius``.
+
+        A radius that is known in advance, such as the sum of all step sizes times the Lipschitz
+        constant, gives smaller constants than the radius of the constraint set.
+        """
+        return replace(self, radius=min(self.radius, real("radius", radius)))
+
+
+_SMALLEST_WIDTH, _LARGEST_WIDTH = 1e-12, 1e30
+
+
+def check_temperature(temperature: object) -> float:
+    """Return a temperature between 1e-30 and 1e30."""
+    return between("temperature", temperature, *RECORDS)
+
+
+def check_width(width: object) -> float:
+    """Return the smoothing width of a hinge: 0 for none, or between 1e-12 and 1e30."""
+    value = non_negative("width", width)
+    if value and not _SMALLEST_WIDTH <= value <= _LARGEST_WIDTH:
+        raise ValueError(f"width must be 0 or between 1e-12 and 1e30, got {value!r}")
+    return value
+
 
 Array = NDArray[np.float64]
 
@@ -26,8 +82,7 @@ Array = NDArray[np.float64]
 class Holder:
     r"""Hölder continuity of the gradient: :math:`|∇ℓ(w)-∇ℓ(v)| ≤ c|w-v|^a`.
 
-    Exponent 1 is smoothness. Exponent 0 says how far the (sub)gradient of one pair
-    can jump.
+    Exponent 1 is smoothness. With exponent 0, c bounds the jumps of the (sub)gradient of one pair.
     """
 
     exponent: float
@@ -45,32 +100,61 @@ class Constants:
     record_diameter: float
 
 
-class PairwiseLoss(Storable, ABC):
-    r"""A loss ℓ(w; z, z') of an ordered pair of records z = (x, y), z' = (x', y').
-
-    A loss of one's own needs `value`, `gradient` and `lipschitz`; every other constant
-    has a default that is always valid, and that a tighter one may replace. It declares whether it
-    is convex in w. It should depend on labels only through the values it documents, and be a
-    frozen dataclass, so that a plan can hold it. Losses of a score difference or of a
-    Mahalanobis distance need less: see `RankingLoss` and `MetricLoss`.
+class Loss(Storable, ABC):
+    """The base class of losses of pairs and of single records.
 
     Attributes
     ----------
     convex : bool
-        Whether ℓ is convex in w for every pair of records. Every class declares it for itself, as
-        there is no default: bounds that need convexity are false without it, so only losses that
-        declare it are given to algorithms whose proof needs it.
+        Whether ℓ is convex in w for all records. There is no default, and every class must declare
+        it: algorithms whose privacy proof needs convexity accept only losses that are declared
+        convex.
     matrix : bool
         Whether the parameter is a symmetric d × d matrix instead of a vector.
     binary : bool
-        Whether labels must be -1 and +1; otherwise they only tell classes apart.
-    symmetric : bool
-        Whether ℓ(w; z, z') = ℓ(w; z', z).
+        Whether labels must be -1 and +1.
     """
 
     convex: ClassVar[bool]
     matrix: ClassVar[bool] = False
     binary: ClassVar[bool] = True
+
+    @abstractmethod
+    def lipschitz(self, domain: Domain) -> float:
+        """Return G, an upper bound on the norm of gradients; infinite if they are unbounded."""
+
+    def smoothness(self, domain: Domain) -> float:
+        """Return L, the Lipschitz constant of the gradient; infinite if it is not smooth.
+
+        For a loss that is not convex it bounds the curvature of either sign.
+        """
+        return math.inf
+
+    def holder(self, domain: Domain) -> Holder:
+        """Return the Hölder continuity of the gradient."""
+        smoothness = self.smoothness(domain)
+        if math.isfinite(smoothness):
+            return Holder(1.0, smoothness)
+        return Holder(0.0, 2 * self.lipschitz(domain))
+
+
+class PairwiseLoss(Loss):
+    r"""A loss ℓ(w; z, z') of an ordered pair of records z = (x, y), z' = (x', y').
+
+    A subclass must define `value`, `gradient` and `lipschitz`, and declare whether it is convex in
+    w; every other constant has a valid default, which may be overridden by a tighter one. It should
+    depend on labels only through the values it documents, and be a frozen dataclass, so that a plan
+    can store it. Losses of a score difference or of a Mahalanobis distance need less: see
+    `RankingLoss` and `MetricLoss`.
+
+    Attributes
+    ----------
+    binary : bool
+        Whether labels must be -1 and +1; otherwise they are class names.
+    symmetric : bool
+        Whether ℓ(w; z, z') = ℓ(w; z', z).
+    """
+
     symmetric: bool = True
 
     @abstractmethod
@@ -83,28 +167,10 @@ class PairwiseLoss(Storable, ABC):
     ) -> Array:
         """Return a (sub)gradient for each pair, along the first axis."""
 
-    @abstractmethod
-    def lipschitz(self, domain: Domain) -> float:
-        """Return G, which the norm of no gradient exceeds; infinite if there is none."""
-
-    def smoothness(self, domain: Domain) -> float:
-        """Return L, the Lipschitz constant of one pair's gradient; infinite if there is none.
-
-        For a loss that is not convex it bounds curvature of either sign.
-        """
-        return math.inf
-
-    def holder(self, domain: Domain) -> Holder:
-        """Return the Hölder continuity of the gradient of one pair."""
-        smoothness = self.smoothness(domain)
-        if math.isfinite(smoothness):
-            return Holder(1.0, smoothness)
-        return Holder(0.0, 2 * self.lipschitz(domain))
-
     def pair_diameter(self, domain: Domain) -> float:
-        r"""Return D_o, how far the gradient of one ordered pair moves when one record is replaced.
+        r"""Return D_o, the largest change of a pair's gradient when one record is replaced.
 
-        :math:`\sup |∇ℓ(w;z,p)-∇ℓ(w;z',p)|`, in either slot; never more than 2G.
+        :math:`\sup |∇ℓ(w;z,p)-∇ℓ(w;z',p)|`, in either position; never more than 2G.
         """
         return 2 * self.lipschitz(domain)
 
@@ -117,10 +183,10 @@ class PairwiseLoss(Storable, ABC):
         return 2 * self.pair_diameter(domain)
 
     def null_diameter(self, domain: Domain) -> float:
-        """Return how far both orders of a pair are from zero: |h(w;z,p)| ≤ 2G.
+        """Return the largest |h(w;z,p)|, for both orders of a pair; at most 2G.
 
-        A null record contributes zero, so this is how far the pair moves when one of its records
-        is replaced by a null one.
+        A null record contributes zero, so this is the largest change of the pair when one of its
+        records is replaced by a null record.
         """
         return 2 * self.lipschitz(domain)
 
@@ -130,11 +196,11 @@ class PairwiseLoss(Storable, ABC):
         return self.smoothness(domain)
 
     def sensitivity(self, domain: Domain, n: int) -> float:
-        """Return D_h / n: how far one replaced record moves the average gradient over all pairs.
+        """Return D_h / n, the sensitivity of the average gradient over all pairs.
 
-        A record is in 2(n-1) of the n(n-1) ordered pairs; attained when all other
-        records equal the worst partner. The same holds over a design of pairs that has
-        each record equally often.
+        A record is in 2(n-1) of the n(n-1) ordered pairs. The bound is attained if all other
+        records equal the worst partner. It also holds for a design of pairs in which all records
+        occur equally often.
         """
         return self.record_diameter(domain) / integer("n", n, at_least=2)
 

@@ -1,4 +1,4 @@
-"""The hinge metric loss, with or without a rounded corner."""
+"""The hinge metric loss, optionally smoothed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.losses._ranges import check_width
+from pairdp.losses.base import check_width
 from pairdp.losses.hinge_ranking import huber_hinge, huber_hinge_slope
 from pairdp.losses.metric import MetricLoss
 from pairdp.losses.registry import register_loss
@@ -22,14 +22,14 @@ class HingeMetric(MetricLoss):
     r"""max(1 + M/τ, 0) for similar pairs, max(1 - M/τ, 0) for others (Yang 2021).
 
     G = 4R²/τ and D_o = 8R²/τ = 2G, attained at W = 0 by a flipped label. With ``width`` h > 0 the
-    corner is a parabola, and L = 16R⁴/(τ²h).
+    kink is replaced by a parabola, and L = 16R⁴/(τ²h).
 
     Parameters
     ----------
     temperature
         See `MetricLoss`.
     width : float
-        h, the width of the rounding; 0 for the sharp hinge.
+        h, the width of the smoothing; 0 for the hinge itself.
     """
 
     convex: ClassVar[bool] = True
@@ -48,12 +48,12 @@ class HingeMetric(MetricLoss):
         return huber_hinge(self._margin(squared, similar)[1], self.width)
 
     def slope(self, squared: Array, similar: Mask) -> Array:
-        """Return the hinge's derivative, times ±1/τ."""
+        """Return the derivative of the hinge, times ±1/τ."""
         sign, margin = self._margin(squared, similar)
         return np.asarray(sign * huber_hinge_slope(margin, self.width))
 
     def derivative_bound(self, nearest: float, farthest: float) -> tuple[float, float]:
-        """Return 1/τ, or less where a wide rounding is not left."""
+        """Return 1/τ, or less if all margins are within a wide smoothing."""
         if self.width == 0:
             return 1 / self.temperature, 1 / self.temperature
         similar = min(1.0, (1 + farthest / self.temperature) / self.width)

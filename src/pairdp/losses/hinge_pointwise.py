@@ -1,4 +1,4 @@
-"""The hinge loss, one record at a time."""
+"""The pointwise hinge loss."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.losses._ranges import check_width
-from pairdp.losses.base import Holder
-from pairdp.losses.domain import Domain
+from pairdp.losses.base import Domain, Holder, check_width
 from pairdp.losses.hinge_ranking import huber_hinge, huber_hinge_slope
 from pairdp.losses.pointwise import PointwiseLoss
 from pairdp.losses.registry import register_loss
@@ -25,7 +23,7 @@ class HingePointwise(PointwiseLoss):
     Parameters
     ----------
     width : float
-        h, the width on which the corner is a parabola (L = R²/h); 0 for the sharp hinge.
+        h, the width on which the kink is replaced by a parabola (L = R²/h); 0 for the hinge itself.
     """
 
     convex: ClassVar[bool] = True
@@ -39,20 +37,20 @@ class HingePointwise(PointwiseLoss):
         return huber_hinge(1 - y * (x @ parameters), self.width)
 
     def gradient(self, parameters: Array, x: Array, y: Array) -> Array:
-        """Return -y·x times the hinge's derivative."""
+        """Return -y·x times the derivative of the hinge."""
         slopes = huber_hinge_slope(1 - y * (x @ parameters), self.width)
         return np.asarray((-y * slopes)[:, None] * x)
 
     @staticmethod
     def scalar_slope(score: float, y: float, width: float) -> float:
-        """Return -y times the hinge's derivative."""
+        """Return -y times the derivative of the hinge."""
         margin = y * score
         if width == 0:
             return -y if margin < 1 else 0.0
         return -y * min(max((1 - margin) / width, 0.0), 1.0)
 
     def lipschitz(self, domain: Domain) -> float:
-        """Return R, or less where a wide rounding is not left."""
+        """Return R, or less if all margins are within a wide smoothing."""
         if self.width == 0:
             return domain.data_norm
         margin_bound = domain.data_norm * domain.radius if domain.radius else 0.0
@@ -63,7 +61,7 @@ class HingePointwise(PointwiseLoss):
         return float("inf") if self.width == 0 else domain.data_norm**2 / self.width
 
     def holder(self, domain: Domain) -> Holder:
-        """Return smoothness, or the jump at the corner."""
+        """Return the smoothness, or the jump at the kink."""
         if self.width == 0:
             return Holder(0.0, domain.data_norm)
         return Holder(1.0, self.smoothness(domain))

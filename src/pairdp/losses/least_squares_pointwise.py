@@ -1,4 +1,4 @@
-"""Least squares, one record at a time."""
+"""The pointwise least-squares loss."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import RECORDS, between
-from pairdp.losses.domain import Domain
+from pairdp.losses.base import Domain
 from pairdp.losses.pointwise import PointwiseLoss
 from pairdp.losses.registry import register_loss
 
@@ -22,15 +22,15 @@ class LeastSquaresPointwise(PointwiseLoss):
     r"""(wᵀx - y)² for targets \|y\| ≤ Y: G = 2R(RB + Y), L = 2R².
 
     D = 4R·max_σ cos σ·(RB·sin σ + Y), attained. The gradient is g = 2xxᵀw - 2yx. For a unit vector
-    u, turn x and x' so that s = u·x and s' = u·x' are not negative; then u·(g - g') is at most
-    2B|s·x - s'·x'| + 2Y(s + s'). With s = R·cos p and s' = R·cos q the first norm is largest when
-    both records are at the bound with opposite parts across u, where it is R²·sin(p + q); and
-    cos p + cos q ≤ 2cos σ for σ = (p + q)/2.
+    u, choose the signs of x and x' so that s = u·x and s' = u·x' are non-negative; then u·(g - g')
+    is at most 2B|s·x - s'·x'| + 2Y(s + s'). With s = R·cos p and s' = R·cos q the first norm is
+    largest if both records have norm R and opposite components orthogonal to u, where it is
+    R²·sin(p + q); and cos p + cos q ≤ 2cos σ for σ = (p + q)/2.
 
     Parameters
     ----------
     label_bound : float
-        Y, which targets must be clipped to.
+        Y, the bound that targets are clipped to.
     """
 
     convex: ClassVar[bool] = True

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp import score_sums
-from pairdp.losses.base import Holder
-from pairdp.losses.domain import Domain
+from pairdp.losses.base import Domain, Holder
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.registry import register_loss
 
@@ -21,9 +20,9 @@ Array = NDArray[np.float64]
 class LeastSquaresRanking(RankingLoss):
     r"""φ(u) = (1 - u)²: G = 4kR(1 + U), L = 8k²R².
 
-    φ increases beyond 1, and still D_o = G. The gradient is -2ka + 2k²aaᵀw; when a becomes a',
-    the first term moves by at most 2k·2R, and the eigenvalues of aaᵀ - a'a'ᵀ lie between
-    -|a'|² and |a|², so the second moves by at most 2k²·4R²B: together 4kR(1 + 2kRB) = G.
+    φ increases beyond 1, but D_o = G nevertheless. The gradient is -2ka + 2k²aaᵀw; if a is replaced
+    by a', the first term changes by at most 2k·2R, and the eigenvalues of aaᵀ - a'a'ᵀ lie between
+    -|a'|² and |a|², so the second changes by at most 2k²·4R²B: together 4kR(1 + 2kRB) = G.
     """
 
     convex: ClassVar[bool] = True
@@ -51,7 +50,7 @@ class LeastSquaresRanking(RankingLoss):
         return 2.0
 
     def holder(self, domain: Domain) -> Holder:
-        """Return smoothness."""
+        """Return the smoothness."""
         return Holder(1.0, self.smoothness(domain))
 
     def pair_diameter(self, domain: Domain) -> float:

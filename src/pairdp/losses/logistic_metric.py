@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from pairdp.losses._supremum import upper_bound
-from pairdp.losses.domain import Domain
+from pairdp.losses.base import Domain
 from pairdp.losses.metric import MetricLoss
 from pairdp.losses.registry import register_loss
 
@@ -57,7 +57,7 @@ class LogisticMetric(MetricLoss):
         return k * k * slope * (1 - slope)
 
     def pair_diameter(self, domain: Domain) -> float:
-        """Return a certified bound, within 0.1 % of what is attained."""
+        """Return a certified bound, within 0.1 % of an attained value."""
         closed_form = super().pair_diameter(domain)
         if math.isinf(domain.radius) or domain.radius == 0:
             return closed_form
@@ -74,28 +74,28 @@ class LogisticMetric(MetricLoss):
 def _certified_pair_diameter(farthest: float, temperature: float, semidefinite: bool) -> float:
     r"""Return a bound on D_o / (4R²) for 4R²B = ``farthest``, by branch and bound.
 
-    A record that changes kind moves the gradient by \|c·aaᵀ + e·bbᵀ\|, where
-    c = k·s(k(aᵀWa - 1)), e = k·s(k(1 - bᵀWb)), and a, b are two sides of a triangle in a ball of
-    radius R. In three steps:
+    Replacing a record so that a similar pair becomes dissimilar changes the gradient by \|c·aaᵀ +
+    e·bbᵀ\|, where c = k·s(k(aᵀWa - 1)), e = k·s(k(1 - bᵀWb)), and a, b are two sides of a triangle
+    in a ball of radius R. The proof has three steps:
 
     1. With angle θ ≤ 90° between a and ±b, there are ψ, χ ≥ 0 with ψ + χ = θ, |a| ≤ 2R·cos ψ and
        |b| ≤ 2R·cos χ. If the triangle is acute, it lies on a circle of radius ρ ≤ R with the
-       centre inside, and ψ, χ are the angles to the centre. If the angle at an end is
-       at least 90°, the other side is a longest one, take ψ or χ = 0. If the angle between a
-       and b is, then |a|² + |b|² ≤ 4R².
-    2. The norm grows with c and e, so W matters through aᵀWa, which should be large, and
-       bᵀWb, small. The pairs of the two that W can give form a convex set, whose edge is
-       reached by maximisers of λaᵀWa - μbᵀWb: W = B·uuᵀ with u in the plane of a and b, beyond
-       a, at angles ω to a and θ + ω to b (the positive part of λaaᵀ - μbbᵀ has rank one). When
-       W need not be semidefinite, W lies in the span of aaᵀ and bbᵀ, whose angle is
-       arccos(cos²θ), and the same picture holds with cosines in place of their squares.
+       centre inside, and ψ, χ are the angles to the centre. If the angle at an end is at least 90°,
+       the side opposite is the longest, and ψ or χ = 0 suffices. If the angle between a and b is at
+       least 90°, then |a|² + |b|² ≤ 4R².
+    2. The norm increases in c and e, so the worst W has a large aᵀWa and a small bᵀWb. The
+       attainable values of the two form a convex set, whose boundary is attained by maximisers of
+       λaᵀWa - μbᵀWb: W = B·uuᵀ with u in the plane of a and b, beyond a, at angles ω to a and θ + ω
+       to b (the positive part of λaaᵀ - μbbᵀ has rank one). If W need not be semidefinite, W lies
+       in the span of aaᵀ and bbᵀ, whose angle is arccos(cos²θ), and the same argument holds with
+       cosines instead of their squares.
     3. So the square of D_o / (4R²) is the largest C² + E² + 2CE·cos²θ, with C = r·c for the worst
-       r ≤ cos²ψ and E = t·e for the worst t ≤ cos²χ: shorter sides are allowed. On a box of
-       (ψ, χ, ω), C is largest at the least ψ and ω, and E at the least χ and the largest angle
-       between W's direction and b.
+       r ≤ cos²ψ and E = t·e for the worst t ≤ cos²χ: shorter sides are allowed. On a box of (ψ, χ,
+       ω), C is largest at the smallest ψ and ω, and E at the smallest χ and the largest angle
+       between u and b.
 
-    A record that does not change kind moves the gradient by at most max(C, E) with the other
-    zero, which is among these (see `pairdp.losses.metric`).
+    If the pair stays similar, or dissimilar, the gradient changes by at most max(C, E), which is
+    the case that the other is zero (see `pairdp.losses.metric`).
     """
     k = 1 / temperature
     peaks = {
@@ -105,7 +105,7 @@ def _certified_pair_diameter(farthest: float, temperature: float, semidefinite: 
 
     def longest(most: Array, growth: Array, offset: float) -> Array:
         """Return the largest r·k·s(k(offset + r·growth)) for r <= most."""
-        # It rises with r unless the growth is negative, and then up to one peak.
+        # It increases in r, or has one maximum if the growth is negative.
         worst = np.minimum(most, peaks[offset] / np.maximum(-k * growth, 1e-300))
         return np.asarray(worst * k * expit(k * (offset + worst * growth)))
 

@@ -1,4 +1,4 @@
-"""The logistic loss, one record at a time."""
+"""The pointwise logistic loss."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from pairdp.losses._ranges import check_temperature
 from pairdp.losses._supremum import upper_bound
-from pairdp.losses.domain import Domain
+from pairdp.losses.base import Domain, check_temperature
 from pairdp.losses.pointwise import PointwiseLoss
 from pairdp.losses.registry import register_loss
 
@@ -27,7 +26,7 @@ class LogisticPointwise(PointwiseLoss):
     Parameters
     ----------
     temperature : float
-        τ, which scores are divided by.
+        τ, the divisor of scores.
     """
 
     convex: ClassVar[bool] = True
@@ -66,7 +65,7 @@ class LogisticPointwise(PointwiseLoss):
         return (domain.data_norm / self.temperature) ** 2 / 4
 
     def record_diameter(self, domain: Domain) -> float:
-        """Return a certified bound, within 0.1 % of what is attained."""
+        """Return a certified bound, within 0.1 % of an attained value."""
         margin_bound = self._margin_bound(domain)
         if not 1e-6 < margin_bound < 1e6:
             return super().record_diameter(domain)
@@ -83,9 +82,9 @@ def _certified_record_diameter(margin_bound: float) -> float:
     r"""Return a bound on D·τ/R for RB/τ = ``margin_bound``, by branch and bound.
 
     With v = yx, the gradient is -s(-wᵀv/τ)·v/τ. Let v and v' make the angles α and β with -w, and
-    let b = R|w|/τ. Along its ray a gradient, times τ/R, has length up to the largest
-    ρ·s(ρb·cos α) for ρ ≤ 1. The norm of a difference is convex in both lengths, so largest
-    where each is zero or largest, and when the angle between is, which is at most α + β.
+    let b = R|w|/τ. In a given direction, the norm of a gradient times τ/R is at most the largest
+    ρ·s(ρb·cos α) for ρ ≤ 1. The norm of a difference is convex in both norms, so it is largest if
+    each is zero or largest, and increases in the angle between them, which is at most α + β.
     """
 
     def above(low: Array, high: Array) -> Array:
@@ -93,7 +92,7 @@ def _certified_record_diameter(margin_bound: float) -> float:
         second = _longest(np.cos(low[1]), low[2], high[2])
         cosine = np.cos(np.minimum(high[0] + high[1], math.pi))
         both = np.sqrt(np.maximum(first**2 + second**2 - 2 * first * second * cosine, 0.0))
-        # For an acute angle the difference may be longest where one length is zero.
+        # For an acute angle the difference may be largest if one norm is zero.
         return np.asarray(np.maximum(both, np.maximum(first, second)))
 
     return upper_bound(above, [(0.0, math.pi), (0.0, math.pi), (0.0, margin_bound)])

@@ -58,7 +58,7 @@ class LogisticRanking(RankingLoss):
         return 0.25
 
     def structure(self) -> score_sums.Analytic:
-        """Return that the nearest poles of φ' are at ±iπ."""
+        """Return the structure of an analytic φ; the nearest poles of φ' are at ±iπ."""
         return score_sums.Analytic(
             strip=math.pi, linear_beyond=40.0, left_slope=-1.0, right_slope=0.0
         )

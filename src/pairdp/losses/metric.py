@@ -6,17 +6,17 @@ for records of the same class ("similar") and decreases for others, so its gradi
 need not be positive semidefinite) and 4R²B, and |aaᵀ| = |a|² ≤ 4R². Hence
 
 - G = 4R²·max(S₊, S₋) and L = 16R⁴·sup \|second derivative\|;
-- D_o ≤ 4R²(S₊ + S₋). A replaced record that changes kind moves the gradient by at most
-  that. One that does not moves it by \|c·aaᵀ - c'·a'a'ᵀ\|, convex in (c, c') and so at most
-  S·max(|a|², |a'|², \|aaᵀ - a'a'ᵀ\|) ≤ 4R²S. For the last: a, a' are two sides of a triangle
-  within a ball of radius R. Either an angle of it is at least 90° and one of three cases
-  is plain, or it lies on a circle of radius ρ ≤ R with angles X, Y opposite a, a' and Z
-  between them, and \|aaᵀ - a'a'ᵀ\|² = 16ρ⁴(1-g²)(1 - c²/2 + cg + g²/2) ≤ 16ρ⁴(1-g⁴), where
-  g = cos Z and c = cos(X-Y);
-- D_h = 2 D_o, the loss being symmetric; a pair that a null record takes away had at most 2G,
+- D_o ≤ 4R²(S₊ + S₋). If replacing a record makes a similar pair dissimilar or vice versa, the
+  gradient changes by at most that. Otherwise it changes by \|c·aaᵀ - c'·a'a'ᵀ\|, which is convex in
+  (c, c') and so at most S·max(|a|², |a'|², \|aaᵀ - a'a'ᵀ\|) ≤ 4R²S. For the last: a, a' are two
+  sides of a triangle within a ball of radius R. Either one of its angles is at least 90°, where the
+  claim is easy to check, or it lies on a circle of radius ρ ≤ R with angles X, Y opposite a, a' and
+  Z between them, and \|aaᵀ - a'a'ᵀ\|² = 16ρ⁴(1-g²)(1 - c²/2 + cg + g²/2) ≤ 16ρ⁴(1-g⁴), where g =
+  cos Z and c = cos(X-Y);
+- D_h = 2 D_o, because the loss is symmetric; a null record removes a pair's gradient of at most 2G,
   and D_o ≥ G;
-- the risk's smoothness: Σ|a|² over all ordered pairs is at most 2n²R², so the mean of |a|⁴
-  is at most 8R⁴·n/(n-1), and the risk is n/(2(n-1)) times as smooth as one pair.
+- the smoothness of the risk: Σ|a|² over all ordered pairs is at most 2n²R², so the mean of |a|⁴ is
+  at most 8R⁴·n/(n-1), and the smoothness of the risk is n/(2(n-1)) times that of one pair.
 """
 
 from __future__ import annotations
@@ -29,9 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer
-from pairdp.losses._ranges import check_temperature
-from pairdp.losses.base import Holder, PairwiseLoss
-from pairdp.losses.domain import Domain
+from pairdp.losses.base import Domain, Holder, PairwiseLoss, check_temperature
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -41,14 +39,14 @@ Mask = NDArray[np.bool_]
 class MetricLoss(PairwiseLoss):
     """A function of the squared distance, increasing for similar pairs and decreasing for others.
 
-    A loss of one's own defines `of_distance`, `slope` and `derivative_bound`, and declares
-    whether these functions are ``convex`` (the squared distance is linear in W, so
-    the loss is as convex as they are); with `curvature` it is smooth.
+    A subclass must define `of_distance`, `slope` and `derivative_bound`, and declare whether these
+    functions are ``convex`` (the squared distance is linear in W, so the loss is then convex in W);
+    with `curvature` it is smooth.
 
     Parameters
     ----------
     temperature : float
-        τ, which what is compared with the threshold is divided by.
+        τ, the divisor of squared distances and their threshold.
     """
 
     temperature: float = 1.0
@@ -65,18 +63,18 @@ class MetricLoss(PairwiseLoss):
 
     @abstractmethod
     def slope(self, squared: Array, similar: Mask) -> Array:
-        """Return the derivative in the squared distance: >= 0 if similar, else <= 0."""
+        """Return the derivative in the squared distance: >= 0 if similar, <= 0 if dissimilar."""
 
     @abstractmethod
     def derivative_bound(self, nearest: float, farthest: float) -> tuple[float, float]:
-        """Return the largest |slope| of similar and of dissimilar pairs for M between these."""
+        """Return the largest |slope| of similar and of dissimilar pairs for M in this range."""
 
     def curvature(self, nearest: float, farthest: float) -> float:
-        """Return the largest |second derivative| for M between these."""
+        """Return the largest |second derivative| for M in this range."""
         return float("inf")
 
     def distances(self, domain: Domain) -> tuple[float, float]:
-        """Return the least and the largest M."""
+        """Return the smallest and the largest M."""
         farthest = domain.widest**2 * domain.radius if domain.radius else 0.0
         return (0.0 if domain.positive_semidefinite else -farthest), farthest
 
@@ -94,7 +92,7 @@ class MetricLoss(PairwiseLoss):
         """Return slope · aaᵀ for each pair."""
         difference, squared = self._squared(parameters, x, other_x)
         slopes = self.slope(squared, y == other_y)
-        # The product of the two sides first, so that the matrix is symmetric to the last bit.
+        # The outer product comes first, so that the matrix is exactly symmetric.
         return np.asarray(slopes[:, None, None] * (difference[:, :, None] * difference[:, None, :]))
 
     def lipschitz(self, domain: Domain) -> float:
@@ -106,7 +104,7 @@ class MetricLoss(PairwiseLoss):
         return domain.widest**4 * self.curvature(*self.distances(domain))
 
     def holder(self, domain: Domain) -> Holder:
-        """Return smoothness, or how far the gradient of one pair can jump: G."""
+        """Return the smoothness, or G, the largest jump of the gradient of one pair."""
         declared = super().holder(domain)
         return declared if declared.exponent == 1 else Holder(0.0, self.lipschitz(domain))
 

@@ -2,47 +2,36 @@ r"""Losses of one record, for the pointwise algorithm of Wang 2024."""
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.losses.base import Constants, Holder
-from pairdp.losses.domain import Domain
-from pairdp.storage import Storable
+from pairdp.losses.base import Constants, Domain, Loss
 
 Array = NDArray[np.float64]
 
 
-class PointwiseLoss(Storable, ABC):
+class PointwiseLoss(Loss):
     """A loss ℓ(w; x, y) of one record and a weight vector.
 
-    A loss of one's own needs `value`, `gradient` and `lipschitz`, and declares whether it is
-    convex. Its constants hold for the labels it documents: -1 and +1, or targets up to its
-    ``label_bound``.
+    A subclass must define `value`, `gradient` and `lipschitz`, and declare whether it is convex.
+    Its constants hold for the labels it documents: -1 and +1, or targets up to its ``label_bound``.
 
     Attributes
     ----------
-    convex : bool
-        Whether ℓ is convex in w for every record; every class declares it for itself.
-    matrix : bool
-        False: the parameter is a vector.
     binary : bool
-        Whether labels must be -1 and +1. Otherwise they are targets, which are clipped to
-        ``label_bound``, and the loss must have one.
+        Whether labels must be -1 and +1. Otherwise they are targets, which are clipped to the
+        ``label_bound`` of the loss.
     scalar_slope : static method or None
         The derivative of one record's loss in its score wᵀx, in plain Python and `math`, as
         ``scalar_slope(score, y)`` or, for a loss with a field ``width``,
-        ``scalar_slope(score, y, width)``: the gradient is this times x. With it, algorithms that
-        take many steps on few records compile them.
+        ``scalar_slope(score, y, width)``: the gradient is this times x. Algorithms use it to
+        compile steps on small batches.
     """
 
-    convex: ClassVar[bool]
-    matrix: ClassVar[bool] = False
-    binary: ClassVar[bool] = True
     scalar_slope: ClassVar[Callable[..., float] | None] = None
 
     @abstractmethod
@@ -53,32 +42,17 @@ class PointwiseLoss(Storable, ABC):
     def gradient(self, parameters: Array, x: Array, y: Array) -> Array:
         """Return a (sub)gradient for each record, along the first axis."""
 
-    @abstractmethod
-    def lipschitz(self, domain: Domain) -> float:
-        """Return G, which the norm of no gradient exceeds; infinite if there is none."""
-
-    def smoothness(self, domain: Domain) -> float:
-        """Return L, the Lipschitz constant of the gradient; infinite if there is none."""
-        return math.inf
-
-    def holder(self, domain: Domain) -> Holder:
-        """Return the Hölder continuity of the gradient."""
-        smoothness = self.smoothness(domain)
-        if math.isfinite(smoothness):
-            return Holder(1.0, smoothness)
-        return Holder(0.0, 2 * self.lipschitz(domain))
-
     def record_diameter(self, domain: Domain) -> float:
-        """Return D, how far the gradient moves when the record is replaced; at most 2G."""
+        """Return D, the largest change of the gradient when the record is replaced; at most 2G."""
         return 2 * self.lipschitz(domain)
 
     def null_diameter(self, domain: Domain) -> float:
-        """Return how far the gradient is from zero, which is that of a null record: G."""
+        """Return G, the largest change of the gradient when the record becomes a null record."""
         return self.lipschitz(domain)
 
     def constants(self, domain: Domain) -> Constants:
-        """Return all constants; one record has one slot."""
-        moved = self.record_diameter(domain)
+        """Return all constants; both diameters are that of the record."""
+        diameter = self.record_diameter(domain)
         return Constants(
-            self.lipschitz(domain), self.smoothness(domain), self.holder(domain), moved, moved
+            self.lipschitz(domain), self.smoothness(domain), self.holder(domain), diameter, diameter
         )

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from pairdp import score_sums
 from pairdp._checks import real
-from pairdp.losses.base import Holder
-from pairdp.losses.domain import Domain
+from pairdp.losses.base import Domain, Holder
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.registry import register_loss
 
@@ -66,7 +65,7 @@ class PowerHingeRanking(RankingLoss):
         return float(self.power * (1 + margin_bound) ** (self.power - 1))
 
     def curvature(self, margin_bound: float) -> float:
-        """Return 2 for q = 2; a smaller power has no curvature at its corner."""
+        """Return 2 for q = 2; for a smaller power the curvature is unbounded at the kink."""
         return 2.0 if self.power == 2 else float("inf")
 
     def holder(self, domain: Domain) -> Holder:

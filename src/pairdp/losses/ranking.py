@@ -3,22 +3,22 @@ r"""Losses of a score difference: ranking, bipartite ranking, AUC.
 With a = x - x', both forms are functions of u = k·wᵀa, once the pair is ordered so that
 the positive comes first:
 
-- two-sided, :math:`φ((y-y')wᵀ(x-x')/τ)` (Xue 2021, Huai 2020, Kang 2021): k = 2/τ, and both
-  orders of a pair count; a pair of equal labels has the constant loss φ(0);
-- one-sided, :math:`φ(wᵀ(x-x')/τ)·1[y=1, y'=-1]` (Yang 2021): k = 1/τ, one order counts.
+- two-sided, :math:`φ((y-y')wᵀ(x-x')/τ)` (Xue 2021, Huai 2020, Kang 2021): k = 2/τ, and both orders
+  of a pair have a loss; a pair of equal labels has the constant loss φ(0);
+- one-sided, :math:`φ(wᵀ(x-x')/τ)·1[y=1, y'=-1]` (Yang 2021): k = 1/τ, one order has a loss.
 
 Since |a| ≤ 2R and |w| ≤ B, \|u\| ≤ U = 2kRB, the *margin bound*, and
 
 - G = 2kR · sup\|φ'\| over \|u\| ≤ U,
 - L = 4k²R² · sup\|φ''\| over \|u\| ≤ U,
-- D_o = G when φ never increases, whether it is convex or not (errata, G1): with
+- D_o = G if φ is non-increasing, whether it is convex or not (errata, G1): with
   the partner fixed, the gradients are {-c·k·a : 0 ≤ c ≤ c_max, |a| ≤ 2R} and 0; |ca - c'a'| is
-  convex in (c, c'), so largest at a corner, where it is at most 2R·c_max because
+  convex in (c, c'), so largest at an extreme point, where it is at most 2R·c_max because
   |a - a'| = |x - x'| ≤ 2R;
-- D_h = 2 D_o two-sided, and D_o one-sided: only one order of a pair has a gradient; a pair that
-  a null record takes away had 2G or G, which is no more than D_h;
-- the risk's smoothness is the share of ordered pairs with a gradient times L, and at
-  most ⌊n/2⌋⌈n/2⌉ positive-negative pairs exist (1.1).
+- D_h = 2 D_o two-sided, and D_o one-sided: only one order of a pair has a gradient; a null record
+  removes a pair's gradient of at most 2G or G, which is no more than D_h;
+- the smoothness of the risk is L times the fraction of ordered pairs with a gradient, and there are
+  at most ⌊n/2⌋⌈n/2⌉ positive-negative pairs.
 """
 
 from __future__ import annotations
@@ -34,10 +34,8 @@ from numpy.typing import NDArray
 from pairdp import score_sums
 from pairdp._checks import integer
 from pairdp._provenance import is_own
-from pairdp.losses._overrides import overridden_after
-from pairdp.losses._ranges import check_temperature
-from pairdp.losses.base import Holder, PairwiseLoss
-from pairdp.losses.domain import Domain
+from pairdp.losses.base import Domain, Holder, PairwiseLoss, check_temperature
+from pairdp.losses.convexity import overridden_after
 
 Array = NDArray[np.float64]
 FORMS = ("two-sided", "one-sided")
@@ -47,23 +45,23 @@ FORMS = ("two-sided", "one-sided")
 class RankingLoss(PairwiseLoss):
     """A function φ of the scaled score difference.
 
-    A loss of one's own defines `phi`, `slope` and `derivative_bound`, and declares its `structure`
-    and whether φ is ``convex`` (the score difference is linear in w, so the loss is as convex as
-    φ). With `curvature` it is smooth. If φ increases anywhere, it sets ``decreasing = False``.
+    A subclass must define `phi`, `slope` and `derivative_bound`, and declare its `structure` and
+    whether φ is ``convex`` (the score difference is linear in w, so the loss is then convex in w).
+    With `curvature` it is smooth. If φ increases anywhere, it must set ``decreasing = False``.
 
     Parameters
     ----------
     form : {"two-sided", "one-sided"}
-        Which pairs count; see `pairdp.losses.ranking`.
+        Which ordered pairs have a loss; see `pairdp.losses.ranking`.
     temperature : float
-        τ, which score differences are divided by.
+        τ, the divisor of score differences.
 
     Attributes
     ----------
     scalar_slope : static method or None
         φ'(u) of one number in plain Python and `math`, as ``scalar_slope(u)`` or, for a loss with a
-        field ``width``, ``scalar_slope(u, width)``. With it, algorithms that take many steps on
-        few pairs compile them.
+        field ``width``, ``scalar_slope(u, width)``. Algorithms use it to compile steps on small
+        batches.
     """
 
     form: str = "two-sided"
@@ -105,7 +103,7 @@ class RankingLoss(PairwiseLoss):
 
     @abstractmethod
     def structure(self) -> score_sums.Structure:
-        """Return what φ is, for fast sums over all pairs; `AllPairs` if nothing is known."""
+        """Return the structure of φ, for fast sums over all pairs; `AllPairs` if it has none."""
 
     @property
     def symmetric(self) -> bool:  # type: ignore[override]
@@ -114,7 +112,7 @@ class RankingLoss(PairwiseLoss):
 
     @property
     def orders(self) -> int:
-        """How many orders of a positive-negative pair have a gradient."""
+        """Number of orders of a positive-negative pair that have a gradient."""
         return 2 if self.symmetric else 1
 
     @property
@@ -139,7 +137,7 @@ class RankingLoss(PairwiseLoss):
     def gradient(
         self, parameters: Array, x: Array, y: Array, other_x: Array, other_y: Array
     ) -> Array:
-        """Return k φ'(u)·(x - x') times the pair's sign; zero for pairs that do not count."""
+        """Return k φ'(u)·(x - x') times the sign of the pair; zero for pairs without a loss."""
         difference = x - other_x
         sign = np.sign(y - other_y) if self.symmetric else (y > other_y).astype(np.float64)
         slopes = self.slope(self._margins(parameters, difference, sign))
@@ -154,41 +152,41 @@ class RankingLoss(PairwiseLoss):
         return (self.scale * domain.widest) ** 2 * self.curvature(self.margin_bound(domain))
 
     def holder(self, domain: Domain) -> Holder:
-        """Return smoothness, or how far the gradient can jump."""
+        """Return the smoothness, or the largest jump of the gradient."""
         declared = super().holder(domain)
         if declared.exponent == 1 or not self.decreasing:
             return declared
         return Holder(0.0, self.lipschitz(domain))
 
     def pair_diameter(self, domain: Domain) -> float:
-        """Return G when φ never increases, else 2G."""
+        """Return G if φ is non-increasing, otherwise 2G."""
         lipschitz = self.lipschitz(domain)
         return lipschitz if self.decreasing else 2 * lipschitz
 
     def record_diameter(self, domain: Domain) -> float:
-        """Return D_o for each order that counts."""
+        """Return D_o times the number of orders with a gradient."""
         return self.orders * self.pair_diameter(domain)
 
     def null_diameter(self, domain: Domain) -> float:
-        """Return G for each order that counts."""
-        # A subclass with a gradient of its own may have one in both orders.
+        """Return G times the number of orders with a gradient."""
+        # A subclass that overrides the gradient may have one in both orders.
         orders = self.orders if type(self).gradient is RankingLoss.gradient else 2
         return orders * self.lipschitz(domain)
 
     def risk_smoothness(self, domain: Domain, n: int) -> float:
-        """Return L times the largest share of ordered pairs that count."""
+        """Return L times the largest fraction of ordered pairs with a gradient."""
         n = integer("n", n, at_least=2)
         counted = self.orders * (n // 2) * (n - n // 2)
         return self.smoothness(domain) * (counted / (n * (n - 1)))
 
 
 def slow_sums(loss: object) -> tuple[str, ...]:
-    """Say in a sentence that a ranking loss is summed pair by pair; nothing if it is not."""
-    if not isinstance(loss, RankingLoss) or is_own(type(loss)):  # the library's are all fast
+    """Return a sentence if a ranking loss is summed pair by pair, otherwise nothing."""
+    if not isinstance(loss, RankingLoss) or is_own(type(loss)):  # those of the library are fast
         return ()
     kind = type(loss)
     if kind.value is not RankingLoss.value or kind.gradient is not RankingLoss.gradient:
-        why = "its value or gradient is its own"
+        why = "it overrides value or gradient"
     elif isinstance(loss.structure(), score_sums.AllPairs):
         why = "its structure is AllPairs()"
     else:

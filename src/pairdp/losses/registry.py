@@ -1,50 +1,50 @@
 """Losses by name.
 
-A loss registers itself in the module that defines it. Modules of this package are imported when a
-name is not known yet, those of users by their users.
+A loss is registered in the module that defines it. Modules of this package are imported when a name
+is not known yet; users import their own modules.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TypeVar
 
 from pairdp._checks import text
 from pairdp._discovery import find_registered, import_modules
 from pairdp._provenance import is_own
-from pairdp.losses.base import PairwiseLoss
-from pairdp.losses.metric import MetricLoss
-from pairdp.losses.pointwise import PointwiseLoss
-from pairdp.losses.ranking import RankingLoss
+from pairdp.losses.base import Loss
 from pairdp.storage.registry import path_of
 
-Loss = PairwiseLoss | PointwiseLoss
 Named = TypeVar("Named", bound=Loss)
 _PACKAGE = "pairdp.losses"
-_NAMED: dict[type[Loss], dict[str, Loss]] = {RankingLoss: {}, MetricLoss: {}, PointwiseLoss: {}}
+_KINDS = ("RankingLoss", "MetricLoss", "PointwiseLoss")
+_NAMED: defaultdict[type[Loss], dict[str, Loss]] = defaultdict(dict)
 
 
 def register_loss(name: str, loss: Named) -> Named:
-    """Make a loss known by a name among those of its kind, in this process, and return it.
+    """Register a loss under a name, in this process, and return it.
 
     Parameters
     ----------
     name : str
-        A ranking, a metric and a pointwise loss may have the same name.
+        Unique among losses of its kind; a ranking, a metric and a pointwise loss may share a name.
     loss : RankingLoss, MetricLoss or PointwiseLoss
-        With its parameters.
+        The loss with its parameters.
 
     Raises
     ------
     ValueError
         If a loss of another class has the name.
     """
-    named = next((named for kind, named in _NAMED.items() if isinstance(loss, kind)), None)
-    if named is None:
+    kinds = (kind for kind in type(loss).__mro__ if is_own(kind) and kind.__name__ in _KINDS)
+    kind = next(kinds, None)
+    if kind is None:
         raise TypeError(f"only ranking, metric and pointwise losses have names, got {loss!r}")
     if not is_own(type(loss)):
-        import_modules(_PACKAGE)  # so that names of the library are taken
+        import_modules(_PACKAGE)  # names of the library cannot be replaced
+    named = _NAMED[kind]
     known = named.get(text("name", name), loss)
-    # A class that is defined again, as in a notebook, replaces itself.
+    # A class that is defined again, as in a notebook, replaces the earlier one.
     if path_of(type(known)) != path_of(type(loss)):
         raise ValueError(f"{type(known).__name__} is already registered as {name!r}")
     named[name] = loss
@@ -58,7 +58,7 @@ def loss_names(kind: type[Loss]) -> list[str]:
 
 
 def find_loss(name: str, kind: type[Loss]) -> Loss:
-    """Return the loss of a kind that is registered under a name."""
+    """Return the loss of a kind registered under a name."""
     found = find_registered(_NAMED[kind], name, _PACKAGE)
     if found is None:
         raise ValueError(

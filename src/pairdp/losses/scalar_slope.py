@@ -1,4 +1,4 @@
-"""The slope of a loss for one number, from which steps on few records are compiled."""
+"""The derivative of a loss as a scalar function, from which steps are compiled."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pairdp.losses._overrides import overridden_after
-from pairdp.losses.base import PairwiseLoss
+from pairdp.losses.base import Loss
+from pairdp.losses.convexity import overridden_after
 from pairdp.losses.pointwise import PointwiseLoss
 from pairdp.losses.ranking import RankingLoss
 
@@ -15,24 +15,25 @@ _FORMULAS = {"value", "gradient", "phi", "slope", "scale", "orders", "symmetric"
 
 
 class ScalarSlope(NamedTuple):
-    """A formula φ'(u, *parameters) of a ranking loss, or φ'(score, y, *parameters) of one record's.
+    """A formula φ'(u, *parameters) of a ranking or φ'(score, y, *parameters) of a pointwise loss.
 
     Attributes
     ----------
     formula : callable
-        Plain Python over floats.
+        Plain Python on floats.
     parameters : tuple of float
-        The loss's attributes that have the names of the formula's other arguments.
+        The attributes of the loss with the names of the formula's other arguments.
     """
 
     formula: Callable[..., float]
     parameters: tuple[float, ...]
 
 
-def scalar_slope_of(loss: PairwiseLoss | PointwiseLoss) -> ScalarSlope | None:
-    """Return what a loss declares as its ``scalar_slope``; None if it declares none.
+def scalar_slope_of(loss: Loss) -> ScalarSlope | None:
+    """Return the ``scalar_slope`` that a loss declares, or None.
 
-    What a parent class declares is of the parent's formulas, and counts only where these are kept.
+    The declaration of a parent class is about the parent's formulas; it is ignored if they are
+    overridden.
     """
     if isinstance(loss, RankingLoss) and type(loss).gradient is RankingLoss.gradient:
         variables = 1

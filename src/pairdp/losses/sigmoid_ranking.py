@@ -20,12 +20,12 @@ _MOST_CURVED = math.log(2 + math.sqrt(3))
 
 @dataclass(frozen=True)
 class SigmoidRanking(RankingLoss):
-    r"""φ(u) = 1/(1 + e^u), a smooth count of the pairs that are ranked wrongly.
+    r"""φ(u) = 1/(1 + e^u), a smooth version of the number of misranked pairs.
 
-    At a small temperature τ its average is the share of wrongly ranked pairs, so minimising it
-    maximises the AUC itself and not a convex bound on it; one pair that is far off costs at most
-    1, where convex losses let it decide. φ is convex for u ≥ 0 and concave for u ≤ 0, so only
-    algorithms with noise in every gradient take it: `NoisyGradientDescent`, Kang 2021.
+    At a small temperature τ its average is close to the fraction of misranked pairs, so minimising
+    it maximises the AUC and not a convex surrogate. It is robust: the loss of one pair is at most
+    1. φ is convex for u ≥ 0 and concave for u ≤ 0, so only algorithms with noise in every gradient
+    support it: `NoisyGradientDescent`, Kang 2021.
 
     With s = 1/(1 + e^{-u}), φ' = -s(1-s), which is negative and largest at 0: \|φ'\| ≤ 1/4, hence
     G = kR/2 and D_o = G, as φ decreases. φ'' = s(1-s)(2s-1) is an odd function of u whose maximum
@@ -61,16 +61,16 @@ class SigmoidRanking(RankingLoss):
         return 0.25
 
     def curvature(self, margin_bound: float) -> float:
-        """Return φ'' at the margin bound, or √3/18 where that is within it."""
+        """Return φ'' at the margin bound, or its maximum √3/18 if it is attained."""
         u = min(margin_bound, _MOST_CURVED)
-        # 2s - 1 = tanh(u/2), which keeps its digits where u is small.
+        # 2s - 1 = tanh(u/2), which avoids cancellation for small u.
         return float(expit(u) * expit(-u)) * math.tanh(u / 2)
 
     def structure(self) -> score_sums.Analytic:
-        """Return that the nearest poles of φ' are at ±iπ.
+        """Return the structure of an analytic φ; the nearest poles of φ' are at ±iπ.
 
         They are double, so that coefficients decay more slowly by a factor of their number; a
-        strip narrower by a tenth covers that.
+        strip narrower by a tenth accounts for that.
         """
         return score_sums.Analytic(
             strip=0.9 * math.pi, linear_beyond=40.0, left_slope=0.0, right_slope=0.0

@@ -1,13 +1,13 @@
-"""Where the constants of a loss come from: a proof, a check in this process, or nobody knows.
+"""The source of the constants of a loss: a proof, a check in this process, or trust.
 
 Noise is calibrated to constants that a loss declares. For the losses of this library they are
-proved in their docstrings. For any other loss they are its author's, and a certificate must say
-so. A loss derived from one of the library's counts as any other: it may compute something else
-than what was proved of its parent.
+proved in their docstrings. For any other loss they are declared by its author, and a certificate
+must say so. This includes subclasses of the library's losses, which may compute something else than
+their parent.
 
-`check_pairwise_loss` and `check_pointwise_loss` record here what they found no fault with: a loss
-with these parameters, on one domain. A check on one domain says nothing about another, not even
-about a smaller one, whose constants the loss declares anew. The record lives in this process alone.
+`check_pairwise_loss` and `check_pointwise_loss` record here which losses passed, with which
+parameters and on which domain. A check on one domain does not apply to another, not even to a
+smaller one, which has its own constants. The record is kept in this process only.
 """
 
 from __future__ import annotations
@@ -19,11 +19,8 @@ from types import MemberDescriptorType
 from typing import Any, Literal
 
 from pairdp._provenance import is_own
-from pairdp.losses.base import PairwiseLoss
-from pairdp.losses.domain import Domain
-from pairdp.losses.pointwise import PointwiseLoss
+from pairdp.losses.base import Domain, Loss
 
-Loss = PairwiseLoss | PointwiseLoss
 Source = Literal["library", "checked in this process", "on trust"]
 
 _passed: set[Hashable] = set()
@@ -31,7 +28,7 @@ _stated: ContextVar[Source | None] = ContextVar("stated", default=None)
 
 
 def is_library_loss(loss: Loss) -> bool:
-    """Return whether the constants of a loss are proved: it is of this library's own classes."""
+    """Return whether the constants of a loss are proved: its class is part of this library."""
     if not is_own(type(loss)):
         return False
     inner = (value for value in _state(loss).values() if isinstance(value, Loss))
@@ -51,10 +48,10 @@ def constants_from(loss: Loss, domain: Domain) -> Source:
 
 @contextmanager
 def as_stated(source: object) -> Iterator[None]:
-    """Take the word of a certificate for whether the process that planned had checked a loss.
+    """Use the statement of a certificate on whether the planning process had checked a loss.
 
-    Planning again compares everything else, and another process cannot know that. It never makes
-    a loss one of the library's.
+    Planning again verifies everything else, but another process cannot verify this. It never marks
+    a loss as part of the library.
     """
     checked: Source = "checked in this process"
     token = _stated.set(checked if source == checked else "on trust")
@@ -70,10 +67,10 @@ def remember_passed(loss: Loss, domains: Iterable[Domain]) -> None:
 
 
 def _key(loss: Loss, domain: Domain) -> Hashable | None:
-    """Return the class, the parameters and the domain; None where parameters have no hash.
+    """Return the class, the parameters and the domain; None if parameters are not hashable.
 
-    The parameters are those at the time of the call, so that an object changed after its check is
-    another loss.
+    The parameters are those at the time of the call, so that an object modified after its check
+    counts as another loss.
     """
     try:
         key = (type(loss), frozenset(_state(loss).items()), domain)
@@ -84,14 +81,14 @@ def _key(loss: Loss, domain: Domain) -> Hashable | None:
 
 
 def _state(loss: Loss) -> dict[str, Any]:
-    """Return all that an object holds, in its dictionary and in slots."""
+    """Return all attributes of an object, from its dictionary and its slots."""
     slots = (name for kind in type(loss).__mro__ for name in _slots_of(kind))
     held = {name: getattr(loss, name) for name in slots if hasattr(loss, name)}
     return {**held, **getattr(loss, "__dict__", {})}
 
 
 def _slots_of(kind: type) -> tuple[str, ...]:
-    """Return the slots that a class adds, which its descriptors name."""
+    """Return the names of the slots that a class adds."""
     return tuple(
         name for name, value in vars(kind).items() if isinstance(value, MemberDescriptorType)
     )

@@ -1,4 +1,4 @@
-"""One file for a model: parameters, labels, names, certificate and arrays."""
+"""Files of fitted models: parameters, labels, names, certificate and arrays."""
 
 from __future__ import annotations
 
@@ -21,42 +21,41 @@ _MODEL = FileKind(FORMAT, FORMAT_VERSION, "model", frozenset({"pipeline", "steps
 
 
 def save(model: BaseEstimator, path: str | Path) -> None:
-    """Write a fitted model to one file, whole or not at all.
+    """Write a fitted model to a file atomically.
 
     Parameters
     ----------
     model : estimator
-        A fitted estimator of pairdp, one of your own that is decorated with
+        A fitted estimator of pairdp, a user-defined one that is decorated with
         `pairdp.model_file.stored_in_model_files`, or a Pipeline of these.
     path : path-like
-        Where to. An existing file is replaced; links are followed.
+        The file to write. An existing file is replaced; links are followed.
 
     Notes
     -----
-    The file holds neither the seed, with which the noise could be subtracted, nor the ledger.
+    The file contains neither the seed, with which the noise could be subtracted, nor the ledger.
 
-    Your own estimators are stored by the import path of their class; so are your own losses,
-    constraints and algorithms, with their fields, which must be those of a dataclass. Whoever loads
-    the model needs the class, and names it as trusted. A class that is defined in a script has the
-    path ``__main__:MyLoss``, which only a script that defines it too can load: define it in a
-    module.
+    User-defined estimators are stored by the import path of their class; so are user-defined
+    losses, constraints and algorithms, with their dataclass fields. Loading such a model needs the
+    class, which must be passed as trusted. A class that is defined in a script has the path
+    ``__main__:MyLoss``, which only a script that defines it can load: define it in a module.
 
     Raises
     ------
     ModelFileError
-        If the model is of another kind, or has parameters that cannot be stored, or if the path
-        leads to something that is no regular file, such as a device.
+        If the model is of another kind or has parameters that cannot be stored, or if the path is
+        something other than a regular file, such as a device.
     """
     _MODEL.publish(draft_of(model, path), Path(path))
 
 
 def draft_of(model: BaseEstimator, path: str | Path) -> Draft:
-    """Write a fitted model to disk that has not yet its name: see `save`."""
+    """Write a fitted model to disk under a temporary name; see `save`."""
     arrays: Arrays = {}
     is_pipeline = isinstance(model, Pipeline)
     named = model.steps if is_pipeline else [("model", model)]
     if not named:
-        raise ModelFileError("a model file cannot hold a pipeline without steps")
+        raise ModelFileError("a model file cannot store a pipeline without steps")
     steps = [
         {"name": name, **state_of(step, f"{place}.", arrays)}
         for place, (name, step) in enumerate(named)
@@ -65,24 +64,24 @@ def draft_of(model: BaseEstimator, path: str | Path) -> Draft:
 
 
 def load(path: str | Path, *, trusted: Iterable[type | str] = ()) -> Any:
-    """Return the model of a file. It never runs code from the file.
+    """Return the model in a file, without running code from the file.
 
-    The numbers of its certificate are as the file has them: ``pairdp verify``, or
-    `pairdp.verification.verify_file`, plans again to see whether they are true.
+    The numbers of its certificate are those in the file: ``pairdp verify``, or
+    `pairdp.verification.verify_file`, plans again to check them.
 
     Parameters
     ----------
     path : path-like
-        What `save` wrote.
+        A file that `save` wrote.
     trusted : iterable of class or str, default=()
-        Classes outside pairdp that the model may use, such as your own loss or estimator, or their
-        import paths (``"mypackage.losses:MyLoss"``). No other class that the file names is
+        Classes outside pairdp that the model may use, such as a user-defined loss or estimator, or
+        their import paths (``"mypackage.losses:MyLoss"``). No other class that the file names is
         imported.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, of another version, no model at all, or uses a class that is not
+        If the file is damaged, of an unknown version, not a model, or uses a class that is not
         trusted.
     """
     known = Trusted(trusted)
@@ -97,7 +96,7 @@ def load(path: str | Path, *, trusted: Iterable[type | str] = ()) -> Any:
             state = {key: value for key, value in entry.items() if key != "name"}
             steps.append((entry["name"], with_state(state, f"{place}.", arrays, known)))
         if len(steps) > 1 and not header["pipeline"]:
-            raise ValueError("it has several models and is no pipeline")
+            raise ValueError("it has several models but is not a pipeline")
         if arrays:
             raise ValueError(f"it has the unknown array {sorted(arrays)[0]!r}")
     except NOT_VALID as error:
@@ -115,6 +114,6 @@ def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
 
 
 def header_of(path: str | Path) -> dict[str, Any]:
-    """Return what a model file says of itself, without making the model."""
+    """Return the header of a model file, without constructing the model."""
     header, _ = _read(Path(path))
     return json.loads(json.dumps(header))  # type: ignore[no-any-return]

@@ -1,7 +1,7 @@
-"""Which estimators a model file may hold, and what it keeps of each.
+"""The estimators that a model file can store, and the arrays of each.
 
-An estimator registers itself in the module that defines it, so that one file adds one estimator.
-One of this library is stored by its name, and one of a user by its import path.
+An estimator is registered in the module that defines it, so that adding one takes one file. The
+estimators of this library are stored by name, user-defined ones by import path.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Shape = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class StoredEstimator:
-    """What a model file keeps of an estimator besides its parameters.
+    """What a model file stores of an estimator in addition to its parameters.
 
     Attributes
     ----------
     kind : type
-        Its class.
+        The class.
     arrays : mapping of str to shape
-        Fitted arrays; "d" in a shape is the number of features.
+        Fitted arrays and their shapes; "d" in a shape is the number of features.
     has_certificate : bool
-        Whether it is released with a certificate and a plan.
+        Whether it has a certificate and a plan.
     check : callable, optional
-        Raises ValueError for a model whose arrays contradict each other.
+        Raises ValueError for a model whose arrays are inconsistent.
     """
 
     kind: type
@@ -43,7 +43,7 @@ class StoredEstimator:
 
     @property
     def name(self) -> str:
-        """How files name the class."""
+        """The name of the class in files."""
         return self.kind.__name__ if of_library(self.kind) else path_of(self.kind)
 
     @property
@@ -62,9 +62,9 @@ def stored_in_model_files(
     has_certificate: bool = True,
     check: Callable[[Any], None] | None = None,
 ) -> Callable[[Kind], Kind]:
-    """Return a class decorator that lets model files hold an estimator; see `StoredEstimator`.
+    """Return a class decorator that lets model files store an estimator; see `StoredEstimator`.
 
-    Subclasses are other estimators, with decorators of their own.
+    It does not apply to subclasses, which need their own decorator.
     """
 
     def register(kind: Kind) -> Kind:
@@ -79,18 +79,18 @@ def stored_in_model_files(
 
 
 def search_for_estimators(package: str) -> None:
-    """Look for estimators whose name is not known yet in the modules of a package."""
+    """Search the modules of a package for estimators whose name is not known yet."""
     if package not in _PACKAGES:
         _PACKAGES.append(package)
 
 
 def stored_class(kind: type) -> StoredEstimator | None:
-    """Return what model files keep of a class, None if they cannot hold it."""
+    """Return what model files store of a class, None if they cannot store it."""
     return next((stored for stored in _STORED.values() if stored.kind is kind), None)
 
 
 def find_stored(name: object, trusted: Trusted) -> StoredEstimator:
-    """Return what model files keep of the class that a file names.
+    """Return what model files store of the class that a file names.
 
     Raises
     ------

@@ -23,11 +23,11 @@ _KINDS: dict[str, type] = {
 
 
 def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
-    """Return a fitted estimator's state, adding its arrays under a prefix."""
+    """Return the state of a fitted estimator, and add its arrays to ``arrays`` with a prefix."""
     stored = stored_class(type(model))
     if stored is None:
         raise ModelFileError(
-            f"a model file cannot hold a {type(model).__name__}: it holds pairdp's estimators, "
+            f"a model file cannot store a {type(model).__name__}: only estimators of pairdp, "
             "classes that are decorated with stored_in_model_files, and pipelines of these"
         )
     check_is_fitted(model, list(stored.arrays))
@@ -45,9 +45,9 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
         if hasattr(model, "plan_"):
             if model.certificate_.plan is None:
                 raise ValueError(
-                    "a model file cannot hold a plan of objects that are no dataclasses"
+                    "a model file cannot store a plan with objects that are not dataclasses"
                 )
-            # The certificate has all of the plan but the reasons: no number is there twice.
+            # The certificate has all of the plan except the reasons, so no number is stored twice.
             state["certificate"] = json.loads(model.certificate_.to_json())
             state["reasons"] = list(model.plan_.reasons)
     except ValueError as error:
@@ -62,7 +62,7 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
 
 
 def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trusted) -> Any:
-    """Return the estimator of a state, taking its arrays out of ``arrays``."""
+    """Return the estimator with a state, and remove its arrays from ``arrays``."""
     stored = find_stored(state.get("class"), trusted)
     required = {"class", "params", "features", "names"}
     if stored.has_certificate:
@@ -93,7 +93,7 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     if stored.has_certificate:
         model.certificate_ = Certificate.from_json(json.dumps(fields["certificate"]))
         model.plan_ = stored_plan(model.certificate_, _reasons(fields["reasons"]), trusted)
-        columns = model._columns(d)  # an intercept is one more
+        columns = model._columns(d)  # an intercept adds one
         if model.plan_.task.features != columns:
             raise ValueError(f"the plan is for {model.plan_.task.features} features, not {columns}")
     if "classes" in fields:
@@ -111,7 +111,7 @@ def _names(values: object, d: int) -> NDArray[np.object_]:
     if not isinstance(values, list) or len(values) != d:
         raise ValueError("the names of features are malformed")
     if not all(isinstance(value, str) for value in values):
-        raise ValueError("the names of features are not text")
+        raise ValueError("the names of features are not strings")
     return np.array(values, dtype=object)
 
 
@@ -121,7 +121,7 @@ def _encode_labels(classes: NDArray[Any]) -> dict[str, Any]:
         kind = "object"
     if kind is None:
         raise ModelFileError(
-            f"a model file cannot hold labels of type {classes.dtype}: use numbers or text"
+            f"a model file cannot store labels of type {classes.dtype}: use numbers or strings"
         )
     return {"type": kind, "values": classes.tolist()}
 

@@ -1,4 +1,4 @@
-"""Learning from a stream of records, every model of which is released."""
+"""Learning from a stream of records; every intermediate model is released."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The earlier records that new ones meet: the latest, or a random sample of all."""
+"""The buffer of earlier records that new ones are paired with: the latest, or a random sample."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ Array = NDArray[np.float64]
 
 
 class PartnerBuffer:
-    """At most ``size`` earlier records, with room for those that arrive beside them.
+    """At most ``size`` earlier records, with space for an arriving batch.
 
     Parameters
     ----------
     size : int
-        How many records are kept.
+        Largest number of records that are kept.
     batch : int
-        How many arrive together.
+        Largest number of records that arrive together.
     features : int
         Number of features.
     reservoir : np.random.Generator, optional
-        Without it the latest records are kept. With it they are a uniform sample of all so far:
-        record t takes a random one of t places, and is dropped unless it is among the first
-        ``size``. That choice sees the number of records and nothing of them, and no record ever
-        has two places, as it may where places are drawn independently (Kar 2013, RS-x).
+        If None, the latest records are kept. Otherwise they are a uniform sample of all records so
+        far: record t draws one of t positions, and is dropped unless it is one of the first
+        ``size``. The choice depends on the number of records only, and no record ever has two
+        positions, as it may with independent draws (Kar 2013, RS-x).
     horizon : int
-        How many records will come at most.
+        Largest number of records in the stream.
     """
 
     def __init__(
@@ -42,18 +42,18 @@ class PartnerBuffer:
         horizon: int = LARGEST_INTEGER,
     ) -> None:
         self.size, self.batch, self._reservoir = size, batch, reservoir
-        # The latest lie side by side, and move to the front once in a while.
+        # The latest records are contiguous, and are moved to the front when the array is full.
         room = size + batch if reservoir is not None else min(2 * size, horizon) + batch
         self._x, self._y = np.empty((room, features)), np.empty(room)
         self._start = self._end = self._arrived = self.seen = 0
 
     @property
     def held(self) -> int:
-        """How many records are kept."""
+        """Number of records in the buffer."""
         return self._end - self._start
 
     def arrive(self, batch: Records) -> Records:
-        """Put records beside those that are kept, and return all of them, the new ones last."""
+        """Append a batch, and return all records of the buffer with the new ones last."""
         if self._end + batch.n > len(self._y):
             kept = slice(self._start, self._end)
             count = self.held
@@ -65,7 +65,7 @@ class PartnerBuffer:
         return batch.beside(self._x[self._start : stop], self._y[self._start : stop])
 
     def keep(self) -> None:
-        """Keep those that arrived, in the place of others where there is no more room."""
+        """Keep the records that arrived, replacing others if the buffer is full."""
         if self._reservoir is None:
             self._end += self._arrived
             self._start = max(self._start, self._end - self.size)
@@ -84,11 +84,11 @@ class PartnerBuffer:
 
     @property
     def labels(self) -> Array:
-        """The labels of those that are kept."""
+        """The labels of the records in the buffer."""
         return self._y[self._start : self._end]
 
     def state(self) -> dict[str, Array]:
-        """Return the records, and how many there were."""
+        """Return the records, and the number of records so far."""
         kept = slice(self._start, self._end)
         return {
             "buffer_x": self._x[kept].copy(),
@@ -97,12 +97,12 @@ class PartnerBuffer:
         }
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Hold what `state` returned."""
+        """Restore the result of `state`."""
         x, y, seen = state["buffer_x"], state["buffer_y"], state["buffer_seen"]
         if x.shape != (len(y), self._x.shape[1]) or y.ndim != 1 or seen.shape != (1,):
             raise ValueError("the buffer has another shape")
         if seen[0] != int(seen[0]) or len(y) != min(self.size, int(seen[0])):
-            raise ValueError("the buffer does not have as many records as it should")
+            raise ValueError("the buffer has the wrong number of records")
         self._start, self._end = 0, len(y)
         self._x[: len(y)], self._y[: len(y)] = x, y
         self.seen = int(seen[0])

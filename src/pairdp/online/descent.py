@@ -12,18 +12,17 @@ from numpy.typing import NDArray
 from pairdp._checks import STEPS, between, flag, integer, keep, keep_given, one_of
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import PlanDraft
+from pairdp.algorithms.noise import noise_to_signal
 from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import (
     Need,
+    regularised,
     require_bounded,
     require_convex,
     require_smooth,
 )
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.signal import noise_to_signal
-from pairdp.algorithms.strong_convexity import regularised
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.online.buffer import PartnerBuffer
 from pairdp.online.descent_learner import DescentLearner, NoisyGradients, NoisyModels
 from pairdp.online.learner import OnlineAlgorithm
@@ -43,9 +42,9 @@ Reading = Literal["gradients", "models"]
 
 @dataclass(frozen=True)
 class OnlineDescentSettings(Settings):
-    """Where noise is, who meets whom, and η of every step, or what it follows from: α, L, its cap.
+    """Where noise is added, the pairs of a step, and η of every step, or α, L and the largest step.
 
-    ``burn_in`` is the number of random points that printed noise begins with.
+    ``burn_in`` is the number of random points that printed noise starts with.
     """
 
     noise: Reading
@@ -61,43 +60,45 @@ class OnlineDescentSettings(Settings):
 
 @dataclass(frozen=True)
 class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
-    r"""Records arrive, meet earlier ones, and the updated model is released.
+    r"""Online descent: new records are paired with earlier ones, and every model is released.
 
     .. math::
         w_s = Π\big(w_{s-1} - η_s[g_s(w_{s-1}) + λ(w_{s-1} - w_0)]\big),
 
-    g_s the average over the pairs of the records of step s with each other and with those in the
-    buffer, both orders of a pair. Two readings of Huai 2020, Algorithms 1 and 2:
+    where g_s is the average over the pairs of the records of step s with each other and with those
+    in the buffer, in both orders. There are two readings of Huai 2020, Algorithms 1 and 2:
 
-    - ``noise="gradients"``: N(0, σ²I) is added to g_s, and the state is what was released. It needs
-      neither smoothness nor convexity, and the whole stream costs one Gaussian release of
-      sensitivity (D_h/2)√(1 + Σ1/j²) ≤ 0.6413·D_h, or about a b-th of that with batches of b
-      (errata, H1).
+    - ``noise="gradients"``: N(0, σ²I) is added to g_s, and the state is the released model. This
+      needs neither smoothness nor convexity, and the privacy cost of the stream is that of one
+      Gaussian release with sensitivity (D_h/2)√(1 + Σ1/j²) ≤ 0.6413·D_h, or about 1/b of that with
+      batches of b (errata, H1).
     - ``noise="models"``: the state has no noise and is kept secret; each model is released with
-      noise in proportion to how far a record can move it. The loss must be convex and smooth.
+      noise proportional to its sensitivity. The loss must be convex and smooth.
 
     Parameters
     ----------
     buffer : int, optional
-        How many earlier records are kept; all of them by default.
+        Number of earlier records that are kept; all of them by default.
     replacement : {"latest", "reservoir"}
-        Which: the latest, or a random sample of all. A record may stay in the sample to the end,
-        which needs more noise when the stream is much longer than the squared buffer.
+        Whether the latest records are kept or a random sample of all. A record may stay in the
+        sample until the end, which needs more noise if the stream is much longer than the squared
+        buffer size.
     batch_size : int
-        b, how many records a step reads.
+        b, the number of records per step.
     noise : {"gradients", "models"}
-        Where it is added.
+        Where noise is added.
     strong_convexity : float, optional
-        α, which a problem without a regulariser is given. By default none for noise in gradients,
-        G/(B√n) for noise on models.
+        α of the regulariser that is added to a problem without one. By default none for noise in
+        gradients, and G/(B√n) for noise on models.
     step_size : float, optional
         η of every step for noise in gradients, the largest step for noise on models. By default
-        min(2/(λt), 2/(L+λ)) for a regularised smooth problem, else B/√(T(G² + pσ²)) for T steps.
+        min(2/(λt), 2/(L+λ)) for a regularised smooth problem, otherwise B/√(T(G² + pσ²)) for T
+        steps.
     burn_in : bool
-        Whether printed noise begins with the paper's random points. Without them its steps are
-        those above, and the formula is as if there were none.
+        Whether printed noise starts with the paper's random points. Without them the steps are
+        those above, and the formula is used with T₁ = 0.
     name : str
-        What certificates call it.
+        Name in certificates.
 
     Notes
     -----
@@ -124,7 +125,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         one_of("noise", self.noise, "gradients", "models")
         one_of("replacement", self.replacement, "latest", "reservoir")
         if self.replacement == "reservoir" and self.buffer is None:
-            raise ValueError("a reservoir is a sample of limited size: give buffer")
+            raise ValueError("a reservoir needs a limited size: give buffer")
         keep_given(self, "buffer", integer)
         keep(self, "batch_size", integer("batch_size", self.batch_size))
         keep_given(self, "strong_convexity", between, *STEPS)
@@ -135,7 +136,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """Bounded gradients; a convex and smooth loss too for noise on models."""
+        """Bounded gradients; for noise on models also a convex and smooth loss."""
         more = (Need.CONVEX, Need.SMOOTH) if self.noise == "models" else ()
         return (*more, Need.LIPSCHITZ)
 
@@ -146,13 +147,13 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         return self._on_models(task) if self.noise == "models" else self._in_gradients(task)
 
     def noise_to_signal(self, plan: Plan[OnlineDescentSettings]) -> float:
-        """Return the noise of all steps against their largest signal."""
-        # The sensitivity is in units of steps, which the diameter of the set does not bound.
+        """Return the ratio of the noise of all steps to their largest signal."""
+        # The sensitivity is that of steps, which the diameter of the set does not bound.
         (release,) = plan.certificate.releases
         return noise_to_signal(release, plan.task.n)
 
     def _shape(self, task: Task) -> dict[str, float | int]:
-        """Return the inputs of a bound that tell who meets whom, leaving out what is default."""
+        """Return the inputs of a bound that describe the pairs of a step, without defaults."""
         inputs: dict[str, float | int] = {"n": task.n}
         if self.buffer is not None and self.buffer < task.n:
             inputs["buffer"] = self.buffer
@@ -175,7 +176,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
             task = replace(task, problem=problem)
         shape = self._shape(task)
         steps = _steps(shape)
-        # Rounding of two computed averages of at most n pairs.
+        # The rounding error of two averages over at most n pairs.
         inputs = {"record_diameter": problem.record_diameter(2 * task.n), **shape}
         release = _release(
             "noisy gradients of the stream", task, Sensitivity.of(GRADIENTS, **inputs), steps
@@ -184,7 +185,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         if self.step_size is not None:
             if not problem.is_bounded and self.step_size * problem.regularization > 2:
                 raise ValueError(
-                    f"steps of {self.step_size:g} run away on an unbounded set: use at most 2/λ = "
+                    f"steps of {self.step_size:g} diverge on an unbounded set: use at most 2/λ = "
                     f"{2 / problem.regularization:g}"
                 )
             settings = replace(settings, step_size=self.step_size)
@@ -198,7 +199,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
             size = math.sqrt(lipschitz**2 + task.dimension * scale**2)
             step_size = problem.constraint.radius / (size * math.sqrt(steps))
             settings = replace(settings, step_size=step_size)
-            reasons += ("step_size is that of least regret, B/√(T(G² + pσ²))",)
+            reasons += ("step_size minimises the regret bound, B/√(T(G² + pσ²))",)
         return PlanDraft((release,), settings, reasons, problem)
 
     def _on_models(self, task: Task) -> PlanDraft[OnlineDescentSettings]:
@@ -208,8 +209,8 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         largest = {} if self.step_size is None else {"largest_step": self.step_size}
         inputs = {**shape, **curvature._asdict(), **largest, **task.diameter_input}
         inputs["record_diameter"] = _record_diameter(task, self.step_size)
-        moved = Sensitivity.of(MODELS, **inputs)
-        release = _release("models in units of their moves", task, moved, _steps(shape))
+        sensitivity = Sensitivity.of(MODELS, **inputs)
+        release = _release("models in units of their moves", task, sensitivity, _steps(shape))
         settings = curvature.added_to(self._settings(task, "models"))
         settings = replace(settings, largest_step=self.step_size)
         reasons += ("steps are min(2/(αt), 2/(L+α)), which need no burn-in",)
@@ -220,7 +221,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         require_smooth(self.name, task.problem, "use certified noise in gradients")
         if self.buffer is not None or self.batch_size > 1:
             raise ValueError(
-                "the printed noise is for one record a step that meets all earlier ones: leave "
+                "the printed noise is for one record per step, paired with all earlier ones: leave "
                 "out buffer and batch_size, or use certified"
             )
         problem, reasons = regularised(self.name, task, self.strong_convexity)
@@ -228,32 +229,32 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         lipschitz = printed.huai2020.regularised_lipschitz(task, alpha)
         task = replace(task, problem=problem)
         curvature = _curvature(task)
-        burnt = printed.huai2020.burn_in(curvature.smoothness, alpha)
-        random = math.ceil(burnt) if self.burn_in else 0
+        burn_in = printed.huai2020.burn_in(curvature.smoothness, alpha)
+        random = math.ceil(burn_in) if self.burn_in else 0
         if random >= task.n:
             raise ValueError(
-                f"the paper's burn-in T₁ = max(16L²/α², 7) = {burnt:.4g} with L = "
-                f"{curvature.smoothness:.4g} and α = {alpha:.4g} is not shorter than the stream "
+                f"the paper's burn-in T₁ = max(16L²/α², 7) = {burn_in:.4g} with L = "
+                f"{curvature.smoothness:.4g} and α = {alpha:.4g} is at least as long as the stream "
                 f"of {task.n} records: every model would be a random point. Use certified, which "
                 "needs none; a stronger regularisation or a longer stream; or burn_in=False to "
                 "study the printed noise without it"
             )
         inputs = {"n": task.n, "burn_in": random, **curvature._asdict(), **task.diameter_input}
         inputs["record_diameter"] = _record_diameter(task)
-        moved = Sensitivity.of(PRINTED, **inputs)
+        sensitivity = Sensitivity.of(PRINTED, **inputs)
         scale = printed.huai2020.model_noise(lipschitz, alpha, task.n - random, task.budget)  # type: ignore[arg-type]
         release = Release(
             "models in units of 1/t",
-            GaussianMechanism(moved.value, scale),
-            moved,
+            GaussianMechanism(sensitivity.value, scale),
+            sensitivity,
             task.dimension * task.n,
         )
         settings = curvature.added_to(self._settings(task, "models"))
         settings = replace(settings, burn_in=random)
-        left_out = "" if self.burn_in else ", left out,"
+        omitted = "" if self.burn_in else " (omitted)"
         reasons += (
-            "printed noise is on models, and the state has none",
-            f"the paper's random burn-in{left_out} takes {burnt:.4g} of {task.n} steps",
+            "printed noise is added to models, not to the state",
+            f"the paper's random burn-in{omitted} takes {burn_in:.4g} of {task.n} steps",
         )
         return PlanDraft((release,), settings, reasons, problem)
 
@@ -283,7 +284,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         )
         random = settings.burn_in
         if random is None:
-            # A baseline without noise has no bound to state.
+            # A baseline without noise has no sensitivity bound.
             units = stream_drift(**inputs).moves() if inputs else np.zeros(shape.steps)
             return NoisyModels(plan, generator, buffer, sizes, units)
         if random:
@@ -292,12 +293,12 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         return NoisyModels(plan, generator, buffer, sizes, inverse_step_units(n), random)
 
 
-def _release(name: str, task: Task, moved: Sensitivity, steps: int) -> Release:
+def _release(name: str, task: Task, sensitivity: Sensitivity, steps: int) -> Release:
     dimension = task.dimension * steps
     if task.budget is None:
         return Release(name, NoMechanism(), None, dimension)
-    mechanism = GaussianMechanism.calibrate(task.budget, moved.value)
-    return Release(name, mechanism, moved, dimension)
+    mechanism = GaussianMechanism.calibrate(task.budget, sensitivity.value)
+    return Release(name, mechanism, sensitivity, dimension)
 
 
 def _steps(shape: dict[str, Any]) -> int:
@@ -320,7 +321,7 @@ def _curvature(task: Task) -> _Curvature:
 
 
 def _record_diameter(task: Task, largest: float | None = None) -> float:
-    """Return D with the rounding of a stream, whose last step is its smallest."""
+    """Return D_h with the rounding error of a stream, whose last step is the smallest."""
     sizes = _step_sizes(task, StreamShape(task.n), largest)
     return task.problem.record_diameter(
         2 * task.n, step_size=float(sizes[-1]), features=task.features
@@ -328,7 +329,7 @@ def _record_diameter(task: Task, largest: float | None = None) -> float:
 
 
 def _step_sizes(task: Task, shape: StreamShape, largest: float | None) -> Array:
-    """Return min(2/(αt), 2/(L+α), largest) of every step; a lone first record makes none."""
+    """Return min(2/(αt), 2/(L+α), largest) of every step; a single first record takes none."""
     idle = int(shape.batch == 1)
     sizes = stream_steps(shape.steps + 1 - idle, *_curvature(task), largest or math.inf)
     return np.concatenate([np.zeros(idle), sizes])

@@ -1,4 +1,4 @@
-"""Descent on a stream of pairs: noise in every gradient, or on every model."""
+"""Learners of online descent, with noise in every gradient or on every model."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp.algorithms.noise import add_noise
-from pairdp.algorithms.one_against import one_against
 from pairdp.algorithms.plan import Plan
 from pairdp.online.buffer import PartnerBuffer
 from pairdp.online.learner import Learner
+from pairdp.pairs import one_against
 from pairdp.privacy import GaussianMechanism
 from pairdp.records import Records
 
@@ -21,16 +21,16 @@ Array = NDArray[np.float64]
 
 
 class DescentLearner(Learner):
-    """What both readings share: the buffer, gradients and step sizes.
+    """Base class of both readings: the buffer, gradients and step sizes.
 
     Parameters
     ----------
     plan : Plan
-        Of `OnlineDescent`.
+        A plan of `OnlineDescent`.
     generator : numpy.random.Generator
-        Where noise and the reservoir's choices come from.
+        The source of noise and of the reservoir's choices.
     buffer : PartnerBuffer
-        The earlier records that new ones meet.
+        The earlier records that new ones are paired with.
     step_sizes : array
         η of every step.
     """
@@ -59,10 +59,10 @@ class DescentLearner(Learner):
 
     @abstractmethod
     def _step(self, eta: float, together: Records, met: int) -> None:
-        """Move by the pairs of those records that come after the first few."""
+        """Take a step on the pairs of the records after the first ``met``."""
 
     def _gradient(self, point: Array, together: Records, met: int) -> Array | None:
-        """Return the average over the pairs of a step, None when it has none."""
+        """Return the average gradient over the pairs of a step, or None if there are none."""
         # A last batch that is not full is averaged as if it were.
         b = self.batch_size
         pairs = b * met + b * (b - 1) / 2
@@ -86,24 +86,24 @@ class DescentLearner(Learner):
         return self._buffer.state()
 
     def restore(self, public: Mapping[str, Array], secret: Mapping[str, Array] | None) -> None:
-        """Go on from a saved state; without the buffer with an empty one."""
+        """Continue from a saved state; the buffer is empty if it was not saved."""
         self.parameters = _same_shape(public["parameters"], self.parameters)
         self._steps = int(_same_shape(public["steps"], np.zeros(1))[0])
         if not 0 <= self._steps <= self._step_sizes.size or self._steps != public["steps"][0]:
-            raise ValueError("the number of steps is not one of this plan's")
+            raise ValueError("the number of steps is not within this plan")
         if secret is not None:
             self._buffer.restore(secret)
 
     def labels_held(self) -> Array | None:
-        """Return the labels in the buffer, None when it never drops a record."""
+        """Return the labels in the buffer, or None if it never drops a record."""
         return self._buffer.labels if self._buffer.size < self._plan.task.n else None
 
 
 class NoisyGradients(DescentLearner):
-    """Noise in every gradient; the state is the model that was released.
+    """Noise in every gradient; the state is the released model.
 
-    Without its buffer it goes on as a stream of its own: later records are others than the earlier
-    ones, and a shorter stream moves by no more than the one that was planned.
+    Without its buffer it continues as a separate stream: later records are disjoint from earlier
+    ones, and the sensitivity of a shorter stream is at most that of the plan.
     """
 
     def _step(self, eta: float, together: Records, met: int) -> None:
@@ -116,7 +116,7 @@ class NoisyGradients(DescentLearner):
 
 
 class NoisyModels(DescentLearner):
-    """Noise on every model that is released; the state has none and stays here.
+    """Noise on every released model; the state has no noise and is kept secret.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class NoisyModels(DescentLearner):
     units : array
         u_s: the noise of step s is u_s times that of the plan.
     burn_in : int
-        How many random points are released first, which see no record.
+        Number of random points that are released first, which depend on no record.
     """
 
     resumes_from_public: ClassVar[bool] = False
@@ -145,7 +145,7 @@ class NoisyModels(DescentLearner):
 
     def _step(self, eta: float, together: Records, met: int) -> None:
         if self._steps <= self._burn_in:
-            # A random direction, as far as the set allows.
+            # A random direction, scaled to the radius of the set.
             drawn = self._generator.normal(size=self._state.shape)
             drawn = drawn + drawn.T if drawn.ndim == 2 else drawn
             radius = self._plan.problem.constraint.radius
@@ -170,14 +170,14 @@ class NoisyModels(DescentLearner):
         return {**super().secret_state(), "state": self._state.copy()}
 
     def restore(self, public: Mapping[str, Array], secret: Mapping[str, Array] | None) -> None:
-        """Go on from a saved state, which must have the one without noise."""
+        """Continue from a saved state, which must include the state without noise."""
         if secret is None:
-            raise ValueError("noise on models cannot go on without the state that has none")
+            raise ValueError("noise on models cannot continue without the secret state")
         super().restore(public, secret)
         self._state = _same_shape(secret["state"], self._state)
 
 
 def _same_shape(values: Array, wanted: Array) -> Array:
     if values.shape != wanted.shape:
-        raise ValueError(f"the state has a shape of {values.shape}, not {wanted.shape}")
+        raise ValueError(f"the state must have shape {wanted.shape}, got {values.shape}")
     return np.array(values)

@@ -1,4 +1,4 @@
-"""Learners of streams, and the algorithms that make them."""
+"""Base classes of learners for streams, and of their algorithms."""
 
 from __future__ import annotations
 
@@ -10,32 +10,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp.algorithms.algorithm import Algorithm
-from pairdp.algorithms.plan import Plan, RunResult
-from pairdp.algorithms.progress import Progress
-from pairdp.algorithms.settings import S
+from pairdp.algorithms.plan import Plan, Progress, RunResult
+from pairdp.algorithms.task import S
 from pairdp.privacy import NoiseSource, Release, Sensitivity
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
-NO_SEED = "a ledger pays for independent noise, and a seed repeats it: leave out the seed"
+NO_SEED = "a ledger accounts for independent noise, and a seed repeats it: leave out the seed"
 
 
 class Learner(ABC):
-    """Learns from a stream, one batch after the other; a session feeds it.
+    """Learns from a stream batch by batch; used by a session.
 
     Attributes
     ----------
     parameters : array
-        The model that was released last; a property or an attribute.
+        The last released model; a property or an attribute.
     batch_size : int
-        How many records a step reads.
+        Number of records per step.
     """
 
     parameters: Array
     batch_size: int
 
     resumes_from_public: ClassVar[bool] = True
-    """Whether the plan covers going on without the secret state."""
+    """Whether the plan covers continuing without the secret state."""
 
     @abstractmethod
     def learn(self, batch: Records) -> None:
@@ -43,17 +42,17 @@ class Learner(ABC):
 
     @abstractmethod
     def public_state(self) -> dict[str, Array]:
-        """Return functions of what was released, as arrays of floats."""
+        """Return functions of released values, as arrays of floats."""
 
     @abstractmethod
     def secret_state(self) -> dict[str, Array]:
-        """Return what was never released: raw records, noise, sums without noise."""
+        """Return everything that was not released: raw records, noise, sums without noise."""
 
     @abstractmethod
     def restore(self, public: Mapping[str, Array], secret: Mapping[str, Array] | None) -> None:
-        """Go on from a saved state.
+        """Continue from a saved state.
 
-        Without the secret one, go on from what is public: the records so far are not used again.
+        Without the secret state, continue from the public one: records so far are not used again.
         """
 
     @property
@@ -62,7 +61,7 @@ class Learner(ABC):
         """Whether raw records can be read from the public and secret state."""
 
     def labels_held(self) -> Array | None:
-        """Return the labels of the records that are kept; None if all or none are."""
+        """Return the labels of the records in the buffer; None if all or none are kept."""
         return None
 
 
@@ -76,7 +75,7 @@ class OnlineAlgorithm(Algorithm[S]):
     def execute(
         self, plan: Plan[S], records: Records, noise: NoiseSource, progress: Progress
     ) -> RunResult:
-        """Return the last model of the stream, and all of them."""
+        """Return the last model of the stream, and all models."""
         learner = self.learner(plan, noise.stream("stream noise", 0))
         size = learner.batch_size
         steps = -(-records.n // size)
@@ -87,7 +86,7 @@ class OnlineAlgorithm(Algorithm[S]):
         return RunResult(learner.parameters, {"models": models})
 
     def moved_by(self, release: Release, used: int) -> float:
-        """Return how far a record can move what was released of the first few records."""
+        """Return the sensitivity of what was released for the first ``used`` records."""
         if used < 2 or release.sensitivity is None:
             return 0.0
         inputs = {**release.sensitivity.inputs, "n": used}

@@ -1,4 +1,4 @@
-"""Least-squares ranking from running class moments, whose noise hardly grows with the stream."""
+"""Least-squares ranking from running class moments, with noise that grows logarithmically."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer, keep
+from pairdp._sums import weighted_rows
 from pairdp.algorithms.algorithm import PlanDraft
 from pairdp.algorithms.moments import (
     check_moment_parameters,
@@ -22,11 +23,9 @@ from pairdp.algorithms.moments import (
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.requirements import Need
-from pairdp.algorithms.settings import Settings
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import LeastSquaresRanking
 from pairdp.online.learner import Learner, OnlineAlgorithm
-from pairdp.pairs.products import weighted_rows
 from pairdp.privacy import Release, Sensitivity
 from pairdp.privacy.bounds.prefix_sums import batch_count
 from pairdp.privacy.mechanisms.matrix_mechanism import PrefixFactor, PrefixNoise
@@ -38,7 +37,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class OnlineMomentSettings(Settings):
-    """The steps, β, and the share and ridge of second moments; no ridge is one for each step."""
+    """The steps, β, and the share and ridge of second moments; without a ridge, one per step."""
 
     batch_size: int
     steps: int
@@ -50,30 +49,30 @@ class OnlineMomentSettings(Settings):
 
 @dataclass(frozen=True)
 class OnlineMoments(OnlineAlgorithm[OnlineMomentSettings]):
-    r"""A batch arrives, is added to the noisy class moments, and these give the next model.
+    r"""Online least-squares ranking from noisy running sums of class moments.
 
-    The moments are those of `pairdp.algorithms.MomentRelease`: Σ(yx, βx, βRy), which one record
-    moves by 2R√(1+β²), and, if wanted, Σ₊xxᵀ and Σ₋xxᵀ, which it moves by √2·R². All their running
-    sums are released by a matrix mechanism (`pairdp.privacy.mechanisms.matrix_mechanism`): the
-    noise of the last sum is about 1 + ln(steps)/π times that of one release, where n gradients
-    with independent noise would bring √n times. Every model is a function of the sums, and costs
-    nothing more.
+    The moments are those of `pairdp.algorithms.MomentRelease`: Σ(yx, βx, βRy), with sensitivity
+    2R√(1+β²), and optionally Σ₊xxᵀ and Σ₋xxᵀ, with sensitivity √2·R². All their prefix sums are
+    released by a matrix mechanism (`pairdp.privacy.mechanisms.matrix_mechanism`): the noise of the
+    last sum is about 1 + ln(steps)/π times that of one release, where n releases with independent
+    noise would have √n times. Every model is a function of the sums, and has no further privacy
+    cost.
 
     Parameters
     ----------
     batch_size : int
-        How many records make a step. Fewer steps have a little less noise.
+        Number of records per step. Fewer steps have slightly less noise.
     second_moments : bool
         Whether S is used; see `pairdp.algorithms.MomentRelease`. Without it the model is the
         direction between the class means, and memory grows with d instead of d².
     share : float
-        Share of μ² that second moments get.
+        Share of μ² that is spent on second moments.
     weight : float
         β, at most 1.
     ridge : float, optional
-        What is added to the noisy S before solving; by default the size of its noise at each step.
+        The ridge that is added to the noisy S; by default the size of its noise at each step.
     name : str
-        What certificates call it.
+        Name in certificates.
     """
 
     batch_size: int = 1
@@ -93,7 +92,7 @@ class OnlineMoments(OnlineAlgorithm[OnlineMomentSettings]):
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """Nothing but least squares, which `draft` asks for."""
+        """No general properties; `draft` checks for a least-squares loss."""
         return ()
 
     def draft(self, task: Task) -> PlanDraft[OnlineMomentSettings]:
@@ -118,7 +117,7 @@ class OnlineMoments(OnlineAlgorithm[OnlineMomentSettings]):
         return PlanDraft(tuple(releases), settings, tuple(reasons))
 
     def _means(self, task: Task, size: int, steps: int, share: float) -> Release:
-        moved = Sensitivity.of(
+        sensitivity = Sensitivity.of(
             "prefix sums of class means",
             data_norm=task.problem.data_norm,
             n=task.n,
@@ -126,10 +125,10 @@ class OnlineMoments(OnlineAlgorithm[OnlineMomentSettings]):
             batch_size=size,
         )
         name = "running sums of class means"
-        return shared_release(name, task, moved, steps * (2 * task.features + 1), share)
+        return shared_release(name, task, sensitivity, steps * (2 * task.features + 1), share)
 
     def _squares(self, task: Task, size: int, steps: int, share: float) -> Release:
-        moved = Sensitivity.of(
+        sensitivity = Sensitivity.of(
             "prefix sums of second moments of classes",
             data_norm=task.problem.data_norm,
             n=task.n,
@@ -137,22 +136,22 @@ class OnlineMoments(OnlineAlgorithm[OnlineMomentSettings]):
         )
         name = "running sums of second moments of classes"
         dimension = 2 * packed_dimension(task.features)
-        return shared_release(name, task, moved, steps * dimension, share)
+        return shared_release(name, task, sensitivity, steps * dimension, share)
 
     def noise_to_signal(self, plan: Plan[OnlineMomentSettings]) -> float:
-        """Return the noise in the last sum of class means against the largest such sum."""
+        """Return the ratio of the noise in the last sum of class means to the largest such sum."""
         means, steps = plan.certificate.releases[0], plan.settings.steps
         if means.sensitivity is None:
             return 0.0
         factor = PrefixFactor.of(steps)
-        moved = means.sensitivity.value / factor.column_norm()  # by one record, in one sum
+        sensitivity = means.sensitivity.value / factor.column_norm()  # the sensitivity of one sum
         noise = deviation(means) * factor.deviation(steps) * math.sqrt(means.dimension / steps)
-        return noise / (plan.task.n * moved)
+        return noise / (plan.task.n * sensitivity)
 
     def moved_by(self, release: Release, used: int) -> float:
-        """Return how far a record can move the sums of the first few records.
+        """Return the sensitivity of the sums of the first ``used`` records.
 
-        The factor stays that of the whole stream, and even the first record has been released.
+        The factorisation is that of the entire stream, and even the first record has been released.
         """
         if used < 1 or release.sensitivity is None:
             return 0.0
@@ -170,16 +169,16 @@ class OnlineMoments(OnlineAlgorithm[OnlineMomentSettings]):
 
 
 class MomentLearner(Learner):
-    """Noisy running sums of class moments, and the noise that the next ones continue.
+    """Noisy running sums of class moments, and the state of their correlated noise.
 
     Parameters
     ----------
     algorithm : OnlineMoments
-        Which moments.
+        The algorithm with its hyper-parameters.
     plan : Plan
         Its plan.
     generator : numpy.random.Generator
-        Where noise comes from.
+        The source of noise.
     """
 
     def __init__(
@@ -205,7 +204,7 @@ class MomentLearner(Learner):
 
     @property
     def holds_raw_records(self) -> bool:
-        """No record is kept, but sums with their noise taken off tell those of small batches."""
+        """True: the state determines the sums of small batches without noise."""
         return True
 
     def learn(self, batch: Records) -> None:
@@ -225,8 +224,8 @@ class MomentLearner(Learner):
             self._sums, values, self._noise, self._plan.certificate.releases, strict=True
         ):
             drawn = release.mechanism.noise(value.size, self._generator)
-            # What leaves is the noisy batch: sums without noise, whose rounding would depend on
-            # all records so far, are never made.
+            # The noisy batch is added: sums without noise, whose rounding would depend on all
+            # records so far, are never computed.
             sums += value + noise.increment(drawn)
         self._seen += batch.n
         self._steps += 1
@@ -235,7 +234,7 @@ class MomentLearner(Learner):
 
     @property
     def parameters(self) -> Array:  # type: ignore[override]
-        """The model that was released last: a function of the noisy sums."""
+        """The last released model: a function of the noisy sums."""
         if self._model is None:
             self._model = self._solve()
         return self._model.copy()
@@ -258,34 +257,34 @@ class MomentLearner(Learner):
         return least_squares_model(problem, v, s, ridge)
 
     def _unit_deviation(self) -> float:
-        """Return the deviation of the noise in the sums, for draws of deviation 1."""
+        """Return the standard deviation of the noise in the sums, for unit draws."""
         return math.hypot(
             math.sqrt(self._earlier_variance), self._factor.deviation(self._steps_of_noise)
         )
 
     def public_state(self) -> dict[str, Array]:
-        """Return the noisy sums, and how many records and steps, and which noise, they have."""
+        """Return the noisy sums, and their numbers of records, steps and noise draws."""
         counts = np.array([self._seen, self._steps, self._steps_of_noise], dtype=np.float64)
         variance = np.array([self._earlier_variance])
         state = {"counts": counts, "earlier_variance": variance}
         return state | {f"sums_{i}": sums.copy() for i, sums in enumerate(self._sums)}
 
     def secret_state(self) -> dict[str, Array]:
-        """Return the noise: who has it can take it off the sums, and off later ones."""
+        """Return the noise, which would allow removing it from these sums and from later ones."""
         return {f"noise_{i}": noise.state for i, noise in enumerate(self._noise)}
 
     def restore(self, public: Mapping[str, Array], secret: Mapping[str, Array] | None) -> None:
-        """Go on from a saved state.
+        """Continue from a saved state.
 
-        Without the secret one, new noise starts on top of the noisy sums so far. Later records
-        are in these no more than earlier ones are in the new sums, so none is paid for twice.
+        Without the secret state, new noise is added to the noisy sums so far. Earlier records are
+        only in the old sums and later records only in the new ones, so no record is used twice.
         """
         counts = _checked(public, "counts", (3,))
         variance = float(_checked(public, "earlier_variance", (1,))[0])
         seen, steps, of_noise = (int(count) for count in counts)
         fits = 0 <= of_noise <= steps <= self._factor.steps and steps <= seen
         if not fits or variance < 0 or seen > steps * self.batch_size:
-            raise ValueError("the state is not one of this plan's streams")
+            raise ValueError("the state does not belong to a stream of this plan")
         sums = [_checked(public, f"sums_{i}", s.shape) for i, s in enumerate(self._sums)]
         noise = [PrefixNoise(self._factor, s.size) for s in sums]
         if secret is not None:
@@ -318,5 +317,5 @@ def _first_sums(batch: Records, weight: float, data_norm: float) -> Array:
 
 
 def _second_sums(batch: Records) -> Array:
-    """Return Σ₊xxᵀ and Σ₋xxᵀ, each as a vector of its norm."""
+    """Return Σ₊xxᵀ and Σ₋xxᵀ, each packed into a vector of the same norm."""
     return np.concatenate([pack_gram(batch.x[batch.y == label]) for label in (1, -1)])

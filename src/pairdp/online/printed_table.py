@@ -1,11 +1,10 @@
-"""Printed noise of Huai 2020 beside certified noise, for streams of several lengths.
+"""Comparison of the printed noise of Huai 2020 and certified noise, for streams of several lengths.
 
 Run with ``python -m pairdp.online.printed_table``. AUC maximisation with the logistic loss on a
-unit ball, ε = 1, δ = 1/n; printed noise is as if there were no burn-in (T₁ = 0), which is longer
-than the stream in most rows. Noise of both readings is compared on the model itself: noise in
-gradients
-is followed through the steps (contracted by 1 - ηα each, before any projection, which only
-helps).
+unit ball, ε = 1, δ = 1/n; printed noise is computed without burn-in (T₁ = 0), which would be longer
+than the stream in most rows. Both readings are compared by the noise on the model: noise in
+gradients is propagated through the steps (contracted by 1 - ηα each, without projection, which only
+reduces it).
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ def noise_by_step(n: int, alpha: float) -> dict[str, Array]:
     return {
         "printed": scales[0] / np.arange(2, n + 1),
         "models": scales[1] * units[1:],
-        "gradients": scales[2] * _followed(problem, n),
+        "gradients": scales[2] * _propagated(problem, n),
     }
 
 
-def _followed(problem: Problem, n: int) -> Array:
-    """Return the noise on models of unit noise in gradients."""
+def _propagated(problem: Problem, n: int) -> Array:
+    """Return the noise on models that results from unit noise in gradients."""
     alpha = problem.regularization
     smoothness = problem.loss.smoothness(problem.domain()) + alpha
     found, variance = [], 0.0
@@ -58,9 +57,9 @@ def _followed(problem: Problem, n: int) -> Array:
 
 
 def gain_row(n: int, alpha: float) -> dict[str, float]:
-    """Return the printed noise at the end, and how many times less both readings need.
+    """Return the printed noise at the end, and the reduction factors of both readings.
 
-    ``…_end`` is at the end of the stream, ``…_rms`` the root of the mean square over all of it.
+    ``…_end`` is at the end of the stream, ``…_rms`` the root mean square over the stream.
     """
     noise = noise_by_step(n, alpha)
     row = {"printed": float(noise["printed"][-1])}
@@ -74,19 +73,19 @@ def gain_row(n: int, alpha: float) -> dict[str, float]:
 def main() -> None:
     """Print the table."""
     print("Huai 2020, Algorithm 1: σ of the last model at ε = 1, δ = 1/n, logistic AUC, B = 1,")
-    print("and how many times less is certified (in brackets: over the whole stream)")
+    print("and the reduction by certified noise (in brackets: root mean square over the stream)")
     print(f"{'n':>7s} {'α':>6s} {'burn-in':>10s} {'printed σ':>10s}   noise on models", end="")
     print("   noise in gradients")
     for n in SIZES:
         for alpha in ALPHAS:
             problem = Problem(LogisticRanking(), L2Ball(1.0), alpha)
-            burnt = burn_in(problem.loss.smoothness(problem.domain()) + alpha, alpha)
+            steps = burn_in(problem.loss.smoothness(problem.domain()) + alpha, alpha)
             row = gain_row(n, alpha)
             cells = "   ".join(
                 f"{row[f'{name}_end']:7.1f}x [{row[f'{name}_rms']:6.0f}x]"
                 for name in ("models", "gradients")
             )
-            print(f"{n:7d} {alpha:6g} {burnt:10.3g} {row['printed']:10.4g}   {cells}")
+            print(f"{n:7d} {alpha:6g} {steps:10.3g} {row['printed']:10.4g}   {cells}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A stream being learnt: batches, the horizon, and what was spent."""
+"""Sessions that learn from a stream: batches, the horizon, and the budget spent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._reading import Invalid, label_array, null_is_asked, read_labels, read_table
+from pairdp._reading import Invalid, label_array, read_labels, read_table, uses_null_records
 from pairdp.algorithms.plan import Plan
 from pairdp.online.learner import NO_SEED, Learner, OnlineAlgorithm
 from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource, NoMechanism
@@ -24,37 +24,37 @@ Array = NDArray[np.float64]
 
 
 class OnlineSession:
-    """Learns records as they come, up to the horizon that its plan covers.
+    """Learns from records as they arrive, up to the horizon of its plan.
 
     Parameters
     ----------
     plan : Plan
-        Of an online algorithm; its n is the horizon.
+        A plan of an online algorithm; its n is the horizon.
     noise : NoiseSource, optional
-        Where randomness comes from.
+        The source of randomness.
     ledger : BudgetLedger, optional
-        Where the budget is drawn from, all of it now. A stream that is saved is resumed with it.
+        The ledger that is charged with the budget of the entire stream. A saved stream must be
+        resumed with it.
 
     Attributes
     ----------
     plan : Plan
-        What was planned.
+        The plan.
     certificate : Certificate
-        Of all models together.
+        The certificate of all models together.
     seen : int
-        How many records came.
+        Number of records so far.
     watch : callable, optional
-        Called with every model that is released.
+        Called with every released model.
 
     Notes
     -----
-    A session holds raw records (the buffer and an unfinished batch) and leaves them in no way but
-    `save`, which says so in the file. It is not pickled.
+    A session holds raw records (the buffer and an unfinished batch). Only `save` writes them, and
+    the file says so. A session cannot be pickled.
 
-    A session that ends in a crash must not be repeated: its models were seen. Its records must not
-    be learnt again (``seen`` tells how many were, after an error too). A new session for records
-    that have not come yet costs them no more than the first one would have, as no record is in
-    both.
+    A session that crashed must not be repeated, because its models have been released. Its records
+    must not be used again (``seen`` is their number, also after an error). A new session for later
+    records costs them no more than the first one would have, as no record is in both.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class OnlineSession:
     ) -> None:
         self.plan, self.seen, self._source, self._ledger = plan, seen, source, ledger
         algorithm: Any = plan.algorithm
-        # A stream that goes on takes other noise, even with the seed that it began with.
+        # A resumed stream draws new noise, even with the same seed.
         generator = source.stream("stream noise", seen)
         self._learner: Learner = algorithm.learner(plan, generator)
         self._batch = self._learner.batch_size
@@ -114,24 +114,24 @@ class OnlineSession:
 
     @property
     def parameters(self) -> Array:
-        """The model that was released last."""
+        """The last released model."""
         return np.array(self._learner.parameters)
 
     @property
     def left(self) -> int:
-        """How many records the plan still covers."""
+        """Number of records that the plan still covers."""
         return self.plan.task.n - self.seen
 
     @property
     def holds_raw_records(self) -> bool:
-        """Whether there are raw records in memory, which `save` would write."""
+        """Whether there are raw records in memory, which `save` may write."""
         return self._learner.holds_raw_records or self._waiting > 0
 
     @property
     def spent(self) -> Budget | None:
-        """What the models so far cost, at the δ of the plan; None when that is nothing.
+        """The budget spent on the models so far, at the δ of the plan; None if nothing was spent.
 
-        It depends on how many records came, and not on the records.
+        It depends on the number of records, and not on their values.
         """
         used = self.seen - self._waiting
         if self._spent[0] != used:
@@ -151,11 +151,11 @@ class OnlineSession:
             return None
         found = epsilon(math.sqrt(square), budget.delta)
         if self.plan.claim_is_proved:
-            found = min(found, budget.epsilon)  # inverting the curve rounds up
+            found = min(found, budget.epsilon)  # inverting the privacy curve rounds up
         return Budget(found, budget.delta) if found > 0 else None
 
     def learn(self, x: ArrayLike, y: ArrayLike, *, invalid: Invalid = "error") -> Array:
-        """Learn some records, in their order, and return the model after the last of them.
+        """Learn from records, in their order, and return the model after the last of them.
 
         Parameters
         ----------
@@ -165,22 +165,22 @@ class OnlineSession:
             Labels: -1 and +1 for ranking, any names of classes for metrics.
         invalid : {"error", "null"}
             What to do with records that cannot be read: raise an error before any of these records
-            is learnt, or take null records for them, which have their place in the stream (they
-            count in ``seen``, batches and the buffer) and add nothing to any step.
+            is used, or replace them by null records, which keep their position in the stream (they
+            count in ``seen``, batches and the buffer) and contribute zero to every step.
         """
         self._check_open()
         problem = self.plan.problem
-        if null_is_asked(invalid):
+        if uses_null_records(invalid):
             x = read_table(x, self.plan.task.features)
         if problem.loss.binary:
             return self.learn_records(problem.records(x, y, invalid=invalid))
-        labels = read_labels(y) if null_is_asked(invalid) else np.array(label_array(y))
-        records = problem.records(x, labels, invalid=invalid)  # refuses what are no labels
+        labels = read_labels(y) if uses_null_records(invalid) else np.array(label_array(y))
+        records = problem.records(x, labels, invalid=invalid)  # raises an error for invalid labels
         if labels.size > self.left:
             self._refuse(labels.size)
         start = 0
         while start < records.n:
-            # Labels only name classes: the same name must get the same code in every batch.
+            # Labels are class names: the same name must get the same code in every batch.
             some = slice(start, start + self._batch - self._waiting)
             codes = np.array(
                 [
@@ -199,14 +199,14 @@ class OnlineSession:
         return float(self._codes[label])
 
     def learn_records(self, records: Records) -> Array:
-        """Learn records that were made by the plan's problem."""
+        """Learn from records that were made by the plan's problem."""
         task = self.plan.task
         self._check_open()
         if records.features != task.features:
             raise ValueError(f"the plan is for {task.features} features, got {records.features}")
         task.problem.check_records(records)
         if task.problem.loss.binary and not records.binary:
-            raise ValueError("the loss is of two classes and the records have any")
+            raise ValueError("the loss needs two classes, and the records may have more")
         if records.n > self.left:
             self._refuse(records.n)
         start = 0
@@ -217,7 +217,7 @@ class OnlineSession:
         return self.parameters
 
     def _wait(self, records: Records, some: slice) -> None:
-        """Put records into the unfinished batch, and learn it when it is complete."""
+        """Add records to the unfinished batch, and take a step when it is complete."""
         count = some.stop - some.start
         place = slice(self._waiting, self._waiting + count)
         self._x[place], self._y[place] = records.x[some], records.y[some]
@@ -230,7 +230,7 @@ class OnlineSession:
                 self._learner.learn(records.beside(self._x[batch], self._y[batch]))
             except BaseException:
                 self._closed = (
-                    "a step of this stream was interrupted, and it cannot go on: begin a new one "
+                    "a step of this stream was interrupted; it cannot continue: start a new one "
                     f"for the records after the first {self.seen}"
                 )
                 raise
@@ -239,7 +239,7 @@ class OnlineSession:
                 self.watch(self.parameters)
 
     def _forget_labels(self) -> None:
-        """Keep no label of records that are gone."""
+        """Remove labels of records that are no longer in memory."""
         held = self._learner.labels_held() if self._codes else None
         if held is not None:
             kept = set(held.tolist())
@@ -259,34 +259,34 @@ class OnlineSession:
         estimator: dict[str, Any] | None = None,
         estimator_arrays: Mapping[str, Array] | None = None,
     ) -> None:
-        """Write the state to a file and end this session; `resume` goes on with it, once.
+        """Write the state to a file and end this session; the file can be resumed once.
 
-        The ledger of a stream notes that the file was saved, and knows it by a random token.
+        The ledger of the stream records that the file was saved, with a random token.
 
         Parameters
         ----------
         path : path-like
             A new file.
         secrets : bool
-            With them the stream goes on as if nothing had happened, and the file holds what was
-            never released: the raw records of the buffer and of an unfinished batch, sums or models
-            without noise. Keep it like the data. Without them the file holds released numbers only:
-            the stream goes on with an empty buffer, and records of an unfinished batch are not
-            learnt. The file says which.
+            If True, the stream continues exactly where it stopped, and the file contains values
+            that were never released: the raw records of the buffer and of an unfinished batch, sums
+            or models without noise. Protect it like the data. If False, the file contains released
+            values only: the stream continues with an empty buffer, and the records of an unfinished
+            batch are lost. The file says which.
         estimator, estimator_arrays : optional
-            What an estimator adds of its own, all of it public.
+            Public values that an estimator adds.
 
         Raises
         ------
         ModelFileError
-            If the file exists or cannot be written; the session then goes on.
+            If the file exists or cannot be written; the session then stays open.
         LedgerError
-            If the ledger cannot note it; there is no file then, and the session goes on.
+            If the ledger cannot record it; then there is no file, and the session stays open.
         """
         from pairdp.online.state_file import write_state
 
         self._check_open()
-        saved = "this session was saved, and goes on from its file: use OnlineSession.resume(path)"
+        saved = "this session was saved to a file: continue with OnlineSession.resume(path)"
         try:
             write_state(self, Path(path), secrets, estimator, estimator_arrays or {})
         except NotDurableFileError:
@@ -299,13 +299,13 @@ class OnlineSession:
             raise ValueError(self._closed)
         if os.getpid() != self._process:
             raise ValueError(
-                "this session began in another process, which would draw the same noise: begin it "
+                "this session belongs to another process, which draws the same noise: start it "
                 "here, or save it there"
             )
 
     @property
     def is_open(self) -> bool:
-        """Whether it can go on: it was neither saved nor interrupted."""
+        """Whether it can continue: it was neither saved nor interrupted."""
         return not self._closed
 
     @classmethod
@@ -317,25 +317,25 @@ class OnlineSession:
         ledger: BudgetLedger | None = None,
         trusted: Iterable[type | str] = (),
     ) -> OnlineSession:
-        """Go on with a stream that was saved. The file is removed: it cannot be resumed twice.
+        """Continue a saved stream. The file is removed: it cannot be resumed twice.
 
         Parameters
         ----------
         path : path-like
-            What `save` wrote. Copies of it must not be resumed: the records of its buffer would be
-            paid for once and used twice.
+            The file that `save` wrote. Copies of it must not be resumed: the records of the
+            buffer would be used twice and accounted for once.
         noise : NoiseSource, optional
-            Where randomness comes from.
+            The source of randomness.
         ledger : BudgetLedger, optional
-            The ledger that the stream began with; none if it began with none.
+            The ledger that the stream was started with, if any.
         trusted : iterable of class or str, default=()
             Classes outside pairdp that the stream may use; see `pairdp.load`.
 
         Notes
         -----
-        The ledger refuses a file that was resumed before, and so every copy of it. Without a ledger
-        there is nothing that could tell a copy, made before the file was resumed, from the file.
-        Nor can a ledger that was put back together with the file (see `BudgetLedger`).
+        The ledger rejects a file that was resumed before, and so every copy of it. Without a
+        ledger, a copy made before the file was resumed cannot be detected. The same holds if the
+        ledger was restored from a backup together with the file (see `BudgetLedger`).
         """
         from pairdp.online.state_file import take
 
@@ -347,14 +347,14 @@ class OnlineSession:
 
     @staticmethod
     def header_of(path: str | Path) -> dict[str, Any]:
-        """Return what the file of a stream says of itself, such as ``holds_raw_records``."""
+        """Return the header of the file of a stream, such as ``holds_raw_records``."""
         from pairdp.online.state_file import stream_header
 
         return stream_header(path)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            "a session holds raw records and a noise stream, and is not pickled: use save"
+            "a session holds raw records and a noise stream, and cannot be pickled: use save"
         )
 
     def __repr__(self) -> str:

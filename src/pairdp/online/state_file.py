@@ -1,4 +1,4 @@
-"""The state of a stream in a file that says whether it holds raw records, and is resumed once."""
+"""Files with the state of a stream; each can be resumed once, and says if it holds raw records."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def write_state(
     estimator: dict[str, Any] | None,
     estimator_arrays: Mapping[str, Array],
 ) -> None:
-    """Write a new file, of which the ledger of the stream knows."""
+    """Write a new file, and record it in the ledger of the stream."""
     learner = session._learner
     if not secrets and not learner.resumes_from_public:
         raise ValueError(
-            "noise on models cannot go on without the state that has none: save with "
+            "noise on models cannot continue without the secret state: save with "
             "secrets=True, or plan noise in gradients"
         )
     arrays = {_PUBLIC + name: value for name, value in learner.public_state().items()}
@@ -58,13 +58,13 @@ def write_state(
             arrays[_SECRET + name] = value[: session._waiting].copy()
     if session.certificate.plan is None:
         raise ModelFileError(
-            "the file of a stream cannot hold a plan of objects that are no dataclasses"
+            "the file of a stream cannot hold a plan with objects that are not dataclasses"
         )
     header = {
         "certificate": json.loads(session.certificate.to_json()),
         "seen": session.seen,
         "labels": _labels(session._codes if secrets else {}),
-        # Without noise, what was released may be records themselves.
+        # Without noise, released values may be raw records.
         "holds_raw_records": (secrets or session.plan.task.budget is None)
         and session.holds_raw_records,
         "holds_secrets": secrets,
@@ -79,7 +79,7 @@ def write_state(
     draft = _STREAM.draft(path, header, written, secret=True)
     if ledger is not None:
         try:
-            ledger.save_stream(token)  # if there is no file in the end, no one misses it
+            ledger.save_stream(token)  # harmless if writing the file fails
         except BaseException:
             draft.discard()
             raise
@@ -96,16 +96,16 @@ def _labels(codes: Mapping[Any, int]) -> Any:
 
 
 def stream_header(path: str | Path) -> dict[str, Any]:
-    """Return what the file of a stream says of itself, such as ``holds_raw_records``."""
+    """Return the header of the file of a stream, such as ``holds_raw_records``."""
     header, _ = _STREAM.read(Path(path))
     return json.loads(json.dumps(header))  # type: ignore[no-any-return]
 
 
 @contextmanager
 def take(path: Path) -> Iterator[StreamFile]:
-    """Take a file away and give what it has; it comes back if anything fails."""
-    path = path.resolve()  # through a link, take what it points to and not the link
-    # Whoever renames it first has it.
+    """Remove a file and yield its contents; the file is restored if anything fails."""
+    path = path.resolve()  # for a link, remove its target and not the link
+    # Renaming is atomic: only one process gets the file.
     taken = path.with_name(f".{path.name}.{random_names.token_hex(8)}.taken")
     try:
         path.rename(taken)
@@ -114,7 +114,7 @@ def take(path: Path) -> Iterator[StreamFile]:
             f"there is no file {path}: the file of a stream is gone once it is resumed"
         ) from None
     except OSError as error:
-        raise ModelFileError(f"the stream {path} cannot be taken: {error.strerror}") from None
+        raise ModelFileError(f"the stream {path} cannot be resumed: {error.strerror}") from None
     try:
         yield StreamFile(taken)
     except LedgerError:
@@ -132,7 +132,7 @@ def take(path: Path) -> Iterator[StreamFile]:
 
 
 class StreamFile:
-    """What a file of a stream holds."""
+    """The contents of the file of a stream."""
 
     def __init__(self, path: Path) -> None:
         self._header, self._arrays = _STREAM.read(path)
@@ -147,29 +147,29 @@ class StreamFile:
 
     @property
     def certificate(self) -> Certificate:
-        """The certificate of the whole stream."""
+        """The certificate of the entire stream."""
         return Certificate.from_json(json.dumps(self._header["certificate"]))
 
     def use_up(self, ledger: BudgetLedger | None) -> None:
-        """Let the ledger of the stream note that the file is resumed; it refuses a copy."""
+        """Record in the ledger of the stream that the file is resumed; a copy raises an error."""
         if ledger is not None:
             ledger.resume_stream(self._header["token"])
 
     def _check_ledger(self, ledger: BudgetLedger | None) -> None:
         stated = self._header["ledger"]
         if (stated is None) != (self._header["token"] is None):
-            raise ValueError("its ledger and its token do not belong together")
+            raise ValueError("its ledger and its token do not match")
         if stated is not None and not isinstance(self._header["token"], str):
-            raise ValueError("its token is no text")
+            raise ValueError("its token is not a string")
         if ledger is None and stated is not None:
             raise LedgerError(
-                "this stream is paid for by a ledger, which alone can tell whether it was resumed "
+                "this stream was charged to a ledger, which records whether it was resumed "
                 "before: give that ledger, resume(path, ledger=...)"
             )
         if ledger is not None and stated is None:
             raise LedgerError("this stream began without a ledger: resume it without one")
         if ledger is not None and ledger.identity != stated:
-            raise LedgerError("this stream is paid for by another ledger: give that one")
+            raise LedgerError("this stream was charged to another ledger: give that one")
 
     def session(
         self,
@@ -178,7 +178,7 @@ class StreamFile:
         ledger: BudgetLedger | None = None,
         trusted: Trusted | None = None,
     ) -> OnlineSession:
-        """Return the session that goes on."""
+        """Return the session that continues the stream."""
         noise = NoiseSource() if noise is None else noise
         header, certificate = self._header, self.certificate
         self._check_ledger(ledger)
@@ -190,7 +190,7 @@ class StreamFile:
             raise ValueError("the number of records is not within the horizon")
         session = kind.__new__(kind)
         session._begin(plan, seen, noise, ledger)
-        # A stream that ever took its noise from a seed stays one.
+        # A stream that ever used seeded noise stays marked as such.
         seeded = certificate.noise_source == SEEDED
         session.certificate = certificate if seeded else certificate.with_noise_source(noise)
         if ledger is not None and session.certificate.noise_source == SEEDED:
@@ -203,7 +203,7 @@ class StreamFile:
             _check_names(secret, session._learner.secret_state())
             _check_rows(plan, secret)
         elif self._part(_SECRET):
-            raise ValueError("it has secrets and says that it has none")
+            raise ValueError("it contains secrets, but states that it has none")
         session._learner.restore(public, secret)
         return session
 
@@ -219,11 +219,11 @@ class StreamFile:
 
     @property
     def has_estimator(self) -> bool:
-        """Whether an estimator paused it."""
+        """Whether it was saved by an estimator."""
         return isinstance(self._header["estimator"], dict)
 
     def estimator(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return what an estimator added."""
+        """Return the values that an estimator added."""
         estimator = self._header["estimator"]
         if not isinstance(estimator, dict):
             raise ValueError("it was saved by a session: use OnlineSession.resume(path)")
@@ -238,14 +238,14 @@ class StreamFile:
 
 
 def checked_plan(certificate: Certificate, trusted: Trusted) -> Plan:
-    """Return the plan of a certificate, planned again; refuse one whose numbers do not follow."""
+    """Return the plan of a certificate, planned again; raise ValueError if any number differs."""
     again = plan_again(certificate, trusted)
     for difference in differences(certificate, again.certificate):
         made_by = certificate.library_version
         if made_by != __version__:
             raise ValueError(
-                f"it was planned by pairdp {made_by}, and {__version__} plans otherwise: go on "
-                f"with {made_by}"
+                f"it was planned by pairdp {made_by}, and {__version__} plans differently: use "
+                f"pairdp {made_by}"
             )
         raise ValueError(f"its plan does not follow from its problem and budget: {difference}")
     return again
@@ -253,21 +253,21 @@ def checked_plan(certificate: Certificate, trusted: Trusted) -> Plan:
 
 def _check_names(found: Mapping[str, Array], expected: Mapping[str, Array]) -> None:
     if found.keys() != expected.keys():
-        raise ValueError("it lacks arrays or has others")
+        raise ValueError("it has missing or unknown arrays")
 
 
 def _check_rows(plan: Plan, arrays: Mapping[str, Array]) -> None:
-    """Refuse records that this plan's problem would not have made."""
+    """Raise ValueError for records that the plan's problem cannot have made."""
     if "buffer_x" not in arrays:
         return
     x, y = arrays["buffer_x"], arrays["buffer_y"]
     if x.size and np.linalg.norm(x, axis=1).max() > plan.problem.data_norm * (1 + 1e-9):
-        raise ValueError("it has records above the bound")
+        raise ValueError("it has records above the data norm")
     if plan.problem.loss.binary:
         null, known = y == 0, np.abs(y) <= 1
     else:
         null, known = y == -1, y >= -1
     if not np.all(known & (y == np.round(y))):
-        raise ValueError("it has labels that are none")
+        raise ValueError("it has invalid labels")
     if x[null].any():
         raise ValueError("it has null records that are not zero")

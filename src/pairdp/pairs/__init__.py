@@ -1,4 +1,4 @@
-"""Sums over pairs of records: exact, and in linear time where the loss allows."""
+"""Exact sums over pairs of records, in linear time if the loss allows it."""
 
 import lazy_loader
 

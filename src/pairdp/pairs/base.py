@@ -1,4 +1,4 @@
-"""What the average loss over pairs is asked for, and how accurate its gradients are."""
+"""The interface of the average loss over pairs, and the accuracy of its gradients."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 ACCURACY = 1e-12
-"""Stated accuracy of the gradients of all risks: the norm of the error of summing, over G.
+"""Stated accuracy of the gradients of all risks: the norm of the summation error, over G.
 
-The sum is of what each pair, by itself, is computed to be: at the corner of a hinge that is
-one subgradient or another, decided by the pair alone. So neighbouring data sets differ in
-the pairs of one record and in the errors of two sums; sensitivities of computed gradients
-include those. It holds for n up to 10¹⁰: all sums are made in two levels whose error does not
-grow with n (`pairdp._sums`). What the tests find is at least ten times smaller."""
+The computed gradient of a pair depends on that pair alone, also at the kink of a hinge, where it
+may be any subgradient. So the sums of neighbouring data sets differ in the pairs of one record and
+in the errors of two sums; sensitivities of computed gradients include these errors. The accuracy
+holds for n up to 10¹⁰: all sums have two levels, and their error does not grow with n
+(`pairdp._sums`). The errors in tests are at least ten times smaller."""
 
 
 class Risk(Protocol):
@@ -29,4 +29,4 @@ class Risk(Protocol):
         """Return its (sub)gradient."""
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
-        """Return both, sharing what work they share."""
+        """Return both, with common computations done once."""

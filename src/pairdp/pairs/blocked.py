@@ -1,13 +1,13 @@
 r"""Averages over pairs for any loss, in blocks of bounded memory.
 
-They are over the pairs of a `PairDesign`, of (ℓ(z,z') + ℓ(z',z))/2; the complete design has all
-n(n-1) ordered pairs. Pairs come as runs on a circle of records, so both sides of a block are views
-of the (shuffled) records and no pair is ever stored.
+The average of (ℓ(z,z') + ℓ(z',z))/2 is over the pairs of a `PairDesign`; the complete design has
+all n(n-1) ordered pairs. Pairs are enumerated as runs on a circle of records, so both sides of a
+block are views of the (shuffled) records and no pairs are stored.
 
-The time is O(nm·p) for m pairs a record (m = n - 1 for all pairs) and p parameters, and the memory
-O(nd + block·p). For losses of a score difference or of a distance it is O(nd + block·d): their
-gradients are c·a and c·aaᵀ with a = x - x', so the sum over a block is aᵀc or aᵀ(ca) with the rows
-of a stacked, and the gradients of single pairs are never formed.
+The time is O(nm·p) for m pairs per record (m = n - 1 for all pairs) and p parameters, and the
+memory O(nd + block·p). For losses of a score difference or of a distance it is O(nd + block·d):
+their gradients are c·a and c·aaᵀ with a = x - x', so the sum over a block is aᵀc or aᵀ(ca) with the
+rows of a stacked, and the gradients of single pairs are not computed.
 """
 
 from __future__ import annotations
@@ -20,22 +20,21 @@ from numpy.typing import NDArray
 
 from pairdp._checks import integer
 from pairdp._sums import add_up as add_up
-from pairdp._sums import gram
+from pairdp._sums import gram, weighted_rows
 from pairdp.losses.base import PairwiseLoss
 from pairdp.losses.metric import MetricLoss
 from pairdp.losses.ranking import RankingLoss
 from pairdp.pairs.design import PairDesign
-from pairdp.pairs.products import weighted_rows
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Summed = Callable[[Array, Array, Array, Array, Mask | None], Array]
 
 _NUMBERS = 2**18
-"""Pairs in a block times parameters, unless the block is given: 2 MB of gradients.
+"""Default number of pairs in a block times parameters: 2 MB of gradients.
 
-Matrix products of this size are not spread over cores, and wait for none: for ones as narrow as
-these, two cores gain nothing and lose much when one of them is busy."""
+BLAS does not use several threads for matrix products of this size; threads would not speed up
+such narrow products, and would slow them down if a core is busy."""
 _FEWEST = 16
 
 
@@ -56,23 +55,21 @@ def design_value(
     loss : PairwiseLoss
         Any loss; a symmetric one is evaluated once for both orders of a pair.
     parameters : array
-        Where the loss is evaluated.
+        The parameters at which the loss is evaluated.
     x : array of shape (n, d)
         The records, at least two.
     y : array of shape (n,)
         Their labels.
     design : PairDesign
-        Pairs of the n records, drawn before the data was read; `PairDesign.complete` has all.
+        Pairs of the n records, drawn before the data was read; `PairDesign.complete` for all.
     null : array of bool of shape (n,), optional
-        Which records are null: their pairs count, with a loss of zero. The loss is evaluated at
-        what x and y have for them, and that is not used.
+        Which records are null: their pairs are counted, with a loss of zero.
     block : int, optional
-        How many pairs are evaluated at a time; by default as many as have gradients of 2 MB, and
-        at least 16.
+        Number of pairs that are evaluated at a time; by default 2 MB of gradients, and at least 16.
     """
 
     def summed(x: Array, y: Array, other_x: Array, other_y: Array, counted: Mask | None) -> Array:
-        return np.asarray(_kept(loss.value(parameters, x, y, other_x, other_y), counted).sum())
+        return np.asarray(_masked(loss.value(parameters, x, y, other_x, other_y), counted).sum())
 
     size = _size(block, parameters)
     sums = _sums(summed, loss.symmetric, x, y, design, size, null)
@@ -91,8 +88,8 @@ def design_gradient(
 ) -> Array:
     """Return the average over a design of the mean gradient of both orders; see `design_value`.
 
-    One replaced record moves it by at most D_h/n, `PairwiseLoss.sensitivity`, for every design;
-    the proof is in `pairdp.pairs.design`.
+    Its sensitivity is at most D_h/n, `PairwiseLoss.sensitivity`, for every design; the proof is in
+    `pairdp.pairs.design`.
     """
     parameters = np.asarray(parameters, dtype=np.float64)
     summed, size = _summed_gradient(loss, parameters), _size(block, parameters)
@@ -114,12 +111,13 @@ def _sums(
     size: int,
     null: Mask | None,
 ) -> Iterator[Array]:
-    """Iterate over the sums over blocks, each pair counted by the mean of its two orders."""
+    """Iterate over the sums of blocks of pairs, with the mean of both orders of a pair."""
     records, labels = _shuffled(x, y, design)
     present = None if null is None else ~null[design.permutation]
     for left, right in design.runs(size):
         first, second = (records[left], labels[left]), (records[right], labels[right])
-        # Null records stay in their places: where a pair lies in a block must not depend on them.
+        # Null records keep their positions: the position of a pair in a block must not depend on
+        # them.
         counted = None if present is None else present[left] & present[right]
         if symmetric:
             yield summed(*first, *second, counted)
@@ -127,8 +125,8 @@ def _sums(
             yield (summed(*first, *second, counted) + summed(*second, *first, counted)) / 2
 
 
-def _kept(values: Array, counted: Mask | None) -> Array:
-    """Return the values of pairs that count, zero for others."""
+def _masked(values: Array, counted: Mask | None) -> Array:
+    """Return the values, with zeros for pairs that are not counted."""
     if counted is None:
         return values
     return np.where(counted.reshape(-1, *(1,) * (values.ndim - 1)), values, 0.0)
@@ -146,15 +144,15 @@ def _shuffled(x: Array, y: Array, design: PairDesign) -> tuple[Array, Array]:
 
 
 def _summed_gradient(loss: PairwiseLoss, parameters: Array) -> Summed:
-    """Return what sums the gradients over a block."""
-    # A subclass with a gradient of its own is taken at its word.
+    """Return the function that sums the gradients over a block."""
+    # For a subclass that overrides the gradient, its own gradient is used.
     if isinstance(loss, RankingLoss) and type(loss).gradient is RankingLoss.gradient:
         return _ranking_sum(loss, parameters)
     if isinstance(loss, MetricLoss) and type(loss).gradient is MetricLoss.gradient:
         return _metric_sum(loss, parameters)
 
     def summed(x: Array, y: Array, other_x: Array, other_y: Array, counted: Mask | None) -> Array:
-        gradients = _kept(loss.gradient(parameters, x, y, other_x, other_y), counted)
+        gradients = _masked(loss.gradient(parameters, x, y, other_x, other_y), counted)
         total = weighted_rows(gradients.reshape(len(gradients), -1), np.ones(len(gradients)))
         return total.reshape(gradients.shape[1:])
 
@@ -167,7 +165,7 @@ def _ranking_sum(loss: RankingLoss, weights: Array) -> Summed:
         sign = loss.scale * np.sign(y - other_y)
         slopes = loss.slope(sign * (difference @ weights))
         signed = sign if loss.symmetric else np.maximum(sign, 0.0)
-        return weighted_rows(difference, _kept(signed * slopes, counted))
+        return weighted_rows(difference, _masked(signed * slopes, counted))
 
     return summed
 
@@ -176,6 +174,6 @@ def _metric_sum(loss: MetricLoss, matrix: Array) -> Summed:
     def summed(x: Array, y: Array, other_x: Array, other_y: Array, counted: Mask | None) -> Array:
         difference = x - other_x
         squared = np.einsum("ki,ki->k", difference @ matrix, difference)
-        return gram(difference, _kept(loss.slope(squared, y == other_y), counted))
+        return gram(difference, _masked(loss.slope(squared, y == other_y), counted))
 
     return summed

@@ -1,25 +1,23 @@
-r"""Pair designs: which pairs to average over when all of them are too many.
+r"""Pair designs: subsets of pairs to average over if there are too many pairs.
 
 A design puts every record in exactly m of its nm/2 unordered pairs. It is a function of public
-facts alone (n, m and the random numbers of a generator) and must be drawn before any data is
-read; records then keep the positions they came in. Under these two conditions it costs nothing
-in privacy.
+facts alone (n, m and the random numbers of a generator) and must be drawn before any data is read;
+records must keep their original positions. Under these two conditions it has no privacy cost.
 
 **Sensitivity** (errata, G7). Let f be the average over the design of the
 symmetrised gradients ½h(w;z,z'), with h(w;z,z') = ∇ℓ(w;z,z') + ∇ℓ(w;z',z). Replace the record z by
-z'. The design stays the same, as it does not depend on data, so only the m pairs that have the
-replaced position change, and each by \|½h(w;z,p) - ½h(w;z',p)\| ≤ D_h/2, p being the partner,
-which is not replaced. (A null record keeps its position and its pairs, with h = 0, and D_h is at
-least \|h(w;z,p)\|; see `pairdp.problem.Problem.exact_record_diameter`.) There are nm/2 pairs, so f
-moves by at most
+z'. The design does not depend on data, so only the m pairs with the replaced position change, and
+each by \|½h(w;z,p) - ½h(w;z',p)\| ≤ D_h/2, p being the partner, which is not replaced. (A null
+record keeps its position and its pairs, with h = 0, and D_h is at least \|h(w;z,p)\|; see
+`pairdp.problem.Problem.exact_record_diameter`.) There are nm/2 pairs, so f changes by at most
 
 .. math:: m · (D_h/2) / (nm/2) = D_h/n,
 
-whatever m is: the same as over all pairs. It is attained when all other records equal the worst
+for any m: the same as over all pairs. The bound is attained if all other records equal the worst
 partner.
 
-**Error.** A random permutation makes every pair equally likely, so over the draw of the design
-the average is unbiased for the average over all pairs.
+**Error.** A random permutation makes every pair equally likely, so the average over a random design
+is an unbiased estimate of the average over all pairs.
 """
 
 from __future__ import annotations
@@ -40,15 +38,15 @@ class PairDesign:
     """Unordered pairs of positions on a shuffled circle, at a few fixed distances.
 
     With π the permutation, an offset o gives the pairs (π(i), π(i + o mod n)) for all i, two for
-    each record; the offset n/2 gives each of its n/2 pairs once, one for each record. Different
-    offsets up to n/2 never share a pair. Use `draw` or `complete` instead of the constructor.
+    each record; the offset n/2 gives n/2 pairs, one for each record. Different offsets up to n/2
+    have no pair in common. Use `draw` or `complete` instead of the constructor.
 
     Two designs are equal only if they are the same object.
 
     Parameters
     ----------
     permutation : array of int
-        Each of 0..n-1 once.
+        A permutation of 0..n-1.
     offsets : tuple of int
         Different integers from 1 to n/2.
 
@@ -76,21 +74,21 @@ class PairDesign:
 
     @classmethod
     def draw(cls, n: int, m: int, generator: np.random.Generator) -> PairDesign:
-        """Return a random design, to be drawn before the data is read.
+        """Return a random design, which must be drawn before the data is read.
 
         Parameters
         ----------
         n : int
-            How many records there are; at least 2.
+            Number of records; at least 2.
         m : int
-            How many pairs each record is in; at most n - 1, and even if n is odd.
+            Number of pairs of each record; at most n - 1, and even if n is odd.
         generator : numpy.random.Generator
-            Where the permutation and the offsets come from. It needs to be independent of the
-            data; it need not be secret.
+            The source of the permutation and the offsets. It must be independent of the data, but
+            need not be secret.
         """
         n, m = _feasible(n, m)
         permutation = generator.permutation(n)
-        # For n = 2 there is nothing to choose from, which `choice` refuses.
+        # For n = 2 there are no offsets to choose from, for which `choice` raises an error.
         drawn = (
             generator.choice((n - 1) // 2, size=m // 2, replace=False) if m > 1 else np.array([])
         )
@@ -99,34 +97,34 @@ class PairDesign:
 
     @classmethod
     def complete(cls, n: int) -> PairDesign:
-        """Return the design of all pairs, m = n - 1, in their given order."""
+        """Return the design of all pairs, m = n - 1, without a permutation."""
         n = integer("n", n, at_least=2)
         return cls(np.arange(n), tuple(range(1, n // 2 + 1)))
 
     @property
     def n(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return int(self.permutation.size)
 
     @property
     def m(self) -> int:
-        """How many pairs each record is in."""
+        """Number of pairs of each record."""
         return sum(1 if 2 * offset == self.n else 2 for offset in self.offsets)
 
     @property
     def pairs(self) -> int:
-        """How many unordered pairs there are, nm/2."""
+        """Number of unordered pairs, nm/2."""
         return self.n * self.m // 2
 
     def runs(self, size: int) -> Iterator[tuple[slice, slice]]:
         """Iterate over all pairs as runs of at most ``size`` positions on the circle.
 
         With ``shuffled = X[design.permutation]``, the pairs of a run are those of the rows
-        ``shuffled[left]`` and ``shuffled[right]``: views, so no rows are gathered.
+        ``shuffled[left]`` and ``shuffled[right]``: views, without copying rows.
         """
         size, n = integer("size", size), self.n
         for offset in self.offsets:
-            # From ``wrap`` on, the second record of a pair is past the end of the circle.
+            # At and after ``wrap``, the second record of a pair wraps around the circle.
             last, wrap = (offset if 2 * offset == n else n), n - offset
             for begin, end, shift in ((0, min(wrap, last), offset), (wrap, last, offset - n)):
                 for start in range(begin, end, size):
@@ -145,7 +143,7 @@ def _feasible(n: int, m: int) -> tuple[int, int]:
         raise ValueError(f"m must be at most n - 1 = {n - 1}, the number of other records, got {m}")
     if n % 2 and m % 2:
         raise ValueError(
-            f"no design has each of n = {n} records in m = {m} pairs, because n·m/2 is not whole: "
+            f"no design has each of n = {n} records in m = {m} pairs: n·m/2 is not an integer; "
             f"choose an even m, such as {m + 1}"
         )
     return n, m

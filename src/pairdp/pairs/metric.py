@@ -7,15 +7,15 @@ M_ij and r_i = Σ_j c_ij, the gradients of all ordered pairs sum to
 .. math:: Σ c_{ij} (x_i - x_j)(x_i - x_j)ᵀ = 2 (Xᵀ \mathrm{diag}(r) X - XᵀCX).
 
 C is symmetric, so only j ≥ i (rounded down to blocks) are computed. Strips have ``block`` rows and
-up to 16 times as many columns: few and large products, which keep all cores busy. The loss is
-evaluated on square tiles of a strip, which fit in cache. No larger array of pairs is ever made: the
-memory is O(nd + 16 block²), the time O(n²d).
+up to 16 times as many columns: few and large products, which use all cores. The loss is evaluated
+on square tiles of a strip, which fit in cache. No larger array of pairs is allocated: the memory is
+O(nd + 16 block²), the time O(n²d).
 
-Records are neither sorted by class nor moved to their mean, tempting as both are for speed and
-digits, and null records keep their places, with slopes that are set to zero. M_ij is computed from
-two records and their positions alone, so one replaced record leaves the slopes of all other pairs
-as they were, to the last bit. At the corner of a sharp hinge rounding decides the slope, and if it
-decided anew for all pairs, D_h/n would not bound the change.
+Records are neither sorted by class nor centred, although this would be faster and more accurate,
+and null records keep their positions, with slopes set to zero. M_ij depends on two records and
+their positions only, so replacing one record does not change the slopes of other pairs, not even by
+rounding. At the kink of a hinge, rounding determines the slope; if it changed for all pairs, the
+sensitivity would exceed D_h/n.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 BLOCK = 256
-"""Side of a tile: 0.5 MB an array, of which a loss may make a few. A strip then has 8 MB."""
+"""Side of a tile: 0.5 MB per array, of which a loss may allocate a few. A strip has 8 MB."""
 _TILES_A_STRIP = 16
 
 
@@ -52,18 +52,18 @@ def metric_value(
     Parameters
     ----------
     loss : MetricLoss
-        A loss of the squared distance. Rounding may give a slightly negative one.
+        A loss of the squared distance, which may be slightly negative by rounding.
     matrix : array of shape (d, d)
-        W; only its symmetric part matters, which need not be positive semidefinite.
+        W; only its symmetric part is used, which need not be positive semidefinite.
     x : array of shape (n, d)
         The records, at least two.
     y : array of shape (n,)
         Their classes; records of equal labels are similar.
     null : array of bool of shape (n,), optional
-        Which records are null: their pairs count, with value and gradient zero.
+        Which records are null: their pairs are counted, with value and gradient zero.
     block : int
-        Side of a tile of pairs. One array of 16 block² numbers and a few of block² are all that
-        is held besides copies of x.
+        Side of a tile of pairs. One array of 16 block² numbers and a few of block² are allocated
+        besides copies of x.
     """
     pairs = _Pairs(matrix, x, y, null, block)
     total = sum(float(tile.values(loss).sum()) for strip in pairs.strips() for tile in strip)
@@ -111,7 +111,7 @@ def metric_value_and_gradient(
 
 @dataclass(frozen=True)
 class _Tile:
-    """Pairs of some rows with some columns, at or above the diagonal of the table of all pairs."""
+    """Pairs of some rows and columns, on or above the diagonal of the matrix of all pairs."""
 
     squared: Array
     similar: Mask
@@ -119,18 +119,18 @@ class _Tile:
     on_diagonal: bool
 
     def values(self, loss: MetricLoss) -> Array:
-        """Return the losses, each unordered pair's once."""
+        """Return the losses, with each unordered pair once."""
         return self._once(loss.of_distance(self.squared, self.similar))
 
     def slopes(self, loss: MetricLoss) -> Array:
-        """Return the slopes, each unordered pair's once."""
+        """Return the slopes, with each unordered pair once."""
         return self._once(loss.slope(self.squared, self.similar))
 
     def _once(self, values: Array) -> Array:
         if self.null is not None:
             rows, columns = self.null
             values = np.where(rows[:, None] | columns, 0.0, values)
-        # A tile on the diagonal has both orders of its pairs, and records with themselves.
+        # A tile on the diagonal contains both orders of its pairs, and pairs of equal records.
         if not self.on_diagonal:
             return values
         return np.where(np.eye(len(values), dtype=np.bool_), 0.0, values / 2)
@@ -159,7 +159,7 @@ class _Strip:
 
 
 class _Pairs:
-    """The table of all pairs, as strips that share one buffer."""
+    """The matrix of all pairs, as strips that share one buffer."""
 
     def __init__(self, matrix: Array, x: Array, y: Array, null: Mask | None, block: int) -> None:
         self._block, self._null = integer("block", block), null
@@ -173,7 +173,7 @@ class _Pairs:
 
     @property
     def ordered(self) -> int:
-        """How many ordered pairs there are, n(n-1)."""
+        """Number of ordered pairs, n(n-1)."""
         return self._n * (self._n - 1)
 
     @property
@@ -182,7 +182,7 @@ class _Pairs:
         return self._right[:, :-1]
 
     def strips(self) -> Iterator[_Strip]:
-        """Iterate over the strips; each is gone when the next one comes."""
+        """Iterate over the strips; each is overwritten by the next one."""
         n, width = self._n, _TILES_A_STRIP * self._block
         buffer = np.empty(min(self._block, n) * min(width, n))
         for top in range(0, n, self._block):

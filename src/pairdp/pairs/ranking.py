@@ -1,6 +1,6 @@
 r"""A ranking risk and its gradient over all pairs, as a map-reduce over parts of the records.
 
-With positives i and negatives j, n₊n₋ pairs, k the loss's scale and m its orders,
+With positives i and negatives j, n₊n₋ pairs, k the scale of the loss and m its orders,
 
 .. math::
     L(w) &= \frac{m Σ_{ij} φ(k wᵀ(x_i - x_j)) + φ(0)·\#\{\text{same label}\}}{n(n-1)},
@@ -8,15 +8,14 @@ With positives i and negatives j, n₊n₋ pairs, k the loss's scale and m its o
     ∇L(w) &= Xᵀc, \quad c_i = \frac{mk}{n(n-1)} Σ_j φ'(k(s_i - s_j)), \quad
     c_j = -\frac{mk}{n(n-1)} Σ_i φ'(k(s_i - s_j)),
 
-where s = Xw, and pairs of the same label count in the two-sided form alone. The
-normaliser n(n-1) is public; n₊n₋ is not. Null records are in neither class: their scores are left
-out once all scores are computed, so that no other score depends on where they lie.
+where s = Xw, and pairs of the same label have a loss in the two-sided form only. The normaliser
+n(n-1) is public; n₊n₋ is not. Null records are in neither class: their scores are removed after all
+scores are computed, so that no other score depends on their positions.
 
-Each part of the records gives its `moments`; moments of disjoint parts add up; with
-their sum each part gives its share of the gradient, and shares add up too. A
-distributed engine calls `RankingSums` where the parts are; `RankingRisk` is the same on one
-machine. Shares are added with `add_up`, whose error does not grow with their number; moments
-carry what rounding left of them.
+`moments` are computed for each part of the records and added over disjoint parts; from their sum,
+each part computes its contribution to the gradient, and these are added too. A distributed engine
+calls `RankingSums` on each worker; `RankingRisk` is the same on one machine. Contributions are
+added with `add_up`, whose error does not grow with their number; moments use compensated summation.
 """
 
 from __future__ import annotations
@@ -27,10 +26,9 @@ from typing import Any
 import numpy as np
 
 from pairdp._checks import integer
-from pairdp._sums import LARGEST_N
+from pairdp._sums import LARGEST_N, weighted_rows
 from pairdp.clipping import check_data_norm
 from pairdp.losses.ranking import RankingLoss
-from pairdp.pairs.products import weighted_rows
 from pairdp.records import Records
 from pairdp.score_sums.base import Array, Index, Moments, ScoreSums
 
@@ -38,30 +36,30 @@ _BLOCK = 32_768
 
 
 def score_sums(loss: RankingLoss, low: float, high: float, n: int) -> ScoreSums:
-    """Return the sums of a loss's structure, for n records with k·wᵀx between two bounds."""
+    """Return the sums for the structure of a loss, for n records with k·wᵀx in a range."""
     return loss.structure().sums(loss.phi, loss.slope, low, high, n)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankingMoments:
-    """What the other parts must know of a part; moments of disjoint parts add up.
+    """The moments of a part of the records, which can be added for disjoint parts.
 
-    They hold statistics of raw scores and are not private.
+    They contain statistics of raw scores and are not private.
     """
 
     made_for: tuple[object, ...]
     moments: Any
     n: int
-    """How many records the part has, null ones included."""
+    """Number of records in the part, including null records."""
 
     @property
     def counts(self) -> Array:
-        """How many negatives and positives there are."""
+        """Numbers of negatives and positives."""
         return np.asarray(self.moments.counts)
 
     def __add__(self, other: RankingMoments) -> RankingMoments:
         if self.made_for != other.made_for:
-            raise ValueError("only moments at the same loss, weights, n and data_norm add up")
+            raise ValueError("moments must have the same loss, weights, n and data_norm")
         return RankingMoments(self.made_for, self.moments + other.moments, self.n + other.n)
 
 
@@ -74,11 +72,11 @@ class RankingSums:
     loss : RankingLoss
         The loss.
     weights : array of shape (d,)
-        Where to take the value and the gradient.
+        The weights at which value and gradient are computed.
     n : int
-        Number of records in all parts together.
+        Total number of records in all parts.
     data_norm : float
-        R, to which the records of every part are clipped, so that |wᵀx| ≤ R|w| everywhere.
+        R, the norm that the records of every part are clipped to, so that |wᵀx| ≤ R|w|.
 
     Examples
     --------
@@ -115,7 +113,7 @@ class RankingSums:
 
     def _sums(self) -> ScoreSums:
         margin_bound = self.loss.scale * self.data_norm * float(np.linalg.norm(self.weights))
-        # A clipped row may exceed the bound by a rounding.
+        # A clipped row may exceed the bound by a rounding error.
         margin_bound *= 1 + 1e-9
         return score_sums(self.loss, -margin_bound, margin_bound, self.n)
 
@@ -136,35 +134,35 @@ class RankingSums:
         return RankingMoments(self._made_for, moments, part.n)
 
     def gradient(self, part: Records, moments: RankingMoments) -> Array:
-        """Return one part's share of the gradient, given the moments of all parts."""
+        """Return the contribution of one part to the gradient, given the moments of all parts."""
         self._check(moments)
         u, positive = in_classes(part, self._scaled(part))
         slopes = self._sums().slopes(u, positive, moments.moments)
-        return pulled_rows(part, coefficients(self.loss, slopes, positive, self.n))
+        return combined_rows(part, coefficients(self.loss, slopes, positive, self.n))
 
     def value(self, moments: RankingMoments) -> float:
-        """Return the risk, from the moments of all parts."""
+        """Return the risk from the moments of all parts."""
         self._check(moments)
         return average_loss(self.loss, self._sums().total(moments.moments), moments, self.n)
 
     def _check(self, moments: RankingMoments) -> None:
         if moments.made_for != self._made_for:
-            raise ValueError("these moments were made for other sums")
+            raise ValueError("these moments were computed for other sums")
         if moments.n != self.n:
             raise ValueError(
-                f"the moments are not those of all n = {self.n} records: add up every part's"
+                f"the moments are not those of all n = {self.n} records: add those of every part"
             )
 
 
 def in_classes(records: Records, u: Array) -> tuple[Array, Index]:
-    """Return the scores of the records that are not null, and 1 for positives, else 0."""
+    """Return the scores of the records that are not null, and 1 for positives, 0 for negatives."""
     if not records.has_null:
         return u, records.positive
     return u[~records.null], records.positive[~records.null]
 
 
-def pulled_rows(records: Records, weights: Array) -> Array:
-    """Return Xᵀc, where the weights are those of the records that are not null."""
+def combined_rows(records: Records, weights: Array) -> Array:
+    """Return Xᵀc, with coefficients for the records that are not null."""
     if not records.has_null:
         return weighted_rows(records.x, weights)
     all_weights = np.zeros(records.n)
@@ -183,7 +181,7 @@ def coefficients(loss: RankingLoss, slopes: Array, positive: Index, n: int) -> A
 
 
 def average_loss(loss: RankingLoss, total: float, moments: Moments, n: int) -> float:
-    """Return the average over all ordered pairs, from the sum over positive-negative ones."""
+    """Return the average over all ordered pairs from the sum over positive-negative pairs."""
     negatives, positives = (float(count) for count in moments.counts)
     value = loss.orders * total
     if loss.symmetric:

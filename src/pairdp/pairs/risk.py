@@ -1,4 +1,4 @@
-"""The average loss over pairs and its gradient, by the fastest exact way for the loss."""
+"""The average loss over pairs and its gradient, by the fastest exact method for the loss."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from pairdp.pairs.metric import metric_gradient, metric_value, metric_value_and_
 from pairdp.pairs.ranking import (
     average_loss,
     coefficients,
+    combined_rows,
     in_classes,
-    pulled_rows,
     score_sums,
 )
 from pairdp.records import Records
@@ -30,25 +30,25 @@ Array = NDArray[np.float64]
 def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None) -> Risk:
     """Return the average loss over all n(n-1) ordered pairs, or over a design.
 
-    Pairs with a null record are among those that are averaged over, and have value and gradient
-    zero.
+    Pairs with a null record are included in the average, with value and gradient zero.
 
     Parameters
     ----------
     loss : PairwiseLoss
-        A ranking loss costs what its structure says, O(n) or O(n log n) time unless that is
-        `AllPairs`; a metric loss O(n²d), any other O(n²) evaluations; memory is O(nd) always.
+        The time is O(n) or O(n log n) for a ranking loss, depending on its structure (O(n²) for
+        `AllPairs`), O(n²d) for a metric loss, and O(n²) evaluations for any other; the memory is
+        O(nd).
     records : Records
         The data.
     design : PairDesign, optional
-        Average over its pairs only, in O(nm) time; drawn before the data was read.
+        The pairs to average over, in O(nm) time; must be drawn before the data is read.
     """
     if records.n < 2:
         raise ValueError(f"a pair needs two records, got n = {records.n}")
     if loss.binary and not records.binary:
         raise ValueError(
-            f"{type(loss).__name__} needs labels -1 and +1, and these records only name "
-            "classes: make them with binary=True, or with problem.records(x, y)"
+            f"{type(loss).__name__} needs labels -1 and +1, and these records have class "
+            "names: make them with binary=True, or with problem.records(x, y)"
         )
     if design is not None:
         if design.n != records.n:
@@ -57,15 +57,15 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
                 f"draw it with PairDesign.draw({records.n}, ...)"
             )
         return DesignRisk(loss, records, design)
-    # A subclass with a value or a gradient of its own is taken at its word.
-    if isinstance(loss, RankingLoss) and _keeps(loss, RankingLoss.value, RankingLoss.gradient):
+    # For a subclass that overrides value or gradient, its own formulas are used.
+    if isinstance(loss, RankingLoss) and _inherits(loss, RankingLoss.value, RankingLoss.gradient):
         return RankingRisk(loss, records)
-    if isinstance(loss, MetricLoss) and _keeps(loss, MetricLoss.value, MetricLoss.gradient):
+    if isinstance(loss, MetricLoss) and _inherits(loss, MetricLoss.value, MetricLoss.gradient):
         return MetricRisk(loss, records)
     return DesignRisk(loss, records, PairDesign.complete(records.n))
 
 
-def _keeps(loss: PairwiseLoss, value: object, gradient: object) -> bool:
+def _inherits(loss: PairwiseLoss, value: object, gradient: object) -> bool:
     return type(loss).value is value and type(loss).gradient is gradient
 
 
@@ -77,7 +77,7 @@ class RankingRisk:
     records: Records
 
     def _sums(self, weights: Array) -> tuple[ScoreSums, Array, Index]:
-        """Return what adds up, the scaled scores, and which are of positives."""
+        """Return the sums, the scaled scores, and which are those of positives."""
         _check_shape(weights, (self.records.features,))
         scores = np.asarray(self.records.x @ (self.loss.scale * weights))
         u, positive = in_classes(self.records, scores)
@@ -106,7 +106,7 @@ class RankingRisk:
 
     def _gradient(self, slopes: Array, positive: Index) -> Array:
         weights = coefficients(self.loss, slopes, positive, self.records.n)
-        return pulled_rows(self.records, weights)
+        return combined_rows(self.records, weights)
 
 
 @dataclass(frozen=True)
@@ -156,12 +156,12 @@ class DesignRisk:
         )
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
-        """Return both, one after the other."""
+        """Return both."""
         return self.value(parameters), self.gradient(parameters)
 
 
 def _null(records: Records) -> NDArray[np.bool_] | None:
-    """Return which records are null, None when none is."""
+    """Return which records are null, or None if there are none."""
     return records.null if records.has_null else None
 
 

@@ -1,7 +1,7 @@
 """The privacy core: budgets, mechanisms, composition, noise and certificates.
 
-Everything here is a function of public facts. It knows nothing of losses or
-algorithms, and never sees a record except as the value that a mechanism adds noise to.
+Everything here is a function of public facts. It does not depend on losses or algorithms, and the
+only data-dependent input is the value that a mechanism adds noise to.
 """
 
 import lazy_loader

@@ -6,7 +6,7 @@ from pairdp._checks import on_one_line
 
 
 class BudgetExceededError(ValueError):
-    """A release would spend more than the ledger has left; nothing was spent."""
+    """A release exceeds the remaining budget of the ledger; nothing was spent."""
 
 
 class LedgerError(ValueError):

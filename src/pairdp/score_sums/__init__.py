@@ -1,7 +1,7 @@
-"""Sums of a function of score differences over all pairs, faster than pair by pair.
+"""Fast sums of a function of score differences over all pairs.
 
-A `Structure` says what the function is, and brings its sums. Nothing here knows of losses or of
-records: there are functions of one variable and arrays of scores.
+A `Structure` describes the function and provides its sums. This package is independent of losses
+and records: it works with functions of one variable and arrays of scores.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Any function: sums pair by pair, in blocks."""
+"""Sums of any function, pair by pair in blocks."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pairdp._sums import Total
 from pairdp.score_sums.base import Array, Function, Index, ScoreSums, Structure
 
 _ENTRIES = 2**20
-"""Pairs looked at together: 8 MB an array."""
+"""Number of pairs in a block: 8 MB per array."""
 
 
 @dataclass(frozen=True)
 class ClassScores:
-    """The scaled scores of both classes; those of disjoint parts are put together."""
+    """The scaled scores of both classes, which can be concatenated for disjoint parts."""
 
     negatives: Array
     positives: Array
 
     @property
     def counts(self) -> Array:
-        """How many negatives and positives there are."""
+        """Numbers of negatives and positives."""
         return np.array([self.negatives.size, self.positives.size], dtype=np.float64)
 
     def __add__(self, other: ClassScores) -> ClassScores:
@@ -36,7 +36,7 @@ class ClassScores:
 
 @dataclass(frozen=True)
 class AllPairs(Structure):
-    """Nothing is known of φ: sums are taken pair by pair, in O(n²) time and O(n) memory."""
+    """No structure: sums are computed pair by pair, in O(n²) time and O(n) memory."""
 
     def sums(self, phi: Function, slope: Function, low: float, high: float, n: int) -> ScoreSums:
         """Return sums pair by pair."""
@@ -45,7 +45,7 @@ class AllPairs(Structure):
 
 @dataclass(frozen=True)
 class AllPairsSums(ScoreSums):
-    """Sums of φ' and φ over all positive-negative pairs, one by one: O(n²) time, O(n) memory.
+    """Sums of φ' and φ over all positive-negative pairs, in O(n²) time and O(n) memory.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ class AllPairsSums(ScoreSums):
     slope: Function
 
     def moments(self, u: Array, positive: Index) -> ClassScores:
-        """Return the scores of these records; ``positive`` is 1 for positives, else 0."""
+        """Return the scores of these records; ``positive`` is 1 for positives, 0 for negatives."""
         return ClassScores(u[positive == 0], u[positive == 1])
 
     def slopes(self, u: Array, positive: Index, moments: ClassScores) -> Array:
-        """Return, for each record, Σ φ'(u₊ - u₋) over the partners in the other class."""
+        """Return, for each record, Σ φ'(u₊ - u₋) over the records of the other class."""
         sums = np.zeros(u.size)
         for sign, partners, mine in (
             (1.0, moments.negatives, np.flatnonzero(positive)),
@@ -92,7 +92,7 @@ def _tile(columns: int) -> tuple[int, int]:
 
 
 def _tiles(rows: int, columns: int) -> Iterator[tuple[slice, slice]]:
-    """Yield the tiles of a table, each of bounded size."""
+    """Yield the tiles of a matrix, each of bounded size."""
     height, width = _tile(columns)
     for top in range(0, rows, height):
         for left in range(0, columns, width):

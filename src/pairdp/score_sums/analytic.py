@@ -1,4 +1,4 @@
-"""Analytic functions: sums by piecewise Chebyshev expansion."""
+"""Sums of analytic functions, by piecewise Chebyshev expansion."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Analytic(Structure):
     Parameters
     ----------
     strip : float
-        Distance of the nearest singularity of φ from the real axis.
+        Distance of the nearest singularity of φ to the real axis.
     linear_beyond : float
-        For u beyond ± this, φ' equals its limit to the last digit of the largest |φ'|.
+        For |u| above this, φ' equals its limit up to the rounding error of the largest |φ'|.
     left_slope, right_slope : float
         The limits of φ' at -∞ and +∞.
     """
@@ -30,7 +30,7 @@ class Analytic(Structure):
     right_slope: float
 
     def sums(self, phi: Function, slope: Function, low: float, high: float, n: int) -> ScoreSums:
-        """Return sums over all pieces, or over those that hold records if they are few."""
+        """Return sums over all pieces, or only over those with records if these are few."""
         pieces = choose_pieces(low, high, self.strip, n)
         sparse = SparseSums(
             phi, slope, self.strip, self.linear_beyond, self.left_slope, self.right_slope

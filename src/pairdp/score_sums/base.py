@@ -1,8 +1,8 @@
-r"""What a structure is, and the sums that it brings.
+r"""The interface of structures and of the sums that they provide.
 
 With φ a function of one variable, a ranking loss over all pairs is the sum of φ(u₊ - u₋) over the
-scaled scores u₊ of positives and u₋ of negatives. A `Structure` is what makes that sum faster than
-pair by pair. It must be of φ itself, not of an approximation.
+scaled scores u₊ of positives and u₋ of negatives. A `Structure` makes that sum faster than pair by
+pair. It must describe φ exactly, not an approximation.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Function = Callable[[Array], Array]
 
 
 class Moments(Protocol):
-    """What sums need to know of some records' scores; moments of disjoint parts add up."""
+    """The statistics of scores that sums need, which can be added for disjoint parts."""
 
     @property
     def counts(self) -> Array:
-        """How many negatives and positives there are."""
+        """Numbers of negatives and positives."""
 
     def __add__(self, other: Any, /) -> Self: ...
 
@@ -41,9 +41,9 @@ class ScoreSums(ABC):
 
     @abstractmethod
     def slopes(self, u: Array, positive: Index, moments: Any) -> Array:
-        """Return, for each record, Σ φ'(u₊ - u₋) over its partners, from all records' moments.
+        """Return, for each record, Σ φ'(u₊ - u₋) over its partners, given the moments of all.
 
-        Partners are the records of the other class. The array is the caller's to overwrite.
+        Partners are the records of the other class. The caller may overwrite the array.
         """
 
     @abstractmethod
@@ -51,18 +51,18 @@ class ScoreSums(ABC):
         """Return Σ φ(u₊ - u₋) over all positive-negative pairs."""
 
     def all_slopes(self, u: Array, positive: Index) -> Array:
-        """Return `slopes` when these are all the records, of which there is at least one."""
+        """Return `slopes` if these are all records, of which there is at least one."""
         return self.slopes(u, positive, self.moments(u, positive))
 
 
 class Structure(ABC):
-    """What is known of φ, and the sums that follow from it."""
+    """The structure of φ, which provides its sums."""
 
     @abstractmethod
     def sums(self, phi: Function, slope: Function, low: float, high: float, n: int) -> ScoreSums:
         """Return the fastest sums.
 
-        Their error is stated to be at most 1e-12 of the largest term, a term.
+        Their error must be at most 1e-12 times the largest term, per term.
 
         Parameters
         ----------
@@ -71,5 +71,5 @@ class Structure(ABC):
         low, high : float
             Bounds on all scaled scores.
         n : int
-            How many records there are in all.
+            Total number of records.
         """

@@ -1,4 +1,4 @@
-"""Sums over pairs when the scores are dense: every piece kept, convolution by FFT."""
+"""Sums over pairs with dense scores: all pieces are stored, convolution by FFT."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LARGEST_BLOCK = 65_536
 
 @dataclass(frozen=True)
 class DenseMoments:
-    """Chebyshev moments of both classes in every piece; those of disjoint parts add up.
+    """Chebyshev moments of both classes in every piece, which can be added for disjoint parts.
 
     Attributes
     ----------
     sums : Total
         Of shape (p + 1, 2, count), negatives first.
     pieces : Pieces
-        Where they were taken.
+        The pieces that they were computed on.
     """
 
     sums: Total
@@ -38,12 +38,12 @@ class DenseMoments:
 
     @property
     def counts(self) -> Array:
-        """How many negatives and positives there are."""
+        """Numbers of negatives and positives."""
         return np.asarray(self.values[0].sum(axis=1))
 
     def __add__(self, other: DenseMoments) -> DenseMoments:
         if self.pieces != other.pieces:
-            raise ValueError("only moments at the same weights, loss, n and data_norm add up")
+            raise ValueError("moments must have the same loss, weights, n and data_norm")
         return DenseMoments(self.sums + other.sums, self.pieces)
 
 
@@ -56,7 +56,7 @@ class DenseSums(ScoreSums):
     phi, slope : callable
         φ and φ'.
     pieces : Pieces
-        Must cover all values.
+        The pieces, which must cover all values.
     """
 
     phi: Function
@@ -64,7 +64,7 @@ class DenseSums(ScoreSums):
     pieces: Pieces
 
     def moments(self, u: Array, positive: Index) -> DenseMoments:
-        """Return the moments of these records; ``positive`` is 1 for positives, else 0."""
+        """Return the moments of these records; ``positive`` is 1 for positives, 0 for negatives."""
         pieces = self.pieces
         slots = 2 * pieces.count
         shape = (pieces.degree + 1, 2, pieces.count)
@@ -82,7 +82,7 @@ class DenseSums(ScoreSums):
         return piece, place
 
     def slopes(self, u: Array, positive: Index, moments: DenseMoments) -> Array:
-        """Return, for each record, Σ φ'(u₊ - u₋) over the partners in the other class."""
+        """Return, for each record, Σ φ'(u₊ - u₋) over the records of the other class."""
         negatives, positives = moments.values[:, 0], moments.values[:, 1]
         kernel = self._kernel(self.slope)
         at_positives = self._convolve(kernel, negatives)
@@ -102,7 +102,7 @@ class DenseSums(ScoreSums):
         return float(np.sum(at_positives * moments.values[:, 1]))
 
     def _kernel(self, function: Function) -> NDArray[np.complex128]:
-        """Return the transform over offsets of the interaction matrices: (frequency, a, b)."""
+        """Return the Fourier transform of the interaction over offsets: (frequency, a, b)."""
         count, size = self.pieces.count, self._size
         offsets = np.zeros(size)
         offsets[:count] = np.arange(count)
@@ -115,7 +115,7 @@ class DenseSums(ScoreSums):
         return int(scipy.fft.next_fast_len(2 * self.pieces.count - 1, real=True))
 
     def _convolve(self, kernel: NDArray[np.complex128], moments: Array) -> Array:
-        """Return the expansions that the moments cause: Σ over pieces and degrees."""
+        """Return the expansions that result from the moments: Σ over pieces and degrees."""
         transformed = scipy.fft.rfft(moments, self._size, axis=1)
         product = np.matmul(kernel, transformed.T[:, :, None])[:, :, 0]
         return np.asarray(scipy.fft.irfft(product.T, self._size, axis=1)[:, : self.pieces.count])

@@ -1,4 +1,4 @@
-"""A binary tree of two samples on the line, and the blocks that its pairs of points fall into."""
+"""A binary tree of two samples on the line, and its decomposition of pairs into blocks."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 LEAF = 24
-"""Most points, of both samples together, of a node that is not cut.
+"""Largest number of points, of both samples together, in a leaf.
 
-At least 8: a node that is cut then has five different values or more, and its centre, which
-is rounded, lies strictly between the outer ones.
+At least 8: an inner node then has at least five different values, and its rounded centre lies
+strictly between the outer ones.
 """
 
 
@@ -32,11 +32,11 @@ class LineTree:
     levels : list of int
         The first node of every level, and the number of nodes.
     centre, radius : ndarray of shape (nodes,)
-        Where a node is cut and expanded, and how far its points may be from there.
+        The point at which a node is split and expanded, and the largest distance of its points.
     source, query : ndarray of shape (2, nodes)
-        The first of a node's sources or queries, and one beyond the last.
+        The half-open ranges of a node's sources or queries.
     child : ndarray of shape (nodes,)
-        The left child; the right one is next to it. -1 in a leaf.
+        The left child; the right one follows it. -1 for a leaf.
     """
 
     sources: Array
@@ -65,14 +65,14 @@ class LineTree:
 
 
 def build_tree(sources: Array, queries: Array) -> LineTree:
-    """Return the tree of two samples, each increasing and not empty."""
+    """Return the tree of two increasing, non-empty samples."""
     source, query = np.array([[0], [len(sources)]]), np.array([[0], [len(queries)]])
     side = np.array([-1.0])
     levels, parts = [0], []
     while source.size:
         low, high = _span(sources, source, queries, query)
         centre = low + (high / 2 - low / 2)
-        # Rounded away from the parent's centre, no radius exceeds the distance of the two.
+        # Rounded away from the parent's centre, so no radius exceeds the distance of the centres.
         lean = side * ((high - centre) - (centre - low)) > 0
         centre[lean] = np.nextafter(centre[lean], side[lean] * np.inf)
         radius = np.maximum(high - centre, centre - low)
@@ -89,7 +89,7 @@ def build_tree(sources: Array, queries: Array) -> LineTree:
 
 
 def _span(sources: Array, source: Indices, queries: Array, query: Indices) -> tuple[Array, Array]:
-    """Return the least and the largest point of every node."""
+    """Return the smallest and the largest point of every node."""
     low = np.full(source.shape[1], np.inf)
     high = -low
     for points, span in ((sources, source), (queries, query)):
@@ -100,7 +100,7 @@ def _span(sources: Array, source: Indices, queries: Array, query: Indices) -> tu
 
 
 def _halves(points: Array, span: Indices, cut: Array) -> Indices:
-    """Return the ranges of every node's points up to its cut and beyond it, side by side."""
+    """Return the ranges of every node's points up to its split point and above, interleaved."""
     middle = np.clip(np.searchsorted(points, cut, side="right"), span[0], span[1])
     return np.stack(
         [np.stack([span[0], middle], axis=-1).ravel(), np.stack([middle, span[1]], axis=-1).ravel()]
@@ -115,12 +115,12 @@ class Blocks(NamedTuple):
     far : ndarray of shape (2, blocks)
         Both nodes are expanded.
     to_points, from_points : ndarray of shape (2, blocks)
-        Only the sources, or only the queries, are expanded: the other node is a leaf that is
-        wider than the gap.
+        Only the sources, or only the queries, are expanded: the other node is a leaf wider than the
+        gap.
     near : ndarray of shape (2, blocks)
-        Leaves whose pairs are summed one by one; every leaf is paired with itself too.
+        Leaves whose pairs are summed directly, including each leaf with itself.
     visited : int
-        How many blocks were looked at.
+        Number of blocks that were visited.
     """
 
     far: Indices
@@ -131,25 +131,25 @@ class Blocks(NamedTuple):
 
 
 def decompose(tree: LineTree) -> Blocks:
-    """Return blocks that hold every pair of a query and a source to its right once.
+    """Return blocks that contain every pair of a query and a source to its right once.
 
-    They are a well-separated pair decomposition (Callahan and Kosaraju 1995): because nodes
-    are cut in their middle, the number of blocks is linear in the number of leaves. Of two
-    nodes that are too close the wider one is cut, unless it is a leaf.
+    They are a well-separated pair decomposition (Callahan and Kosaraju 1995): because nodes are
+    split at their centre, the number of blocks is linear in the number of leaves. If two nodes are
+    too close, the wider one is split, unless it is a leaf.
     """
     radius, leaf = tree.radius, tree.leaf
     own = np.flatnonzero(leaf & tree.has_query & tree.has_source)
     none = np.empty((2, 0), dtype=np.intp)
     found = ([none], [none], [none], [np.stack([own, own])])
     visited = len(own)
-    # The last node that two points share has one in its left child, the other in its right.
+    # The smallest node with both points has one in its left child, the other in its right.
     left = tree.child[~leaf]
     block = np.stack([left, left + 1])
     while block.size:
         block = block[:, tree.has_query[block[0]] & tree.has_source[block[1]]]
         visited += block.shape[1]
         a, b = block
-        # Radii, not widths: two neighbouring floats have their centre at one of them.
+        # Radii, not widths: the centre of two adjacent floats equals one of them.
         distance = tree.centre[b] - tree.centre[a]
         clear_a = distance - radius[b] >= 3 * radius[a]
         clear_b = distance - radius[a] >= 3 * radius[b]
@@ -163,14 +163,14 @@ def decompose(tree: LineTree) -> Blocks:
         a, b = block
         cut_a = leaf[b] | (~leaf[a] & (radius[a] >= radius[b]))
         block = np.concatenate(
-            [_cut(block, cut_a, 0, tree.child), _cut(block, ~cut_a, 1, tree.child)], axis=1
+            [_split(block, cut_a, 0, tree.child), _split(block, ~cut_a, 1, tree.child)], axis=1
         )
     far, to_points, from_points, near = (np.concatenate(parts, axis=1) for parts in found)
     return Blocks(far, to_points, from_points, near, visited)
 
 
-def _cut(block: Indices, chosen: Mask, row: int, child: Indices) -> Indices:
-    """Return the chosen blocks twice, with either child of one of their nodes."""
+def _split(block: Indices, chosen: Mask, row: int, child: Indices) -> Indices:
+    """Return the chosen blocks twice, with each child of one of their nodes."""
     halves = np.repeat(block[:, chosen], 2, axis=1)
     halves[row] = child[halves[row]]
     halves[row, 1::2] += 1

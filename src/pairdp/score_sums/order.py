@@ -1,4 +1,4 @@
-"""An argsort for large arrays, twice as fast as numpy's, with ties in a stated order."""
+"""An argsort for large arrays, twice as fast as numpy's, with a defined order of ties."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ _ALL_BUT_SIGN = 0x7FFF_FFFF_FFFF_FFFF
 
 
 def ascending_order(values: Array, later: Index) -> Index:
-    """Return the places of the values in ascending order; of equal ones, ``later`` last.
+    """Return the indices that sort the values; of equal values, ``later`` ones come last.
 
-    Sorting numbers is much faster than sorting places. So each value's bits, as a whole
-    number of the same order, give their last few to its place, and one plain sort
-    brings both. The few values that this makes equal are put right afterwards.
+    Sorting is much faster than argsort. So the bits of each value, as an integer with the same
+    order, are combined with its index in their last bits, and one sort gives both. The few values
+    that this makes equal are sorted afterwards.
 
     Parameters
     ----------
     values : array
         Finite numbers.
     later : array of 0 and 1
-        Of equal values, those with 1 come last. What else decides between them is unsaid.
+        Of equal values, those with 1 come last. Otherwise their order is not specified.
     """
     n = values.size
     if n < _SMALL:
         return np.lexsort((later, values))
     bits = (n - 1).bit_length()
     mask = (1 << bits) - 1
-    keys = (values + 0.0).view(np.int64)  # which has no negative zero
+    keys = (values + 0.0).view(np.int64)  # converts -0.0 to 0.0
     for part in _blocks(n):
         block = keys[part]
         block ^= (block >> _SIGN_BIT) & _ALL_BUT_SIGN
@@ -54,12 +54,12 @@ def ascending_order(values: Array, later: Index) -> Index:
 
 
 def _equal_heads(keys: Index, part: slice, mask: int) -> Index:
-    """Return where a key equals the next one in all but its last bits, within a part."""
+    """Return where a key equals the next one except for its last bits, within a part."""
     pairs = keys[part.start : part.stop + 1]
     return np.flatnonzero((pairs[1:] ^ pairs[:-1]) <= mask)
 
 
 def _blocks(n: int) -> Iterator[slice]:
-    # Small arrays stay in cache, and are not fetched page by page from the system.
+    # Small arrays stay in cache and avoid page faults.
     for start in range(0, n, _BLOCK):
         yield slice(start, min(start + _BLOCK, n))

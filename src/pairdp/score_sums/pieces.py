@@ -1,20 +1,20 @@
 r"""Sums of an analytic function of score differences, by piecewise Chebyshev expansion.
 
-The scores, scaled to u, are cut into pieces of equal width v. With x in [-1, 1] the place
+The range of scaled scores u is divided into pieces of equal width v. With x in [-1, 1] the position
 within a piece, the function of two scores in pieces c and c' expands as
 
 .. math:: f(u - u') = \sum_{a,b ≤ p} C^{(c-c')}_{ab} T_a(x) T_b(x'),
 
 so that all sums over one class need only its *moments* Σ T_b(x') in each piece: one pass
 over the records to collect them, a discrete convolution over the pieces (they depend
-on c - c' alone), and one pass to evaluate. A singularity at height h above the real
-axis leaves a truncation error of about :math:`ρ^{-p-1}`, ρ = z + √(1+z²) with z = 2h/v.
-One piece of high degree is the classical expansion; many pieces of low degree cost
-less when records are many; `choose_pieces` weighs the two.
+on c - c' alone), and one pass to evaluate. A singularity at distance h from the real axis gives a
+truncation error of about :math:`ρ^{-p-1}`, ρ = z + √(1+z²) with z = 2h/v. One piece of high degree
+is the classical expansion; many pieces of low degree are faster for many records; `choose_pieces`
+finds the fastest.
 
-When pieces would far outnumber the records (scores spread over thousands of units
-of u), only pieces that hold records are kept, near ones interact one offset at a time,
-and between far ones the function is linear.
+If there would be many more pieces than records (scores spread over thousands of units of u), only
+pieces with records are stored, near pieces interact one offset at a time, and between distant ones
+the function is linear.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Pieces:
     Parameters
     ----------
     low : float
-        Where the first piece begins, in units of u.
+        Left end of the first piece, in units of u.
     width : float
         Width of a piece.
     count : int
-        How many there are.
+        Number of pieces.
     degree : int
         Degree p of the expansions.
     """
@@ -54,13 +54,13 @@ class Pieces:
     degree: int
 
     def cost(self, n: int) -> float:
-        """Return about how many seconds the sums over n records take."""
-        # Array operations take some 1 µs and 1 ns a record, entries of the interaction 0.1 µs.
+        """Return the approximate time of the sums over n records, in seconds."""
+        # Array operations take about 1 µs and 1 ns per record, entries of the interaction 0.1 µs.
         order = self.degree + 1
         return 6 * order * (1e-6 + 1e-9 * n) + 100e-9 * self.count * order**2
 
     def locate(self, u: Array) -> tuple[Index, Array]:
-        """Return the piece of each value, and its place in [-1, 1] within."""
+        """Return the piece of each value, and its position in [-1, 1] within the piece."""
         place = (u - self.low) / self.width
         piece = np.minimum(place.astype(np.intp), self.count - 1)
         place -= piece
@@ -70,14 +70,14 @@ class Pieces:
 
 
 def widest_piece(strip: float, degree: int) -> float:
-    """Return the largest width for which a degree gives full accuracy."""
+    """Return the largest width at which a degree gives full accuracy."""
     growth = math.exp(-math.log(_TRUNCATION) / (degree + 1))
     height = (growth - 1 / growth) / 2
     return 2 * strip / height
 
 
 def choose_pieces(low: float, high: float, strip: float, n: int) -> Pieces:
-    """Return the cheapest pieces for n records with u between ``low`` and ``high``."""
+    """Return the fastest pieces for n records with u between ``low`` and ``high``."""
     length = max(high - low, 1e-9 * strip)
 
     def cut(degree: int) -> Pieces:
@@ -100,7 +100,7 @@ def interaction(function: Function, offsets: Array, width: float, degree: int) -
 
 
 def chebyshev(x: Array, degree: int) -> Iterator[Array]:
-    """Yield T_0(x) … T_p(x), one after the other."""
+    """Yield T_0(x) … T_p(x)."""
     previous, current = np.ones_like(x), x
     yield previous
     if degree:
@@ -114,15 +114,15 @@ def chebyshev(x: Array, degree: int) -> Iterator[Array]:
 
 
 def slot_sums(place: Array, slot: Index, slots: int, degree: int) -> Array:
-    """Return Σ T_a(x) over the records in each slot, one after the other: (p+1, slots)."""
+    """Return Σ T_a(x) over the records in each slot, in sequential order: (p+1, slots)."""
     return np.stack([np.bincount(slot, row, slots) for row in chebyshev(place, degree)])
 
 
 def class_moments(place: Array, slot: Index, slots: int, degree: int) -> Array:
     """Return Σ T_a(x) over the records in each slot: (p+1, slots).
 
-    Every `BLOCK` records have sums of their own, which are then added: of m records, a slot's sums
-    are off by at most (BLOCK + m/BLOCK)u times the sum of absolute values.
+    Blocks of `BLOCK` records are summed separately, and then added: the error of a slot with m
+    records is at most (BLOCK + m/BLOCK)u times the sum of absolute values.
     """
     blocks = max(1, -(-slot.size // BLOCK))
     own = slot.copy()

@@ -3,28 +3,27 @@ r"""Sums of truncated powers over all pairs of two samples, in almost linear tim
 .. math::
     s_i = \sum_{j:\,t_j > q_i} w_j\,(t_j - q_i)^a, \qquad 0 < a \le 2.
 
-For a whole power one pass over the sorted sample would do; for any power this is a fast
-multipole method on the line. One binary tree holds both samples; a node is cut in the
-middle of the interval that its points span. The pairs of points fall into *blocks*, a
-node A of queries to the left of a node B of sources. When the gap between the two is at
-least as wide as either, a block is summed through its Taylor series: with R the distance
-of the two centres, x and y a source and a query relative to them, \|x\| ≤ r_B and
-\|y\| ≤ r_A,
+For an integer power one pass over the sorted sample suffices; for any power this is a fast
+multipole method on the line. One binary tree contains both samples; a node is split at the centre
+of the interval that its points span. The pairs of points are decomposed into *blocks*, a node A of
+queries to the left of a node B of sources. If the gap between the two is at least as wide as
+either, a block is summed by its Taylor series: with R the distance of the two centres, x and y a
+source and a query relative to them, \|x\| ≤ r_B and \|y\| ≤ r_A,
 
 .. math::
     (R + x - y)^a = R^a \sum_{k,l} (-1)^l \binom{a}{k+l} \binom{k+l}{k}
       \left(\frac{r_A}{R}\right)^{l} \left(\frac{r_B}{R}\right)^{k}
       \left(\frac{y}{r_A}\right)^{l} \left(\frac{x}{r_B}\right)^{k}.
 
-The binomials are the same for all blocks, so that a block costs one power and its share
-of a matrix product. The gap keeps r_B / (R - r_A) and r_A / (R - r_B) at most 1/3, and the
-terms k, l < 28 then leave a relative error below 1e-15. Moments of the sources go up the
-tree and coefficients of the queries go down, neither with a truncation of its own. What
-remains are blocks of two leaves, which are summed as they stand.
+The binomials are the same for all blocks, so that a block takes one power and a part of a matrix
+product. The gap keeps r_B / (R - r_A) and r_A / (R - r_B) at most 1/3, and the terms k, l < 28 then
+leave a relative error below 1e-15. Moments of the sources are passed up the tree and coefficients
+of the queries down, without further truncation. The remaining blocks of two leaves are summed
+directly.
 
-With positive weights nothing cancels, and a block errs by a few units in the last place
-of *its own* terms: each sum is accurate relative to itself, whatever the scales of the
-samples. Only differences of points enter, so that a shift of both costs no digits.
+With positive weights there is no cancellation, and the error of a block is a few units in the last
+place of *its own* terms: each sum has a small relative error for any scales of the samples. Only
+differences of points are used, so a shift of both does not affect accuracy.
 """
 
 from __future__ import annotations
@@ -46,13 +45,13 @@ Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 _TERMS = 28
-"""Terms of a Taylor series in either variable."""
+"""Number of terms of a Taylor series in each variable."""
 _SIDES = np.array([1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 20, LEAF])
 """Numbers of points that a leaf is padded to."""
 _COLUMNS = 1024
-"""Blocks that are expanded at a time."""
+"""Number of blocks that are expanded at a time."""
 _ENTRIES = 2**16
-"""Pairs of points that are summed at a time."""
+"""Number of pairs of points that are summed at a time."""
 _LARGEST_LOG2 = 1000.0
 _PASCAL = np.asarray(comb(*np.ogrid[:_TERMS, :_TERMS]), dtype=np.float64)
 
@@ -62,15 +61,14 @@ def power_sums(
 ) -> Array:
     r"""Return :math:`\sum_{j: t_j > q_i} w_j (t_j - q_i)^a` for every query q_i.
 
-    Beyond sorting, time and memory grow linearly with the number of points, however they
-    are spread.
+    Apart from sorting, time and memory are linear in the number of points, for any distribution.
 
     Parameters
     ----------
     sources : array-like of shape (m,)
-        The t_j, finite, in any order and with any repeats.
+        The t_j, finite, in any order, possibly repeated.
     queries : array-like of shape (n,)
-        The q_i, likewise. A source that equals a query adds nothing to it.
+        The q_i, likewise. A source that equals a query contributes zero.
     power : float
         a, in (0, 2].
     weights : array-like of shape (m,), optional
@@ -79,9 +77,9 @@ def power_sums(
     Returns
     -------
     ndarray of shape (n,)
-        The sums, in the order of the queries. The error of each is about 2e-15 times the same
-        sum with the magnitudes of the weights, and up to 1e-14 of it where the samples have
-        points at hundreds of binary orders of magnitude.
+        The sums, in the order of the queries. The error of each is about 2e-15 times the same sum
+        with the absolute values of the weights, and up to 1e-14 times if the points span hundreds
+        of binary orders of magnitude.
 
     Examples
     --------
@@ -102,7 +100,7 @@ def power_sums(
     points, masses = _distinct(points, masses)
     order = np.argsort(at)
     at = at[order]
-    # What is not below any source has no terms.
+    # Queries that are not below any source have no terms.
     below = np.searchsorted(at, points[-1])
     order, at = order[:below], at[:below]
     if not below:
@@ -127,7 +125,7 @@ def _finite(name: str, values: ArrayLike) -> Array:
 
 
 def _distinct(points: Array, weights: Array | None) -> tuple[Array, Array]:
-    """Return the different points in increasing order, each with the weight of all its repeats."""
+    """Return the distinct points in increasing order, each with its total weight."""
     if weights is None:
         points = np.sort(points)
         first = np.flatnonzero(_changes(points))
@@ -139,7 +137,7 @@ def _distinct(points: Array, weights: Array | None) -> tuple[Array, Array]:
 
 
 def _changes(values: NDArray[Any]) -> Mask:
-    """Return where a value differs from the one before it; the first does."""
+    """Return where a value differs from the previous one; True for the first."""
     changes = np.ones(len(values), dtype=np.bool_)
     np.not_equal(values[1:], values[:-1], out=changes[1:])
     return changes
@@ -158,11 +156,11 @@ def _distinct_sums(sources: Array, weights: Array, queries: Array, power: float)
 
 
 class _Summation:
-    r"""The sums of one tree, and the expansions that they come from.
+    r"""The sums over one tree, and the expansions that they use.
 
-    The moments :math:`\sum_j w_j (x_j/r)^k` of a node stand for its sources; its coefficients
-    of :math:`(y/r)^l` for what sources elsewhere add to its queries. Both have one row for
-    each node; tables of a few nodes are transposed.
+    The moments :math:`\sum_j w_j (x_j/r)^k` of a node represent its sources; its coefficients of
+    :math:`(y/r)^l` represent the contributions of other sources to its queries. Both have one row
+    per node; arrays for a few nodes are transposed.
 
     Parameters
     ----------
@@ -184,7 +182,7 @@ class _Summation:
         self._coefficients = np.zeros_like(self._moments)
 
     def _upward(self) -> Array:
-        """Return the moments: of leaves from their sources, of others from their children."""
+        """Return the moments: of leaves from their sources, of inner nodes from their children."""
         tree = self.tree
         moments = np.zeros((len(tree.child), _TERMS))
         for leaves, count, points, offset in _in_leaves(tree, tree.sources, tree.source):
@@ -203,7 +201,7 @@ class _Summation:
         return moments
 
     def downward(self) -> None:
-        """Pass coefficients on to children, and add those of leaves to the sums."""
+        """Pass coefficients to children, and add those of leaves to the sums."""
         tree = self.tree
         for level in range(len(tree.levels) - 1):
             for parent, child, inner, outer in _generation(tree, level):
@@ -234,7 +232,7 @@ class _Summation:
             self._receive(a, distance, self._series[:, :1] * self._weights[index[inside]])
 
     def _receive(self, nodes: Indices, distance: Array, terms: Array) -> None:
-        """Add columns of terms to the coefficients of nodes, of which equal ones are adjacent."""
+        """Add columns of terms to the coefficients of nodes; equal nodes are adjacent."""
         terms *= _powers(self.tree.radius[nodes] / distance)
         terms *= _raised(distance, self._power)
         first = np.flatnonzero(_changes(nodes))
@@ -252,7 +250,7 @@ class _Summation:
             np.add.at(self.sums, index[inside], value)
 
     def near(self, blocks: Indices) -> None:
-        """Add blocks of two leaves to the sums, pair by pair; equal shapes go together."""
+        """Add blocks of two leaves to the sums, pair by pair, grouped by shape."""
         tree = self.tree
         rows, columns = (
             np.searchsorted(_SIDES, span[1, node] - span[0, node])
@@ -281,7 +279,7 @@ def _series(power: float) -> Array:
 
 
 def _generation(tree: LineTree, level: int) -> Iterator[tuple[Indices, Indices, Array, Array]]:
-    r"""Yield the parents of a level, a child of each, and the factors that a shift consists of.
+    r"""Yield the parents of a level, a child of each, and the factors of a shift.
 
     With d the distance from the parent's centre p to the child's c, and :math:`x_p = x_c + d`,
 
@@ -303,9 +301,9 @@ def _generation(tree: LineTree, level: int) -> Iterator[tuple[Indices, Indices, 
 def _in_leaves(
     tree: LineTree, points: Array, span: Indices
 ) -> Iterator[tuple[Indices, Indices, slice, Array]]:
-    """Yield leaves that hold points, in their order, with the numbers of points and the points.
+    """Yield leaves with points in order, with their points, grouped by number of points.
 
-    Points are given as a range, and by their offsets from the centre in units of the radius.
+    Points are given as a range, and as offsets from the centre in units of the radius.
     """
     holding = np.flatnonzero(tree.leaf & (span[0] < span[1]))
     holding = holding[np.argsort(span[0, holding])]
@@ -322,7 +320,7 @@ def _ratio(part: Array, whole: Array) -> Array:
 
 
 def _powers(ratio: Array) -> Array:
-    """Return the powers of every ratio, one row for each exponent from 0 on."""
+    """Return the powers of every ratio, one row for each exponent, starting at 0."""
     table = np.empty((_TERMS, len(ratio)))
     table[0] = 1.0
     done, step = 1, ratio
@@ -343,13 +341,13 @@ def _raised(values: Array, power: float) -> Array:
 
 
 def _chunks(blocks: Indices, size: int) -> Iterator[Indices]:
-    """Yield the columns of an array, so many at a time."""
+    """Yield the columns of an array in chunks."""
     for start in range(0, blocks.shape[1], size):
         yield blocks[:, start : start + size]
 
 
 def _padded(span: Indices, size: int) -> tuple[Indices, Mask]:
-    """Return ``size`` members from the start of every range, and which are not beyond its end."""
+    """Return ``size`` indices from the start of every range, and a mask of those within it."""
     index = span[0][:, None] + np.arange(size)
     inside = index < span[1][:, None]
     return np.minimum(index, span[1][:, None] - 1), inside

@@ -1,7 +1,6 @@
-r"""Sums over pairs of a quadratic: counts, sums and squares of each class.
+r"""Sums over pairs of a quadratic function, from counts, sums and squares of each class.
 
-Each class is summarised about its own mean, so that squares of large scores do not
-cancel.
+The squares of each class are centred at its mean, to avoid cancellation of large scores.
 """
 
 from __future__ import annotations
@@ -16,19 +15,19 @@ from pairdp.score_sums.base import Array, Function, Index, ScoreSums, Structure
 
 @dataclass(frozen=True)
 class ClassPowers:
-    r"""Count, mean and sum of squares about the mean of each class; they add up.
+    r"""Count, mean and centred sum of squares of each class, which can be added.
 
-    The mean of two parts is that of the larger, moved by at most half of the way to that of the
-    smaller: by the share s of the smaller, with an error of 3u·s times their distance, and what
-    rounding left carried on. An error in the mean of one part counts by the share of the part in
-    the whole. So all errors together are at most 3u times the range of the scores times
-    Σ(smaller part)/n over all additions, which is at most log₂(n)/2 for any order of adding n
-    records: below 50u for n ≤ 10¹⁰.
+    The mean of two parts is that of the larger plus s times the difference of the means, where s ≤
+    1/2 is the fraction of the smaller part; the error is 3u·s times the difference, and rounding
+    errors are compensated. The error in the mean of a part is weighted by its fraction of the
+    total. So the total error is at most 3u times the range of the scores times Σ(smaller part)/n
+    over all additions, which is at most log₂(n)/2 for any order of adding n records: below 50u for
+    n ≤ 10¹⁰.
 
     Attributes
     ----------
     counts, means, rests, spreads : arrays of shape (2,)
-        Negatives first; the rests are what rounding left of the means.
+        Negatives first; the rests are the rounding errors of the means.
     """
 
     counts: Array
@@ -57,37 +56,37 @@ class ClassPowers:
 
 
 def _class_sums(values: Array, positive: Index) -> Array:
-    """Return the sum over negatives and over positives, added pairwise to keep all digits."""
+    """Return the sums over negatives and over positives, by pairwise summation."""
     of_positives = values * positive
     return np.array([np.sum(values - of_positives), np.sum(of_positives)])
 
 
 @dataclass(frozen=True)
 class Quadratic(Structure, ScoreSums):
-    """φ(u) = constant + linear · u + square · u²: O(n) time, from three numbers a class."""
+    """φ(u) = constant + linear · u + square · u²: O(n) time, from three numbers per class."""
 
     constant: float
     linear: float
     square: float
 
     def sums(self, phi: Function, slope: Function, low: float, high: float, n: int) -> ScoreSums:
-        """Return itself: the coefficients are all that is needed."""
+        """Return itself: the sums need only the coefficients."""
         return self
 
     def moments(self, u: Array, positive: Index) -> ClassPowers:
-        """Return the moments of these records; ``positive`` is 1 for positives, else 0."""
+        """Return the moments of these records; ``positive`` is 1 for positives, 0 for negatives."""
         counts = np.bincount(positive, minlength=2).astype(np.float64)
         centre = float(u.mean()) if u.size else 0.0
         shifted = u - centre
         means = _class_sums(shifted, positive) / np.maximum(counts, 1.0)
         shifted -= means.take(positive)
         spreads = _class_sums(shifted * shifted, positive)
-        # Exact: where there are no records, 0.
+        # Exactly 0 if there are no records.
         means, rests = two_sum(means, np.where(counts > 0, centre, 0.0))
         return ClassPowers(counts, means, rests, spreads)
 
     def slopes(self, u: Array, positive: Index, moments: ClassPowers) -> Array:
-        """Return, for each record, Σ φ'(u₊ - u₋) over the partners in the other class."""
+        """Return, for each record, Σ φ'(u₊ - u₋) over the records of the other class."""
         # φ' is linear: Σ over partners is their number times φ' at their mean.
         partners = moments.counts[::-1].take(positive)
         slopes = u - moments.means[::-1].take(positive)

@@ -1,4 +1,4 @@
-"""Values sorted once, to count and sum those above any threshold."""
+"""Sorted values, to count and sum those above many thresholds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Index = NDArray[np.intp]
 
 
 class SortedValues:
-    """Answers, for many thresholds at once, what lies strictly above each.
+    """Counts and sums of the values strictly above each of many thresholds.
 
     Parameters
     ----------
     ascending : array
-        The values, already sorted.
+        The sorted values.
     """
 
     def __init__(self, ascending: Array) -> None:
@@ -38,10 +38,10 @@ class SortedValues:
         return (self.size - self._ranks(thresholds)).astype(np.float64)
 
     def excess_above(self, thresholds: Array, drop: float, unit: float) -> tuple[Array, Array]:
-        """Return Σ (value - threshold - drop) over the values above, as a large and a small part.
+        """Return Σ (value - threshold - drop) over the values above, as a high and a low part.
 
-        The large part is an integer of ``unit``, so that two of them may be subtracted
-        without loss. ``unit`` must come from `exact_unit`.
+        The high part is an integer multiple of ``unit``, so that differences are exact. ``unit``
+        must come from `exact_unit`.
         """
         ranks = self._ranks(thresholds + drop)
         counts = (self.size - ranks).astype(np.float64)
@@ -56,15 +56,15 @@ class SortedValues:
         """Return Σ (value - threshold)² over the values above each threshold."""
         ranks = self._ranks(thresholds)
         centre = self._values[self.size // 2] if self.size else 0.0
-        shifted, apart = self._values - centre, thresholds - centre
+        shifted, distance = self._values - centre, thresholds - centre
         first, second = _suffix(shifted).take(ranks), _suffix(shifted * shifted).take(ranks)
-        return np.asarray(second - 2 * apart * first + (self.size - ranks) * apart * apart)
+        return np.asarray(second - 2 * distance * first + (self.size - ranks) * distance * distance)
 
     def squares_within(self, thresholds: Array, width: float) -> Array:
         """Return Σ (value - threshold)² over the values above it by at most ``width``.
 
-        The values are summed about the edges of cells as wide as that, of which a window
-        meets two, or by rounding three: no sum is of larger numbers than width².
+        The values are summed relative to the edges of cells of the same width; a window overlaps
+        two of them, or three by rounding, so no term exceeds width².
         """
         cells = np.floor(self._values / width)
         local = self._values - cells * width
@@ -74,16 +74,16 @@ class SortedValues:
         total = np.zeros(thresholds.size)
         for _ in range(3):
             end = np.clip(np.searchsorted(cells, cell, side="right"), start, stop)
-            apart = cell * width - thresholds
+            distance = cell * width - thresholds
             total += second.take(end) - second.take(start)
-            total += 2 * apart * (first.take(end) - first.take(start))
-            total += (end - start) * apart * apart
+            total += 2 * distance * (first.take(end) - first.take(start))
+            total += (end - start) * distance * distance
             start, cell = end, cell + 1
         return total
 
 
 def exact_unit(count: int, *arrays: Array) -> float:
-    """Return a power of two of which ``count`` multiples as large as the entries add up exactly."""
+    """Return a power of two whose multiples, ``count`` of them up to the entries, sum exactly."""
     largest = max((float(np.abs(values).max(initial=0.0)) for values in arrays), default=0.0)
     if largest == 0:
         return 1.0
@@ -92,11 +92,11 @@ def exact_unit(count: int, *arrays: Array) -> float:
 
 
 def split(values: Array, unit: float) -> tuple[Array, Array]:
-    """Return whole multiples of the unit, and the rest, exactly."""
+    """Return integer multiples of the unit, and the remainder, exactly."""
     whole = np.rint(values / unit)
     return whole, values - whole * unit
 
 
 def _suffix(values: Array) -> Array:
-    """Return the sums from each place to the end, the last being 0."""
+    """Return the sums from each index to the end; the last is 0."""
     return prefix_sums(values[::-1])[::-1]

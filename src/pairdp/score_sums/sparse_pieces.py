@@ -1,4 +1,4 @@
-"""Sums over pairs when the scores are spread wide: only pieces that hold records are kept."""
+"""Sums over pairs with widely spread scores: only pieces with records are stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PIECES = 4096
 
 @dataclass(frozen=True)
 class SparseMoments:
-    """Chebyshev moments of both classes in the pieces that hold records; they add up.
+    """Chebyshev moments of both classes in the pieces with records, which can be added.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class SparseMoments:
 
     @property
     def counts(self) -> Array:
-        """How many negatives and positives there are."""
+        """Numbers of negatives and positives."""
         return np.asarray(self.values[0].sum(axis=1))
 
     def __add__(self, other: SparseMoments) -> SparseMoments:
@@ -48,7 +48,7 @@ class SparseMoments:
         return SparseMoments(pieces, self._among(pieces, shape) + other._among(pieces, shape))
 
     def _among(self, pieces: Array, shape: tuple[int, ...]) -> Total:
-        """Return the sums as those of more pieces."""
+        """Return the sums extended to more pieces."""
         places = np.searchsorted(pieces, self.pieces)
         total = Total.zeros(*shape)
         total.high[:, :, places], total.low[:, :, places] = self.sums.high, self.sums.low
@@ -57,7 +57,7 @@ class SparseMoments:
 
 @dataclass(frozen=True)
 class SparseSums(ScoreSums):
-    """Sums of φ' and φ over all positive-negative pairs, near pieces by expansion.
+    """Sums of φ' and φ over all positive-negative pairs, by expansion between near pieces.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class SparseSums(ScoreSums):
     right_slope: float
 
     def cost(self, length: float, n: int) -> float:
-        """Return about how many seconds the sums take for n records spread over a length."""
+        """Return the approximate time of the sums for n records over a length, in seconds."""
         return 3e-3 + 250e-9 * n + 8e-6 * min(n, length / self.width)
 
     @property
@@ -85,7 +85,7 @@ class SparseSums(ScoreSums):
 
     @property
     def near(self) -> int:
-        """Between pieces further apart than this φ is linear."""
+        """The largest offset of near pieces; at larger offsets φ is linear."""
         return math.ceil(self.linear_beyond / self.width) + 1
 
     def _locate(self, u: Array) -> tuple[Array, Array]:
@@ -94,7 +94,7 @@ class SparseSums(ScoreSums):
         return piece, 2 * (place - piece) - 1
 
     def moments(self, u: Array, positive: Index) -> SparseMoments:
-        """Return the moments of these records; ``positive`` is 1 for positives, else 0."""
+        """Return the moments of these records; ``positive`` is 1 for positives, 0 for negatives."""
         piece, place = self._locate(u)
         pieces, slot = np.unique(piece, return_inverse=True)
         slot += pieces.size * positive
@@ -111,7 +111,7 @@ class SparseSums(ScoreSums):
         return SparseMoments(pieces, Total(high.reshape(shape), low.reshape(shape)))
 
     def slopes(self, u: Array, positive: Index, moments: SparseMoments) -> Array:
-        """Return, for each record, Σ φ'(u₊ - u₋) over the partners in the other class."""
+        """Return, for each record, Σ φ'(u₊ - u₋) over the records of the other class."""
         expansions = np.concatenate(self._expansions(moments), axis=1)
         sums = np.empty_like(u)
         for start in range(0, u.size, _BLOCK):
@@ -122,11 +122,11 @@ class SparseSums(ScoreSums):
         return sums
 
     def _expansions(self, moments: SparseMoments) -> tuple[Array, Array]:
-        """Return the expansions of the sums at negatives and at positives, piece by piece."""
+        """Return the expansions of the sums at negatives and at positives for each piece."""
         negatives, positives = moments.values[:, 0], moments.values[:, 1]
         matrices = self._matrices(self.slope)
         at_positives = self._near(matrices, moments.pieces, negatives)
-        # Seen from a negative, the other way round: offsets and matrices turned.
+        # For negatives the offsets change sign and the matrices are transposed.
         turned = {-offset: matrix.T for offset, matrix in matrices.items()}
         at_negatives = self._near(turned, moments.pieces, positives)
         limits = self.left_slope, self.right_slope
@@ -158,12 +158,12 @@ class SparseSums(ScoreSums):
         offsets = np.arange(-self.near, self.near + 1, dtype=np.float64)
         matrices = interaction(function, offsets, self.width, _DEGREE)
         return {
-            float(offset): _shortened(matrix)
+            float(offset): _truncated(matrix)
             for offset, matrix in zip(offsets, matrices, strict=True)
         }
 
     def _near(self, matrices: dict[float, Array], pieces: Array, moments: Array) -> Array:
-        """Return the expansions that the moments of near pieces cause in each piece."""
+        """Return the expansions in each piece that result from the moments of near pieces."""
         sources, expansions = np.ascontiguousarray(moments.T), np.zeros(moments.T.shape)
         for start in range(0, pieces.size, _PIECES):
             here = pieces[start : start + _PIECES]
@@ -171,7 +171,7 @@ class SparseSums(ScoreSums):
             for offset, matrix in matrices.items():
                 order, wanted = len(matrix), here - offset
                 there = np.minimum(np.searchsorted(pieces, wanted), pieces.size - 1)
-                # Beyond 2^53 integers run together: the offset must hold both ways.
+                # Above 2^53 integers are rounded: the offset must hold in both directions.
                 met = (pieces[there] == wanted) & (wanted + offset == here)
                 target[met, :order] += sources[there[met], :order] @ matrix.T
         return np.ascontiguousarray(expansions.T)
@@ -184,9 +184,9 @@ class SparseSums(ScoreSums):
         return above, below
 
 
-def _shortened(matrix: Array) -> Array:
-    """Return the leading square of an interaction beyond which it is too small to matter."""
-    # Between distant pieces the function is nearly linear, and a few terms are enough.
+def _truncated(matrix: Array) -> Array:
+    """Return the leading square of an interaction, without negligible entries."""
+    # Between distant pieces the function is nearly linear, and a few terms suffice.
     rows, columns = np.nonzero(np.abs(matrix) > _NEGLIGIBLE * max(1.0, np.abs(matrix).max()))
     order = 1 + max(rows.max(initial=0), columns.max(initial=0))
     return matrix[:order, :order]

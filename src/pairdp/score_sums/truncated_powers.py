@@ -1,14 +1,14 @@
-r"""Sums over pairs of truncated powers: the hinge family, by sorting and running sums.
+r"""Sums over pairs of truncated powers (the hinge family), by sorting and prefix sums.
 
-With φ(u) = Σ sign·max(knot - drop - u, 0)^q and u = s - t, a positive with score s meets the
-negatives with t above its threshold s - knot + drop, and a negative the thresholds below it.
-In the merged order of thresholds and negatives these are a suffix and a prefix. Whole
-powers need running sums; others need a tree.
+With φ(u) = Σ sign·max(knot - drop - u, 0)^q and u = s - t, the partners of a positive with score s
+are the negatives with t above its threshold s - knot + drop, and those of a negative are the
+thresholds below it. In the merged order of thresholds and negatives these are a suffix and a
+prefix. Integer powers need prefix sums; others need a tree.
 
-A pair at the knot of a sharp hinge has many subgradients. Which one is taken must depend
-on that pair alone, or a replaced record could turn the slopes of pairs it is not in,
-and move the gradient by more than its sensitivity. So such a pair never counts, and
-both of its records see the same rounded threshold.
+A pair at the knot of a hinge has many subgradients. Which one is used must depend on that pair
+alone; otherwise a replaced record could change the slopes of other pairs, and the gradient by more
+than its sensitivity. So the slope of such a pair is zero, and both of its records use the same
+rounded threshold.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BLOCK = 32_768
 
 @dataclass(frozen=True)
 class SortedClasses(ClassScores):
-    """The scaled scores of both classes, ascending; those of disjoint parts merge."""
+    """The sorted scaled scores of both classes, which can be merged for disjoint parts."""
 
     def __add__(self, other: ClassScores) -> SortedClasses:
         # Timsort merges two runs in linear time.
@@ -51,10 +51,10 @@ class TruncatedPowers(Structure, ScoreSums):
     power : float
         At least 1; 1 and 2 are summed by suffix sums, others by a tree.
     scale : float
-        What the sum is multiplied by.
+        The factor of the sum.
     terms : tuple of (sign, drop)
-        Signs are +1 or -1. A drop is kept apart from the knot because a small one would
-        lose its digits.
+        Signs are +1 or -1. Drops are stored separately from the knot so that small ones remain
+        accurate.
     """
 
     knot: float
@@ -64,12 +64,12 @@ class TruncatedPowers(Structure, ScoreSums):
 
     @property
     def is_rounded_ramp(self) -> bool:
-        """Whether φ is the difference of two parabolas, linear beyond the second one."""
+        """Whether φ is the difference of two truncated parabolas, linear beyond the second."""
         signs = tuple(sign for sign, _ in self.terms)
         return self.power == 2 and signs == (1, -1) and self.terms[0][1] == 0 < self.terms[1][1]
 
     def sums(self, phi: Function, slope: Function, low: float, high: float, n: int) -> ScoreSums:
-        """Return itself: the terms are all that is needed."""
+        """Return itself: the sums need only the terms."""
         return self
 
     def moments(self, u: Array, positive: Index) -> SortedClasses:
@@ -78,12 +78,12 @@ class TruncatedPowers(Structure, ScoreSums):
         return SortedClasses(negatives, positives)
 
     def slopes(self, u: Array, positive: Index, moments: SortedClasses) -> Array:
-        """Return, for each record, Σ φ'(u₊ - u₋) over the partners in the other class."""
+        """Return, for each record, Σ φ'(u₊ - u₋) over the records of the other class."""
         sums = np.empty_like(u)
         members, others = np.flatnonzero(positive), np.flatnonzero(positive == 0)
         thresholds = moments.positives - self.knot
         sums[members] = self._slopes_at(u.take(members) - self.knot, moments.negatives)
-        # A negative meets the thresholds below it: mirrored, those above minus itself.
+        # The partners of a negative are the thresholds below it: with all signs changed, above.
         sums[others] = self._slopes_at(-u.take(others), -thresholds[::-1])
         return sums
 
@@ -108,7 +108,7 @@ class TruncatedPowers(Structure, ScoreSums):
         return total
 
     def all_slopes(self, u: Array, positive: Index) -> Array:
-        """Return `slopes` when these are all the records: one sort a term, no search."""
+        """Return `slopes` if these are all records: one sort per term, no search."""
         if self.power not in (1, 2):
             return self.slopes(u, positive, self.moments(u, positive))
         places = u - self.knot * positive
@@ -125,7 +125,7 @@ class TruncatedPowers(Structure, ScoreSums):
         return total
 
     def _cancelling(self, places: Array, positive: Index) -> Array:
-        """Return the sum over terms that nearly cancel, by whole and small parts."""
+        """Return the sum over terms that nearly cancel, by high and low parts."""
         unit = exact_unit(places.size * len(self.terms), places)
         whole, rest = split(places, unit)
         large, small = np.zeros(places.size), np.zeros(places.size)
@@ -166,7 +166,7 @@ def _ramps(held: SortedValues, values: Array, thresholds: Array, drop: float) ->
 def _rounded_ramps(held: SortedValues, values: Array, thresholds: Array, width: float) -> Array:
     """Return Σ max(x, 0)² - max(x - width, 0)², x = value - threshold, for each threshold.
 
-    Beyond the width this is width·(2(x - width) + width): no difference of large squares.
+    Above the width this is width·(2(x - width) + width), without a difference of large squares.
     """
     beyond = _ramps(held, values, thresholds, width)
     counts = held.counts_above(thresholds + width)
@@ -174,12 +174,12 @@ def _rounded_ramps(held: SortedValues, values: Array, thresholds: Array, width: 
 
 
 def _partners(places: Array, positive: Index, drop: float) -> Array:
-    """Return how many negatives come after each threshold, and thresholds before each negative.
+    """Return the number of negatives after each threshold, and of thresholds before each negative.
 
     ``places`` are the thresholds of positives and the scores of negatives.
     """
     order = ascending_order(places + drop * positive if drop else places, positive)
-    sums, walk, flags_of = np.empty(places.size), _Walk(positive), positive.astype(np.int8)
+    sums, walk, flags_of = np.empty(places.size), _MergedOrder(positive), positive.astype(np.int8)
     for start in range(0, places.size, _BLOCK):
         here = order[start : start + _BLOCK]
         sums[here] = walk.counts(flags_of.take(here))
@@ -187,16 +187,16 @@ def _partners(places: Array, positive: Index, drop: float) -> Array:
 
 
 def _excess(places: Array, positive: Index, drop: float) -> Array:
-    """Return each record's Σ (negative - threshold - drop) over its pairs with a positive term."""
+    """Return, for each record, Σ (negative - threshold - drop) over pairs with a positive term."""
     order = ascending_order(places + drop * positive if drop else places, positive)
-    # Around their middle, so that large scores close together do not cancel.
+    # Relative to their midpoint, to avoid cancellation of large scores.
     middle = places[order[0]] / 2 + places[order[-1]] / 2
     return _sums_in_order(places - middle, positive, drop, order)
 
 
 def _sums_in_order(values: Array, positive: Index, drop: float, order: Index) -> Array:
-    """Return each record's Σ (negative - threshold - drop) of values, partners as in an order."""
-    result, walk, flags_of = np.empty(values.size), _Walk(positive), positive.astype(np.int8)
+    """Return, for each record, Σ (negative - threshold - drop), with partners from an order."""
+    result, walk, flags_of = np.empty(values.size), _MergedOrder(positive), positive.astype(np.int8)
     walk.after_sum += np.asarray(np.sum(values * (1 - flags_of)))
     for start in range(0, values.size, _BLOCK):
         here = order[start : start + _BLOCK]
@@ -210,8 +210,8 @@ def _sums_in_order(values: Array, positive: Index, drop: float, order: Index) ->
     return result
 
 
-class _Walk:
-    """Walks through the merged order, block by block, and counts and sums partners."""
+class _MergedOrder:
+    """Counts and sums of partners in the merged order, computed in blocks."""
 
     def __init__(self, positive: Index) -> None:
         self.before = 0
@@ -219,7 +219,7 @@ class _Walk:
         self.before_sum = self.after_sum = Total.zeros()
 
     def counts(self, flags: NDArray[np.int8]) -> Array:
-        """Return the negatives after each positive, and the positives before each negative."""
+        """Return the number of negatives after each positive, or positives before each negative."""
         ones = np.cumsum(flags, dtype=np.float64)
         zeros = np.arange(1.0, flags.size + 1) - ones
         counts = np.where(flags, self.after - zeros, self.before + ones)
@@ -228,7 +228,7 @@ class _Walk:
         return counts
 
     def sums(self, own: Array, flags: NDArray[np.int8]) -> Array:
-        """Return the sum of negatives after each positive, or minus that of positives before."""
+        """Return the sum of negatives after each positive, and minus that of positives before."""
         thresholds = own * flags
         of_thresholds = prefix_sums(thresholds)[1:]
         of_negatives = prefix_sums(own - thresholds)[1:]

@@ -1,7 +1,7 @@
-"""Files without pickle: one container, plain values, and classes that register themselves.
+"""Files without pickle: one container format, JSON values, and a registry of classes.
 
-It stands below all that it stores: losses, constraints, problems and algorithms derive from
-`Storable`, which is all that they know of it.
+This package does not import what it stores: losses, constraints, problems and algorithms derive
+from `Storable`, and use nothing else of it.
 """
 
 import lazy_loader

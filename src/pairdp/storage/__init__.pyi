@@ -9,4 +9,4 @@ from .errors import NotDurableFileError as NotDurableFileError
 from .errors import UnknownObjectError as UnknownObjectError
 from .errors import UntrustedClassError as UntrustedClassError
 from .registry import Storable as Storable
-from .trust import Trusted as Trusted
+from .registry import Trusted as Trusted

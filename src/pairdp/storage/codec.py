@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from pairdp.storage.errors import UnknownObjectError
-from pairdp.storage.registry import known_class, of_library, path_of
-from pairdp.storage.trust import Trusted
+from pairdp.storage.registry import Trusted, known_class, of_library, path_of
 
 _NO_CLASSES = Trusted()
 

@@ -74,25 +74,6 @@ class Table(ABC):
             )
 
 
-def open_table(path: str | Path) -> Table:
-    """Return the table in a CSV or Parquet file, by its extension."""
-    path = Path(path)
-    if not path.exists():
-        raise TableError(f"there is no file {path}")
-    if not path.is_file():
-        raise TableError(f"{path} is not a file")
-    ending = "".join(path.suffixes[-2:]).lower()
-    if ending.endswith((".parquet", ".pq")):
-        from pairdp.tables.parquet import ParquetTable
-
-        return ParquetTable(path)
-    if ending.endswith((".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")):
-        from pairdp.tables.delimited import CSVTable
-
-        return CSVTable(path)
-    raise TableError(f"{path} must have the extension .csv, .csv.gz or .parquet")
-
-
 def check_names(path: Path, names: Sequence[str]) -> tuple[str, ...]:
     """Return column names after checking that they are names and unique."""
     if not names:

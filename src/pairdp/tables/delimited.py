@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pairdp._reading import Invalid, null_is_asked, read_table
+from pairdp._reading import Invalid, read_table, uses_null_records
 from pairdp.tables.base import BATCH, Array, Batch, Table, TableError, check_names
 
 Row = list[str]
@@ -81,7 +81,7 @@ class CSVTable(Table):
         place = None if label is None else self.columns.index(label)
         seen: set[str] = set()
         rows = 0
-        if null_is_asked(invalid):
+        if uses_null_records(invalid):
             for row in self._lines():
                 rows += 1
                 if row is not None and place is not None and row[place].strip():
@@ -104,7 +104,7 @@ class CSVTable(Table):
         """Yield all rows in order, at most ``size`` at a time."""
         places = [self.columns.index(name) for name in features]
         at = None if label is None else self.columns.index(label)
-        if null_is_asked(invalid):
+        if uses_null_records(invalid):
             lines = self._lines()
             while read := list(islice(lines, size)):
                 yield _readable(read, places, at)

@@ -1,4 +1,4 @@
-"""The two labels of a column, whose kind is decided by how they are named and not by the cells."""
+"""The two labels of a column; how cells are compared depends on the labels alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pairdp.tables.base import TableError
 
-_EXACT = 2.0**53  # below, floats are exact integers
+_EXACT = 2.0**53  # smaller integers are exact as floats
 _TRUTH = {"False": False, "True": True}
 Label = int | bool | str
 
@@ -24,12 +24,12 @@ class TwoLabels:
     Attributes
     ----------
     low, high : int, bool or str
-        The labels as a model keeps them, in sorted order: the second is ranked higher.
+        The labels as a model stores them, in sorted order: the second is ranked higher.
     kind : {"number", "truth", "text"}
-        Numbers match every cell that is the same number, such as 1, 1.0, +1 or 1e0; truth values
-        match truth values and the words False and True; text matches the same text, without
-        spaces around it. The kind follows from the two names alone, so what a cell matches never
-        depends on which other cells there are.
+        Numbers match every cell with an equal number, such as 1, 1.0, +1 or 1e0; booleans match
+        booleans and the words False and True; text matches equal text, without leading and
+        trailing spaces. The kind follows from the two names alone, so how a cell is read never
+        depends on other cells.
     """
 
     low: Label
@@ -38,10 +38,10 @@ class TwoLabels:
 
     @staticmethod
     def named(names: Iterable[object]) -> TwoLabels:
-        """Return the labels that two names stand for.
+        """Return the labels with two given names.
 
-        Both names must be numbers to be taken as such, and both False and True; else both are
-        text.
+        The labels are numbers if both names are numbers, booleans if they are False and True, and
+        otherwise text.
 
         Examples
         --------
@@ -61,9 +61,9 @@ class TwoLabels:
         if first is None or second is None:
             return TwoLabels(min(texts), max(texts), "text")
         if first == second:
-            raise TableError("two different labels are needed, and these are the same number")
+            raise TableError("two different labels are needed, but these are the same number")
         if not (first.is_integer() and second.is_integer()):
-            raise TableError("fractions are no labels: name the two classes by integers or text")
+            raise TableError("fractions cannot be labels: use integers or text for the two classes")
         smaller, larger = sorted((int(first), int(second)))
         return TwoLabels(smaller, larger, "number")
 
@@ -73,8 +73,8 @@ class TwoLabels:
         return np.array([self.low, self.high])
 
     def signs(self, cells: NDArray[Any]) -> NDArray[np.float64]:
-        """Return -1 for each cell of the lower label, +1 for the higher one, and NaN for others."""
-        # As Python objects: an array of text would lose NULs at the end of a cell.
+        """Return -1 for cells with the lower label, +1 for the higher one, and NaN for others."""
+        # As Python objects: an array of strings would drop NULs at the end of a cell.
         known: dict[object, float] = {None: np.nan}
         texts = [None if cell is None else str(cell) for cell in cells.tolist()]
         for text in set(texts) - {None}:
@@ -84,7 +84,7 @@ class TwoLabels:
     def _sign(self, text: str) -> float:
         cell: object = text.strip()
         if self.kind == "number":
-            cell = _TRUTH.get(text.strip(), _number(text))  # truth values are 0 and 1
+            cell = _TRUTH.get(text.strip(), _number(text))  # booleans are 0 and 1
         elif self.kind == "truth":
             cell = _TRUTH.get(text.strip())
         if cell is None:
@@ -93,7 +93,7 @@ class TwoLabels:
 
 
 def _number(text: str) -> float | None:
-    """Return the number that a text writes, None if it writes none or one that is not exact."""
+    """Return the number in a text, None if it is not a number or not exact as a float."""
     try:
         value = float(text)
     except ValueError:

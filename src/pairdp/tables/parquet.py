@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._reading import Invalid, null_is_asked, read_labels, read_table
+from pairdp._reading import Invalid, read_labels, read_table, uses_null_records
 from pairdp.tables.base import BATCH, Array, Batch, Table, TableError, check_names
 
 
@@ -57,7 +57,7 @@ class ParquetTable(Table):
     ) -> Iterator[Batch]:
         """Yield all rows in order, at most ``size`` at a time."""
         wanted = [*features, *([] if label is None else [label])]
-        null = null_is_asked(invalid)
+        null = uses_null_records(invalid)
         for part in self._parts(size, wanted):
             if null:
                 yield self._readable(part, features, label)

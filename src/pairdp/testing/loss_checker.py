@@ -17,16 +17,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from pairdp._checks import integer, non_negative
-from pairdp.losses.base import PairwiseLoss
+from pairdp.losses.base import Domain, PairwiseLoss
 from pairdp.losses.convexity import declared_convex
-from pairdp.losses.domain import Domain
 from pairdp.losses.pointwise import PointwiseLoss
-from pairdp.losses.trust import Loss, remember_passed
+from pairdp.losses.trust import remember_passed
 from pairdp.testing._loss_checks.constants import constant_checks
 from pairdp.testing._loss_checks.identities import along_segments, order_and_equals, well_formed
 from pairdp.testing._loss_checks.report import Check, CheckReport, LossCheckError
 from pairdp.testing._loss_checks.scalar_functions import scalar_function_checks
-from pairdp.testing._loss_checks.search_space import SearchSpace, Subject
+from pairdp.testing._loss_checks.search_space import Loss, SearchSpace, Subject
 
 __all__ = [
     "Check",

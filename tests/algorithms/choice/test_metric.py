@@ -47,7 +47,7 @@ def test_candidates_are_sorted_plan_and_keep_their_budget(
         assert plan.problem.data_norm == 2.0
         assert plan.problem.constraint == PSDFrobeniusBall(3.0)
         assert verify(plan.certificate)
-        assert re.search(r"noise of size \d.* against a typical signal of \d", candidate.reason)
+        assert re.search(r"noise of size \d.* and a typical signal of \d", candidate.reason)
     assert choice.plan().algorithm == choice.best.algorithm
 
 

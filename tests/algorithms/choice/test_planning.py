@@ -11,7 +11,7 @@ import pytest
 from pairdp import Budget, PrivateLinearClassifier, PrivateMetric, PrivateRanker
 from pairdp.algorithms import Algorithm, WithThreshold, algorithms
 from pairdp.algorithms.choice import Choice, choose_linear, choose_metric, choose_ranker
-from pairdp.algorithms.conditions import PublicLabels
+from pairdp.algorithms.facts import PublicLabels
 from pairdp.losses import LogisticMetric, LogisticPointwise, LogisticRanking
 
 BUDGET, PURE = Budget(1.0, 1e-6), Budget(1.0)

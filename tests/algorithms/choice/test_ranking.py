@@ -65,7 +65,7 @@ def test_candidates_are_in_order_and_say_why() -> None:
     assert errors == sorted(errors)
     assert all(0 < error < 0.5 for error in errors)
     for candidate in choice.candidates:
-        assert "of the expected signal" in candidate.reason
+        assert "times the expected signal" in candidate.reason
         assert any(sign.isdigit() for sign in candidate.reason)
 
 

@@ -162,7 +162,7 @@ def test_pointwise_preset() -> None:
     assert printed.certificate.releases[0].mechanism.scale == pytest.approx(
         lipschitz * gradient_noise(n, n, budget, 1).multiplier
     )
-    with pytest.raises(ValueError, match="at least 2 for a loss of pairs"):
+    with pytest.raises(ValueError, match="at least 2 for a pairwise loss"):
         algorithm.plan(AUC, n, 4, budget)
     with pytest.raises(ValueError, match="a loss of one record has no pairs"):
         find_algorithm("Wang2024Pairwise").plan(problem, n, 4, budget)

@@ -50,7 +50,7 @@ def test_valid_certificates_pass_with_a_readable_report(kind: str) -> None:
     text = str(report)
     assert made.budget is not None
     # No facts were stated that it could be planned from: nothing is said to hold.
-    assert text.startswith("NOT PLANNED AGAIN: it carries no facts of a plan")
+    assert text.startswith("NOT PLANNED AGAIN: it stores no facts of a plan")
     assert f"the claim is ε = 1, δ = {made.budget.delta:g}" in text.split("\n")[0]
     assert not report.planned_again
     assert not report.holds

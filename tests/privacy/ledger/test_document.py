@@ -111,7 +111,7 @@ def test_a_budget_that_changes_under_an_open_ledger_is_refused(tmp_path: Path) -
     path = tmp_path / "ledger.json"
     ledger = BudgetLedger(Budget(1.0), path)
     rewrite(path, lambda document: document.update(budget={"epsilon": 100.0, "delta": 0.0}))
-    with pytest.raises(LedgerError, match="own budget"):
+    with pytest.raises(LedgerError, match="must not change"):
         ledger.spend(PureEvent(0.1), "after")
 
 

@@ -1,7 +1,7 @@
-"""What ``algorithm="auto"`` takes: candidates, predicted from public facts alone.
+"""The choice of ``algorithm="auto"``: candidates, compared by predictions from public facts alone.
 
-Each algorithm says in its own module when it is a candidate, with `register_candidates`. This
-package has what predictions share, a typical data set for each kind of model, and the choice.
+Each algorithm declares in its own module when it is a candidate, with `register_candidates`. This
+package contains the choice, and a typical data set for each kind of model that predictions share.
 """
 
 import lazy_loader

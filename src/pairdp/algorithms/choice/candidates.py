@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from pairdp._discovery import import_modules
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
-from pairdp.algorithms.conditions import Condition
+from pairdp.algorithms.facts import Condition
 from pairdp.algorithms.plan import Plan
 from pairdp.privacy import Budget
+from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.problem import Problem
 
 Model = Literal["ranking", "metric", "linear"]
@@ -20,20 +22,20 @@ Registered = TypeVar("Registered", bound=Source)
 
 @dataclass(frozen=True)
 class Candidate:
-    """An algorithm with the problem it would solve, and how well it is predicted to do.
+    """An algorithm with the problem that it would solve and its predicted error.
 
     Attributes
     ----------
     problem : Problem
-        What it would minimise.
+        The problem that it would solve.
     algorithm : Algorithm
         The hyper-parameters.
     error : float
-        Predicted loss of quality against perfect knowledge, comparable within one choice.
+        Predicted loss of quality relative to the best possible model, comparable within one choice.
     reason : str
-        Where that number comes from, in a sentence.
+        How the prediction was made, in one sentence.
     draft : PlanDraft, optional
-        What the algorithm decides for the problem, if the prediction needed it.
+        The draft of the algorithm for the problem, if the prediction computed it.
     """
 
     problem: Problem
@@ -45,16 +47,16 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """All that was considered for a task, the best first.
+    """All candidates for a task, the best first.
 
     Attributes
     ----------
     n, features : int
         The public size of the data.
     budget : Budget or None
-        What may be spent.
+        The privacy budget.
     candidates : tuple of Candidate
-        By predicted error, the least first.
+        In increasing order of predicted error.
     """
 
     n: int
@@ -64,7 +66,7 @@ class Choice:
 
     def __post_init__(self) -> None:
         if not self.candidates:
-            raise ValueError("there is nothing to choose from")
+            raise ValueError("there are no candidates to choose from")
         ordered = tuple(sorted(self.candidates, key=lambda candidate: candidate.error))
         object.__setattr__(self, "candidates", ordered)
 
@@ -80,16 +82,16 @@ class Choice:
         complete: Callable[[Algorithm], Algorithm] | None = None,
         conditions: Sequence[Condition] = (),
     ) -> Plan:
-        """Return the plan of a candidate; what its prediction decided is not decided again.
+        """Return the plan of a candidate, made from its draft if it has one.
 
         Parameters
         ----------
         candidate : Candidate, optional
             The best one by default.
         complete : callable, optional
-            Returns the algorithm with whatever else the model releases, such as a threshold.
+            Maps the algorithm to one with further releases, such as a threshold.
         conditions : sequence of Condition
-            What else must be true of the data, for the certificate to say.
+            Further assumptions on the data, which the certificate states.
         """
         chosen = self.best if candidate is None else candidate
         algorithm = chosen.algorithm if complete is None else complete(chosen.algorithm)
@@ -103,6 +105,32 @@ class Choice:
         )
 
 
+@dataclass(frozen=True)
+class ModelTask:
+    """The public facts of a model to be fitted; one class is derived for each kind of model.
+
+    Attributes
+    ----------
+    n, features : int
+        The public size of the data.
+    budget : Budget or None
+        The privacy budget.
+    """
+
+    n: int
+    features: int
+    budget: Budget | None
+
+    def noise(self, sensitivity: float) -> float:
+        """Return approximately the norm of the noise on d numbers of a given sensitivity."""
+        if self.budget is None:
+            return 0.0
+        if self.budget.is_pure:
+            return sensitivity * self.features / self.budget.epsilon
+        mu = gdp_mu(self.budget.epsilon, self.budget.delta)
+        return sensitivity * math.sqrt(self.features) / mu
+
+
 class _Entry(NamedTuple):
     order: int
     name: str
@@ -113,16 +141,16 @@ _ENTRIES: dict[Model, dict[str, _Entry]] = {"ranking": {}, "metric": {}, "linear
 
 
 def register_candidates(model: Model, *, order: int = 100) -> Callable[[Registered], Registered]:
-    """Let a function say when an algorithm is a candidate, and how well it would do.
+    """Register a function that yields candidates with their predicted errors.
 
     Parameters
     ----------
     model : {"ranking", "metric", "linear"}
-        What is fitted. The function is called with a `RankingTask`, `MetricTask` or `LinearTask`,
-        which has only public facts, and yields candidates, or none where the algorithm does not
+        The kind of model. The function is called with a `RankingTask`, `MetricTask` or
+        `LinearTask`, which contains only public facts; it yields nothing if the algorithm does not
         apply.
     order : int
-        Of candidates with equal errors, the one of the lowest order is taken. Those of this
+        Among candidates with equal errors, the one with the lowest order is chosen. Those of this
         library come first.
     """
     if model not in _ENTRIES:
@@ -137,8 +165,12 @@ def register_candidates(model: Model, *, order: int = 100) -> Callable[[Register
 
 
 def candidates_for(model: Model, task: object) -> tuple[Candidate, ...]:
-    """Return the candidates of all algorithms, in an order that no import changes."""
-    import_modules("pairdp.algorithms")
+    """Return the candidates of all algorithms, in an order that does not depend on imports.
+
+    Modules of `pairdp.algorithms` that register candidates for the model are imported first: those
+    whose source contains ``register_candidates`` and the name of the model.
+    """
+    import_modules("pairdp.algorithms", register_candidates.__name__, model)
     return tuple(
         candidate
         for entry in sorted(_ENTRIES[model].values(), key=lambda entry: entry[:2])
@@ -147,7 +179,7 @@ def candidates_for(model: Model, task: object) -> tuple[Candidate, ...]:
 
 
 def best(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-    """Yield the candidate with the least error, the first of them; none if there is none."""
+    """Yield the first candidate with the smallest error, if there is any."""
     found = min(candidates, key=lambda candidate: candidate.error, default=None)
     if found is not None:
         yield found

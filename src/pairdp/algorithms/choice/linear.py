@@ -1,29 +1,26 @@
-r"""Which algorithm to take for a linear model of a loss of one record.
+r"""The choice of an algorithm for a linear model with a loss of one record.
 
-Candidates are judged by what they are sure not to exceed, the excess risk of a convex problem of
-p parameters within B, with D the change of one record's gradient, G its bound, L its smoothness
-and μ the parameter of one Gaussian release within the budget:
+Candidates are compared by upper bounds on the excess risk of a convex problem with p parameters of
+norm at most B, where D is the record diameter, G the Lipschitz constant, L the smoothness and μ the
+GDP parameter of the budget:
 
-- noise on each of T gradients of size up to G costs :math:`B\sqrt{G^2/T + p(D/(nμ))^2}`, or
-  :math:`B\sqrt{p}D/(nμ)` and a vanishing rest when the loss is smooth;
+- noise on each of T gradients of norm up to G costs :math:`B\sqrt{G^2/T + p(D/(nμ))^2}`, or
+  :math:`B\sqrt{p}D/(nμ)` and a vanishing term if the loss is smooth;
 - noise on the minimiser costs :math:`λB^2/2 + (L/2)p(D/(λnμ))^2`.
 
-The first is the smaller of the two for all budgets but the tiniest, and it needs δ > 0.
+The first is smaller for all but very small budgets, and needs δ > 0.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from functools import cached_property
 
-from pairdp.algorithms.choice.candidates import Choice, candidates_for
+from pairdp.algorithms.choice.candidates import Choice, ModelTask, candidates_for
 from pairdp.algorithms.choice.regularization import balanced_regularization
 from pairdp.constraints import L2Ball
 from pairdp.losses import PointwiseLoss
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Budget
-from pairdp.privacy.accounting.gaussian import gdp_mu
 
 
 def choose_linear(
@@ -43,70 +40,58 @@ def choose_linear(
     n, features : int
         The public size of the data, a constant feature included.
     budget : Budget or None
-        What may be spent.
+        The privacy budget.
     data_norm, radius : float
         Bounds on rows and on weights.
     loss : PointwiseLoss
         The loss of a record.
     regularization : float, optional
-        λ; None leaves it open.
+        λ; None to choose it.
 
     Raises
     ------
     ValueError
-        If nothing suits: noise on the output needs a convex and smooth loss, noise on gradients
-        δ > 0.
+        If no algorithm applies: output perturbation needs a convex and smooth loss, gradient
+        perturbation needs δ > 0.
     """
     problem = PointwiseProblem(loss, L2Ball(radius), regularization or 0.0, data_norm=data_norm)
     found = candidates_for("linear", LinearTask(n, features, budget, problem, regularization))
     if not found:
         raise ValueError(
-            f"{type(loss).__name__} with these parameters has no pure algorithm: set delta > 0, "
-            "or use a convex and smooth loss without regularization=0"
+            f"{type(loss).__name__} with these parameters has no pure ε-DP algorithm: set "
+            "delta > 0, or use a convex and smooth loss without regularization=0"
         )
     return Choice(n, features, budget, found)
 
 
 @dataclass(frozen=True)
-class LinearTask:
+class LinearTask(ModelTask):
     """The public facts of a linear model.
 
     Attributes
     ----------
-    n, features : int
-        The public size of the data.
-    budget : Budget or None
-        What may be spent.
     problem : PointwiseProblem
-        What is minimised, without a regulariser if λ is left open.
+        What is minimised, without a regulariser if λ is to be chosen.
     regularization : float or None
-        λ, None if it is left open.
+        λ, or None if it is to be chosen.
     """
 
-    n: int
-    features: int
-    budget: Budget | None
     problem: PointwiseProblem
     regularization: float | None = None
 
     @property
     def has_minimizer(self) -> bool:
-        """Whether a regulariser makes the minimiser of the problem stable."""
+        """Whether the problem is convex and smooth, and may be regularised."""
         smooth = self.problem.is_convex and self.problem.is_smooth
         return smooth and self.regularization != 0
 
     def balanced(self) -> float:
-        """Return λ: the given one, or that of `balanced_regularization`."""
+        """Return λ as specified, or from `balanced_regularization`."""
         return self.regularization or balanced_regularization(
             self.problem, self.n, self.features, self.budget
         )
 
-    @cached_property
-    def noise(self) -> float:
-        """√p·D/(nμ), about the norm of the noise on one released gradient."""
-        if self.budget is None:
-            return 0.0
-        moved = self.problem.sensitivity(self.n)
-        if self.budget.is_pure:
-            return self.features * moved / self.budget.epsilon
-        return math.sqrt(self.features) * moved / gdp_mu(self.budget.epsilon, self.budget.delta)
+    @property
+    def gradient_noise(self) -> float:
+        """√p·D/(nμ), approximately the norm of the noise on one released gradient."""
+        return self.noise(self.problem.sensitivity(self.n))

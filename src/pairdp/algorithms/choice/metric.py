@@ -1,13 +1,13 @@
-r"""Which metric learner to take, and how much to regularise it, from public facts alone.
+r"""The choice of a metric learner and of its regularisation, from public facts alone.
 
-What noise does to a metric is known in advance: it turns each eigenvalue by about σ√(2d). What
-there is to find is not, so a typical case is assumed: records that spread over a tenth of their
-bound, and classes whose means explain a twentieth of that. A candidate is predicted by three
-numbers:
+The effect of noise on a metric is known in advance: it perturbs eigenvalues by about σ√(2d). The
+signal is not known, so a typical data set is assumed: the variance of records is a tenth of R², and
+class means explain a twentieth of it. The prediction for a candidate depends on three numbers:
 
-- N, its noise against the typical signal: of the gain that is there, 1/(1+N) is kept;
-- how much of the gain it finds without noise, measured on synthetic data;
-- its noise against the Euclidean metric, which it falls back to: a part of what it turns is lost.
+- N, the ratio of its noise to the typical signal: a fraction 1/(1+N) of the possible gain remains;
+- the fraction of the possible gain that it reaches without noise, measured on synthetic data;
+- the ratio of its noise to the Euclidean metric that it is regularised towards, which costs
+  accuracy.
 
 The error is 0 for the best metric and 1 for the Euclidean one; above 1 it is worse than that.
 """
@@ -24,10 +24,9 @@ import numpy as np
 
 from pairdp._checks import integer, non_negative, positive
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
-from pairdp.algorithms.choice.candidates import Candidate, Choice, candidates_for
+from pairdp.algorithms.choice.candidates import Candidate, Choice, ModelTask, candidates_for
 from pairdp.algorithms.noise import deviation
-from pairdp.algorithms.settings import S
-from pairdp.algorithms.task import Task
+from pairdp.algorithms.task import S, Task
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.losses import LogisticMetric, MetricLoss
 from pairdp.privacy import Budget
@@ -36,9 +35,9 @@ from pairdp.problem import Problem
 
 _MOST_RECORDS = 5000
 _SPREAD = 0.1  # of the records, as a share of R²
-_TURN = 0.2  # how far noise may turn the Euclidean metric, as a share of it
-_TURN_COST = 0.15  # what that loses, as a share of the gain that is there
-_FOUND = 0.1  # gain of minimising a loss without noise, against the best
+_MAX_PERTURBATION = 0.2  # the largest perturbation of the Euclidean metric by noise, relative to it
+_COST_OF_PERTURBATION = 0.15  # the cost of that perturbation, as a share of the possible gain
+_GAIN_OF_MINIMISING = 0.1  # gain of minimising a loss without noise, relative to the best metric
 _FEW_STEPS, _MANY_STEPS = 20, 200
 _ROUNDS = 3
 
@@ -53,35 +52,36 @@ def choose_metric(
     loss: MetricLoss | None = None,
     regularization: float | None = None,
 ) -> Choice:
-    r"""List metric learners for a task, the one with the least predicted error first.
+    r"""Return the metric learners for a task, the one with the smallest predicted error first.
 
     Parameters
     ----------
     n, features : int
         The public size of the data.
     budget : Budget or None
-        What may be spent; None for no noise.
+        The privacy budget; None for no noise.
     data_norm : float
         R, which records are clipped to.
     radius : float
-        B, the Frobenius norm that a metric may have.
+        B, the largest Frobenius norm of the metric.
     loss : MetricLoss, optional
-        A loss that must be minimised, which leaves `ScatterMetric` out. By default any method
-        will do, and those with a loss take `LogisticMetric`.
+        The loss to minimise, which excludes `ScatterMetric`. By default all algorithms are
+        considered, and those that minimise a loss use `LogisticMetric`.
     regularization : float, optional
-        λ, the pull towards a multiple of the identity, which is the Euclidean metric. By default so
-        large that noise turns that metric by at most a fifth: much noise falls back to that.
+        λ, the regularisation towards a multiple of the identity, which is the Euclidean metric. By
+        default so large that noise perturbs that metric by at most a fifth; if noise is large, the
+        result is close to the Euclidean metric.
 
     Returns
     -------
     Choice
-        For n above 5000 with mini-batches instead of what passes over all pairs, unless nothing
-        else suits.
+        For n above 5000, algorithms that sum over all pairs are replaced by mini-batches, unless no
+        other algorithm applies.
 
     Raises
     ------
     ValueError
-        If no algorithm can minimise the loss within the budget; it says what to change.
+        If no algorithm can minimise the loss within the budget; the message says what to change.
 
     Examples
     --------
@@ -119,28 +119,21 @@ def choose_metric(
 
 
 @dataclass(frozen=True)
-class MetricTask:
-    """The public facts of a metric, and the typical data that candidates are judged on.
+class MetricTask(ModelTask):
+    """The public facts of a metric, and the typical data set that predictions assume.
 
     Attributes
     ----------
-    n, features : int
-        The public size of the data.
-    budget : Budget or None
-        What may be spent.
     data_norm, radius : float
-        R, and the Frobenius norm that a metric may have.
+        R, and the largest Frobenius norm of the metric.
     loss : MetricLoss or None
-        The loss, None if it is left open.
+        The loss, or None if it is to be chosen.
     regularization : float or None
-        λ, None if it is left open.
+        λ, or None if it is to be chosen.
     all_pairs : bool
-        Whether there are so few records that passes over all their pairs are no matter.
+        Whether n is small enough for sums over all pairs.
     """
 
-    n: int
-    features: int
-    budget: Budget | None
     data_norm: float
     radius: float
     loss: MetricLoss | None = None
@@ -152,12 +145,12 @@ class MetricTask:
 
     @property
     def edge(self) -> float:
-        """The size of the largest eigenvalue of noise of unit standard deviation."""
+        """The largest eigenvalue of a noise matrix of unit standard deviation."""
         return math.sqrt(2 * self.features)
 
     @property
     def euclidean(self) -> float:
-        """The eigenvalue of the Euclidean metric, of half the norm that a metric may have."""
+        """The eigenvalue of the Euclidean metric with half the largest norm."""
         return self.radius / (2 * math.sqrt(self.features))
 
     @property
@@ -170,7 +163,7 @@ class MetricTask:
         return 1 / gdp_mu(self.budget.epsilon, self.budget.delta)
 
     def slope(self, loss: MetricLoss) -> float:
-        """Return the typical eigenvalue, parting classes, of the gradient at W = I."""
+        """Return the typical eigenvalue of the gradient at W = I that separates classes."""
         spread = 2 * _SPREAD * self.data_norm**2
         squared = np.array([spread * self.euclidean])
         both = [abs(float(loss.slope(squared, np.array([same]))[0])) for same in (True, False)]
@@ -178,32 +171,33 @@ class MetricTask:
 
     @cached_property
     def problem(self) -> Problem:
-        """The problem, pulled to the Euclidean metric as hard as the noise asks for."""
+        """The problem, regularised towards the Euclidean metric according to the noise."""
         constraint, center = PSDFrobeniusBall(self.radius), self.euclidean * np.eye(self.features)
         problem = Problem(self.loss or LogisticMetric(), constraint, 0.0, center, self.data_norm)
         if self.regularization is not None:
             return replace(problem, regularization=self.regularization)
         noise = problem.sensitivity(self.n) * self.unit_noise * self.edge
         signal = self.slope(problem.loss) / self.euclidean  # type: ignore[arg-type]
-        return replace(problem, regularization=max(noise / (_TURN * self.euclidean), signal))
+        needed = noise / (_MAX_PERTURBATION * self.euclidean)
+        return replace(problem, regularization=max(needed, signal))
 
     def draft(self, problem: Problem, algorithm: Algorithm[S]) -> PlanDraft[S]:
-        """Return what an algorithm decides for a problem."""
+        """Return the draft of an algorithm for a problem."""
         return algorithm.prepare(Task(problem, self.n, self.features, self.budget))
 
     def steps(self, problem: Problem) -> tuple[int, float]:
-        """Return how many steps, and of what size, come within 5 % of the Euclidean metric."""
+        """Return the number and size of steps that come within 5 % of the Euclidean metric."""
         smoothness = problem.constants(self.n).smoothness
-        if not math.isfinite(smoothness):  # a corner: steps that travel the radius
+        if not math.isfinite(smoothness):  # not smooth: steps of length up to B
             lipschitz = problem.constants(self.n).lipschitz
             smoothness = max(problem.regularization, lipschitz / self.radius)
         size = 1 / smoothness
-        pull = size * problem.regularization
-        steps = math.ceil(3 / pull) if pull > 0 else _FEW_STEPS
+        shrinkage = size * problem.regularization
+        steps = math.ceil(3 / shrinkage) if shrinkage > 0 else _FEW_STEPS
         return min(max(steps, 2), _MANY_STEPS), size
 
     def noise_of(self, draft: PlanDraft) -> float:
-        """Return the standard deviation of each number of a draft's releases, added up."""
+        """Return the standard deviation per entry of the noise of all releases together."""
         return math.sqrt(sum(deviation(release) ** 2 for release in draft.releases))
 
     def minimized(
@@ -211,10 +205,10 @@ class MetricTask:
         make: Callable[[Problem], Algorithm[S]],
         effect: Callable[[Problem, PlanDraft[S]], tuple[float, float]],
     ) -> Iterator[Candidate]:
-        """Yield a candidate that minimises the loss, if its algorithm suits.
+        """Yield a candidate that minimises the loss, if its algorithm applies.
 
-        The noise falls about as the pull grows. Where λ is open, a few rounds bring it to where
-        noise turns the Euclidean metric by no more than it may.
+        The noise is about inversely proportional to λ. If λ is to be chosen, a few iterations
+        increase it until noise perturbs the Euclidean metric by no more than the limit.
 
         Parameters
         ----------
@@ -223,7 +217,7 @@ class MetricTask:
         effect : callable
             Returns, from the problem that is solved and the algorithm's draft, the standard
             deviation of the noise on each number of the metric, and the sum of the step sizes,
-            infinite for what ends at the minimiser.
+            infinite if the algorithm returns the minimiser.
         """
         problem = self.problem
         for _ in range(_ROUNDS):
@@ -233,31 +227,32 @@ class MetricTask:
             except ValueError:
                 return
             solved = draft.problem or problem
-            found, turned = self._judged(solved, algorithm, *effect(solved, draft))
+            found, perturbation = self._candidate(solved, algorithm, *effect(solved, draft))
             if solved == problem:
                 found = replace(found, draft=draft)
-            if self.regularization is not None or turned <= 1.1 * _TURN:
+            if self.regularization is not None or perturbation <= 1.1 * _MAX_PERTURBATION:
                 break
-            more = problem.regularization * min(turned / _TURN, 100.0)
+            more = problem.regularization * min(perturbation / _MAX_PERTURBATION, 100.0)
             problem = replace(problem, regularization=more)
         yield found
 
-    def _judged(
+    def _candidate(
         self, problem: Problem, algorithm: Algorithm, noise: float, travel: float
     ) -> tuple[Candidate, float]:
-        """Return a candidate, and how far its noise turns the Euclidean metric."""
-        turned, pull = noise * self.edge, problem.regularization
-        settled = 1 - math.exp(-pull * travel) if travel < math.inf else 1.0
+        """Return a candidate, and its noise relative to the Euclidean metric."""
+        size, regularization = noise * self.edge, problem.regularization
+        settled = 1 - math.exp(-regularization * travel) if travel < math.inf else 1.0
         slope = self.slope(problem.loss)  # type: ignore[arg-type]
-        signal = min(slope * min(travel, 1 / pull if pull else math.inf), self.euclidean)
-        kept = _FOUND / (1 + turned / signal)
+        largest_travel = 1 / regularization if regularization else math.inf
+        signal = min(slope * min(travel, largest_travel), self.euclidean)
+        kept = _GAIN_OF_MINIMISING / (1 + size / signal)
         fallback = max(settled * self.euclidean, 1e-3 * self.euclidean)
         candidate = Candidate(
             problem,
             algorithm,
-            1 - kept + _TURN_COST * turned / fallback,
-            f"noise of size {turned:.3g} on the metric against a typical signal of {signal:.3g} "
-            f"keeps {kept:.0%} of what can be gained over the Euclidean metric, and turns that "
-            f"metric by {turned / fallback:.0%}",
+            1 - kept + _COST_OF_PERTURBATION * size / fallback,
+            f"noise of size {size:.3g} on the metric and a typical signal of {signal:.3g} "
+            f"leave {kept:.0%} of the possible gain over the Euclidean metric, and perturb that "
+            f"metric by {size / fallback:.0%}",
         )
-        return candidate, turned / fallback
+        return candidate, size / fallback

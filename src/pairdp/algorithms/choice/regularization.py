@@ -1,4 +1,4 @@
-"""How much to regularise when nobody says."""
+"""The default regularisation of a noisy minimiser."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WITHOUT_NOISE = 1e-3
 def balanced_regularization(
     problem: Problem, n: int, features: int, budget: Budget | None
 ) -> float:
-    r"""Return the λ at which bias and noise of a noisy minimiser cost the same.
+    r"""Return the λ at which the bias and the noise of a noisy minimiser cost the same.
 
     The regulariser costs up to λB²/2; noise of standard deviation D_h/(λnμ) on p numbers costs
     about (L/2)pσ². Both are equal at λ³ = L·p·D_h²/(nμB)². Without noise, a thousandth of L.
@@ -22,9 +22,9 @@ def balanced_regularization(
         return _WITHOUT_NOISE * constants.smoothness
     dimension = problem.constraint.dimension(features)
     if budget.is_pure:
-        # K-norm noise is about p·Δ/ε long, Gaussian noise √p·σ.
+        # The norm of K-norm noise is about p·Δ/ε, that of Gaussian noise √p·σ.
         sigma = dimension**0.5 / budget.epsilon
     else:
         sigma = 1 / gdp_mu(budget.epsilon, budget.delta)
-    moved = constants.record_diameter * sigma / (n * problem.constraint.radius)
-    return float((constants.smoothness * dimension * moved**2) ** (1 / 3))
+    shift = constants.record_diameter * sigma / (n * problem.constraint.radius)
+    return float((constants.smoothness * dimension * shift**2) ** (1 / 3))

@@ -1,7 +1,8 @@
-"""What the papers print: the noise of each, to the letter, and tables of it beside certified noise.
+"""The noise formulas of the papers as printed, and tables that compare them with certified noise.
 
-Formulas are in one module a paper and are used with ``calibration="printed"`` alone.
-`descent_table` and `sgd_table` print the tables; that of streams is `pairdp.online.printed_table`.
+There is one module per paper; its formulas are used only with ``calibration="printed"``.
+`descent_table` and `sgd_table` print the tables; the one for streams is
+`pairdp.online.printed_table`.
 """
 
 import lazy_loader

@@ -1,10 +1,10 @@
-"""Printed noise of published descents beside the noise that is needed.
+"""Comparison of the printed and the required noise of published descent algorithms.
 
 Run with ``python -m pairdp.algorithms.printed.descent_table``. For each algorithm, ε and δ:
 
-- *printed*: the paper's σ, and the ε that it truly gives at δ, for any loss that the paper's
-  theorem admits (they have one-record diameter 4G) and for the logistic loss;
-- *required*: the least σ for any admissible loss, by exact accounting;
+- *printed*: the paper's σ, and the ε that it provides at δ, for any loss that the paper's theorem
+  admits (their record diameter is 4G) and for the logistic loss;
+- *required*: the smallest σ for any admissible loss, by exact accounting;
 - *certified*: what this library uses for the logistic loss.
 """
 
@@ -59,7 +59,7 @@ class AnyLoss(PairwiseLoss):
         return self.of.gradient(parameters, x, y, other_x, other_y)
 
     def lipschitz(self, domain: Domain) -> float:
-        """Return G at the whole radius: a known smaller one is not in the papers."""
+        """Return G at the full radius, as in the papers."""
         return self.of.lipschitz(domain)
 
     def smoothness(self, domain: Domain) -> float:
@@ -69,7 +69,7 @@ class AnyLoss(PairwiseLoss):
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table; scales are of the first release."""
+    """One row of the table; scales are those of the first release."""
 
     algorithm: str
     epsilon: float
@@ -82,27 +82,27 @@ class Row:
 
     @property
     def is_about_one_loss(self) -> bool:
-        """Whether the paper's claim is for this loss, with a constant it states for it."""
+        """Whether the paper's claim is about this loss only, with the constant that it states."""
         return "its G" in self.algorithm
 
     @property
     def claim_holds(self) -> bool:
-        """Whether the printed noise gives the printed ε for every loss the claim is about."""
+        """Whether the printed noise provides the printed ε for every loss of the claim."""
         truth = self.true_epsilon if self.is_about_one_loss else self.true_epsilon_any_loss
         return truth <= self.epsilon * (1 + 1e-9)
 
 
 def _fixed(name: str, algorithm: Algorithm) -> Algorithm:
-    """Return the algorithm with the table's steps, so that all columns are about one run."""
+    """Return the algorithm with the steps of the table, so that all columns are comparable."""
     fields = {field.name for field in dataclasses.fields(algorithm)}  # type: ignore[arg-type]
-    given: dict[str, object] = {}
+    fixed: dict[str, object] = {}
     if "steps" in fields:
-        given["steps"] = _STEPS
+        fixed["steps"] = _STEPS
     if "step_size" in fields:
-        given["step_size"] = _STEP_SIZE
+        fixed["step_size"] = _STEP_SIZE
     if "strong_convexity" in fields and name not in _STRONGLY_CONVEX:
-        given["strong_convexity"] = _CONVEXITY
-    return dataclasses.replace(algorithm, **given)  # type: ignore[type-var]
+        fixed["strong_convexity"] = _CONVEXITY
+    return dataclasses.replace(algorithm, **fixed)  # type: ignore[type-var]
 
 
 def _scale(plan: Plan) -> float:
@@ -111,7 +111,7 @@ def _scale(plan: Plan) -> float:
 
 def _cases() -> Iterator[tuple[str, Algorithm, PairwiseLoss, Constraint]]:
     for name, algorithm in algorithms("pairs", published=True).items():
-        if name.startswith(("Wang", "Yang")):  # they have a table of their own
+        if name.startswith(("Wang", "Yang")):  # see sgd_table
             continue
         yield name, _fixed(name, algorithm), LogisticRanking(), L2Ball(1.0)
     kang = _fixed("Kang2021", algorithms("pairs", published=True)["Kang2021"])

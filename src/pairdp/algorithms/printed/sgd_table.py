@@ -1,12 +1,12 @@
-"""Printed noise of pairwise and stochastic descent beside certified noise.
+"""Comparison of the printed and the certified noise of pairwise SGD and DP-SGD.
 
 Run with ``python -m pairdp.algorithms.printed.sgd_table``. Three tables:
 
-- Yang 2021, equation (5): σ/(ηG) at ε = 1, δ = 1e-5, against what is certified for any loss, for
-  the hinge of ranking, and for its rounded form, also in passes of random order;
-- Wang 2024, Theorems 2 and 5: σ/G at δ = 1/n², the best β there is, against what is certified when
-  a record moves a gradient by 2G, as for any loss, and by G, as for ranking;
-- what batches of more records need, with all their pairs.
+- Yang 2021, equation (5): σ/(ηG) at ε = 1, δ = 1e-5, compared with the certified noise for any
+  loss, for the ranking hinge, and for the smoothed hinge, also with passes in random order;
+- Wang 2024, Theorems 2 and 5: σ/G at δ = 1/n² with the best β, compared with the certified noise
+  for a pair diameter of 2G, as for any loss, and of G, as for ranking;
+- the certified noise of larger batches with all their pairs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def yang_row(n: int, steps: int, budget: Budget = BUDGET) -> dict[str, float]:
 
 
 def wang_row(n: int, steps: int, epsilon: float, *, pairs: bool) -> dict[str, float]:
-    """Return σ/G as printed, NaN where no β serves, and as certified for D = 2G and D = G."""
+    """Return σ/G as printed, NaN if no β is admissible, and as certified for D = 2G and D = G."""
     budget = Budget(epsilon, n**-2.0)
     try:
         printed = wang2024.gradient_noise(n, steps, budget, 2 if pairs else 1).multiplier
@@ -60,7 +60,7 @@ def batch_row(size: int) -> float:
 
 def main() -> None:
     """Print the tables."""
-    print("Yang 2021, equation (5): σ/(ηG) at ε = 1, δ = 1e-5, and how many times that is less")
+    print("Yang 2021, equation (5): σ/(ηG) at ε = 1, δ = 1e-5 (reduction in brackets)")
     names = ("any loss", "  in passes", "hinge", "rounded", "  in passes")
     print(f"  {'n':>6s} {'T':>8s} {'printed':>10s}  " + "".join(f"{name:17s}" for name in names))
     for n, times in SIZES:
@@ -70,7 +70,7 @@ def main() -> None:
         print(f"  {n:6d} {n * times:8d} {printed:10.0f} {cells}")
     for pairs in (True, False):
         kind = "pairs" if pairs else "records"
-        print(f"\nWang 2024 on {kind}: σ/G at δ = 1/n², and how many times that is less")
+        print(f"\nWang 2024 on {kind}: σ/G at δ = 1/n² (reduction in brackets)")
         print(f"  {'n':>6s} {'T':>6s} {'ε':>4s}  printed   any loss          D = G")
         for n, steps in WANG:
             for epsilon in EPSILONS:
@@ -83,7 +83,7 @@ def main() -> None:
                 cells = "".join(f" {s:8.3f} ({printed / s:4.1f}x)" for s in row.values())
                 print(f"  {n:6d} {steps:6d} {epsilon:4g} {printed:8.3f} {cells}")
 
-    print("\nAll pairs of b records a step, n = 5000, T = 1000, ε = 1, ranking: σ/G")
+    print("\nAll pairs of b records per step, n = 5000, T = 1000, ε = 1, ranking: σ/G")
     for size in BATCHES:
         print(f"  b = {size:4d} {batch_row(size):8.3f}")
 

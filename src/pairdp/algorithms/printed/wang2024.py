@@ -1,4 +1,4 @@
-r"""Wang 2024: the noise of steps on one record or one pair, and when it is printed at all.
+r"""Wang 2024: the noise of steps on one record or one pair, and the conditions of the theorems.
 
 With c = 1 for records (Algorithm 1, Theorem 2) and c = 2 for pairs (Algorithm 2, Theorem 5),
 
@@ -9,9 +9,9 @@ for some β in (0, 1), if
 .. math:: σ² ≥ 2.68G² \quad\text{and}\quad
     λ - 1 ≤ \frac{σ²}{6G²} \ln\frac{n}{cλ(1 + σ²/4G²)}, \quad λ = \frac{\ln(1/δ)}{(1-β)ε} + 1.
 
-The paper leaves β open. Here it is searched for the least noise; often no β meets the
-conditions (errata, W1), and then there is no printed noise. The end of the proof of
-Theorem 5 loses the 2 in the logarithm; what is used is the theorem's statement.
+The paper does not specify β. Here it is searched for the smallest noise; often no β satisfies the
+conditions (errata, W1), and then there is no printed noise. The end of the proof of Theorem 5 drops
+the factor 2 in the logarithm; the statement of the theorem is used here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FLOOR = 2.68
 
 
 class GradientNoise(NamedTuple):
-    """The printed noise with the β that it is least for.
+    """The printed noise, and the β that minimises it.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class GradientNoise(NamedTuple):
 
 
 def gradient_noise(n: int, steps: int, budget: Budget, drawn: int) -> GradientNoise:
-    """Return the least noise that the printed formula allows.
+    """Return the smallest noise that the printed formula allows.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ def gradient_noise(n: int, steps: int, budget: Budget, drawn: int) -> GradientNo
     budget : Budget
         ε and δ > 0.
     drawn : {1, 2}
-        How many records a step draws: 1 for Algorithm 1, 2 for Algorithm 2.
+        Number of records that a step draws: 1 for Algorithm 1, 2 for Algorithm 2.
 
     Raises
     ------
     ValueError
-        If no β meets the theorem's conditions.
+        If no β satisfies the conditions of the theorem.
 
     Examples
     --------
@@ -77,12 +77,12 @@ def gradient_noise(n: int, steps: int, budget: Budget, drawn: int) -> GradientNo
     logits = np.linspace(_LEAST, _MOST, _POINTS)
     best: GradientNoise | None = None
     for _ in range(_ROUNDS):
-        beta, square, room = _conditions(logits, n, steps, budget, drawn)
-        met = room >= 0
-        # Where none is met yet, look closer at where the conditions are missed by least.
-        score = np.where(met, square, np.inf) if met.any() else -room
+        beta, square, slack = _conditions(logits, n, steps, budget, drawn)
+        satisfied = slack >= 0
+        # If no β is admissible so far, refine the grid where the violation is smallest.
+        score = np.where(satisfied, square, np.inf) if satisfied.any() else -slack
         place = int(np.argmin(score))
-        if met.any() and (best is None or math.sqrt(square[place]) < best.multiplier):
+        if satisfied.any() and (best is None or math.sqrt(square[place]) < best.multiplier):
             best = GradientNoise(math.sqrt(square[place]), float(beta[place]))
         around = logits[max(place - 1, 0)], logits[min(place + 1, logits.size - 1)]
         logits = np.linspace(*around, _REFINED)
@@ -94,14 +94,14 @@ def gradient_noise(n: int, steps: int, budget: Budget, drawn: int) -> GradientNo
 def _conditions(
     logits: Array, n: int, steps: int, budget: Budget, drawn: int
 ) -> tuple[Array, Array, Array]:
-    """Return β, σ²/G² and by how much both conditions are met; missed where negative."""
-    beta, rest = 1 / (1 + np.exp(-logits)), 1 / (1 + np.exp(logits))  # rest = 1 - β, in full
+    """Return β, σ²/G² and the slack of both conditions, negative where they are violated."""
+    beta, rest = 1 / (1 + np.exp(-logits)), 1 / (1 + np.exp(logits))  # rest = 1 - β
     order = math.log(1 / budget.delta) / (rest * budget.epsilon)  # λ - 1
     with np.errstate(over="ignore"):
         square = 14 * drawn**2 * steps / (beta * n**2 * budget.epsilon) * (order + 1)
         spread = np.log(n / drawn) - np.log1p(order) - np.log1p(square / 4)
-        room = np.minimum(square / _FLOOR - 1, square * spread / (6 * order) - 1)
-    return beta, square, np.where(np.isfinite(room), room, -np.inf)
+        slack = np.minimum(square / _FLOOR - 1, square * spread / (6 * order) - 1)
+    return beta, square, np.where(np.isfinite(slack), slack, -np.inf)
 
 
 def _refusal(n: int, steps: int, budget: Budget, drawn: int) -> str:

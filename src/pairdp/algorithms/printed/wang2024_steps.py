@@ -1,4 +1,4 @@
-r"""Wang 2024: steps and step sizes that the utility theorems ask for.
+r"""Wang 2024: the steps and step sizes of the utility theorems.
 
 With m = √(d·ln(1/δ))/ε, a the Hölder exponent of the gradient (1 for a smooth loss) and a
 constant c,
@@ -12,11 +12,11 @@ low-noise smooth     n                       c/m                                
 low-noise a < 1      n^{2/(1+a)}             c·min{n^{(a²+2a-3)/(2(1+a))}, n/(Tm)} 4b, 7b
 ========= ========== ======================= ==================================== =============
 
-and η ≤ min{2/L, 1}. "low-noise" means that the best parameters have no loss at all.
+and η ≤ min{2/L, 1}. "low-noise" means that the best parameters have zero loss.
 
-The theorems leave c open. Here c = B/G, the step that balances the way to go, B²/(2ηT), with the
-steps' own error, ηG²/2, at T = n; where no set bounds the parameters, B is taken as 1. L is that
-of one pair or record, since that is what a step sees, and the Hölder constant if a < 1.
+The theorems do not specify c. Here c = B/G, which balances the terms B²/(2ηT) and ηG²/2 of the
+optimisation error at T = n; for unbounded parameters, B is set to 1. L is that of one pair or
+record, because a step uses only that, and the Hölder constant if a < 1.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Regime = Literal["general", "low-noise"]
 
 
 class Schedule(NamedTuple):
-    """Steps, their size, and why."""
+    """Steps, step size, and the reasons for them."""
 
     steps: int
     step_size: float
@@ -40,7 +40,7 @@ class Schedule(NamedTuple):
 def schedule(
     task: Task, regime: Regime, steps: int | None = None, step_size: float | None = None
 ) -> Schedule:
-    """Return T and η of a regime; what is given stays.
+    """Return T and η of a regime; fixed values are kept.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def schedule(
     regime : {"general", "low-noise"}
         Which part of the theorems.
     steps, step_size : optional
-        T and η if they are given.
+        T and η if they are fixed.
     """
     n, constants = task.n, task.problem.constants(task.n)
     a, bend = constants.holder.exponent, constants.holder.constant
@@ -63,7 +63,7 @@ def schedule(
         power = _steps_power(regime, a)
         steps = max(1, round(n**power))
         shown = "n" if power == 1 else f"n^{power:.3g}"
-        reasons.append(f"steps = {shown}, as {source} say")
+        reasons.append(f"steps = {shown}, by {source}")
     if step_size is None:
         limit = min(2 / bend, 1.0) if bend > 0 else 1.0
         wanted = _constant(task) * _shrinking(task, regime, a, steps)
@@ -74,7 +74,7 @@ def schedule(
 
 
 def _steps_power(regime: Regime, a: float) -> float:
-    """Return the power of n that T is."""
+    """Return the exponent of n in T."""
     if regime == "low-noise":
         return 2 / (1 + a)
     return 1.0 if a >= 0.5 else (2 - a) / (1 + a)

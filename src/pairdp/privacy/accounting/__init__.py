@@ -1,4 +1,4 @@
-"""Budgets, events, and what they compose to."""
+"""Budgets, events, and their composition."""
 
 import lazy_loader
 

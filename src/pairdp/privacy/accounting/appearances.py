@@ -1,7 +1,7 @@
-r"""The distribution of how often, and how late, a record appears among repeated draws.
+r"""The distribution of the number and positions of a record's appearances in repeated draws.
 
-Pairwise SGD draws records i_1 … i_T and pairs each with all earlier ones. A record that is drawn
-at positions k moves the average of the iterates by at most :math:`\sum_k c_k` steps, plus a term
+Pairwise SGD draws records i_1 … i_T and pairs each with all earlier ones. A record that is drawn at
+positions k changes the average of the iterates by at most :math:`\sum_k c_k` steps, plus a term
 that does not depend on the draws, with
 
 .. math:: c_k = \frac{T-k+1}{T}[k ≥ 2] + \sum_{l=k}^{T-1} \Big(\frac1l - \frac1T\Big):
@@ -155,17 +155,17 @@ def _tail_bound(weights: Array, log_moment: Callable[[float], float]) -> float:
 
 
 def _grid(largest: float, weights: Array, often: float) -> tuple[float, int]:
-    """Return width and number of points of a grid that holds the *rounded* sums.
+    """Return the width and the number of points of a grid for the *rounded* sums.
 
-    Rounding raises a sum of k weights by at most k widths. Without room for that, its mass would
-    wrap around to the other end of the grid.
+    Rounding increases a sum of k weights by at most k widths. On a smaller grid, the mass of large
+    sums would wrap around to the other end.
     """
     size = 2**18
     while often > size / 64:
         size *= 2
         if size > _MOST_POINTS:
             raise ValueError(
-                f"one record may appear {often:.3g} times, which is too often to account for: use "
+                f"one record may appear {often:.3g} times, too many for the accounting: use "
                 "fewer steps"
             )
     return (largest + 2 * float(weights.max())) / (size - math.ceil(often) - 2), size

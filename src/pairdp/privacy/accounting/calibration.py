@@ -1,4 +1,4 @@
-"""The least Gaussian noise for a budget, for one or more steps, with or without sampling."""
+"""The smallest Gaussian noise for a budget, for one or more steps, with or without sampling."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.budget import Budget, check_budget
 from pairdp.privacy.accounting.sampling import RepeatedDraws, Sampling
 
-# With less noise the guarantee would rest on δ alone: on a record not being drawn at all.
+# With less noise the guarantee would come from δ alone: the probability of being drawn.
 _SMALLEST = math.log(0.1)
 _TOLERANCE = 2e-4
 
@@ -24,12 +24,12 @@ def require_delta(budget: Budget) -> None:
     check_budget(budget)
     if budget.is_pure:
         raise ValueError(
-            "Gaussian noise cannot give pure privacy: set delta > 0, or use KNormMechanism"
+            "Gaussian noise cannot satisfy pure ε-DP: set delta > 0, or use KNormMechanism"
         )
 
 
 def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None = None) -> float:
-    r"""Return the least σ/Δ that keeps ``steps`` Gaussian releases within a budget.
+    r"""Return the smallest σ/Δ that keeps ``steps`` Gaussian releases within a budget.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None =
     Notes
     -----
     Without sampling this is exact, :math:`\sqrt{T}/\mu(\varepsilon, \delta)`. With sampling it is
-    accurate to 0.02 %, on a curve whose discretisation costs less than 0.1 %, and on the safe side:
-    the returned value itself has been checked to stay within the budget. It is at least 0.1, since
-    with less noise the guarantee would rest on the record not being drawn.
+    accurate to 0.02 %, on a curve whose discretisation costs less than 0.1 %, and never too small:
+    the returned value has been checked to stay within the budget. It is at least 0.1, since with
+    less noise the guarantee would come only from the probability of not being drawn.
     """
     steps = integer("steps", steps)
     require_delta(budget)
@@ -79,7 +79,7 @@ def _sampled_multiplier(budget: Budget, steps: int, sampling: Sampling) -> float
     def excess(log_multiplier: float) -> float:
         return curve(log_multiplier).log_delta(budget.epsilon) - log_target
 
-    # Without sampling the noise is larger: search downwards from there, on the rough curve.
+    # Without sampling the noise is larger: search downwards from it, on the approximate curve.
     start = math.log(math.sqrt(steps) / gaussian.gdp_mu(budget.epsilon, budget.delta))
     while rough(start) > 0:
         start += 0.5

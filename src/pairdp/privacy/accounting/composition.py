@@ -103,8 +103,8 @@ def _undominated(flats: list[tuple[Event, ...]]) -> list[tuple[Event, ...]]:
 class PrivacyCurve:
     """The trade-off of ε and δ that a composition of events satisfies.
 
-    Gaussian events compose exactly. Pure ε adds up, or composes as randomised response where that
-    is less. Sampled and mixed events compose numerically, with rounding on the safe side. Parallel
+    Gaussian events compose exactly. Pure ε adds up, or composes as randomised response if that is
+    smaller. Sampled and mixed events compose numerically, with rounding on the safe side. Parallel
     parts cost as much as the worst of them.
 
     Parameters
@@ -123,16 +123,16 @@ class PrivacyCurve:
         return all(sequence.private for sequence in self._sequences)
 
     def log_delta(self, epsilon: float) -> float:
-        """Return the logarithm of the least δ known to hold at ε ≥ 0."""
+        """Return the logarithm of the smallest δ known to hold at ε ≥ 0."""
         epsilon = non_negative("epsilon", epsilon)
         return max(sequence.log_delta(epsilon) for sequence in self._sequences)
 
     def delta(self, epsilon: float) -> float:
-        """Return the least δ known to hold at ε ≥ 0."""
+        """Return the smallest δ known to hold at ε ≥ 0."""
         return math.exp(self.log_delta(epsilon))
 
     def within(self, budget: Budget) -> bool:
-        """Return whether everything released stays within a budget."""
+        """Return whether the composition stays within a budget."""
         if not self.is_private:
             return False
         if budget.is_pure:
@@ -146,6 +146,6 @@ class PrivacyCurve:
         )
 
     def epsilon(self, delta: float) -> float:
-        """Return the least ε known to hold at δ, infinite if there is none."""
+        """Return the smallest ε known to hold at δ, infinite if there is none."""
         delta = probability("delta", delta)
         return max(sequence.epsilon(delta) for sequence in self._sequences)

@@ -38,11 +38,11 @@ _LOG_OUTSIDE = math.log(1e-16)
 
 
 def complex_log1p(z: NDArray[Any]) -> NDArray[Any]:
-    """Return log(1 + z) without losing the digits of a small z, as numpy's own log1p does."""
+    """Return log(1 + z), accurate for small z, unlike numpy's complex log1p."""
     x, y = z.real, z.imag
     with np.errstate(divide="ignore"):
         size = 0.5 * np.log1p(x * (2 + x) + y * y)
-        # Near z = -1 the square of |1 + z| loses digits, and the plain form does not.
+        # Near z = -1 the square of |1 + z| is inaccurate, and the direct form is not.
         size = np.where(np.abs(1 + z) < 0.5, np.log(np.abs(1 + z)), size)
     return np.asarray(size + 1j * np.arctan2(y, 1 + x))
 
@@ -86,7 +86,7 @@ class Tilt:
 
 @dataclass(frozen=True)
 class _Factor:
-    """One step's discrete loss and how often it is repeated."""
+    """The discrete loss of one step, and its number of repeats."""
 
     loss: DiscreteLoss
     count: int
@@ -105,8 +105,8 @@ class _Factor:
     def spectrum(self, theta: float, size: int, real: Real) -> tuple[NDArray[Any], float]:
         """Return the transform of the tilted distribution of all repeats, and its rounding error.
 
-        The mass at loss zero is left out of the transform and put back through
-        ``log1p``: steps that rarely touch the record then lose no digits when the power is taken.
+        The mass at loss zero is excluded from the transform and added back by
+        ``log1p``: steps that rarely touch the record then remain accurate when the power is taken.
         """
         loss = self.loss
         log_moment = self.log_moment(theta) / self.count

@@ -5,10 +5,10 @@ Kamath, Kumar and Manurangsi 2022): the mass of every bin goes to the bin's two 
 and Q keep their total. This rounding can only raise the curve, and no other rounding to the same
 grid raises it less.
 
-Masses are floating-point numbers, which lose digits below 1e-308 and vanish below 5e-324. Each step
-therefore counts 1e-305 of its mass as an infinite loss, far more than all masses on a grid can lose
-to underflow, and treats a Q-mass below 1e-290 as zero, which raises the curve. As a consequence, a
-δ below about 1e-305 per step is never claimed.
+Masses are floating-point numbers, which lose precision below 1e-308 and are zero below 5e-324. Each
+step therefore counts 1e-305 of its mass as an infinite loss, far more than all masses on a grid can
+lose to underflow, and treats a Q-mass below 1e-290 as zero, which raises the curve. As a
+consequence, a δ below about 1e-305 per step is never claimed.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def discretize(pair: DominatingPair, width: float, log_tail: float) -> DiscreteL
     p, q = -np.diff(p_tail), -np.diff(q_tail)
     q[q < _SMALLEST_Q_MASS] = 0.0
     # Share of the bin's upper end; the second term covers the rounding of the first.
-    # Where exp(l) overflows the whole mass goes up, which is safe.
+    # Where exp(l) overflows, all mass goes to the upper end, which is a valid bound.
     growth = np.exp(np.minimum(edges, LARGEST_EXPONENT))
     upper = (p - q * growth[:-1]) / -math.expm1(-width) + 4 * MACHINE_EPSILON * p / width
     upper = np.where(edges[:-1] < LARGEST_EXPONENT, np.clip(upper, 0.0, p), p)

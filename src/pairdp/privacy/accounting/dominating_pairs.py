@@ -60,8 +60,8 @@ class GaussianPair:
 class FixedSizeSamplingPair:
     r"""A Gaussian release of m records drawn without replacement out of n.
 
-    Let γ = m/n and let μ = Δ/σ, where Δ bounds how far the value moves when one
-    record *of the batch* is replaced.
+    Let γ = m/n and let μ = Δ/σ, where Δ bounds the change of the value when one record *of the
+    batch* is replaced.
 
     *Claim.* For all replace-one neighbours and α ≥ 1,
 
@@ -117,8 +117,8 @@ class FixedSizeSamplingPair:
 class PoissonSamplingPair:
     r"""A Gaussian release of a sum whose terms each enter with probability q.
 
-    Each record contributes a vector of norm at most C to the sum, so replacing
-    one record moves the full sum by at most Δ = 2C; μ = Δ/σ = 2C/σ, and c = μ/2.
+    Each record contributes a vector of norm at most C to the sum, so replacing one record changes
+    the full sum by at most Δ = 2C; μ = Δ/σ = 2C/σ, and c = μ/2.
 
     *Claim.* :math:`P = (1-q)N(0,1) + qN(c,1)` against
     :math:`Q = (1-q)N(0,1) + qN(-c,1)` dominates under replace-one.
@@ -227,7 +227,7 @@ def _unsampled_loss(loss: Array, rate: float) -> Array:
     """Return z with ``loss = log(1 - rate + rate * exp(z))``, for loss >= 0."""
     if rate == 1:
         return loss
-    # log(1 + expm1(l)/rate), written so that neither small nor large losses lose digits.
+    # log(1 + expm1(l)/rate), in a form that is accurate for small and large losses.
     large = loss > 30
     safe = np.where(large, 0.0, loss)
     small = np.log1p(np.expm1(safe) / rate)

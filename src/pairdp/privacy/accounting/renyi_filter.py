@@ -1,6 +1,6 @@
 r"""A Rényi privacy filter: composition that stays valid when costs are chosen adaptively.
 
-Composing whole privacy curves is valid when the costs of all releases are fixed in advance. If the
+Composing privacy curves is valid if the costs of all releases are fixed in advance. If the
 *amount* of noise of the next release may depend on earlier results, the total can exceed the
 budget: one curve may be worst for one outcome and another curve for another outcome, each within
 the budget, but not both together.

@@ -13,26 +13,15 @@ from typing import Literal
 import numpy as np
 
 from pairdp._checks import integer, keep, non_negative, positive
+from pairdp.privacy import accounting
 from pairdp.privacy.accounting import gaussian
-from pairdp.privacy.accounting.appearances import (
-    SumDistribution,
-    sums_over_permutations,
-    sums_with_replacement,
-)
-from pairdp.privacy.accounting.dominating_pairs import (
-    DominatingPair,
-    FixedSizeSamplingPair,
-    GaussianPair,
-    MixturePair,
-    PoissonSamplingPair,
-)
 
 _ALMOST_ONE = math.nextafter(1.0, 0.0)
 
 
 @dataclass(frozen=True)
 class FixedSizeSampling:
-    """``size`` of ``population`` records, uniformly without replacement, anew each step.
+    """``size`` of ``population`` records, drawn uniformly without replacement at each step.
 
     The matching sensitivity is that of the batch's value when one record of the batch is
     replaced.
@@ -54,9 +43,13 @@ class FixedSizeSampling:
         """Probability that a given record is drawn."""
         return self.size / self.population
 
-    def pair(self, mu: float) -> DominatingPair:
+    def pair(self, mu: float) -> accounting.dominating_pairs.DominatingPair:
         """Return the dominating pair of a step whose sensitivity over noise is ``mu``."""
-        return GaussianPair(mu) if self.rate == 1 else FixedSizeSamplingPair(mu, self.rate)
+        return (
+            accounting.dominating_pairs.GaussianPair(mu)
+            if self.rate == 1
+            else accounting.dominating_pairs.FixedSizeSamplingPair(mu, self.rate)
+        )
 
     def describe(self) -> str:
         """Return the scheme in words."""
@@ -80,9 +73,13 @@ class PoissonSampling:
             raise ValueError(f"rate must be at most 1, got {rate!r}")
         keep(self, "rate", rate)
 
-    def pair(self, mu: float) -> DominatingPair:
+    def pair(self, mu: float) -> accounting.dominating_pairs.DominatingPair:
         """Return the dominating pair of a step whose sensitivity over noise is ``mu``."""
-        return GaussianPair(mu) if self.rate == 1 else PoissonSamplingPair(mu, self.rate)
+        return (
+            accounting.dominating_pairs.GaussianPair(mu)
+            if self.rate == 1
+            else accounting.dominating_pairs.PoissonSamplingPair(mu, self.rate)
+        )
 
     def describe(self) -> str:
         """Return the scheme in words."""
@@ -93,8 +90,8 @@ class PoissonSampling:
 class RepeatedDraws:
     """Records drawn repeatedly for one average, each paired with all earlier ones.
 
-    The matching sensitivity is that of one step, u. The average moves by at most u·(base + Σc_k) if
-    the record is drawn at positions k, by zero if it is not drawn, and never by more than u·most
+    The matching sensitivity is that of one step, u. The average changes by at most u·(base + Σc_k)
+    if the record is drawn at positions k, by zero if it is not drawn, and never by more than u·most
     (`pairdp.privacy.accounting.appearances`).
 
     Parameters
@@ -135,19 +132,21 @@ class RepeatedDraws:
         return min(-math.expm1(self.draws * math.log1p(-1 / self.population)), _ALMOST_ONE)
 
     @property
-    def distribution(self) -> SumDistribution:
-        """The distribution of how far the record moves the average, in units of one step."""
+    def distribution(self) -> accounting.appearances.SumDistribution:
+        """The distribution of the change of the average by one record, in units of one step."""
         if self.order == "permutation":
-            found = sums_over_permutations(self.population, self.draws // self.population)
+            found = accounting.appearances.sums_over_permutations(
+                self.population, self.draws // self.population
+            )
         else:
-            found = sums_with_replacement(self.population, self.draws)
-        moved = np.where(found.sums > 0, np.minimum(found.sums + self.base, self.most), 0.0)
-        return SumDistribution(moved, found.masses, found.slack)
+            found = accounting.appearances.sums_with_replacement(self.population, self.draws)
+        changes = np.where(found.sums > 0, np.minimum(found.sums + self.base, self.most), 0.0)
+        return accounting.appearances.SumDistribution(changes, found.masses, found.slack)
 
-    def pair(self, mu: float) -> DominatingPair:
+    def pair(self, mu: float) -> accounting.dominating_pairs.DominatingPair:
         """Return the dominating pair for a step whose sensitivity over noise is ``mu``."""
         sums, masses, slack = self.distribution
-        return MixturePair(mu * sums, masses, slack)
+        return accounting.dominating_pairs.MixturePair(mu * sums, masses, slack)
 
     def profile(self, mu: float, epsilon: float) -> float:
         """Return δ(ε) of one such average, exact up to the rounding of sums."""

@@ -13,7 +13,6 @@ from scipy.optimize import brentq
 
 from pairdp.privacy import accounting
 from pairdp.privacy.accounting import gaussian
-from pairdp.privacy.accounting.dominating_pairs import ApproximatePair, DominatingPair, GaussianPair
 from pairdp.privacy.accounting.events import (
     ApproximateEvent,
     Event,
@@ -54,7 +53,7 @@ class SequentialCurve:
                 case SampledEvent(mu, sampling, steps) if sampling.rate == 1:
                     mus.append(mu * math.sqrt(steps))
                 case SampledEvent(mu, sampling, steps) if mu > _LARGEST_GRID_MU:
-                    # With so little noise, only the probability of not being drawn protects.
+                    # With so little noise, only the probability of not being drawn gives privacy.
                     drawn = -math.expm1(steps * math.log1p(-sampling.rate))
                     drawn = min(1.0, math.nextafter(drawn, 2.0))  # rounded up
                     approximate.append((0.0, drawn))
@@ -86,13 +85,13 @@ class SequentialCurve:
 
     @property
     def _responses(self) -> int:
-        """The number of releases of which only ε, or (ε, δ), is known."""
+        """The number of releases for which only ε, or (ε, δ), is known."""
         return sum(count for _, count in self.pure) + len(self.approximate)
 
     @cached_property
-    def _sampled_steps(self) -> list[tuple[DominatingPair, int]]:
+    def _sampled_steps(self) -> list[tuple[accounting.dominating_pairs.DominatingPair, int]]:
         counts = Counter[tuple[float, object]]()
-        pairs: dict[tuple[float, object], DominatingPair] = {}
+        pairs: dict[tuple[float, object], accounting.dominating_pairs.DominatingPair] = {}
         for event in self.sampled:
             key = (event.mu, event.sampling)
             pairs[key] = event.sampling.pair(event.mu)
@@ -102,7 +101,7 @@ class SequentialCurve:
     @cached_property
     def _noise_curve(self) -> accounting.PairComposition:
         """Gaussian and sampled releases together."""
-        gaussians = [(GaussianPair(self.mu), 1)] if self.mu > 0 else []
+        gaussians = [(accounting.dominating_pairs.GaussianPair(self.mu), 1)] if self.mu > 0 else []
         return accounting.PairComposition([*gaussians, *self._sampled_steps])
 
     @cached_property
@@ -111,8 +110,11 @@ class SequentialCurve:
         bounded = Counter(self.approximate)
         for e, count in self.pure:
             bounded[e, 0.0] += count
-        gaussians = [(GaussianPair(self.mu), 1)] if self.mu > 0 else []
-        responses = [(ApproximatePair(e, d), count) for (e, d), count in bounded.items()]
+        gaussians = [(accounting.dominating_pairs.GaussianPair(self.mu), 1)] if self.mu > 0 else []
+        responses = [
+            (accounting.dominating_pairs.ApproximatePair(e, d), count)
+            for (e, d), count in bounded.items()
+        ]
         return accounting.PairComposition([*gaussians, *responses, *self._sampled_steps])
 
     @property
@@ -132,7 +134,7 @@ class SequentialCurve:
         return self._noise_curve.log_delta(epsilon, enough=enough)
 
     def log_delta(self, epsilon: float, enough: float = -math.inf) -> float:
-        """Return the logarithm of the least δ known to hold at ε.
+        """Return the logarithm of the smallest δ known to hold at ε.
 
         The bound need not be sharp below ``enough``.
         """
@@ -196,7 +198,7 @@ class SequentialCurve:
         return math.log(total) if total > 0 else -math.inf
 
     def epsilon(self, delta: float) -> float:
-        """Return the least ε known to hold at δ, infinite if there is none."""
+        """Return the smallest ε known to hold at δ, infinite if there is none."""
         if not self.private:
             return math.inf
         noisy = self.mu > 0 or bool(self.sampled)

@@ -1,7 +1,7 @@
-"""How finely to discretise privacy losses, and how much to tilt them.
+"""The choice of the grid width and of the tilt of privacy losses.
 
 Nothing here affects correctness: every grid and every tilt gives a valid upper bound on δ. They
-decide how sharp the bound is and how long it takes to compute.
+determine how tight the bound is and how long it takes to compute.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class CoarseLoss:
                 break
             low, high = (theta, high) if mean < epsilon else (low, theta)
             newton = theta + (epsilon - mean) / max(variance, 1e-300)
-            # Newton overshoots wildly where one rare large loss takes over.
+            # Newton's method overshoots where one rare large loss dominates.
             if not low < newton < min(high, 4 * theta):
                 newton = 4 * theta if math.isinf(high) else (low + high) / 2
             theta = min(newton, _LARGEST_TILT / max(epsilon, 1e-6))

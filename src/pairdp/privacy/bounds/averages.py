@@ -27,7 +27,7 @@ def _average_over_records(diameter: float, n: int) -> float:
 
 
 def _average_of_two_data_sets(diameter: float, n: int) -> float:
-    # All other terms are zero; the replaced one moves from one end of the diameter to the other.
+    # All other terms are zero; the replaced one changes by the diameter.
     low, high = ((end * diameter / 2 + 0.0 * (n - 1)) / n for end in (-1, 1))
     return high - low
 
@@ -35,8 +35,8 @@ def _average_of_two_data_sets(diameter: float, n: int) -> float:
 register_bound(
     Bound(
         "average over pairs",
-        "the average of f over all n(n-1) ordered pairs moves by at most D/n, where D bounds how "
-        "far f(z,p) + f(p,z) moves when z is replaced (for a symmetric f, twice as far as f), by "
+        "the average of f over all n(n-1) ordered pairs changes by at most D/n, where D bounds the "
+        "change of f(z,p) + f(p,z) when z is replaced (for a symmetric f, twice that of f), by "
         "another record or by a null record, for which it is zero: one record is in 2(n-1) of the "
         "pairs",
         average_over_pairs,
@@ -47,7 +47,7 @@ register_bound(
 register_bound(
     Bound(
         "average over records",
-        "the average of f over n records moves by at most D/n, where D bounds how far f(z) moves "
+        "the average of f over n records changes by at most D/n, where D bounds the change of f(z) "
         "when z is replaced, by another record or by a null record, for which it is zero: one "
         "record is in one of the n terms",
         _average_over_records,

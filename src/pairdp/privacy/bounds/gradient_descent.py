@@ -22,15 +22,15 @@ def _drifts(
     record_diameter: float, n: int, step_size: float, contraction: float, steps: int
 ) -> Array:
     """Return the largest distances between the iterates 1..T of two neighbouring runs."""
-    moved = average_over_pairs(record_diameter, n) * positive("step_size", step_size)
+    change = average_over_pairs(record_diameter, n) * positive("step_size", step_size)
     q = non_negative("contraction", contraction)
     t = np.arange(1, integer("steps", steps, at_most=_MOST_STEPS) + 1, dtype=np.float64)
     with np.errstate(over="ignore"):
         if q == 1:
-            return moved * t
+            return change * t
         if q == 0:
-            return np.full(t.size, moved)
-        return moved * np.expm1(t * math.log(q)) / (q - 1)
+            return np.full(t.size, change)
+        return change * np.expm1(t * math.log(q)) / (q - 1)
 
 
 def _last_iterate(
@@ -62,9 +62,9 @@ def _unrolled(
     record_diameter: float, n: int, step_size: float, contraction: float, steps: int
 ) -> tuple[float, float]:
     drift, total = 0.0, 0.0
-    moved = step_size * count_changed_pairs(record_diameter, n)
+    change = step_size * count_changed_pairs(record_diameter, n)
     for _ in range(steps):
-        drift = contraction * drift + moved
+        drift = contraction * drift + change
         total += drift
     return drift, total / steps
 
@@ -87,9 +87,9 @@ def _noisy_last_iterate(
 ) -> float:
     r"""Return :math:`\min_{1≤τ≤T} (c^τ·D·[τ<T] + s·S_τ)/(η\sqrt{Q_τ})`, times η.
 
-    Here s = η·record_diameter/n is the drift of one step, and S_τ and Q_τ are the sums of c^i and
-    c^{2i} for i < τ. Noise of standard deviation σ on the gradient is ησ on the iterate, so this
-    over σ is μ (Bok, Su and Altschuler 2024; errata, X5).
+    Here s = η·record_diameter/n is the divergence of one step, and S_τ and Q_τ are the sums of c^i
+    and c^{2i} for i < τ. Noise of standard deviation σ on the gradient is ησ on the iterate, so
+    this over σ is μ (Bok, Su and Altschuler 2024; errata, X5).
     """
     eta = positive("step_size", step_size)
     drift = eta * positive("record_diameter", record_diameter) / integer("n", n, at_least=2)
@@ -137,7 +137,7 @@ def _noisy_unrolled(
 
 
 def _best_window(drift: float, contraction: float, steps: int, diameter: float) -> int:
-    """Return the number of last steps that gives the least bound, adding one step at a time."""
+    """Return the number of last steps that gives the smallest bound, adding one step at a time."""
     best, window, power, sums, squares = math.inf, steps, 1.0, 0.0, 0.0
     for tau in range(1, steps + 1):
         sums += power
@@ -158,7 +158,7 @@ def _minimiser(
     tolerance: float,
     diameter: float = math.inf,
 ) -> float:
-    r"""Return D_h/(αn) + 2·tol/α: two minimisers are D_h/(αn) apart, each found to tol/α."""
+    r"""Return D_h/(αn) + 2·tol/α: the distance of two minimisers, each computed to tol/α."""
     alpha = positive("strong_convexity", strong_convexity)
     exact = positive("record_diameter", record_diameter) / (alpha * integer("n", n, at_least=2))
     found = exact + 2 * non_negative("tolerance", tolerance) / alpha
@@ -174,18 +174,18 @@ def _minimiser_by_descent(
 ) -> float:
     """Return the limit of the drift of gradient descent, with an error at each gradient."""
     step = 0.5 / strong_convexity
-    moved = step * (record_diameter / n + 2 * tolerance)
+    change = step * (record_diameter / n + 2 * tolerance)
     drift = 0.0
     for _ in range(200):
-        drift = 0.5 * drift + moved
+        drift = 0.5 * drift + change
     return min(drift, diameter)
 
 
 register_bound(
     Bound(
         "last iterate of gradient descent",
-        "two neighbouring runs drift apart by at most s·η per step, where s = D/n is how far the "
-        "gradient of the average moves, shrunk by the contraction q of a step: "
+        "the distance of two neighbouring runs grows by at most s·η per step, where s = D/n bounds "
+        "the change of the average gradient, and shrinks by the contraction q of a step: "
         "s·η·(1-q^T)/(1-q), or the diameter of the constraint set if less",
         _last_iterate,
         _unrolled_last,
@@ -195,8 +195,8 @@ register_bound(
 register_bound(
     Bound(
         "average iterate of gradient descent",
-        "the average over the iterates 1..T of how far two neighbouring runs of gradient "
-        "descent can be apart, or the diameter of the constraint set if less",
+        "the average over the iterates 1..T of the largest distance of two neighbouring runs of "
+        "gradient descent, or the diameter of the constraint set if less",
         _average_iterate,
         _unrolled_average,
         ("loss", "convexity"),
@@ -208,7 +208,7 @@ register_bound(
         "noise is added at every step and only the last iterate is released: the contraction c "
         "shrinks the effect of earlier steps, so the release is as private as one Gaussian release "
         "of sensitivity min over τ of (c^τ·diameter·[τ<T] + s·η·Σc^i)/(η·√Σc^2i), for the last τ "
-        "steps, where s = D/n is how far the gradient of the average moves",
+        "steps, where s = D/n bounds the change of the average gradient",
         _noisy_last_iterate,
         _noisy_unrolled,
         ("loss", "convexity"),
@@ -217,8 +217,8 @@ register_bound(
 register_bound(
     Bound(
         "regularised minimiser",
-        "the gradient of the average moves by at most D/n, so the minimiser of an "
-        "α-strongly convex objective moves by at most D/(αn); each of two is found to within "
+        "the average gradient changes by at most D/n, so the minimiser of an "
+        "α-strongly convex objective changes by at most D/(αn); each of two is computed to within "
         "tolerance/α",
         _minimiser,
         _minimiser_by_descent,

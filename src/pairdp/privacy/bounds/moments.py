@@ -5,11 +5,11 @@ are for n records of norm at most R, and averages are over n. Computed averages 
 each bound includes the rounding errors of two of them.
 
 **Null records** add zero to each sum, and their number is not released. A record z that becomes
-null moves each average by at most its own term:
+null changes each average by at most its own term:
 
 - |yx| and |x| are at most R, and so at most 2R;
 - |(yx, βx, βRy)|² ≤ R²(1 + 2β²) ≤ 4R²(1 + β²);
-- the number of positives moves by at most 1;
+- the number of positives changes by at most 1;
 - |xxᵀ| ≤ R² ≤ √2·R²;
 - of the scatter between classes, q terms of at most 4R² vanish, q ≤ n-1 the size of the other
   class; of the difference of class sums, q differences of two
@@ -32,7 +32,7 @@ _ANGLES = np.linspace(0.0, math.pi, 10_001)
 
 
 def _class_sums(data_norm: float, n: int) -> float:
-    # Computed averages are released, so the errors of two of them are added.
+    # Computed averages are released, so the rounding errors of two of them are added.
     return 2 * positive("data_norm", data_norm) * (1 / integer("n", n, at_least=2) + SUMMING)
 
 
@@ -90,8 +90,8 @@ def _class_means_by_angle(data_norm: float, n: int, weight: float) -> float:
     apart, together = 2 - 2 * np.cos(_ANGLES), 2 + 2 * np.cos(_ANGLES)
     stays = (1 + weight**2) * apart
     flips = together + weight**2 * (apart + 4)
-    moved = data_norm * math.sqrt(max(float(stays.max()), float(flips.max())))
-    return moved / n + 4 * SUMMING * data_norm * math.hypot(1.0, weight)
+    change = data_norm * math.sqrt(max(float(stays.max()), float(flips.max())))
+    return change / n + 4 * SUMMING * data_norm * math.hypot(1.0, weight)
 
 
 def _share(n: int) -> float:
@@ -116,7 +116,7 @@ def _class_squares_by_angle(data_norm: float, n: int) -> float:
 register_bound(
     Bound(
         "difference of class sums",
-        "(n₋ Σ₊x - n₊ Σ₋x)/(n(n-1)), for records of norm at most R, moves by at most 2R/n: "
+        "(n₋ Σ₊x - n₊ Σ₋x)/(n(n-1)), for records of norm at most R, changes by at most 2R/n: "
         "by 2R times the size of the other class when the label stays or the record becomes null, "
         "and by the sum of n-1 differences of two records when it flips",
         _class_sums,
@@ -126,7 +126,7 @@ register_bound(
 register_bound(
     Bound(
         "mean of signed records",
-        "Σyx/n, for labels y = ±1 and records of norm at most R, moves by at most 2R/n",
+        "Σyx/n, for labels y = ±1 and records of norm at most R, changes by at most 2R/n",
         _mean,
         _mean_by_angle,
     )
@@ -134,7 +134,7 @@ register_bound(
 register_bound(
     Bound(
         "mean of records",
-        "Σx/n, for records of norm at most R, moves by at most 2R/n",
+        "Σx/n, for records of norm at most R, changes by at most 2R/n",
         _mean,
         _mean_by_angle,
     )
@@ -143,7 +143,7 @@ register_bound(
     Bound(
         "means of classes",
         "Σ(yx, βx, βRy)/n side by side, for labels y = ±1, records of norm at most R and a weight "
-        "β of at most 1, moves by at most 2R√(1+β²)/n: by √(1+β²)|x - x'| when the label stays; "
+        "β of at most 1, changes by at most 2R√(1+β²)/n: by √(1+β²)|x - x'| if the label stays; "
         "when it flips, by the root of |x + x'|² + β²|x - x'|² + 4β²R², where the first two are at "
         "most 4R² together",
         _class_means,
@@ -153,7 +153,7 @@ register_bound(
 register_bound(
     Bound(
         "share of positives",
-        "the number of positives over n moves by at most 1/n",
+        "the number of positives over n changes by at most 1/n",
         _share,
         _share_by_counting,
     )
@@ -161,8 +161,9 @@ register_bound(
 register_bound(
     Bound(
         "second moments of classes",
-        "Σ₊xxᵀ/n and Σ₋xxᵀ/n side by side, for records of norm at most R, move by at most √2·R²/n: "
-        "|xxᵀ - x'x'ᵀ|² = |x|⁴ + |x'|⁴ - 2(xᵀx')² when the label stays, |x|⁴ + |x'|⁴ when it flips",
+        "Σ₊xxᵀ/n and Σ₋xxᵀ/n side by side, for records of norm at most R, change by at most "
+        "√2·R²/n: |xxᵀ - x'x'ᵀ|² = |x|⁴ + |x'|⁴ - 2(xᵀx')² if the label stays, "
+        "|x|⁴ + |x'|⁴ if it flips",
         _class_squares,
         _class_squares_by_angle,
     )
@@ -170,8 +171,8 @@ register_bound(
 register_bound(
     Bound(
         "scatter between classes",
-        "Σ₊₋(x-x')(x-x')ᵀ/(n(n-1)), for records of norm at most R, moves by at most 4R²/n: a "
-        "replaced record moves each of its terms by at most 4R² when the label stays; when it "
+        "Σ₊₋(x-x')(x-x')ᵀ/(n(n-1)), for records of norm at most R, changes by at most 4R²/n: a "
+        "replaced record changes each of its terms by at most 4R² if the label stays; if it "
         "flips, the sums it leaves and joins are positive semidefinite, so the norm of their "
         "difference is at most the root of the sum of their squares",
         _class_scatter,

@@ -60,9 +60,9 @@ def beyond_appearances(
 register_bound(
     Bound(
         "one step of pairwise SGD",
-        "a step of size η on pairs that all contain the replaced record moves by at most η times "
-        "the change of the gradient of one such pair; the effect on the average depends on how "
-        "often and how late the record is drawn",
+        "a step of size η on pairs that all contain the replaced record changes by at most η times "
+        "the change of the gradient of one such pair; the effect on the average depends on the "
+        "number and the positions of the record's draws",
         _one_step,
         _one_step_by_logs,
         ("loss", "convexity"),
@@ -149,7 +149,7 @@ register_bound(
     Bound(
         "average of SGD on consecutive pairs",
         "a replaced record is in at most two consecutive pairs, so the average over the steps of "
-        "one pass moves by at most η times (2 - 1/T) times the change of the gradient of such a "
+        "one pass changes by at most η times (2 - 1/T) times the change of the gradient of such a "
         "pair, plus the drift of steps on a loss that is not smooth, or the diameter of the set if "
         "less",
         _consecutive,

@@ -14,9 +14,9 @@ they change by 2k[(x-m)(x-m)ᵀ - (x'-m)(x'-m)ᵀ], of norm at most 2k·4R² (se
 2kP - 2lQ of positive semidefinite matrices with |P|, |Q| ≤ 4R²; its norm is at most
 8R²·√(k² + l²). Both are at most 8R²(n-1).
 
-**Scatter of class means**, U = Σ_c (n_c/n)·π(m_c)π(m_c)ᵀ, where π shrinks class means to norm
-ρ ≤ R/2. Let a record x join k others of mean m₀ gradually, with weight s from 0 to 1:
-m(s) = (km₀ + sx)/(k+s) has derivative (x-m)/(k+s), so (k+s)ππᵀ has the derivative
+**Scatter of class means**, U = Σ_c (n_c/n)·π(m_c)π(m_c)ᵀ, where π clips class means to norm ρ ≤
+R/2. Let a record x join k others of mean m₀ gradually, with weight s from 0 to 1: m(s) = (km₀ +
+sx)/(k+s) has derivative (x-m)/(k+s), so (k+s)ππᵀ has the derivative
 
 .. math::
     E = xmᵀ + mxᵀ - mmᵀ \text{ where } |m| ≤ ρ, \qquad
@@ -35,7 +35,7 @@ E, whether or not the label stays, and by no more than the largest \|E - E'\|.
 2. *One of the second kind.* Its norm is at most ρ√(2+ρ²), that of any other at most 2ρ+ρ²; they
    add up to at most 4ρ if and only if ρ ≤ 1/2.
 
-So U moves by at most 4ρR/n; x = -x' along a class mean of norm ρ comes arbitrarily close.
+So U changes by at most 4ρR/n; x = -x' along a class mean of norm ρ comes arbitrarily close.
 
 **Null records** are in no class, add zero to each sum and stay zero when records are centred and
 scaled; averages are still over n. A record that becomes null removes its term: |x|² ≤ R²;
@@ -118,7 +118,7 @@ def _class_means_by_eigenvalues(data_norm: float, mean_norm: float, n: int) -> f
 register_bound(
     Bound(
         "mean squared norm",
-        "Σ|x|²/n, for records of norm at most R, moves by at most R²/n",
+        "Σ|x|²/n, for records of norm at most R, changes by at most R²/n",
         _square_norm,
         _square_norm_by_ends,
     )
@@ -126,7 +126,7 @@ register_bound(
 register_bound(
     Bound(
         "second moments of records",
-        "Σxxᵀ/n, for records of norm at most R, moves by at most √2·R²/n: "
+        "Σxxᵀ/n, for records of norm at most R, changes by at most √2·R²/n: "
         "|xxᵀ - x'x'ᵀ|² = |x|⁴ + |x'|⁴ - 2(xᵀx')²",
         _squares,
         _squares_by_angle,
@@ -136,8 +136,8 @@ register_bound(
     Bound(
         "scatter within classes",
         "Σ(x-x')(x-x')ᵀ/(n(n-1)) over ordered pairs of one class, for any number of classes and "
-        "records of norm at most R, moves by at most 8R²/n: each of the 2k pairs of a record "
-        "moves by at most 4R² when the label stays; when it changes, the sums it leaves and joins "
+        "records of norm at most R, changes by at most 8R²/n: each of the 2k pairs of a record "
+        "changes by at most 4R² if the label stays; if it changes, the sums it leaves and joins "
         "are positive semidefinite, so the norm of their difference is at most the root of the "
         "sum of their squares",
         _within,
@@ -147,10 +147,10 @@ register_bound(
 register_bound(
     Bound(
         "scatter of class means",
-        "Σ(n_c/n)·mmᵀ over the means m of any number of classes, shrunk to norm ρ at most R/2, for "
-        "records of norm at most R, moves by at most 4ρR/n: a record that joins a class gradually "
-        "changes it at a rate of xmᵀ + mxᵀ - mmᵀ, whatever the size of the class, and two such "
-        "rates differ by at most 4ρR",
+        "Σ(n_c/n)·mmᵀ over the means m of any number of classes, clipped to norm ρ at most R/2, "
+        "for records of norm at most R, changes by at most 4ρR/n: a record that joins a class "
+        "gradually changes it at a rate of xmᵀ + mxᵀ - mmᵀ, for any size of the class, and two "
+        "such rates differ by at most 4ρR",
         _class_means,
         _class_means_by_eigenvalues,
     )

@@ -1,6 +1,6 @@
-r"""The bound for class means of a released model's scores.
+r"""The bound for class means of the scores of a released model.
 
-A null record adds (0, 0, 0). A record that becomes null moves the sums by |(ys, s, yS)| ≤ √3·S,
+A null record adds (0, 0, 0). A record that becomes null changes the sums by |(ys, s, yS)| ≤ √3·S,
 which is less than 2√2·S.
 """
 
@@ -20,22 +20,22 @@ def _score_means(largest: float, n: int) -> float:
 
 
 def _score_means_by_corners(largest: float, n: int) -> float:
-    # The norm is convex in both scores, so a corner of the square is worst.
+    # The norm is convex in both scores, so an extreme point of the square is worst.
     values = [
         np.array([sign * score, score, sign * largest])
         for sign in (-1, 1)
         for score in (-largest, largest)
     ]
-    moved = max(float(np.linalg.norm(a - b)) for a in values for b in values)
-    return moved / n + 2 * SUMMING * math.sqrt(2) * largest
+    change = max(float(np.linalg.norm(a - b)) for a in values for b in values)
+    return change / n + 2 * SUMMING * math.sqrt(2) * largest
 
 
 register_bound(
     Bound(
         "means of scores",
-        "Σ(ys, s, yS)/n, for labels y = ±1 and scores s of size at most S, moves by at most "
-        "2√2·S/n: by √2·|s - s'| when the label stays, and by the root of "
-        "(s + s')² + (s - s')² + 4S² when it flips",
+        "Σ(ys, s, yS)/n, for labels y = ±1 and scores s with |s| at most S, changes by at most "
+        "2√2·S/n: by √2·|s - s'| if the label stays, and by the root of "
+        "(s + s')² + (s - s')² + 4S² if it flips",
         _score_means,
         _score_means_by_corners,
     )

@@ -32,12 +32,12 @@ SUMMING = 1e-12
 
 The error of the sum itself is less than half of this, for any batch sizes (proof in
 `pairdp._sums`); the rest covers the few roundings after it. Every bound includes the errors on both
-neighbouring data sets: relative to a mean that moves by 2R/n they are below 1e-6 for n = 10⁶, and
+neighbouring data sets: relative to a sensitivity of 2R/n they are below 1e-6 for n = 10⁶, and
 1 % for n = 10¹⁰."""
 
 _INSTEAD = "rescale the data, or use less extreme parameters"
 _VALUES = (1e-200, 1e200)
-"""Beyond these, squares of sensitivities and of noise overflow or lose digits."""
+"""Outside this range, squares of sensitivities and of noise overflow or underflow."""
 
 Number = float | int
 
@@ -81,7 +81,7 @@ def register_bound(bound: Bound) -> Bound:
         If the name is taken: the name in a certificate must be unambiguous.
     """
     if not f"{bound.formula.__module__}.".startswith(f"{_PACKAGE}."):
-        import_modules(_PACKAGE)  # so that no bound of this library loses its name to another
+        import_modules(_PACKAGE)  # names of this library cannot be replaced
     if bound.name in _BOUNDS:
         raise ValueError(f"a bound named {bound.name!r} is already registered")
     _BOUNDS[text("name", bound.name)] = bound
@@ -93,7 +93,10 @@ def find_bound(name: str) -> Bound:
     bound = find_registered(_BOUNDS, name, _PACKAGE)
     if bound is None:
         known = ", ".join(repr(n) for n in sorted(_BOUNDS))
-        raise KeyError(f"no bound named {name!r} is registered; known: {known}")
+        raise KeyError(
+            f"no bound named {name!r} is registered: if it is of your own, import its module first "
+            f"(--import on the command line); known: {known}"
+        )
     return bound
 
 

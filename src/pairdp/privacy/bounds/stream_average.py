@@ -25,11 +25,11 @@ def _stream_average(
     largest_step: float = math.inf,
     diameter: float = math.inf,
 ) -> float:
-    r"""Return the largest average over t = 2 … n of how far one record can move w_t.
+    r"""Return the largest average over t = 2 … n of the change of w_t caused by one record.
 
     With D = record_diameter/2 for the mean of both orders of a pair: the record arrives at step k
-    and moves w_k by η_k·D. At a later step t the drift shrinks by 1 - η_t·α, and the record, as one
-    of t - 1 partners, adds η_t·D/(t-1). The drift never exceeds the diameter. In long streams,
+    and changes w_k by η_k·D. At a later step t the change shrinks by 1 - η_t·α, and the record, as
+    one of t - 1 partners, adds η_t·D/(t-1). The change never exceeds the diameter. In long streams,
     consecutive records form at most `_MOST_GROUPS` groups, each represented by its worst member.
     """
     slot = positive("record_diameter", record_diameter) / 2
@@ -42,7 +42,7 @@ def _stream_average(
         reached = drifts[: arriving + 1]
         reached *= 1 - eta * strong_convexity
         reached += eta * slot / (i + 1)
-        if i * groups % steps.size < groups:  # the first of its group starts with no drift
+        if i * groups % steps.size < groups:  # the first of its group starts at zero
             reached[-1] = 0.0
         reached[-1] = max(reached[-1], eta * slot)
         np.minimum(reached, diameter, out=reached)
@@ -64,15 +64,15 @@ def _stream_one_by_one(
     groups = min(len(steps), _MOST_GROUPS)
     firsts = [-(-g * len(steps) // groups) for g in range(groups + 1)]
 
-    def moved(group: int) -> float:
+    def total_change(group: int) -> float:
         return _follow(steps, slot, strong_convexity, diameter, firsts, group)
 
     # All groups of a short stream; for a long one, those near the worst of a coarse search.
     chosen = range(groups)
     if len(steps) > _MOST_GROUPS:
-        worst = max(range(0, groups, 32), key=moved)
+        worst = max(range(0, groups, 32), key=total_change)
         chosen = range(max(0, worst - 32), min(groups, worst + 33))
-    return max(map(moved, chosen)) / len(steps)
+    return max(map(total_change, chosen)) / len(steps)
 
 
 def _follow(
@@ -83,7 +83,7 @@ def _follow(
     firsts: list[int],
     group: int,
 ) -> float:
-    """Return the sum of the drifts that the worst record of a group causes."""
+    """Return the sum of the changes that the worst record of a group causes."""
     drift, total = 0.0, 0.0
     for i in range(firsts[group], len(steps)):
         eta = steps[i]
@@ -100,7 +100,7 @@ register_bound(
     Bound(
         "average iterate of descent on a stream of pairs",
         "each record is paired with all earlier ones when it arrives, and then with each later "
-        "one; the drift that it causes follows a recursion, and the bound is that of the worst "
+        "one; the change that it causes follows a recursion, and the bound is that of the worst "
         "record",
         _stream_average,
         _stream_one_by_one,

@@ -1,13 +1,13 @@
 r"""The bound for a stream in which every gradient is released with noise.
 
-A replaced record moves the average of its own step by at most (D/2)·own_s, and that of each later
-step, while it is in the buffer, by at most (D/2)·partner_s. Effects through earlier releases do not
-count: noisy gradients compose adaptively, each conditional on those before it. The bound is
-registered with two routes to its value.
+A replaced record changes the average of its own step by at most (D/2)·own_s, and that of each later
+step, while it is in the buffer, by at most (D/2)·partner_s. Effects through earlier releases need
+not be bounded: noisy gradients compose adaptively, each conditional on those before it. The bound
+is registered with two routes to its value.
 
-A null record keeps its place in the batch and in the buffer, and its pairs, with gradient zero, are
-part of the average. So the shares do not change, and a pair that becomes zero moves by at most D/2
-(`pairdp.problem.Problem.exact_record_diameter`).
+A null record keeps its position in the batch and in the buffer, and its pairs, with gradient zero,
+are part of the average. So the shares do not change, and a pair that becomes zero changes by at
+most D/2 (`pairdp.problem.Problem.exact_record_diameter`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _moved_by(shape: StreamShape, step: int) -> float:
     stays = shape.steps if shape.reservoir else 1 + (kept - 1) // b
     stop = min(shape.steps, step + 1 + stays)  # the first step without them
     full = min(stop, shape.n // b)
-    # While the buffer fills, step s has b·s earlier records; after that, always as many.
+    # While the buffer fills, step s has b·s earlier records; after that, a constant number.
     growing = max(step + 1, min(full, -(-kept // b)))
     shift = (b - 1) / (2 * b)
     total += float(polygamma(1, step + 1 + shift) - polygamma(1, growing + shift)) / b**2
@@ -67,7 +67,7 @@ register_bound(
     Bound(
         "gradients on a stream of pairs",
         "every gradient of a stream is released with noise of one scale, an average over the pairs "
-        "of the records that arrive with each other and with the buffer: a record moves it by at "
+        "of the records that arrive with each other and with the buffer: a record changes it by at "
         "most D/2 times its share of these pairs, at the step when it arrives and at each later "
         "one while the buffer may keep it; all together are one Gaussian release of the root of "
         "the sum of squares",

@@ -1,7 +1,7 @@
 r"""Bounds for a stream in which every model is released with noise and the state has none.
 
 The noiseless state follows w_s = Π(w_{s-1} - η_s[average over pairs + α(w_{s-1} - w₀)]). A record
-of step k moves it by d_k = η_k·(D/2)·own_k, and later by
+of step k changes it by d_k = η_k·(D/2)·own_k, and later by
 
 .. math:: d_s = (1 - η_sα)·d_{s-1} + η_s·(D/2)·partner_s
 
@@ -33,18 +33,18 @@ _TOGETHER = 256
 
 @dataclass(frozen=True)
 class Drift:
-    """How far records move the noiseless state of a stream.
+    """The changes of the noiseless state of a stream caused by one record.
 
     Attributes
     ----------
     shape : StreamShape
         The pairs of each step.
     step_sizes : array
-        η_s; 0 at steps that leave the state as it is.
+        η_s; 0 at steps that do not change the state.
     slot : float
         D/2.
     strong_convexity, diameter : float
-        α and the largest distance of two states.
+        α, and the largest distance between two states.
     """
 
     shape: StreamShape
@@ -58,7 +58,7 @@ class Drift:
         return self._walk(None)[0]
 
     def total(self, units: Array | None = None) -> float:
-        """Return the largest root of Σ_s (d_{s,k}/u_s)² over records k; u_s is the largest move."""
+        """Return the largest √Σ_s (d_{s,k}/u_s)² over k; by default u_s is the largest d_{s,k}."""
         return math.sqrt(float(self._walk(units)[1].max()))
 
     def _walk(self, units: Array | None) -> tuple[Array, Array]:
@@ -154,7 +154,7 @@ def printed_drift(
 ) -> Drift:
     r"""Return the drift of Huai 2020, Algorithm 1: η_t = (t-1)/(t-2)·2/(αt) after the burn-in.
 
-    Without a burn-in (0) its steps are not contractions and min(2/(αt), 2/(L+α)) takes their place.
+    Without a burn-in (0) its steps are not contractions, and min(2/(αt), 2/(L+α)) is used instead.
     """
     if integer("burn_in", burn_in, at_least=0) == 0:
         return stream_drift(record_diameter, n, strong_convexity, smoothness, diameter=diameter)
@@ -201,15 +201,15 @@ def _as_printed_by_records(**inputs: Any) -> float:
 
 
 def inverse_step_units(steps: int) -> Array:
-    """Return 1/t, from t = 1 on."""
+    """Return 1/t, starting at t = 1."""
     return 1 / np.arange(1, steps + 1, dtype=np.float64)
 
 
 register_bound(
     Bound(
         "models of a stream in units of their moves",
-        "every model of a stream of pairs is released with noise and the state has none: how far "
-        "one record moves each of them follows a recursion; in units of the largest move of each "
+        "every model of a stream of pairs is released with noise and the state has none: the "
+        "change of each by one record follows a recursion; in units of the largest change of each "
         "step, all together are one Gaussian release of the root of the sum of squares, for the "
         "worst record",
         _in_own_units,
@@ -221,7 +221,7 @@ register_bound(
     Bound(
         "models of a stream in units of 1/t",
         "every model of a stream of pairs is released with noise proportional to 1/t and the "
-        "state has none: how far one record moves each of them follows a recursion; times t, all "
+        "state has none: the change of each caused by one record follows a recursion; times t, all "
         "together are one Gaussian release of the root of the sum of squares, for the worst record",
         _as_printed,
         _as_printed_by_records,

@@ -35,8 +35,8 @@ class StreamShape:
     batch : int
         b, the number of records per step.
     reservoir : bool
-        Whether the buffer is a random sample of all earlier records, any of which may stay to the
-        end; otherwise it holds the latest.
+        Whether the buffer is a random sample of all earlier records, any of which may stay until
+        the end; otherwise it contains the latest.
 
     Examples
     --------

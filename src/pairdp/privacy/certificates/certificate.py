@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer, keep, text
-from pairdp._files import destination, write_atomically
 from pairdp._sealed import fields_of, seal, unseal
 from pairdp._version import __version__
 from pairdp.privacy.accounting.budget import RELATION, Budget
@@ -143,13 +142,13 @@ class Certificate:
         return PrivacyCurve(self.event)
 
     def epsilon(self, delta: float | None = None) -> float:
-        """Return the least ε that holds at δ, by default at the claimed one."""
+        """Return the smallest ε that holds at δ, by default at the claimed one."""
         if delta is None:
             delta = 0.0 if self.budget is None else self.budget.delta
         return self._privacy.epsilon(delta)
 
     def delta(self, epsilon: float | None = None) -> float:
-        """Return the least δ that holds at ε, by default at the claimed one."""
+        """Return the smallest δ that holds at ε, by default at the claimed one."""
         if epsilon is None:
             if self.budget is None:
                 return 1.0
@@ -158,7 +157,7 @@ class Certificate:
 
     @cached_property
     def holds(self) -> bool:
-        """Whether the noise gives the claimed privacy; True if nothing is claimed."""
+        """Whether the noise satisfies the claimed budget; True if nothing is claimed."""
         if self.budget is None:
             return True
         if self.budget.is_pure:
@@ -214,6 +213,8 @@ class Certificate:
 
     def save(self, path: str | Path) -> None:
         """Write the certificate to a file, atomically."""
+        from pairdp._files import destination, write_atomically
+
         if not destination(Path(path)).parent.is_dir():
             raise FileNotFoundError(f"there is no directory {Path(path).parent} to save into")
         write_atomically(Path(path), self.to_json().encode())
@@ -287,7 +288,7 @@ class Certificate:
 
 
 def _plain(value: object) -> Any:
-    """Return a numpy scalar as the Python number it is."""
+    """Return a numpy scalar as a Python number."""
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -1,4 +1,4 @@
-"""Whether the parts of a certificate fit together, apart from its numbers."""
+"""The consistency of the parts of a certificate, apart from its numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SAME = 1e-9
 
 
 def inconsistencies(certificate: Certificate) -> Iterator[str]:
-    """Yield one sentence for everything that does not fit together."""
+    """Yield one sentence for each inconsistency."""
     for name in needs_convexity(certificate):
         yield f"{name}: its bound needs a convex loss, but the loss is not convex"
     sizes: dict[str, int] = {}

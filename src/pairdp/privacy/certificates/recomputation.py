@@ -82,7 +82,7 @@ def recompute(certificate: Certificate) -> Recomputed:
             checks += _claim_checks(certificate)
         except (ArithmeticError, ValueError) as error:
             reasons.append(f"its privacy curve cannot be recomputed: {error}")
-    reasons += [_why(check) for check in checks if not check.ok]
+    reasons += [_disagreement(check) for check in checks if not check.ok]
     if reasons:
         raise CertificateError(*reasons)
     notes = list(_notes(certificate))
@@ -94,7 +94,7 @@ def recompute(certificate: Certificate) -> Recomputed:
 
 
 def _notes(certificate: Certificate) -> Iterator[str]:
-    """Yield what a reader must know and no recomputation can check."""
+    """Yield notes on what recomputation cannot check."""
     for release in certificate.releases:
         if release.sensitivity is None:
             continue
@@ -111,7 +111,7 @@ def _notes(certificate: Certificate) -> Iterator[str]:
         yield f"the noise source is not part of this library: {certificate.noise_source}"
 
 
-def _why(check: Check) -> str:
+def _disagreement(check: Check) -> str:
     return (
         f"{check.what} is stated as {check.stated:.9g}, but {check.route} gives "
         f"{check.recomputed:.9g}"

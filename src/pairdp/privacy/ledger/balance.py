@@ -1,4 +1,4 @@
-"""How much of a budget is spent, and what else fits into it."""
+"""How much of a budget is spent, and how much is left."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pairdp.privacy.errors import BudgetExceededError
 
 @dataclass(frozen=True)
 class Remaining:
-    """What one more release may cost, each field by itself.
+    """The largest cost of one more release, for each kind of release separately.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Remaining:
 
 @dataclass(frozen=True)
 class Balance:
-    """A budget and what was spent of it.
+    """A budget and the events that were paid for from it.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Balance:
     adaptive : bool
         Whether the noise of a release may be chosen after seeing the results of earlier ones.
     events : tuple of Event
-        What the releases so far cost.
+        The costs of the releases so far.
     """
 
     budget: Budget
@@ -81,9 +81,9 @@ class Balance:
         return Remaining(pure, mu, gaussian.epsilon(mu, self.budget.delta))
 
     def exceeded(self, label: str) -> BudgetExceededError:
-        """Return the error for a release that does not fit."""
+        """Return the error for a release that exceeds the budget."""
         return BudgetExceededError(
-            f"{label} does not fit into what is left of ε = {self.budget.epsilon:g}, "
+            f"{label} exceeds what is left of the budget ε = {self.budget.epsilon:g}, "
             f"δ = {self.budget.delta:g}: there is room for {self.remaining()}. Nothing was spent"
         )
 
@@ -93,8 +93,8 @@ class Balance:
     def _largest(self, kind: type[PureEvent] | type[GaussianEvent], limit: float) -> float:
         """Return the largest event of a kind that still fits, from below.
 
-        Exact where Gaussian or pure events compose exactly; else to three digits, and
-        zero when it is less than a thousandth of the budget.
+        It is exact if events compose exactly. Otherwise it has three digits, and is zero if it is
+        below a thousandth of the budget.
         """
         exact = self._difference(kind, limit)
         if exact > 0 and self.fits(kind(exact)):
@@ -112,7 +112,7 @@ class Balance:
         return math.exp(bottom)
 
     def _difference(self, kind: type[PureEvent] | type[GaussianEvent], limit: float) -> float:
-        """Return the limit minus what was spent, where events compose exactly; else zero."""
+        """Return the limit minus what was spent if events compose exactly, otherwise zero."""
         if kind is PureEvent and self.budget.is_pure:
             return limit - math.fsum(
                 e.epsilon * e.count for e in self.events if isinstance(e, PureEvent)

@@ -19,23 +19,23 @@ Cost = Certificate | Budget | Event
 
 
 class BudgetLedger:
-    """A budget from which the releases on one data set are drawn.
+    """A budget that several releases of one data set share.
 
-    A spend is on disk before `spend` returns, and so before any noise is drawn: a crash
-    may lose a release but never forgets that its budget is gone. Processes that
-    share the file take turns, so no two of them can spend the same remainder.
+    An entry is on disk before `spend` returns, and so before any noise is drawn: a crash may lose a
+    release, but never the record of its cost. Processes that share the file lock it, so no two of
+    them can spend the same part of the budget.
 
     Parameters
     ----------
     budget : Budget
         What all releases together may spend.
     path : path-like, optional
-        Where to keep it. An existing ledger is continued, and must have this budget. Links are
-        followed once, now. Without a path the ledger lives in the memory of this process, and no
-        other process can spend from it.
+        The file. An existing ledger is continued, and must have this budget. Links are resolved
+        once, when the ledger is opened. Without a path the ledger is in the memory of this process,
+        and no other process can spend from it.
     adaptive : bool, default=False
-        Whether the *amount* of a release's noise may be chosen after seeing the results of
-        earlier ones. This costs a little: see the notes.
+        Whether the *cost* of a release may be chosen after seeing the results of earlier ones. This
+        makes the accounting slightly looser: see the notes.
     timeout : float, default=60
         Seconds to wait for another process that is spending.
 
@@ -44,21 +44,19 @@ class BudgetLedger:
     Gaussian releases compose exactly, pure ε adds up, and mixtures compose through
     their privacy losses. *What* a release computes may always depend on earlier results.
     *How much it costs* may do so only if the budget is pure, or all releases are Gaussian
-    (decided in advance), or ``adaptive=True``: then costs are added up as Rényi
-    divergences of one order that the budget fixes, which is true for any way of
-    choosing (`pairdp.privacy.accounting.renyi_filter`), and (ε, δ) costs without more
-    detail are refused.
+    (decided in advance), or ``adaptive=True``: then costs are Rényi divergences of one order, which
+    depends only on the budget, and they add up for adaptive choices as well
+    (`pairdp.privacy.accounting.renyi_filter`); costs of which only (ε, δ) is known are refused.
 
-    A copy of a ledger is the same ledger (`copy.copy`, `copy.deepcopy`, `sklearn.clone`), and what
-    was forked or pickled goes on with the file, or is refused when there is none. An open ledger
-    remembers what it saw of its file, and refuses one that does not extend it: one that was put
-    back to an earlier state, replaced, or removed. A file ``.NAME.identity`` beside it tells which
-    ledger there was, so that one which is removed is not begun anew with its full budget.
+    A copy of a ledger is the same ledger (`copy.copy`, `copy.deepcopy`, `sklearn.clone`). A forked
+    or pickled ledger continues with the file, and is refused if there is none. An open ledger
+    remembers what it has read, and refuses a file that does not extend it: one that was rolled
+    back, replaced or removed. A file ``.NAME.identity`` next to it prevents a removed ledger from
+    being started again with its full budget.
 
-    What cannot be told is that a file was put back to a state which no open ledger has seen
-    beyond: a backup that is restored while no process has the ledger open, or on another machine,
-    has the budget that it had then, and so has a copy of the ledger under another name. Nor do the
-    digests stop someone who forges a file. Never restore a ledger from a backup to spend from it.
+    Some things cannot be detected: a backup that is restored while no process has the ledger open
+    or on another machine, a copy of the file under another name, and a forged file. Never restore a
+    ledger from a backup to spend from it.
 
     Examples
     --------
@@ -67,7 +65,7 @@ class BudgetLedger:
     >>> ledger.spend(PureEvent(0.5), "second model")
     Traceback (most recent call last):
     ...
-    pairdp.privacy.errors.BudgetExceededError: second model does not fit ...
+    pairdp.privacy.errors.BudgetExceededError: second model exceeds ...
     >>> ledger.remaining().pure_epsilon
     0.25
     """
@@ -87,24 +85,24 @@ class BudgetLedger:
         self._store = MemoryStore(state) if path is None else FileStore(path, timeout, state)
         if self.budget != budget:
             raise LedgerError(
-                f"{self._store} has {self.budget}, not {budget}: open it with its own budget, or "
+                f"{self._store} has {self.budget}, not {budget}: open it with that budget, or "
                 "with BudgetLedger.load"
             )
         if self.adaptive != bool(adaptive):
             raise LedgerError(
-                f"{self._store} has adaptive={self.adaptive}, not {bool(adaptive)}: open it as it "
-                "is, or with BudgetLedger.load"
+                f"{self._store} has adaptive={self.adaptive}, not {bool(adaptive)}: open it with "
+                "that value, or with BudgetLedger.load"
             )
 
     @classmethod
     def load(cls, path: str | Path, *, timeout: float = 60.0) -> BudgetLedger:
-        """Return the ledger of a file, with the budget that the file has."""
+        """Return the ledger in a file, with the budget in the file."""
         ledger = cls.__new__(cls)
         ledger._store = FileStore(path, timeout)
         return ledger
 
     def __sklearn_clone__(self) -> BudgetLedger:
-        """Return itself: a copy could spend the same budget once more."""
+        """Return itself: a copy could spend the same budget again."""
         return self
 
     def __copy__(self) -> BudgetLedger:
@@ -115,7 +113,7 @@ class BudgetLedger:
 
     @property
     def identity(self) -> str:
-        """A random name, which tells it from all other ledgers."""
+        """A random name that distinguishes it from all other ledgers."""
         return self._store.state.identity
 
     @property
@@ -125,7 +123,7 @@ class BudgetLedger:
 
     @property
     def adaptive(self) -> bool:
-        """Whether amounts of noise may be chosen as one goes."""
+        """Whether costs may be chosen after seeing earlier results."""
         return self._store.state.adaptive
 
     @property
@@ -139,41 +137,41 @@ class BudgetLedger:
         return self._balance().epsilon()
 
     def remaining(self) -> Remaining:
-        """Return how much one more release may cost."""
+        """Return the largest cost of one more release."""
         return self._balance().remaining()
 
     def check(self, cost: Cost, label: str = "the release") -> None:
-        """Refuse a cost that does not fit at the moment, without spending it.
+        """Check that there is room for a cost, without spending it.
 
         Raises
         ------
         BudgetExceededError
-            If it does not fit.
+            If there is not.
         """
         event, balance = _event(cost), self._balance()
         if not balance.fits(event):
             raise balance.exceeded(label)
 
     def _balance(self) -> Balance:
-        """Return what is spent and left at the moment."""
+        """Return what is currently spent and left."""
         with self._store.exclusive():
             return self._store.state.balance()
 
     def spend(self, cost: Cost, label: str | None = None) -> Spend:
-        """Draw a release from the budget, durably, before it is made.
+        """Spend the cost of a release durably, before the release is made.
 
         Parameters
         ----------
         cost : Certificate, Budget or Event
-            What it costs. A certificate composes best; a Budget stands for a release of
-            which only (ε, δ)-DP is known.
+            The cost. A certificate composes best; a Budget is the cost of a release that is only
+            known to be (ε, δ)-DP.
         label : str, optional
-            What it is for; a certificate's algorithm by default.
+            The name of the entry; by default the algorithm of a certificate.
 
         Raises
         ------
         BudgetExceededError
-            If it does not fit; nothing is spent, and the error says what is left.
+            If it exceeds the budget; nothing is spent, and the error says what is left.
         LedgerError
             If the file is damaged, or is locked for longer than the timeout.
         """
@@ -193,13 +191,15 @@ class BudgetLedger:
             if balance.fits(spend.event):
                 write(self._store.state.with_spend(spend))
                 return
-        raise balance.exceeded(spend.label)  # outside the lock, as it takes a while to compute
+        raise balance.exceeded(
+            spend.label
+        )  # outside the lock, since computing what is left takes time
 
     def release(self, cost: Cost, draft: Draft, label: str | None = None) -> Spend:
-        """Spend for a file that is complete on disk, and then give it its name.
+        """Pay for a file that is complete on disk, and then rename it to its destination.
 
-        So a full disk is met before anything is spent, and nothing is released unpaid. If it fails
-        before the spend is on disk, the draft is removed. If it fails after that, the draft is kept
+        So a full disk costs nothing, and nothing is released that was not paid for. After a failure
+        before the entry is on disk, the draft is removed. After a later failure, the draft is kept,
         and the error says what was spent and where the file is.
 
         Parameters
@@ -212,9 +212,9 @@ class BudgetLedger:
         Raises
         ------
         BudgetExceededError, LedgerError
-            As `spend` does; or if the file did not get its name after the spend.
+            As for `spend`; or if the file could not be renamed after the budget was spent.
         KeyboardInterrupt
-            With a sentence that says what was spent.
+            With a message that says what was spent.
         """
         try:
             spend = self._entry(cost, label)
@@ -231,14 +231,14 @@ class BudgetLedger:
             draft.discard()
             raise LedgerError(f"{error}. Nothing was released") from None
         except BaseException as error:
-            told = self._told(error, spend, cost, draft)
+            message = self._explain(error, spend, cost, draft)
             if isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt(told) from error
-            raise LedgerError(told) from error
+                raise KeyboardInterrupt(message) from error
+            raise LedgerError(message) from error
         return spend
 
-    def _told(self, error: BaseException, spend: Spend, cost: Cost, draft: Draft) -> str:
-        """Say what a release that failed has spent, and where its file is."""
+    def _explain(self, error: BaseException, spend: Spend, cost: Cost, draft: Draft) -> str:
+        """Return what a failed release has spent, and where its file is."""
         failed = "interrupted" if isinstance(error, KeyboardInterrupt) else f"{reason(error)}"
         try:
             spent = any(entry.id == spend.id for entry in self.spends)
@@ -254,39 +254,39 @@ class BudgetLedger:
         if draft.is_published:
             return f"{failed}: {was}, and {draft.path} is in place"
         return (
-            f"{failed}: {was}, and the file is complete in {draft.beside}, but it did not get its "
-            f"name: rename it to {draft.path}"
+            f"{failed}: {was}, and the file is complete in {draft.beside}, but could not be "
+            f"renamed: rename it to {draft.path}"
         )
 
     def save_stream(self, token: str) -> None:
-        """Note that a stream is about to be saved, to a file with this token.
+        """Record that a stream is about to be saved to a file with this token.
 
-        Only the ledger that pays for a stream knows which of its files were resumed: one that it
-        does not know, or that was resumed before, is refused.
+        The ledger that pays for a stream keeps track of which of its files were resumed, and
+        refuses a file that it does not know or that was resumed before.
         """
         with self._store.exclusive() as write:
             state = self._store.state
             if state.actions(token):
-                raise LedgerError("a stream was saved with this token before")
+                raise LedgerError("a stream was already saved with this token")
             write(state.with_stream(StreamEntry(token, "saved", _now())))
 
     def resume_stream(self, token: str) -> None:
-        """Use up the token of a stream's file.
+        """Record that the file of a stream with this token is resumed, which is allowed once.
 
         Raises
         ------
         LedgerError
-            If it is used up already, or of no file of a stream of this ledger.
+            If it was resumed before, or is not a stream of this ledger.
         """
         with self._store.exclusive() as write:
             state = self._store.state
             actions = state.actions(token)
             if "saved" not in actions:
-                raise LedgerError("the ledger does not know this file of a stream")
+                raise LedgerError("the ledger does not know this stream file")
             if "resumed" in actions:
                 raise LedgerError(
-                    "this file of a stream was resumed before, and is a copy: its records would be "
-                    "paid for once and used twice"
+                    "this stream file was resumed before, so it is a copy: its records would be "
+                    "used twice and paid for once"
                 )
             write(state.with_stream(StreamEntry(token, "resumed", _now())))
 
@@ -311,5 +311,5 @@ def _event(cost: Cost) -> Event:
     if isinstance(cost, Event):
         return cost
     raise TypeError(
-        f"a cost is a Certificate, a Budget or a privacy event, got {type(cost).__name__}"
+        f"cost must be a Certificate, a Budget or a privacy event, got {type(cost).__name__}"
     )

@@ -1,10 +1,10 @@
-"""What a ledger's file holds, as a sealed JSON document.
+"""The content of a ledger file: a JSON document with a digest.
 
-A ledger has a random identity, and its entries form a chain: each has a digest of itself and of the
-digest before it, from the identity on. A file *extends* what was seen of a ledger when it has the
-same identity, at least as many entries, and the same digest at the last entry that was seen; then
-it has all entries that were seen, in their order. An entry has a random number of its own, so that
-no two histories are the same by accident.
+A ledger has a random identity, and its entries form a hash chain: each has a digest of itself and
+of the digest before it, starting with the identity. A file *extends* what was seen of a ledger if
+it has the same identity, at least as many entries, and the same digest at the last entry that was
+seen; it then has all entries that were seen, in order. Every entry has a random number, so that no
+two histories are equal by accident.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Spend:
 
 @dataclass(frozen=True)
 class StreamEntry:
-    """That a stream was saved to a file with this token, or resumed from it."""
+    """An entry that a stream was saved to a file with this token, or resumed from it."""
 
     token: str
     action: Action
@@ -70,12 +70,12 @@ class StreamEntry:
         """Return the entry that `to_dict` wrote."""
         fields = fields_of("stream", values, {"token", "action", "time"})
         if fields["action"] not in ("saved", "resumed"):
-            raise ValueError("a stream is neither saved nor resumed")
+            raise ValueError("the action of a stream must be saved or resumed")
         return cls(text("token", fields["token"]), fields["action"], text("time", fields["time"]))
 
 
 class Seen(NamedTuple):
-    """What is remembered of a ledger: its identity, and how far each chain went."""
+    """What is remembered of a ledger: its identity, and the length and end of each chain."""
 
     identity: str
     spends: tuple[int, str]
@@ -84,20 +84,20 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True)
 class LedgerState:
-    """Everything that a ledger knows.
+    """The state of a ledger.
 
     Attributes
     ----------
     budget : Budget
         What all releases together may spend.
     adaptive : bool
-        Whether amounts of noise may be chosen as one goes.
+        Whether costs may be chosen after seeing earlier results.
     identity : str
-        Random: no two ledgers have the same.
+        A random name; no two ledgers have the same.
     spends : tuple of Spend
         What was spent.
     streams : tuple of StreamEntry
-        Which streams were saved and resumed.
+        The streams that were saved and resumed.
     """
 
     budget: Budget
@@ -107,7 +107,7 @@ class LedgerState:
     streams: tuple[StreamEntry, ...] = ()
 
     def balance(self) -> Balance:
-        """Return how much is spent, and what is left."""
+        """Return what is spent and left."""
         return Balance(self.budget, self.adaptive, tuple(spend.event for spend in self.spends))
 
     def with_spend(self, spend: Spend) -> LedgerState:
@@ -119,7 +119,7 @@ class LedgerState:
         return replace(self, streams=(*self.streams, entry))
 
     def actions(self, token: str) -> set[Action]:
-        """Return what was done with a stream's token."""
+        """Return the actions that were recorded for the token of a stream."""
         return {entry.action for entry in self.streams if entry.token == token}
 
     @cached_property
@@ -130,19 +130,19 @@ class LedgerState:
         )
 
     def seen(self) -> Seen:
-        """Return what to remember of it."""
+        """Return what to remember of this state."""
         spends, streams = ((len(chain), chain[-1]) for chain in self._chains)
         return Seen(self.identity, spends, streams)
 
     def extends(self, seen: Seen) -> bool:
-        """Return whether it has everything that was seen, in the same order."""
+        """Return whether it contains everything that was seen, in the same order."""
         return self.identity == seen.identity and all(
             length <= len(chain) and chain[length - 1] == head
             for chain, (length, head) in zip(self._chains, seen[1:], strict=True)
         )
 
     def to_bytes(self) -> bytes:
-        """Return the content of its file."""
+        """Return the content of the ledger file."""
         spends, streams = self._chains
         document = {
             "format": FORMAT,
@@ -158,12 +158,12 @@ class LedgerState:
 
     @classmethod
     def from_bytes(cls, document: bytes) -> LedgerState:
-        """Return the ledger of a file's content.
+        """Return the ledger with the content of a file.
 
         Raises
         ------
         ValueError or TypeError
-            If it is not a ledger's file, or was changed or damaged.
+            If it is not a ledger file, or was changed or damaged.
         """
         values = unseal(document)
         if values.get("format") != FORMAT:
@@ -183,7 +183,7 @@ class LedgerState:
             raise ValueError(f"unknown neighbouring relation {fields['relation']!r}")
         budget = fields_of("budget", fields["budget"], {"epsilon", "delta"})
         if not isinstance(fields["adaptive"], bool):
-            raise ValueError("whether it is adaptive is neither true nor false")
+            raise ValueError("adaptive must be true or false")
         spends, spend_links = _entries("spends", fields["spends"])
         streams, stream_links = _entries("streams", fields["streams"])
         state = cls(
@@ -194,12 +194,12 @@ class LedgerState:
             tuple(StreamEntry.from_dict(entry) for entry in streams),
         )
         if (spend_links, stream_links) != tuple(list(chain[1:]) for chain in state._chains):
-            raise ValueError("its entries are no chain: some were changed, removed or moved")
+            raise ValueError("its entries do not form a chain: some were changed, removed or moved")
         return state
 
 
 def _chain(identity: str, what: str, entries: Iterable[dict[str, object]]) -> tuple[str, ...]:
-    """Return the digests of a chain, the first of them that of no entry."""
+    """Return the digests of a chain, starting with that of the empty chain."""
     links = [digest({"identity": identity, "of": what})]
     for entry in entries:
         links.append(digest({"before": links[-1], "entry": entry}))
@@ -214,7 +214,7 @@ def _chained(
 
 
 def _entries(what: str, entries: object) -> tuple[list[dict[str, object]], list[object]]:
-    """Return the entries of a file and their digests, apart."""
+    """Return the entries in a file and their digests, separately."""
     if not isinstance(entries, list):
         raise ValueError(f"its {what} are not a list")
     if not all(isinstance(entry, dict) and "chain" in entry for entry in entries):

@@ -1,10 +1,10 @@
-"""Holding a ledger's file against other processes.
+"""Locking a ledger file against other processes.
 
-Where the operating system has it (`flock`), the lock is on the ledger's own file and not on another
-one beside it, which someone could remove. Each spend replaces the file by a new one under the same
-name, so whoever gets the lock looks whether the file that it holds still has the name, and begins
-again if not. So of two processes that read the same file, one alone can replace it: the other
-holds no lock on it until it has lost its name.
+If the operating system supports it (`flock`), the lock is on the ledger file itself and not on a
+separate lock file, which someone could remove. Each spend replaces the file by a new one with the
+same name, so a process that gets the lock checks whether the locked file still has the name, and
+tries again if not. So if two processes read the same file, only one of them can replace it: the
+other gets the lock only after the file has lost its name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pairdp._files import Draft
 
 try:
     import fcntl
-except ImportError:  # Windows, where a file that is open cannot be removed
+except ImportError:  # Windows, where an open file cannot be removed
     fcntl = None  # type: ignore[assignment]
 
 _PAUSE = 0.005
@@ -34,14 +34,14 @@ _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 @dataclass(frozen=True)
 class HeldFile:
-    """A file that no other process replaces meanwhile, if it keeps to the lock.
+    """A locked file, which no other process that respects the lock can replace.
 
     Attributes
     ----------
     path : Path
-        Its name.
+        Its path.
     handle : int, optional
-        The open file; None where the lock is on a file beside it.
+        The open file; None if the lock is on a separate file.
     """
 
     path: Path
@@ -58,12 +58,12 @@ class HeldFile:
 
     @property
     def names(self) -> int:
-        """How many names the file has."""
+        """The number of names (hard links) of the file."""
         return (self.path.stat() if self.handle is None else os.fstat(self.handle)).st_nlink
 
     @property
     def is_current(self) -> bool:
-        """Whether the name is still that of this file."""
+        """Whether the path still refers to this file."""
         if self.handle is None:
             return self.path.exists()
         return _same(self.handle, self.path)
@@ -78,14 +78,14 @@ def _same(handle: int, path: Path) -> bool:
 
 @contextmanager
 def held(path: Path, timeout: float) -> Iterator[HeldFile]:
-    """Hold a file that exists.
+    """Lock an existing file.
 
     Raises
     ------
     TimeoutError
-        If others hold it for longer than so many seconds.
+        If it stays locked for longer than ``timeout`` seconds.
     OSError
-        If there is no such file, or it is no regular file or cannot be locked.
+        If the file does not exist, is not a regular file, or cannot be locked.
     """
     if fcntl is None:
         with _beside(path, timeout):
@@ -99,16 +99,16 @@ def held(path: Path, timeout: float) -> Iterator[HeldFile]:
     try:
         yield HeldFile(path, handle)
     finally:
-        os.close(handle)  # which gives up the lock
+        os.close(handle)  # releases the lock
 
 
 def create(path: Path, content: bytes, timeout: float) -> None:
-    """Write a new file, which is held until it has one name only.
+    """Write a new file, locked until its temporary name is removed.
 
     Raises
     ------
     FileExistsError
-        If there is one.
+        If the file exists.
     """
     with ExitStack() as stack:
         if fcntl is None:
@@ -121,7 +121,7 @@ def create(path: Path, content: bytes, timeout: float) -> None:
 
 
 def _try(path: Path) -> int | None:
-    """Return the open, locked file of a name, None if someone else has it."""
+    """Return the open and locked file, None if another process has locked it."""
     handle = _open(path)
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):

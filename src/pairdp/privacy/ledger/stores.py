@@ -1,4 +1,4 @@
-"""Where the state of a ledger is kept: in the memory of a process, or in a file."""
+"""Stores of the state of a ledger: in the memory of a process, or in a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Write = Callable[[LedgerState], None]
 
 
 class MemoryStore:
-    """A ledger from which only the process that made it can spend."""
+    """A ledger from which only the process that created it can spend."""
 
     def __init__(self, state: LedgerState) -> None:
         self.state = state
@@ -30,17 +30,17 @@ class MemoryStore:
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError(
-            "a ledger in memory cannot be pickled, as a copy could spend the same budget once "
-            "more: give it a path, BudgetLedger(budget, path)"
+            "a ledger in memory cannot be pickled, since a copy could spend the same budget "
+            "again: use a file, BudgetLedger(budget, path)"
         )
 
     @contextmanager
     def exclusive(self) -> Iterator[Write]:
-        """Hold the ledger against other threads, and yield a function that replaces its state."""
+        """Lock the ledger for other threads, and yield a function that replaces its state."""
         if os.getpid() != self._process:
             raise LedgerError(
                 "this ledger is in the memory of another process, and both would spend the "
-                "same budget: keep it in a file, BudgetLedger(budget, path)"
+                "same budget: use a file, BudgetLedger(budget, path)"
             )
         with self._lock:
             yield partial(setattr, self, "state")
@@ -49,18 +49,18 @@ class MemoryStore:
 class FileStore:
     """A ledger in a file, from which several processes may spend.
 
-    It remembers what it has seen of the file, and refuses one that does not extend it. A file
-    ``.NAME.identity`` beside it says which ledger has the name, so that one which is removed is
-    not begun anew.
+    It remembers what it has read from the file, and refuses a file that does not extend it. A file
+    ``.NAME.identity`` next to it stores the identity of the ledger with this name, so that a
+    removed ledger is not started again.
 
     Parameters
     ----------
     path, timeout
         As for `BudgetLedger`.
     new : LedgerState, optional
-        What to write if there is no file yet.
+        The state to write if there is no file.
     seen : Seen, optional
-        What the file must extend.
+        What the file must extend; see `LedgerState.extends`.
     """
 
     def __init__(
@@ -71,13 +71,13 @@ class FileStore:
         seen: Seen | None = None,
     ) -> None:
         if not str(path):
-            raise ValueError("path must not be empty: leave it out for a ledger in memory")
-        # Resolved, so that links and a change of directory lead to one file and one lock.
+            raise ValueError("path must not be empty: omit it for a ledger in memory")
+        # Resolved, so that all links, in any working directory, refer to one file and one lock.
         try:
             self.path = Path(path).resolve()
             name = Path(path).parent.resolve() / Path(path).name
-        except (OSError, RuntimeError):  # links that lead in a circle
-            raise LedgerError(f"the ledger {path} cannot be read: its links lead nowhere") from None
+        except (OSError, RuntimeError):  # a cycle of links
+            raise LedgerError(f"the ledger {path} cannot be read: broken links") from None
         self._timeout = timeout
         self._lock = threading.RLock()
         self._process = os.getpid()
@@ -85,14 +85,14 @@ class FileStore:
         if not self.path.exists():
             if new is None:
                 raise LedgerError(
-                    f"the ledger {path} cannot be read: it does not exist; make one with a budget "
-                    "first"
+                    f"the ledger {path} cannot be read: it does not exist; create one with a "
+                    "budget first"
                 )
             self._create(new, names)
         with self._held() as file:
             self.state = self._read(file)
         self._check_identity(names)
-        with suppress(OSError):  # of those who may read the ledger, not all may write beside it
+        with suppress(OSError):  # the directory may not be writable
             if not _identity_file(self.path).exists():
                 write_atomically(_identity_file(self.path), f"{self.state.identity}\n".encode())
         if seen is not None:
@@ -106,9 +106,9 @@ class FileStore:
 
     @contextmanager
     def exclusive(self) -> Iterator[Write]:
-        """Hold the ledger against other threads and processes, and read its file again.
+        """Lock the ledger for other threads and processes, and read its file again.
 
-        Yields a function that replaces its state, on disk before it returns.
+        Yields a function that replaces its state; the new state is on disk when it returns.
         """
         if os.getpid() != self._process:
             # A thread of the other process may have held the lock when this one was forked.
@@ -118,9 +118,9 @@ class FileStore:
             self._check_extends(state, self.state.seen())
             if (state.budget, state.adaptive) != (self.state.budget, self.state.adaptive):
                 raise LedgerError(
-                    f"{self} has {state.budget} and adaptive={state.adaptive}, and had "
-                    f"{self.state.budget} and adaptive={self.state.adaptive}: a ledger keeps its "
-                    "own budget"
+                    f"{self} has {state.budget} and adaptive={state.adaptive}, but had "
+                    f"{self.state.budget} and adaptive={self.state.adaptive}: the budget of a "
+                    "ledger must not change"
                 )
             self.state = state
             yield partial(self._write, file)
@@ -130,14 +130,14 @@ class FileStore:
             if (marker := _identity_file(name)).exists():
                 raise LedgerError(
                     f"the ledger {name} was removed, and a new one would have its full budget "
-                    f"again: put it back, or remove {marker} as well if nothing of it matters any "
-                    "more"
+                    f"again: put the file back, or remove {marker} too if the ledger is no longer "
+                    "needed"
                 )
         self._check_directory()
         try:
             create(self.path, state.to_bytes(), self._timeout)
         except FileExistsError:
-            return  # another process was first, and this one goes on with what it made
+            return  # another process created it first, and this one uses that file
         except OSError as error:
             raise self._failed("written", error) from None
 
@@ -146,14 +146,14 @@ class FileStore:
             raise LedgerError(f"there is no directory {self.path.parent} for the ledger")
 
     def _check_identity(self, names: set[Path]) -> None:
-        """Refuse another ledger than the one that had these names before."""
+        """Raise an error if another ledger had one of these names before."""
         for name in names:
             marker = _identity_file(name)
             with suppress(OSError):
                 if marker.read_bytes().strip() != self.state.identity.encode():
                     raise LedgerError(
-                        f"the ledger {name} is another one than was made under this name: put the "
-                        f"right file back, or remove {marker} if this is the right one"
+                        f"the ledger {name} is not the one that was created with this name: put "
+                        f"the right file back, or remove {marker} if this is the right one"
                     )
 
     @contextmanager
@@ -165,7 +165,7 @@ class FileStore:
             except TimeoutError:
                 raise LedgerError(
                     f"{self} is in use by another process for over {self._timeout:g} s: "
-                    "try again, or give a longer timeout"
+                    "try again, or use a longer timeout"
                 ) from None
             except FileNotFoundError:
                 raise LedgerError(
@@ -179,8 +179,8 @@ class FileStore:
         try:
             if file.names > 1:
                 raise LedgerError(
-                    f"{self} has a second name (a hard link), under which others would miss what "
-                    "is spent here: remove one of the two"
+                    f"{self} has a second name (a hard link), which would not be updated: remove "
+                    "one of the two"
                 )
             return LedgerState.from_bytes(file.read())
         except LedgerError:
@@ -200,7 +200,7 @@ class FileStore:
             )
         if not state.extends(seen):
             raise LedgerError(
-                f"{self} lacks what was spent or noted before: it was put back to an earlier "
+                f"{self} lacks entries that were made before: it was rolled back to an earlier "
                 "state, and nothing may be spent until the newest file is back"
             )
 
@@ -219,7 +219,7 @@ class FileStore:
             self.state = state
             raise LedgerError(
                 f"{self} was written but might not survive a crash of the machine: "
-                f"{error.strerror}. What was to be spent counts as spent"
+                f"{error.strerror}. The cost counts as spent"
             ) from None
         except OSError as error:
             raise self._failed("written", error) from None
@@ -231,7 +231,7 @@ class FileStore:
 
 
 def reason(error: BaseException) -> str:
-    """Return why something failed, in words."""
+    """Return the message of an error."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 

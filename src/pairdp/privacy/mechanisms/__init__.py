@@ -1,1 +1,1 @@
-"""Noise: where it comes from, and how it is added."""
+"""Mechanisms that add noise, and the source of noise."""

@@ -115,7 +115,7 @@ class GaussianMechanism(_Scaled):
         sampling: Sampling | None = None,
         calibration: Calibration = "certified",
     ) -> GaussianMechanism:
-        """Return the mechanism with the least noise for a budget.
+        """Return the mechanism with the smallest noise for a budget.
 
         Parameters
         ----------
@@ -161,10 +161,9 @@ class GaussianMechanism(_Scaled):
 class KNormMechanism(_Scaled):
     r"""Noise with density proportional to :math:`e^{-\|z\|_2/s}`, for pure ε-DP.
 
-    With s = Δ/ε the densities at two centres Δ apart differ by at most
-    :math:`e^{\varepsilon}` everywhere. The direction is uniform and the radius is
-    Gamma(d, s) (Hardt and Talwar 2010): up to √2 less noise than coordinate-wise
-    Laplace.
+    With s = Δ/ε the densities at two centres of distance Δ differ by a factor of at most
+    :math:`e^{\varepsilon}` everywhere. The direction is uniform and the radius is Gamma(d, s)
+    (Hardt and Talwar 2010): up to √2 less noise than coordinate-wise Laplace.
     """
 
     @classmethod
@@ -194,7 +193,7 @@ class KNormMechanism(_Scaled):
 class LaplaceMechanism(_Additive):
     r"""Independent Laplace noise of scale b in each of d coordinates, as the papers print.
 
-    A vector that moves by Δ in ℓ2 moves by at most :math:`\sqrt d\,\Delta` in ℓ1, so
+    An ℓ2 sensitivity of Δ is an ℓ1 sensitivity of at most :math:`\sqrt d\,\Delta`, so
     :math:`b = \sqrt d\,\Delta/\varepsilon` is ε-DP. `KNormMechanism` gives the same
     guarantee with less noise for d > 1.
     """

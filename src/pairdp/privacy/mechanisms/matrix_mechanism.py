@@ -6,7 +6,7 @@ ones and C a lower-triangular Toeplitz matrix,
 .. math:: S + A C^{-1} z = A C^{-1}(C u + z), \quad z \text{ independent normal:}
 
 one Gaussian release of Cu, and post-processing. This holds for values u_t that depend on earlier
-releases too, as C is lower triangular. If one u_t moves by Δ, Cu moves by at most Δ·|C|, where
+releases too, as C is lower triangular. If one u_t changes by Δ, Cu changes by at most Δ·|C|, where
 |C|² = 1 + Σ_{0<j<n} c_j² is the squared norm of the first column.
 
 The best Toeplitz C for the largest error is near the square root of A, c_j = binom(2j, j)/4^j

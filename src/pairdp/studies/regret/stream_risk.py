@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.algorithms.one_against import one_against
 from pairdp.losses import MetricLoss, PairwiseLoss, RankingLoss
-from pairdp.pairs import Risk
+from pairdp.pairs import Risk, one_against
 from pairdp.records import Records
 
 Array = NDArray[np.float64]

@@ -20,7 +20,7 @@ class Check:
     where : str
         The domain and the number of features.
     declared, found : float
-        A declared constant and the largest value found; NaN where there is none.
+        A declared constant and the largest value found; NaN if there is none.
     example : str
         A counterexample, if it failed.
     """
@@ -34,7 +34,7 @@ class Check:
 
     @property
     def ratio(self) -> float:
-        """What was found over what was declared; NaN where there is none."""
+        """The ratio of the found to the declared value; NaN if there is none."""
         if self.declared > 0:
             return self.found / self.declared
         return self.found if math.isnan(self.found) or self.found == 0 else math.inf

@@ -19,10 +19,9 @@ from pairdp.losses.metric import MetricLoss
 from pairdp.losses.pointwise import PointwiseLoss
 from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.scalar_slope import ScalarSlope, scalar_slope_of
-from pairdp.losses.trust import Loss
 from pairdp.score_sums.all_pairs import AllPairs
 from pairdp.testing._loss_checks.report import Check, problem_check
-from pairdp.testing._loss_checks.search_space import SearchSpace, Subject
+from pairdp.testing._loss_checks.search_space import Loss, SearchSpace, Subject
 from pairdp.testing._loss_checks.structures import structure_problem
 
 Array = NDArray[np.float64]
@@ -163,7 +162,8 @@ def _ranking(
     yield _bound("curvature", space, loss.curvature(margin_bound), within.curvature(), tolerance)
     if loss.decreasing:
         slopes = loss.slope(wide.grid())
-        rises = f"the slope at {wide.grid()[slopes.argmax()]:.6g} is {slopes.max():.6g}"
+        where = wide.grid()[slopes.argmax()]
+        rises = f"the slope at {where:.6g} is {slopes.max():.6g}: declare decreasing = False"
         yield problem_check("decreasing", space, rises if slopes.max() > 0 else "")
     structure = loss.structure()
     if not isinstance(structure, AllPairs):
@@ -190,14 +190,14 @@ def _metric(
     nearest, farthest = loss.distances(space.domain)
     yield problem_check("distance and slope", space, _metric_problem(loss, space, rng))
     declared, convex = loss.derivative_bound(nearest, farthest), declared_convex(loss)
-    for alike, derivative_bound in zip((True, False), declared, strict=True):
-        line = _distance_function(loss, alike, nearest, farthest)
-        kind = "alike" if alike else "unlike"
+    for similar, derivative_bound in zip((True, False), declared, strict=True):
+        line = _distance_function(loss, similar, nearest, farthest)
+        kind = "similar" if similar else "dissimilar"
         yield problem_check(f"slope of {kind}", space, line.problem(convex))
         if convex:
             yield problem_check(f"convex for {kind}", space, line.convexity_problem())
-        slopes = line.slope(line.grid()) * (1 if alike else -1)
-        wrong_way = f"a slope of {kind} pairs is {'below' if alike else 'above'} zero"
+        slopes = line.slope(line.grid()) * (1 if similar else -1)
+        wrong_way = f"a slope of {kind} pairs is {'below' if similar else 'above'} zero"
         yield problem_check(f"sign of {kind}", space, wrong_way if slopes.min() < 0 else "")
         yield _bound(
             f"derivative_bound of {kind}",
@@ -210,9 +210,9 @@ def _metric(
         yield _bound("curvature", space, curvature, line.curvature(), tolerance)
 
 
-def _distance_function(loss: MetricLoss, alike: bool, low: float, high: float) -> ScalarFunction:
+def _distance_function(loss: MetricLoss, similar: bool, low: float, high: float) -> ScalarFunction:
     def mask(squared: Array) -> NDArray[np.bool_]:
-        return np.full(squared.shape, alike)
+        return np.full(squared.shape, similar)
 
     return ScalarFunction(
         lambda squared: loss.of_distance(squared, mask(squared)),
@@ -225,15 +225,15 @@ def _distance_function(loss: MetricLoss, alike: bool, low: float, high: float) -
 def _metric_problem(loss: MetricLoss, space: SearchSpace, rng: np.random.Generator) -> str:
     w = space.moderate.random_parameters(rng)
     x, y = space.random_records(rng, _TUPLES, 2)
-    apart, alike = x[:, 0] - x[:, 1], y[:, 0] == y[:, 1]
+    apart, similar = x[:, 0] - x[:, 1], y[:, 0] == y[:, 1]
     squared = ((apart @ w) * apart).sum(axis=1)
     squares = apart[:, :, None] * apart[:, None, :]
     arguments = (w, x[:, 0], y[:, 0], x[:, 1], y[:, 1])
     return _disagreement(
         loss.value(*arguments),
-        loss.of_distance(squared, alike),
+        loss.of_distance(squared, similar),
         loss.gradient(*arguments),
-        loss.slope(squared, alike)[:, None, None] * squares,
+        loss.slope(squared, similar)[:, None, None] * squares,
     )
 
 

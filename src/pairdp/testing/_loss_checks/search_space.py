@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from pairdp.constraints import Constraint, PSDCone, SymmetricMatrices, Unconstrained
 from pairdp.constraints.vectors import shrink_to
-from pairdp.losses.domain import Domain
-from pairdp.losses.trust import Loss
+from pairdp.losses.base import Domain, PairwiseLoss
+from pairdp.losses.pointwise import PointwiseLoss
 
+Loss = PairwiseLoss | PointwiseLoss
 Array = NDArray[np.float64]
 Slots = tuple[int, ...]
 _LARGEST = 1e7

@@ -39,8 +39,8 @@ def series_delta(event: SampledEvent, epsilon: float) -> DeltaEstimate:
         largest = _largest_sum(weights, draws)
     largest = max(largest, float(weights.max())) * 1.05
     sums = (np.arange(_POINTS) + 0.5) * largest / _POINTS
-    moved = np.minimum(sums + draws.base, draws.most)
-    coefficients = dct(gaussian.deltas(epsilon, event.mu * moved), type=2) / _POINTS
+    changes = np.minimum(sums + draws.base, draws.most)
+    coefficients = dct(gaussian.deltas(epsilon, event.mu * changes), type=2) / _POINTS
     coefficients[0] /= 2
     count = int(min(_POINTS // 2, max(128, _WORK // weights.size)))
     never = 0.0

@@ -103,13 +103,13 @@ def inverted_delta(
         return total - s * epsilon - np.log(s * (s + 1))
 
     # The trapezoidal rule is exact up to images of the loss one period away.
-    apart = theta / 100
+    spacing = theta / 100
     with np.errstate(over="ignore", invalid="ignore"):
-        logs = log_integrand(1j * np.array([-apart, 0.0, apart]))
+        logs = log_integrand(1j * np.array([-spacing, 0.0, spacing]))
     if not np.all(np.isfinite(logs)):
         return DeltaEstimate(math.nan, math.inf)
     peak = float(logs[1].real)
-    spread = math.sqrt(max(float((logs[0] - 2 * logs[1] + logs[2]).real), 0.0)) / apart
+    spread = math.sqrt(max(float((logs[0] - 2 * logs[1] + logs[2]).real), 0.0)) / spacing
     step = min(theta / 8, math.pi / (2 * (epsilon + 12 * spread)))
     total, absolute, count, size = 0.0, 0.0, 0, 1.0
     while count == 0 or (count < most_points and size * step * count > 1e-13 * abs(total)):

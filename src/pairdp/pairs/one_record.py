@@ -1,12 +1,12 @@
-"""One record against many: the gradients of its pairs, added up."""
+"""The sum of gradients over the pairs of one record with many others."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._sums import weighted_rows
 from pairdp.losses import MetricLoss, PairwiseLoss, RankingLoss
-from pairdp.pairs.products import weighted_rows
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
@@ -21,9 +21,9 @@ def one_against(
     others: Records,
     counts: Array | None = None,
 ) -> Array:
-    """Return Σ (∇ℓ(w;z,z_j) + ∇ℓ(w;z_j,z))/2 over some other records, each so many times.
+    """Return Σ c_j(∇ℓ(w;z,z_j) + ∇ℓ(w;z_j,z))/2 over other records with counts c_j.
 
-    Null records add nothing, and a null z has the sum zero.
+    Null records contribute zero.
 
     Parameters
     ----------
@@ -32,13 +32,13 @@ def one_against(
     parameters : array
         w.
     records : Records
-        Where the record z is.
+        The records that contain z.
     own : int
-        Its place.
+        The index of z.
     others : Records
         The partners z_j.
     counts : array, optional
-        How often each of them counts; once by default.
+        c_j; 1 by default.
     """
     if records.null[own]:
         return np.zeros_like(parameters)
@@ -57,10 +57,10 @@ def one_against(
     total = np.zeros_like(parameters)
     for start in range(0, others.n, _BLOCK):
         some = slice(start, start + _BLOCK)
-        often = None if counts is None else counts[some]
-        if often is not None and not often.any():
+        weights = None if counts is None else counts[some]
+        if weights is not None and not weights.any():
             continue
-        total += _both_orders(loss, parameters, own_x, own_y, others.part(some), often)
+        total += _both_orders(loss, parameters, own_x, own_y, others.part(some), weights)
     return total
 
 
@@ -73,11 +73,11 @@ def _both_orders(
     counts: Array | None,
 ) -> Array:
     x, y = others.x, others.evaluable
-    often = np.ones(len(y)) if counts is None else counts
+    weights = np.ones(len(y)) if counts is None else counts
     if isinstance(loss, MetricLoss):
-        apart = own_x - x
-        squared = np.einsum("ij,ij->i", apart @ parameters, apart)
-        return np.asarray((apart.T * (often * loss.slope(squared, y == own_y))) @ apart)
+        difference = own_x - x
+        squared = np.einsum("ij,ij->i", difference @ parameters, difference)
+        return np.asarray((difference.T * (weights * loss.slope(squared, y == own_y))) @ difference)
     mine = np.broadcast_to(own_x, x.shape), np.broadcast_to(own_y, y.shape)
     both = loss.gradient(parameters, *mine, x, y) + loss.gradient(parameters, x, y, *mine)
-    return np.asarray(np.tensordot(often, both, axes=1) / 2)
+    return np.asarray(np.tensordot(weights, both, axes=1) / 2)

@@ -1,0 +1,24 @@
+"""Which reader a file is for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pairdp.tables.base import Table, TableError
+from pairdp.tables.delimited import CSVTable
+from pairdp.tables.parquet import ParquetTable
+
+
+def open_table(path: str | Path) -> Table:
+    """Return the table in a CSV or Parquet file, by its extension."""
+    path = Path(path)
+    if not path.exists():
+        raise TableError(f"there is no file {path}")
+    if not path.is_file():
+        raise TableError(f"{path} is not a file")
+    ending = "".join(path.suffixes[-2:]).lower()
+    if ending.endswith((".parquet", ".pq")):
+        return ParquetTable(path)
+    if ending.endswith((".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")):
+        return CSVTable(path)
+    raise TableError(f"{path} must have the extension .csv, .csv.gz or .parquet")
