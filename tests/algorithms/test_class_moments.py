@@ -24,9 +24,9 @@ def test_batches_have_the_stated_shape() -> None:
         ClassMoments.gather(SQUARES, [(X, Y)], 4, 2)
 
 
-def test_moments_of_other_features_do_not_add_up() -> None:
+def test_moments_of_other_features_cannot_be_added() -> None:
     one, other = (ClassMoments.of(SQUARES.records(X[:, :d], Y)) for d in (3, 2))
-    with pytest.raises(ValueError, match="do not add up"):
+    with pytest.raises(ValueError, match="cannot be added"):
         one + other
 
 

@@ -351,5 +351,5 @@ def test_a_token_of_a_stream_is_saved_once_and_known_before_it_is_resumed() -> N
     with pytest.raises(LedgerError, match="does not know"):
         ledger.resume_stream("token")
     ledger.save_stream("token")
-    with pytest.raises(LedgerError, match="saved with this token before"):
+    with pytest.raises(LedgerError, match="already saved with this token"):
         ledger.save_stream("token")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairdp.algorithms.signal import noise_length, noise_to_signal
+from pairdp.algorithms.noise import noise_length, noise_to_signal
 from pairdp.privacy import (
     GaussianMechanism,
     KNormMechanism,
