@@ -331,3 +331,15 @@ def test_gaussian_noise_does_not_hold_for_a_pure_claim() -> None:
 
 def test_a_claim_over_a_release_without_noise_does_not_hold() -> None:
     assert not certify(gaussian(), Release("weights", NoMechanism(), None, 7)).holds
+
+
+def test_a_single_release_or_assumption_is_refused_without_a_sequence() -> None:
+    with pytest.raises(TypeError, match="put a single one into a tuple"):
+        Certificate("learner", BUDGET, 100, gaussian())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="put a single one into a tuple"):
+        certify(gaussian(), assumptions="Labels are ±1.")
+
+
+def test_curves_are_asked_at_a_sequence_of_deltas() -> None:
+    with pytest.raises(ValueError, match="sequence of numbers"):
+        certify(gaussian()).curve([[1e-6]])  # type: ignore[list-item]

@@ -313,3 +313,8 @@ def test_errors_carry_their_reasons() -> None:
     assert CertificateError("one", "two").reasons == ("one", "two")
     assert str(CertificateError("one", "two")) == "one; two"
     assert issubclass(CertificateError, ValueError)
+
+
+def test_a_missing_directory_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        CERTIFICATES["gaussian"].save(tmp_path / "nowhere" / "certificate.json")

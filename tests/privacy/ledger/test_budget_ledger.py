@@ -23,6 +23,7 @@ from pairdp.privacy import (
     GaussianMechanism,
     KNormMechanism,
     LaplaceMechanism,
+    LedgerError,
     Mechanism,
     NonPrivateEvent,
     ParallelEvent,
@@ -343,3 +344,12 @@ def test_sampled_releases_are_spent_and_composed() -> None:
         ledger.spend(SampledEvent(0.5, drawn, steps), f"{steps} steps")
     whole = PrivacyCurve(SampledEvent(0.5, drawn, 25_000)).epsilon(1e-6)
     assert ledger.spent() == pytest.approx(whole, rel=1e-3)
+
+
+def test_a_token_of_a_stream_is_saved_once_and_known_before_it_is_resumed() -> None:
+    ledger = BudgetLedger(BUDGET)
+    with pytest.raises(LedgerError, match="does not know"):
+        ledger.resume_stream("token")
+    ledger.save_stream("token")
+    with pytest.raises(LedgerError, match="already saved with this token"):
+        ledger.save_stream("token")
