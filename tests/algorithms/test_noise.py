@@ -23,9 +23,9 @@ UNIT = Sensitivity.stated(1.0)
 @pytest.mark.parametrize(
     "mechanism",
     [
-        GaussianMechanism(UNIT.value, 2.0),
-        KNormMechanism(UNIT.value, 2.0),
-        LaplaceMechanism(UNIT.value, P, 2.0),
+        GaussianMechanism(UNIT.value, 2.0, P),
+        KNormMechanism(UNIT.value, 2.0, P),
+        LaplaceMechanism(UNIT.value, 2.0, P),
     ],
     ids=lambda mechanism: type(mechanism).__name__,
 )
