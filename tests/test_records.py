@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pairdp.clipping import clip_rows
 from pairdp.records import Records
 
 
@@ -111,3 +112,10 @@ def test_bounds_that_squares_cannot_hold_are_refused() -> None:
         with pytest.raises(ValueError, match="between 1e-30 and 1e30"):
             Records([[1.0]], [1], data_norm=data_norm)
     np.testing.assert_allclose(Records([[1e-170]], [1], data_norm=1e-30).x, [[1e-170]])
+
+
+def test_tables_have_real_numbers_and_the_stated_features() -> None:
+    with pytest.raises(ValueError, match="complex"):
+        clip_rows([[1j, 0.0]], 1.0)
+    with pytest.raises(ValueError, match="2 features, not 3"):
+        clip_rows([[1.0, 0.0]], 1.0, features=3)

@@ -318,7 +318,6 @@ def test_an_interrupt_leaves_nothing(way: Any, monkeypatch: pytest.MonkeyPatch) 
         raise KeyboardInterrupt
 
     monkeypatch.setattr(kernels, "take_steps", way)
-    monkeypatch.setattr("pairdp.algorithms.noisy_descent.take_steps", way)
     monkeypatch.setattr(Progress, "steps", interrupted)
     with pytest.raises(KeyboardInterrupt):
         plan.run(records)

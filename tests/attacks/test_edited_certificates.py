@@ -89,7 +89,8 @@ def others(value: Any, rng: random.Random) -> list[Any]:
             float("1e3"),
         ]
     if isinstance(value, float):
-        return [value * 1.001, value / 1.001, value / 1000, value + 1, 0.0, -value, 1e300, None]
+        near = [value * 1.001, value / 1.001, value * 2, value / 2, value / 1000]
+        return [*near, value + 1, 0.0, -value, 1e300, None]
     if isinstance(value, str):
         return [*rng.sample(STRINGS, 6), value + " "]
     return [1, 0.5, "garbage", "general", [], {}, True]

@@ -112,6 +112,42 @@ def test_a_contraction_that_is_none() -> None:
         verify(forged(certificate, change))
 
 
+GRIDS = ["DPGDSC", "DPGDC, pure", "printed, pure", "mini-batches", "permutations", "moments"]
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0, 2.0**16])
+@pytest.mark.parametrize("name", GRIDS)
+def test_another_grid(name: str, factor: float) -> None:
+    """A finer one would be a lie about the low bits, and a coarser one is not paid for."""
+
+    def change(document: Document) -> None:
+        document["releases"][0]["grid"] *= factor
+
+    with pytest.raises(CertificateError, match=r"grid is stated as .* planning again gives"):
+        verify(forged(PLANS[name]().certificate, change))
+
+
+@pytest.mark.parametrize("name", ["DPGDSC", "DPGDC, pure", "mini-batches", "permutations"])
+def test_rounding_is_paid_for_whoever_planned(name: str) -> None:
+    """Without facts to plan from, the arithmetic alone refuses a coarser grid."""
+
+    def change(document: Document) -> None:
+        document["plan"] = None
+        document["releases"][0]["grid"] *= 2.0**16
+
+    with pytest.raises(CertificateError, match="claimed"):
+        verify(forged(PLANS[name]().certificate, change))
+
+
+def test_a_dimension_whose_rounding_is_not_paid_for() -> None:
+    def change(document: Document) -> None:
+        document["plan"] = None
+        document["releases"][0]["dimension"] = 1000
+
+    with pytest.raises(CertificateError, match="claimed"):
+        verify(forged(PLANS["DPGDSC"]().certificate, change))
+
+
 @pytest.mark.parametrize("name", ["ranker", "classifier", "regressor"])
 def test_an_assumption_left_out_or_added(name: str) -> None:
     certificate = PLANS[name]().certificate

@@ -204,7 +204,7 @@ def test_scores_are_numbers_or_errors() -> None:
         for y in ([1, 1, 1, 1], [0, 0, 0, 0]):
             with pytest.raises(ValueError, match="both classes, 0 and 1"):
                 model.score(x, y)
-        with pytest.raises(ValueError, match="with a weight above 0"):
+        with pytest.raises(ValueError, match="with positive weights"):
             model.score(x, [0, 1, 1, 1], sample_weight=[0, 1, 1, 1])
     assert 0 <= classifier.score(x, [1, 1, 1, 1]) <= 1
     regressor = PrivateLinearRegressor(data_norm=1.0).fit(x + 0.1, [0.1, 0.2, 0.3, 0.4])

@@ -252,7 +252,7 @@ def test_rounds_end_where_their_proof_says(
             size = np.linalg.norm(push)
             return hessian @ point - linear + (error / size if size > 0 else 0.0) * push
 
-    problem = SimpleNamespace(constraint=ball, pull=np.zeros_like)
+    problem = SimpleNamespace(constraint=ball, regularizer_gradient=np.zeros_like)
     start = ball.project(rng.normal(size=3) * 5)
     rounds = Rounds(repeats, math.ceil(4 * math.sqrt(condition)) - 1)
     *_, point = descend_in_rounds(problem, Wrong(), start, condition, rounds)

@@ -358,7 +358,7 @@ def test_compiled_steps_equal_plain_ones(loss: Any) -> None:
     x[[0, 3, 4, 11]] = np.nan
     records = problem.records(x, rng.choice([-1.0, 1.0], 20), invalid="null")
     for batch in (2, 6):
-        steps = Steps(problem, records, GaussianMechanism(1.0, 0.1), 0.1, 60, batch, paired)
+        steps = Steps(problem, records, GaussianMechanism(1.0, 0.1, 3), 0.1, 60, batch, paired)
         ways = [
             way(steps, NoiseSource(3), Progress(False)) for way in (compiled_steps, plain_steps)
         ]

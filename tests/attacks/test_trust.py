@@ -310,7 +310,7 @@ def test_a_bound_of_ones_own_is_trusted_and_said_to_be() -> None:
     name = "a bound that its user registered"
     register_bound(Bound(name, "whatever", formula, formula))
     moved = Sensitivity.of(name, value=0.5)
-    release = Release("v", GaussianMechanism.calibrate(BUDGET, moved.value), moved, 2)
+    release = Release("v", GaussianMechanism.calibrate(BUDGET, moved.value, dimension=2), moved, 2)
     assert heard_first(Certificate("By hand", BUDGET, N, (release,)), f"the bound {name!r}")
 
 

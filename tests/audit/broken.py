@@ -7,6 +7,7 @@ Nothing here is private. The claims are those that the mistaken code would make.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,30 +68,18 @@ class QuietNoise(Algorithm):
     def execute(
         self, plan: Plan, records: Any, noise: NoiseSource, progress: Progress
     ) -> Array | RunResult:
-        """Run the algorithm with a source of quiet noise."""
-        quiet: Any = _QuietSource(noise, self.factor)
-        return self.algorithm.execute(plan, records, quiet, progress)
+        """Run the algorithm with mechanisms of less noise."""
+        releases = tuple(_quieter(release, self.factor) for release in plan.certificate.releases)
+        quiet = replace(plan.certificate, releases=releases)
+        return self.algorithm.execute(replace(plan, certificate=quiet), records, noise, progress)
 
 
-@dataclass(frozen=True, eq=False)
-class _QuietSource:
-    source: NoiseSource
-    factor: float
-
-    def stream(self, purpose: str, *path: int | str) -> np.random.Generator:
-        quiet = _QuietStream(self.source.stream(purpose, *path).bit_generator)
-        quiet.factor = self.factor
-        return quiet
-
-
-class _QuietStream(np.random.Generator):
-    factor: float
-
-    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        return super().normal(loc, self.factor * scale, size)
-
-    def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
-        return super().gamma(shape, self.factor * scale, size)
+def _quieter(release: Release, factor: float) -> Release:
+    # Copies, since audits put mechanisms of their own class in place of the plan's.
+    changed, mechanism = copy(release), copy(release.mechanism)
+    object.__setattr__(mechanism, "scale", factor * mechanism.scale)  # type: ignore[union-attr]
+    object.__setattr__(changed, "mechanism", mechanism)
+    return changed
 
 
 def without_noise(plan: Plan) -> Plan:
@@ -148,7 +137,9 @@ class PrivateNormaliser:
         """Return the noisy mean difference of records that are within the bound."""
         x, y = data
         means = [x[y == label].sum(axis=0) / max(1, int(np.sum(y == label))) for label in (1, -1)]
-        noise = GaussianMechanism.calibrate(self.budget, 2 * self.data_norm / len(y))
+        noise = GaussianMechanism.calibrate(
+            self.budget, 2 * self.data_norm / len(y), dimension=x.shape[1]
+        )
         return noise.release(means[0] - means[1], np.random.default_rng(seed))
 
     def neighbours(self, n: int) -> Neighbours:

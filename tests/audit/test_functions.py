@@ -187,7 +187,7 @@ def test_a_verdict_rests_on_what_decides() -> None:
 
 @pytest.mark.parametrize(
     "mechanism",
-    [GaussianMechanism(1.0, 0.7), KNormMechanism(1.0, 0.4), LaplaceMechanism(1.0, 3, 0.4)],
+    [GaussianMechanism(1.0, 0.7, 3), KNormMechanism(1.0, 0.4, 3), LaplaceMechanism(1.0, 0.4, 3)],
     ids=lambda m: type(m).__name__,
 )
 def test_many_draws_have_the_law_of_the_mechanism(mechanism) -> None:
@@ -198,7 +198,7 @@ def test_many_draws_have_the_law_of_the_mechanism(mechanism) -> None:
     for drawn, centre in zip(fast, (one, other), strict=True):
         slow = [
             log_likelihood_ratio(mechanism, mechanism.release(centre, rng), one, other)
-            for _ in range(4000)
+            for _ in range(2000)
         ]
         # The same law, by Kolmogorov and Smirnov; wrong alarms have probability 1e-6.
         assert kstest(drawn, slow).pvalue > 1e-6
@@ -207,10 +207,10 @@ def test_many_draws_have_the_law_of_the_mechanism(mechanism) -> None:
 def test_pure_ratios_are_bounded_by_epsilon() -> None:
     rng = np.random.default_rng(2)
     moved = np.array([0.6, 0.8])
-    for mechanism in (KNormMechanism(1.0, 0.5), LaplaceMechanism(1.0, 2, 0.5 * 2**0.5)):
+    for mechanism in (KNormMechanism(1.0, 0.5, 2), LaplaceMechanism(1.0, 0.5 * 2**0.5, 2)):
         ratios = np.concatenate(NoisyValue(mechanism, np.zeros(2), moved).log_ratios(50_000, rng))
         assert np.abs(ratios).max() <= 2.0 + 1e-9
-    noise = _draw(KNormMechanism(1.0, 0.5), 2, 1000, rng)
+    noise = _draw(KNormMechanism(1.0, 0.5, 2), 2, 1000, rng)
     assert noise.shape == (1000, 2)
 
 

@@ -19,7 +19,7 @@ from pairdp.storage import Trusted, decode
 
 _FIELDS = {"algorithm", "problem", "solved", "features", "conditions", "settings"}
 NO_FACTS = (
-    "it carries no facts of a plan: it was made by hand, or from objects that are not dataclasses"
+    "it stores no facts of a plan: it was made by hand, or from objects that are not dataclasses"
 )
 
 

@@ -1,4 +1,9 @@
-"""Likelihood ratios of noisy values on two neighbouring data sets."""
+"""Likelihood ratios of noisy values on two neighbouring data sets.
+
+Densities are those of the ideal noise, before rounding to the grid. At released values, which lie
+on the grid, their ratio is a statistic like any other: what is counted with it is valid evidence.
+It is also as good as the exact one, but for steps of the grid, which are far below the noise.
+"""
 
 from __future__ import annotations
 

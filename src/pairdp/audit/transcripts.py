@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from pairdp.algorithms import Fit, Plan
@@ -44,12 +44,12 @@ class Run(NamedTuple):
 
 @lru_cache(maxsize=16)
 def _recording_class(kind: type[Any]) -> type[Any]:
-    def release(self: Any, value: ArrayLike, generator: np.random.Generator) -> Array:
-        noisy = kind.release(self, value, generator)
-        observed: Array = self.observer(self.original, np.array(value, dtype=np.float64), noisy)
+    def add_to(self: Any, vector: Array, *noise: Any) -> Array:
+        noisy = kind.add_to(self, vector, *noise)
+        observed: Array = self.observer(self.original, vector.copy(), noisy)
         return observed
 
-    return type(f"Recording{kind.__name__}", (kind,), {"release": release})
+    return type(f"Recording{kind.__name__}", (kind,), {"add_to": add_to})
 
 
 def _recording(mechanism: Mechanism, observer: Observer) -> Mechanism:

@@ -30,8 +30,9 @@ def verify(
 
     A certificate contains all public facts of its plan. The library plans again from them, and
     every release, number and sentence must be the same. Then the numbers are recomputed:
-    sensitivities by the second route of their bound; the privacy curve by the accounting and by a
-    second route (moment inversion, enumeration, a cosine series, or dp-accounting).
+    sensitivities by the second route of their bound; what rounding to the grid adds to them in
+    rational arithmetic; the privacy curve by the accounting and by a second route (moment
+    inversion, enumeration, a cosine series, or dp-accounting).
 
     Parameters
     ----------

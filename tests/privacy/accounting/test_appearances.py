@@ -172,7 +172,7 @@ def certificate(order: str = "permutation", **changed: float) -> Certificate:
     stated = {"draws": 200, "base": base, "most": most, **changed}
     draws = RepeatedDraws(100, order=order, **stated)  # type: ignore[arg-type]
     one = Sensitivity.of("one step of pairwise SGD", **inputs)
-    mechanism = GaussianMechanism.calibrate(BUDGET, one.value, sampling=draws)
+    mechanism = GaussianMechanism.calibrate(BUDGET, one.value, dimension=5, sampling=draws)
     release = Release("average", mechanism, one, 5, 1, draws)
     return Certificate("SGD", BUDGET, 100, (release,))
 

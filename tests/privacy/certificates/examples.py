@@ -30,13 +30,13 @@ def gaussian(
     sampling: Sampling | None = None,
     part: Part | None = None,
 ) -> Release:
-    mechanism = GaussianMechanism(sensitivity.value, scale)
+    mechanism = GaussianMechanism(sensitivity.value, scale, 7)
     return Release("weights", mechanism, sensitivity, 7, count, sampling, part)
 
 
 def k_norm(epsilon: float, *, part: Part | None = None, count: int = 1) -> Release:
     sensitivity = AVERAGE if part is None else HALF
-    mechanism = KNormMechanism(sensitivity.value, sensitivity.value / epsilon)
+    mechanism = KNormMechanism.calibrate(Budget(epsilon), sensitivity.value, dimension=6)
     return Release("matrix", mechanism, sensitivity, 6, count, None, part)
 
 

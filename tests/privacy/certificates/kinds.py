@@ -51,13 +51,15 @@ def gaussian(
     part: Part | None = None,
     noise: float = 1.0,
 ) -> Release:
-    exact = GaussianMechanism.calibrate(BUDGET, bound.value, steps=count, sampling=sampling)
-    mechanism = GaussianMechanism(bound.value, exact.scale * noise)
+    exact = GaussianMechanism.calibrate(
+        BUDGET, bound.value, dimension=7, steps=count, sampling=sampling
+    )
+    mechanism = GaussianMechanism(bound.value, exact.scale * noise, 7)
     return Release("weights", mechanism, bound, 7, count, sampling, part)
 
 
 def k_norm(epsilon: float, count: int = 1) -> Release:
-    mechanism = KNormMechanism(AVERAGE.value, AVERAGE.value / epsilon)
+    mechanism = KNormMechanism.calibrate(Budget(epsilon), AVERAGE.value, dimension=6)
     return Release("matrix", mechanism, AVERAGE, 6, count)
 
 

@@ -54,13 +54,13 @@ def test_pickle_and_copy_round_trip(name: str) -> None:
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     st.floats(1e-300, 1e300), st.floats(0, 1, exclude_max=True), st.integers(2, 10**9),
-    st.floats(1e-100, 1e100), st.floats(1e-100, 1e100), st.integers(1, 10**6),
+    st.floats(1e-100, 1e100), st.floats(1e-20, 1e100), st.integers(1, 10**6),
 )  # fmt: skip
 def test_numbers_survive_json_to_the_last_bit(
-    epsilon: float, delta: float, n: int, diameter: float, scale: float, count: int
+    epsilon: float, delta: float, n: int, diameter: float, multiplier: float, count: int
 ) -> None:
     sensitivity = Sensitivity.of("average over pairs", diameter=diameter, n=n)
-    release = gaussian(scale, sensitivity=sensitivity, count=count)
+    release = gaussian(multiplier * sensitivity.value, sensitivity=sensitivity, count=count)
     made = Certificate("learner", Budget(epsilon, delta), n, (release,))
     assert Certificate.from_json(made.to_json()) == made
 
@@ -74,7 +74,7 @@ def test_json_is_strict_and_says_what_it_is(name: str) -> None:
 
     document = json.loads(made.to_json(), parse_constant=refuse)
     assert document["format"] == "pairdp certificate"
-    assert document["format_version"] == 2
+    assert document["format_version"] == 3
     assert document["library_version"] == pairdp.__version__
     assert document["relation"] == "replace-one-or-null"
     assert document["n"] == 100
@@ -193,10 +193,10 @@ def changed(name: str, change: Callable[[dict[str, object]], object]) -> str:
     return seal(document)
 
 
-@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize("version", [1, 2, 4])
 def test_another_format_is_named(version: int) -> None:
     text = changed("gaussian", lambda document: document.update(format_version=version))
-    reason = rf"format {version} is not known .* reads format 2: use the pairdp that made it"
+    reason = rf"format {version} is not known .* reads format 3: use the pairdp that made it"
     with pytest.raises(CertificateError, match=reason):
         Certificate.from_json(text)
 
@@ -227,7 +227,7 @@ def test_a_plan_has_json_values_only(plan: Any) -> None:
         (lambda d: d.update(format="pairdp ledger"), "format is 'pairdp ledger'"),
         (lambda d: d.pop("format"), "not a certificate"),
         (lambda d: d.pop("format_version"), "format None"),
-        (lambda d: d.update(format_version="2"), "format '2'"),
+        (lambda d: d.update(format_version="3"), "format '3'"),
         (lambda d: d.pop("plan"), "lacks plan"),
         (lambda d: d.update(plan=[]), "plan must be a mapping"),
         (lambda d: d.update(relation="add-remove"), "neighbouring relation 'add-remove'"),
@@ -258,7 +258,14 @@ def test_a_plan_has_json_values_only(plan: Any) -> None:
         (lambda d: d["releases"][0].update(mechanism="none"), "must be None for a release"),
         (lambda d: d["releases"][0].update(comment="x"), "release has unknown fields comment"),
         (lambda d: d["releases"][0].pop("scale"), "needs its scale"),
-        (lambda d: d["releases"][0].pop("sensitivity"), "needs its scale and its sensitivity"),
+        (lambda d: d["releases"][0].pop("grid"), "needs its scale, its grid"),
+        (lambda d: d["releases"][0].update(grid=0.0), "grid must be positive"),
+        (lambda d: d["releases"][0].update(grid=-0.25), "grid must be positive"),
+        (lambda d: d["releases"][0].update(grid=0.3), "grid must be a power of two"),
+        (lambda d: d["releases"][0].update(grid=True), "grid must be a real number"),
+        (lambda d: d["releases"][0].update(grid=2.0**80), "from 2^-64 to 2^52 grid steps"),
+        (lambda d: d["releases"][0].update(grid=2.0**-80), "from 2^-64 to 2^52 grid steps"),
+        (lambda d: d["releases"][0].pop("sensitivity"), "its grid and its sensitivity"),
         (lambda d: d["releases"][0].pop("count"), "release lacks count"),
         (lambda d: d["releases"][0].update(count=0), "count must be at least 1"),
         (lambda d: d["releases"][0].update(scale=0.0), "scale must be positive"),
@@ -306,3 +313,8 @@ def test_errors_carry_their_reasons() -> None:
     assert CertificateError("one", "two").reasons == ("one", "two")
     assert str(CertificateError("one", "two")) == "one; two"
     assert issubclass(CertificateError, ValueError)
+
+
+def test_a_missing_directory_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        CERTIFICATES["gaussian"].save(tmp_path / "nowhere" / "certificate.json")

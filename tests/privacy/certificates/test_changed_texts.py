@@ -91,7 +91,7 @@ def test_changes_without_a_new_digest_are_reported_as_such() -> None:
 
 def test_an_unknown_bound_is_named() -> None:
     foreign = Sensitivity("bound of another installation", {"size": 3}, 0.5)
-    release = Release("weights", GaussianMechanism(0.5, 10.0), foreign, 7)
+    release = Release("weights", GaussianMechanism(0.5, 10.0, 7), foreign, 7)
     with pytest.raises(CertificateError, match="'bound of another installation'"):
         verify(certify(release))
 
@@ -108,7 +108,7 @@ def test_an_unknown_bound_is_named() -> None:
 )
 def test_wrong_inputs_of_a_bound_are_named(inputs: dict[str, float], reason: str) -> None:
     bound = Sensitivity("average over pairs", inputs, 0.04)
-    release = Release("weights", GaussianMechanism(0.04, 10.0), bound, 7)
+    release = Release("weights", GaussianMechanism(0.04, 10.0, 7), bound, 7)
     with pytest.raises(CertificateError, match=f"weights: .*{reason}"):
         verify(certify(release))
 

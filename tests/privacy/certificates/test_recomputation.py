@@ -27,6 +27,7 @@ from pairdp.privacy import (
     Sensitivity,
 )
 from pairdp.privacy.certificates import recomputation
+from pairdp.privacy.mechanisms import additive_noise
 from pairdp.verification import Report, verify
 from tests.privacy.certificates.kinds import (
     AVERAGE,
@@ -89,7 +90,9 @@ def test_a_baseline_is_in_order_and_claims_nothing() -> None:
 
 def test_a_true_printed_claim_passes() -> None:
     budget = Budget(0.5, 1e-6)
-    mechanism = GaussianMechanism.calibrate(budget, AVERAGE.value, calibration="printed")
+    mechanism = GaussianMechanism.calibrate(
+        budget, AVERAGE.value, dimension=7, calibration="printed"
+    )
     release = Release("weights", mechanism, AVERAGE, 7)
     verify(certify(release, budget=budget, calibration="printed"))
 
@@ -105,9 +108,9 @@ def test_whatever_is_calibrated_passes(kind: str, epsilon: float, log: float, co
     budget = Budget(epsilon, math.exp(log))
     mechanism: Mechanism
     if kind == "gaussian":
-        mechanism = GaussianMechanism.calibrate(budget, AVERAGE.value, steps=count)
+        mechanism = GaussianMechanism.calibrate(budget, AVERAGE.value, dimension=5, steps=count)
     elif kind == "k-norm":
-        mechanism = KNormMechanism.calibrate(budget, AVERAGE.value, steps=count)
+        mechanism = KNormMechanism.calibrate(budget, AVERAGE.value, dimension=5, steps=count)
     else:
         mechanism = LaplaceMechanism.calibrate(budget, AVERAGE.value, dimension=5, steps=count)
     made = certify(Release("weights", mechanism, AVERAGE, 5, count), budget=budget)
@@ -128,7 +131,7 @@ def test_whatever_is_calibrated_passes(kind: str, epsilon: float, log: float, co
 )
 def test_extreme_gaussian_budgets_pass(epsilon: float, delta: float) -> None:
     budget = Budget(epsilon, delta)
-    mechanism = GaussianMechanism.calibrate(budget, AVERAGE.value)
+    mechanism = GaussianMechanism.calibrate(budget, AVERAGE.value, dimension=5)
     verify(certify(Release("weights", mechanism, AVERAGE, 5), budget=budget))
 
 
@@ -195,6 +198,20 @@ def test_gaussian_noise_is_never_pure() -> None:
         verify(certify(gaussian(noise=1e6), budget=PURE))
 
 
+@pytest.mark.parametrize("kind", ["gaussian", "k-norm", "laplace", "poisson, 1 step", "parts"])
+@pytest.mark.parametrize("share", [0.0, 0.99])
+def test_rounding_that_is_not_paid_for_is_found(
+    kind: str, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second route does not use what the mechanisms say of themselves."""
+    made = KINDS[kind]()
+    (stated, *_) = made.releases
+    paid = share * stated.mechanism.rounding
+    monkeypatch.setattr(additive_noise, "rounding", lambda grid, dimension: paid)
+    with pytest.raises(CertificateError, match="with rounding to the grid is stated as"):
+        verify(certify(*made.releases, budget=made.budget))
+
+
 def test_one_bad_part_is_enough() -> None:
     made = certify(
         gaussian(HALF, part=Part("first", 50)), gaussian(HALF, part=Part("second", 50), noise=0.9)
@@ -205,7 +222,7 @@ def test_one_bad_part_is_enough() -> None:
 
 def test_a_false_printed_claim_fails_with_the_true_numbers() -> None:
     scale = AVERAGE.value * math.sqrt(1.25 * math.log(1e5)) / 2
-    release = Release("weights", GaussianMechanism(AVERAGE.value, scale), AVERAGE, 7)
+    release = Release("weights", GaussianMechanism(AVERAGE.value, scale, 7), AVERAGE, 7)
     claim = certify(release, budget=Budget(2.0, 1e-5), calibration="printed")
     true = claim.delta(2.0)
     assert true > 1e-5

@@ -27,7 +27,9 @@ from pairdp.privacy import (
 BUDGET = Budget(1.0, 1e-6)
 AVERAGE = Sensitivity.of("average over pairs", diameter=4.0, n=100)
 STATED = Sensitivity.stated(2.0)
-NOISY = Release("weights", GaussianMechanism.calibrate(BUDGET, AVERAGE.value), AVERAGE, 7)
+NOISY = Release(
+    "weights", GaussianMechanism.calibrate(BUDGET, AVERAGE.value, dimension=7), AVERAGE, 7
+)
 ASSUMPTIONS = (
     "Every record has norm at most 1, which the learner enforces by scaling records down.",
     "Labels are +1 or -1.",
@@ -44,7 +46,7 @@ def with_releases(*releases: Release, budget: Budget = BUDGET) -> Certificate:
 
 
 def sampled(sampling: Sampling) -> Release:
-    mechanism = GaussianMechanism(STATED.value, 40.0)
+    mechanism = GaussianMechanism(STATED.value, 40.0, 7)
     return Release("batch gradient", mechanism, STATED, 7, 10, sampling)
 
 
@@ -70,7 +72,9 @@ def test_what_epsilon_and_delta_mean_is_said() -> None:
 
 
 def test_a_pure_claim_has_no_delta() -> None:
-    release = Release("matrix", KNormMechanism.calibrate(Budget(0.5), AVERAGE.value), AVERAGE, 6)
+    release = Release(
+        "matrix", KNormMechanism.calibrate(Budget(0.5), AVERAGE.value, dimension=6), AVERAGE, 6
+    )
     text = flat(with_releases(release, budget=Budget(0.5)))
     assert "differentially private with ε = 0.5, where" in text
     assert "within a factor of e^0.5 = 1.65)" in text
@@ -79,29 +83,31 @@ def test_a_pure_claim_has_no_delta() -> None:
 
 
 def test_a_huge_epsilon_does_not_break_the_statement() -> None:
-    release = Release("matrix", KNormMechanism.calibrate(Budget(1e5), AVERAGE.value), AVERAGE, 6)
+    release = Release(
+        "matrix", KNormMechanism.calibrate(Budget(1e5), AVERAGE.value, dimension=6), AVERAGE, 6
+    )
     assert "more than 1e130" in flat(with_releases(release, budget=Budget(1e5)))
 
 
 def test_every_release_is_listed() -> None:
-    laplace = LaplaceMechanism(AVERAGE.value, 3, 3.5)
+    laplace = LaplaceMechanism(AVERAGE.value, 3.5, 3)
     releases = (
-        Release("weights", GaussianMechanism(AVERAGE.value, 1.25), AVERAGE, 7),
-        Release("matrix", KNormMechanism(AVERAGE.value, 2.5), AVERAGE, 6, 3),
+        Release("weights", GaussianMechanism(AVERAGE.value, 1.25, 7), AVERAGE, 7),
+        Release("matrix", KNormMechanism(AVERAGE.value, 2.5, 6), AVERAGE, 6, 3),
         Release("histogram", laplace, AVERAGE, 3, part=Part("the held-out fold", 40)),
     )
     text = flat(with_releases(*releases, budget=Budget(2.0, 1e-6)))
-    assert "weights (7 numbers): Gaussian noise of standard deviation 1.25; " in text
+    assert "weights (7 numbers): Gaussian noise of standard deviation 1.25, on multiples of" in text
     assert "matrix (6 numbers, 3 times): K-norm noise" in text
-    assert "of scale s = 2.5; sensitivity 0.04" in text
-    assert "histogram (3 numbers): Laplace noise in each coordinate, of scale 3.5; " in text
+    assert "of scale s = 2.5, on multiples of 2^-27; sensitivity 0.04 and 1.83e-08 for rou" in text
+    assert "histogram (3 numbers): Laplace noise in each coordinate, of scale 3.5, " in text
     assert "; on the 40 records of the held-out fold." in text
     for release in releases:
         assert release.describe() in text
 
 
 def test_every_bound_is_explained_once() -> None:
-    other = Release("batch", GaussianMechanism(STATED.value, 1e3), STATED, 7)
+    other = Release("batch", GaussianMechanism(STATED.value, 1e3, 7), STATED, 7)
     text = flat(with_releases(NOISY, other, NOISY, budget=Budget(3.0, 1e-6)))
     assert "Why this much noise:" in text
     assert text.count("average over pairs:") == 1
@@ -111,7 +117,7 @@ def test_every_bound_is_explained_once() -> None:
 
 def test_a_bound_from_elsewhere_is_called_unknown() -> None:
     foreign = Sensitivity("bound of another installation", {"size": 3}, 0.5)
-    release = Release("weights", GaussianMechanism(0.5, 10.0), foreign, 7)
+    release = Release("weights", GaussianMechanism(0.5, 10.0, 7), foreign, 7)
     text = flat(with_releases(release))
     assert "bound of another installation: a bound that is not registered in this process" in text
 
@@ -126,7 +132,8 @@ def test_what_always_limits_the_guarantee_is_said() -> None:
     for said in (
         "fixed before the records were read",
         "Preparation of the records before they reach the algorithm is not covered",
-        "exact arithmetic; noise is drawn in double precision",
+        "rounded to a public grid, which the sensitivities include",
+        "the timing or memory of the machine are not covered",
         "other releases of the same records",
         "not facts that many records show together",
     ):
@@ -142,7 +149,7 @@ def test_the_noise_source_and_version_are_said() -> None:
 
 def test_a_false_printed_claim_is_called_false_with_the_true_epsilon() -> None:
     scale = AVERAGE.value * math.sqrt(1.25 * math.log(1e5)) / 2
-    release = Release("weights", GaussianMechanism(AVERAGE.value, scale), AVERAGE, 7)
+    release = Release("weights", GaussianMechanism(AVERAGE.value, scale, 7), AVERAGE, 7)
     claim = Certificate("A learner", Budget(2.0, 1e-5), 100, (release,), calibration="printed")
     assert not claim.holds
     assert claim.epsilon() == pytest.approx(2.115, abs=5e-4)
@@ -155,14 +162,16 @@ def test_a_false_printed_claim_is_called_false_with_the_true_epsilon() -> None:
 
 
 def test_a_false_pure_claim_is_called_false() -> None:
-    release = Release("weights", GaussianMechanism(AVERAGE.value, 1e6), AVERAGE, 7)
+    release = Release("weights", GaussianMechanism(AVERAGE.value, 1e6, 7), AVERAGE, 7)
     text = flat(with_releases(release, budget=Budget(1.0)))
     assert text.startswith("FALSE CLAIM.")
     assert "ε = inf at that δ" in text
 
 
 def test_a_true_printed_claim_says_that_it_is_printed() -> None:
-    mechanism = GaussianMechanism.calibrate(Budget(0.5, 1e-6), AVERAGE.value, calibration="printed")
+    mechanism = GaussianMechanism.calibrate(
+        Budget(0.5, 1e-6), AVERAGE.value, dimension=7, calibration="printed"
+    )
     release = Release("weights", mechanism, AVERAGE, 7)
     claim = Certificate("A learner", Budget(0.5, 1e-6), 100, (release,), calibration="printed")
     assert claim.holds
@@ -200,7 +209,7 @@ def test_a_delta_of_one_over_n_is_warned_of(delta: float, warns: bool) -> None:
 
 
 def test_a_stated_sensitivity_is_on_trust() -> None:
-    stated = Release("weights", GaussianMechanism(STATED.value, 100.0), STATED, 7)
+    stated = Release("weights", GaussianMechanism(STATED.value, 100.0, 7), STATED, 7)
     said = "The stated sensitivity is taken on trust."
     assert said in flat(with_releases(stated))
     assert said in flat(with_releases(NOISY, stated, budget=Budget(3.0, 1e-6)))

@@ -23,6 +23,7 @@ from pairdp.privacy import (
     GaussianMechanism,
     KNormMechanism,
     LaplaceMechanism,
+    LedgerError,
     Mechanism,
     NonPrivateEvent,
     ParallelEvent,
@@ -235,7 +236,7 @@ def test_a_budget_is_spent_as_what_is_known_of_it() -> None:
 
 
 def test_a_certificate_is_spent_as_its_event_under_its_name() -> None:
-    paper = certificate(GaussianMechanism(unit_sensitivity(), 20.0), Budget(0.5, 1e-5))
+    paper = certificate(GaussianMechanism(unit_sensitivity(), 20.0, 5), Budget(0.5, 1e-5))
     ledger = BudgetLedger(BUDGET)
     spend = ledger.spend(paper)
     assert (spend.label, spend.event) == ("some learner", paper.event)
@@ -244,7 +245,7 @@ def test_a_certificate_is_spent_as_its_event_under_its_name() -> None:
 
 
 def test_a_certificate_that_claims_nothing_does_not_fit() -> None:
-    mechanism = GaussianMechanism(unit_sensitivity(), 1000.0)
+    mechanism = GaussianMechanism(unit_sensitivity(), 1000.0, 5)
     release = Release("a vector", mechanism, Sensitivity.stated(1.0), 5)
     baseline = Certificate("baseline", None, 100, (release,), calibration="none")
     with pytest.raises(BudgetExceededError):
@@ -270,9 +271,9 @@ def test_a_release_calibrated_for_the_whole_budget_fits_an_unspent_ledger(
         budget = Budget(epsilon, 1e-5) if kind == "gaussian" else Budget(epsilon)
         mechanism: Mechanism
         if kind == "gaussian":
-            mechanism = GaussianMechanism.calibrate(budget, sensitivity, steps=steps)
+            mechanism = GaussianMechanism.calibrate(budget, sensitivity, dimension=5, steps=steps)
         elif kind == "k-norm":
-            mechanism = KNormMechanism.calibrate(budget, sensitivity, steps=steps)
+            mechanism = KNormMechanism.calibrate(budget, sensitivity, dimension=5, steps=steps)
         else:
             mechanism = LaplaceMechanism.calibrate(budget, sensitivity, dimension=5, steps=steps)
         try:
@@ -343,3 +344,12 @@ def test_sampled_releases_are_spent_and_composed() -> None:
         ledger.spend(SampledEvent(0.5, drawn, steps), f"{steps} steps")
     whole = PrivacyCurve(SampledEvent(0.5, drawn, 25_000)).epsilon(1e-6)
     assert ledger.spent() == pytest.approx(whole, rel=1e-3)
+
+
+def test_a_token_of_a_stream_is_saved_once_and_known_before_it_is_resumed() -> None:
+    ledger = BudgetLedger(BUDGET)
+    with pytest.raises(LedgerError, match="does not know"):
+        ledger.resume_stream("token")
+    ledger.save_stream("token")
+    with pytest.raises(LedgerError, match="already saved with this token"):
+        ledger.save_stream("token")

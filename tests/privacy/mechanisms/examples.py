@@ -22,9 +22,9 @@ def generator(*path: int | str) -> np.random.Generator:
 
 
 ALL = [
-    GaussianMechanism(1.0, 2.0),
-    KNormMechanism(1.0, 2.0),
-    LaplaceMechanism(1.0, 3, 2.0),
+    GaussianMechanism(1.0, 2.0, 3),
+    KNormMechanism(1.0, 2.0, 3),
+    LaplaceMechanism(1.0, 2.0, 3),
     NoMechanism(),
 ]
 each_mechanism = pytest.mark.parametrize("mechanism", ALL, ids=lambda m: type(m).__name__)

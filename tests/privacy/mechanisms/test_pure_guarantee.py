@@ -41,7 +41,7 @@ def test_densities_at_neighbours_differ_by_at_most_epsilon(
     drawn: tuple[float, float, Array, Array, Array],
 ) -> None:
     epsilon, sensitivity, centre, other, point = drawn
-    knorm = KNormMechanism.calibrate(Budget(epsilon), sensitivity)
+    knorm = KNormMechanism.calibrate(Budget(epsilon), sensitivity, dimension=centre.size)
     laplace_one = LaplaceMechanism.calibrate(Budget(epsilon), sensitivity, dimension=centre.size)
     rounding = 1e-12 * (1 + 1000 / knorm.scale)
     difference = log_density_knorm(knorm, point, centre) - log_density_knorm(knorm, point, other)
@@ -59,6 +59,7 @@ def test_knorm_attains_epsilon_in_every_direction(
 ) -> None:
     epsilon, sensitivity, centre, other, _ = drawn
     mechanism = KNormMechanism.calibrate(Budget(epsilon), sensitivity)
+    other = centre + (other - centre) * (mechanism.rounded_sensitivity / sensitivity)
     point = other + beyond * (other - centre)
     at_other = log_density_knorm(mechanism, point, other)
     attained = at_other - log_density_knorm(mechanism, point, centre)
@@ -69,7 +70,7 @@ def test_knorm_attains_epsilon_in_every_direction(
 def test_laplace_attains_epsilon_along_the_diagonal(dimension: int) -> None:
     mechanism = LaplaceMechanism.calibrate(Budget(0.7), 2.0, dimension=dimension)
     centre = np.zeros(dimension)
-    other = np.full(dimension, 2.0 / math.sqrt(dimension))
+    other = np.full(dimension, mechanism.rounded_sensitivity / math.sqrt(dimension))
     at_other = log_density_laplace(mechanism, other, other)
     attained = at_other - log_density_laplace(mechanism, other, centre)
     assert attained == pytest.approx(0.7, rel=1e-12)

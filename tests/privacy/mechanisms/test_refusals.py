@@ -45,7 +45,7 @@ from_sensitivity = pytest.mark.parametrize(
         *CALIBRATED,
         lambda sensitivity: GaussianMechanism(sensitivity, 1.0),
         lambda sensitivity: KNormMechanism(sensitivity, 1.0),
-        lambda sensitivity: LaplaceMechanism(sensitivity, 3, 1.0),
+        lambda sensitivity: LaplaceMechanism(sensitivity, 1.0, 3),
     ],
     ids=[*(calibrated.__name__ for calibrated in CALIBRATED), *NAMES],
 )
@@ -54,7 +54,7 @@ from_scale = pytest.mark.parametrize(
     [
         lambda scale: GaussianMechanism(1.0, scale),
         lambda scale: KNormMechanism(1.0, scale),
-        lambda scale: LaplaceMechanism(1.0, 3, scale),
+        lambda scale: LaplaceMechanism(1.0, scale, 3),
     ],
     ids=NAMES,
 )
@@ -127,32 +127,56 @@ def test_a_scale_too_large_for_a_float_is_refused() -> None:
         KNormMechanism.calibrate(Budget(1e-300), 1e300)
 
 
+with_noise = pytest.mark.parametrize("mechanism", ALL[:3], ids=NAMES)
+
+
+@pytest.mark.parametrize("calibrated", CALIBRATED)
 @pytest.mark.parametrize("dimension", [0, -1])
-def test_laplace_dimension_below_one_is_refused(dimension: int) -> None:
+def test_a_dimension_below_one_is_refused(calibrated: Any, dimension: int) -> None:
     with pytest.raises(ValueError, match="dimension must be at least 1"):
-        laplace_calibrated(dimension=dimension)
+        calibrated(dimension=dimension)
     with pytest.raises(ValueError, match="dimension must be at least 1"):
-        LaplaceMechanism(1.0, dimension, 1.0)
+        LaplaceMechanism(1.0, 1.0, dimension)
 
 
+@pytest.mark.parametrize("calibrated", CALIBRATED)
 @pytest.mark.parametrize("dimension", [2.0, "2", None, True])
-def test_laplace_dimension_that_is_not_an_integer_is_refused(dimension: Any) -> None:
+def test_a_dimension_that_is_not_an_integer_is_refused(calibrated: Any, dimension: Any) -> None:
     with pytest.raises(TypeError, match="dimension must be an integer"):
-        laplace_calibrated(dimension=dimension)
+        calibrated(dimension=dimension)
     with pytest.raises(TypeError, match="dimension must be an integer"):
-        LaplaceMechanism(1.0, dimension, 1.0)
+        LaplaceMechanism(1.0, 1.0, dimension)
 
 
-@pytest.mark.parametrize("size", [1, 2, 4, 100])
-def test_laplace_refuses_another_dimension_than_its_own(size: int) -> None:
-    with pytest.raises(ValueError, match=f"calibrated for dimension 3, got {size}"):
-        LaplaceMechanism(1.0, 3, 1.0).release(np.zeros(size), generator())
-    assert LaplaceMechanism(1.0, 3, 1.0).release(np.zeros(3), generator()).shape == (3,)
+@with_noise
+@pytest.mark.parametrize("size", [4, 100])
+def test_more_numbers_than_the_dimension_are_refused(mechanism: Any, size: int) -> None:
+    """Their rounding is not paid for."""
+    with pytest.raises(ValueError, match=f"has dimension 3, got {size}"):
+        mechanism.release(np.zeros(size), generator())
+    with pytest.raises(ValueError, match="has dimension 3, got 6"):
+        mechanism.release_symmetric(np.zeros((3, 3)), generator())
+    assert mechanism.release(np.zeros(3), generator()).shape == (3,)
 
 
-def test_laplace_refuses_a_matrix_whose_packed_dimension_differs() -> None:
-    with pytest.raises(ValueError, match="calibrated for dimension 3, got 6"):
-        LaplaceMechanism(1.0, 3, 1.0).release_symmetric(np.zeros((3, 3)), generator())
+def test_only_gaussian_noise_is_added_to_parts_of_a_vector() -> None:
+    """Parts with K-norm noise of their own cost the sum of their norms, which is more."""
+    normal, *pure = ALL[:3]
+    assert normal.release(np.zeros(2), generator()).shape == (2,)
+    for mechanism in pure:
+        with pytest.raises(ValueError, match="has dimension 3, got 2"):
+            mechanism.release(np.zeros(2), generator())
+
+
+GRIDS = [3.0, -0.5, 0.3, 2.0**-961, math.inf, math.nan, 2.0**65, 2.0**-53]
+
+
+@pytest.mark.parametrize("kind", [type(mechanism) for mechanism in ALL[:3]], ids=NAMES)
+@pytest.mark.parametrize("grid", GRIDS)
+def test_a_grid_is_a_power_of_two_near_the_scale(kind: Any, grid: float) -> None:
+    with pytest.raises(ValueError, match=r"grid"):
+        kind(1.0, 1.0, 3, grid)
+    assert kind(1.0, 1.0, 3, 2.0**-52).grid == 2.0**-52
 
 
 @each_mechanism
@@ -184,10 +208,10 @@ def test_only_a_symmetric_matrix_is_released(mechanism: Mechanism, matrix: Any) 
 
 
 @each_mechanism
-@pytest.mark.parametrize("dimension", [0, -1])
-def test_noise_of_no_dimension_is_refused(mechanism: Mechanism, dimension: int) -> None:
-    with pytest.raises(ValueError, match="dimension"):
-        mechanism.noise(dimension, generator())
+@pytest.mark.parametrize("size", [0, -1])
+def test_noise_of_no_size_is_refused(mechanism: Mechanism, size: int) -> None:
+    with pytest.raises(ValueError, match="size must be at least 1"):
+        mechanism.noise(size, generator())
 
 
 def test_a_mechanism_cannot_be_changed() -> None:

@@ -28,8 +28,8 @@ STATED = Sensitivity.stated(2 / 256)
 def make_certificate(algorithm: str, n: int, epsilon: float, *, true: bool) -> Certificate:
     """Return a certificate whose claim holds or not, as asked."""
     budget = Budget(epsilon, 1 / n)
-    right = GaussianMechanism.calibrate(budget, STATED.value)
-    used = right if true else GaussianMechanism(STATED.value, right.scale / 3)
+    right = GaussianMechanism.calibrate(budget, STATED.value, dimension=8)
+    used = right if true else GaussianMechanism(STATED.value, right.scale / 3, 8)
     releases = (Release("last iterate", used, STATED, 8),)
     calibration = "certified" if true else "printed"
     return Certificate(algorithm, budget, n, releases, calibration=calibration)

@@ -24,7 +24,7 @@ from pairdp.privacy.errors import CertificateError
 from pairdp.privacy.mechanisms.noise_source import UNDRAWN, NoiseSource
 
 FORMAT = "pairdp certificate"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 Scalar = float | int | str | bool | None
 
 

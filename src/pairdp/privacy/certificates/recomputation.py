@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pairdp.privacy.accounting.composition import PrivacyCurve, elementary_alternatives
-from pairdp.privacy.accounting.events import Event, PureEvent
+from pairdp.privacy.accounting.events import Event, NonPrivateEvent, PureEvent
 from pairdp.privacy.accounting.second_routes.selection import DP_ACCOUNTING, second_route
 from pairdp.privacy.bounds.sensitivity import ROUNDING_SLACK, find_bound
 from pairdp.privacy.certificates.certificate import Certificate
 from pairdp.privacy.certificates.consistency import inconsistencies
 from pairdp.privacy.certificates.release import Release
+from pairdp.privacy.certificates.rounding import paid_sensitivity, rounded_sensitivity
 from pairdp.privacy.errors import CertificateError
-from pairdp.privacy.mechanisms.additive_noise import LaplaceMechanism
 from pairdp.privacy.mechanisms.noise_source import SECURE, SEEDED, UNDRAWN
 
 _SAME = 1e-9
+_SAME_ROUNDING = 1e-12  # rounding adds about 1e-7 of a sensitivity
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ def recompute(certificate: Certificate) -> Recomputed:
     """Recompute every number of a certificate by a second route.
 
     Sensitivities are recomputed from their inputs by the formula and the second route of their
-    bound; the privacy curve by the accounting and by a second route
-    (`pairdp.privacy.accounting.second_routes`).
+    bound; what rounding to the grid adds to them in rational arithmetic; the privacy curve by the
+    accounting and by a second route (`pairdp.privacy.accounting.second_routes`).
 
     The inputs of bounds and the list of releases are taken as stated. `pairdp.verify` also plans
     again to check these.
@@ -133,15 +134,11 @@ def _release_checks(release: Release) -> list[Check]:
         same = math.isclose(value, sensitivity.value, rel_tol=_SAME)
         what = f"sensitivity of {release.name} ({sensitivity.bound})"
         checks.append(Check(what, sensitivity.value, value, route, same))
-    if isinstance(release.mechanism, LaplaceMechanism):
-        mechanism = release.mechanism
-        l1 = math.sqrt(release.dimension) * sensitivity.value
-        recomputed = release.count * l1 / mechanism.scale
-        own = PrivacyCurve(release.event).epsilon(0.0)
-        same = math.isclose(own, recomputed, rel_tol=_SAME)
-        checks.append(
-            Check(f"ε of {release.name}", own, recomputed, "ℓ1 sensitivity over scale", same)
-        )
+    if not isinstance(release.event, NonPrivateEvent):
+        paid, value = paid_sensitivity(release), rounded_sensitivity(release)
+        same = math.isclose(paid, value, rel_tol=_SAME_ROUNDING)
+        what = f"sensitivity of {release.name} with rounding to the grid"
+        checks.append(Check(what, paid, value, "rational arithmetic", same))
     return checks
 
 

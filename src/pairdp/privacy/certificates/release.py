@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pairdp._checks import integer, keep, text
+from pairdp._checks import integer, keep, positive, text
 from pairdp._sealed import fields_of
 from pairdp.privacy.accounting.events import Event, sampling_from_dict, sampling_to_dict
 from pairdp.privacy.accounting.sampling import FixedSizeSampling, RepeatedDraws, Sampling
@@ -190,6 +190,7 @@ def _mechanism(fields: Mapping[str, Any], sensitivity: Sensitivity | None) -> Me
         return NoMechanism()
     if sensitivity is None or scale is None or grid is None:
         raise ValueError("a release with noise needs its scale, its grid and its sensitivity")
+    grid = positive("grid", grid)  # here, none is chosen by default
     match name:
         case "gaussian":
             return GaussianMechanism(sensitivity.value, scale, fields["dimension"], grid)

@@ -22,7 +22,10 @@ _ALWAYS = (
         "Preparation of the records before they reach the algorithm is not covered: a scaler, an "
         "imputer, an encoder or a feature selection that was fitted to them depends on them."
     ),
-    "The guarantee is for exact arithmetic; noise is drawn in double precision.",
+    (
+        "Values are rounded to a public grid, which the sensitivities include, and noise is drawn "
+        "exactly on that grid: the guarantee does not rest on floating-point noise."
+    ),
     (
         "It covers what is listed here and nothing else: other releases of the same records, "
         "tuning on them, and the timing or memory of the machine are not covered."
@@ -115,9 +118,16 @@ def _caveats(certificate: Certificate) -> list[str]:
 
 
 def _wrap(sentence: str) -> str:
-    return textwrap.fill(on_one_line(" ".join(sentence.split())), _WIDTH)
+    plain = on_one_line(" ".join(sentence.split()))
+    return textwrap.fill(plain, _WIDTH, break_on_hyphens=False)
 
 
 def _item(sentence: str) -> str:
     plain = on_one_line(" ".join(sentence.split()))
-    return textwrap.fill(plain, _WIDTH, initial_indent="  - ", subsequent_indent="    ")
+    return textwrap.fill(
+        plain,
+        _WIDTH,
+        initial_indent="  - ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+    )

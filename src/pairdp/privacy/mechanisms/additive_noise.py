@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,7 @@ from pairdp.privacy.accounting.events import (
     PureEvent,
     SampledEvent,
 )
-from pairdp.privacy.accounting.sampling import RepeatedDraws, Sampling
+from pairdp.privacy.accounting.sampling import PoissonSampling, RepeatedDraws, Sampling
 from pairdp.privacy.mechanisms.lattice import grid_for, is_grid, rounding, to_grid, with_rounding
 from pairdp.privacy.mechanisms.packing import pack, unpack
 from pairdp.privacy.mechanisms.rounded_k_norm import rounded_k_norm, rounded_laplace
@@ -102,8 +102,8 @@ class _Scaled(_Additive):
     scale : float
         The scale of the noise.
     dimension : int, default=1
-        Number of coordinates; d(d+1)/2 for symmetric matrices (`packed_dimension`). If a vector is
-        released in parts, of all parts together.
+        Number of coordinates; d(d+1)/2 for symmetric matrices (`packed_dimension`). A vector may
+        be released in parts with Gaussian noise; then it is that of all parts together.
     grid : float, optional
         g, a power of two. By default the rounding adds at most 2^-21 of Δ.
     """
@@ -112,6 +112,7 @@ class _Scaled(_Additive):
     scale: float
     dimension: int = 1
     grid: float = 0.0
+    _in_parts: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         keep(self, "sensitivity", positive("sensitivity", self.sensitivity))
@@ -146,7 +147,7 @@ class _Scaled(_Additive):
         return np.asarray(self.noise_integers(integer("size", size), generator) * self.grid)
 
     def _release(self, vector: Array, generator: np.random.Generator) -> Array:
-        if vector.size > self.dimension:
+        if vector.size != self.dimension and not (self._in_parts and vector.size < self.dimension):
             raise ValueError(
                 f"the mechanism has dimension {self.dimension}, got {vector.size} numbers"
             )
@@ -168,6 +169,8 @@ class GaussianMechanism(_Scaled):
     >>> round(mechanism.scale, 6)
     3.730632
     """
+
+    _in_parts = True
 
     @classmethod
     def calibrate(
@@ -200,6 +203,7 @@ class GaussianMechanism(_Scaled):
         """
         _check_calibration(calibration)
         sensitivity = positive("sensitivity", sensitivity)
+        dimension = integer("dimension", dimension)
         if calibration == "certified":
             multiplier = noise_multiplier(budget, steps, sampling)
             scale = with_rounding(sensitivity, multiplier, dimension) * multiplier
@@ -228,12 +232,13 @@ class GaussianMechanism(_Scaled):
             sampled = replace(sampling, base=sampling.base + more, most=sampling.most + more)
             return SampledEvent(self.sensitivity / self.scale, sampled, steps)
         mu = self.rounded_sensitivity / self.scale
+        if sampling is not None and sampling.rate < 1:
+            if isinstance(sampling, PoissonSampling):
+                # A record enters with half of Δ: the sum with it and that without it are rounded.
+                mu += self.rounding / self.scale
+            return NonPrivateEvent() if math.isinf(mu) else SampledEvent(mu, sampling, steps)
         total = mu * math.sqrt(integer("steps", steps))
-        if math.isinf(total):
-            return NonPrivateEvent()
-        if sampling is None or sampling.rate == 1:
-            return GaussianEvent(total)
-        return SampledEvent(mu, sampling, steps)
+        return NonPrivateEvent() if math.isinf(total) else GaussianEvent(total)
 
     def noise_integers(self, size: int, generator: np.random.Generator) -> Integers:
         """Draw noise, in units of the grid."""
@@ -255,6 +260,7 @@ class KNormMechanism(_Scaled):
     ) -> KNormMechanism:
         """Return the mechanism whose ``steps`` uses together cost ε; δ is not spent."""
         sensitivity = positive("sensitivity", sensitivity)
+        dimension = integer("dimension", dimension)
         check_budget(budget)
         inverse = integer("steps", steps) / budget.epsilon
         scale = with_rounding(sensitivity, inverse, dimension) * inverse
@@ -319,6 +325,10 @@ class NoMechanism(_Additive):
         return np.zeros(integer("size", size))
 
     def _release(self, vector: Array, generator: np.random.Generator) -> Array:
+        return self.add_to(vector)
+
+    def add_to(self, vector: Array, noise: Integers | None = None) -> Array:
+        """Return the vector."""
         return vector.copy()
 
 

@@ -15,6 +15,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._checks import positive
 from pairdp.privacy.mechanisms.rounded_normal import LARGEST_RATIO
 
 Array = NDArray[np.float64]
@@ -34,7 +35,8 @@ def grid_for(sensitivity: float, scale: float, dimension: int) -> float:
     """
     finest = max(sensitivity * GROWTH / math.sqrt(dimension), _SMALLEST_GRID)
     grid = 2.0 ** math.floor(math.log2(finest))
-    return max(grid, 2.0 ** math.ceil(math.log2(2 * scale / LARGEST_RATIO)))
+    coarse = 2 * scale / LARGEST_RATIO
+    return grid if coarse <= grid else 2.0 ** math.ceil(math.log2(coarse))
 
 
 def is_grid(grid: float) -> bool:
@@ -53,7 +55,8 @@ def with_rounding(sensitivity: float, multiplier: float, dimension: int) -> floa
     Where the scale determines the grid, that of twice the scale is taken, since the rounding makes
     the scale larger.
     """
-    grid = grid_for(sensitivity, 2 * multiplier * sensitivity, dimension)
+    scale = positive("scale", 2 * multiplier * sensitivity)
+    grid = grid_for(sensitivity, scale, dimension)
     return sensitivity + rounding(grid, dimension)
 
 

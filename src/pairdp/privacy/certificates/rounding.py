@@ -1,0 +1,49 @@
+"""What releases pay for rounding to their grid, computed a second time."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from pairdp.privacy.accounting.events import GaussianEvent, PureEvent, SampledEvent
+from pairdp.privacy.accounting.sampling import PoissonSampling, RepeatedDraws
+from pairdp.privacy.certificates.release import Release
+from pairdp.privacy.mechanisms.additive_noise import LaplaceMechanism, NoMechanism
+
+_BITS = 64
+
+
+def paid_sensitivity(release: Release) -> float:
+    """Return the sensitivity that the event of a release states, with what rounding adds."""
+    event, mechanism = release.event, release.mechanism
+    if isinstance(mechanism, NoMechanism):
+        return math.inf
+    match event:
+        case GaussianEvent(mu):
+            return mu * mechanism.scale / math.sqrt(release.count)
+        case PureEvent(epsilon):
+            laplace = isinstance(mechanism, LaplaceMechanism)
+            return epsilon * mechanism.scale / math.sqrt(release.dimension if laplace else 1)
+        case SampledEvent(mu, RepeatedDraws(base=base)) if isinstance(
+            release.sampling, RepeatedDraws
+        ):
+            # One draw moves the average by Δ; what is added to the base is for all draws together.
+            return mu * mechanism.scale * (1 + (base - release.sampling.base))
+        case SampledEvent(mu):
+            return mu * mechanism.scale
+    return math.inf
+
+
+def rounded_sensitivity(release: Release) -> float:
+    """Return Δ + g√d in rational arithmetic; Δ + 2g√d for a sum that records enter by chance.
+
+    Rounding moves each of d coordinates by at most g/2, on both data sets. For Poisson sampling, Δ
+    is twice the change from a sum without the record to one with it.
+    """
+    mechanism = release.mechanism
+    if isinstance(mechanism, NoMechanism):
+        return math.inf
+    root = Fraction(math.isqrt(release.dimension << 2 * _BITS) + 1, 1 << _BITS)
+    by_chance = isinstance(release.sampling, PoissonSampling) and release.sampling.rate < 1
+    rounding = Fraction(mechanism.grid) * root * (2 if by_chance else 1)
+    return float(Fraction(mechanism.sensitivity) + rounding)
