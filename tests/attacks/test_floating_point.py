@@ -15,7 +15,11 @@ import pytest
 from scipy import stats
 
 from pairdp import Budget, NoiseSource, PrivateRanker
+from pairdp.algorithms import NoisyGradientDescent
+from pairdp.constraints import L2Ball
+from pairdp.losses import LogisticRanking
 from pairdp.privacy import GaussianMechanism, KNormMechanism, LaplaceMechanism, Mechanism
+from pairdp.problem import Problem
 
 FALSE_ALARM = 1e-7
 
@@ -144,3 +148,34 @@ def test_fitted_coefficients_come_from_the_grid() -> None:
     for release in model.certificate_.releases:
         assert release.mechanism.grid > 0
         assert release.mechanism.rounding <= 2.0**-20 * release.mechanism.sensitivity
+
+
+def test_a_last_iterate_keeps_no_low_bits_of_hidden_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every iterate is rounded to the grid of points before it gets noise, and then lies on it.
+
+    With noise on gradients alone, the last iterate would lie on the grid shifted by the one before,
+    which the regulariser and the projection take off the grid.
+    """
+    problem = Problem(LogisticRanking(), L2Ball(100.0), regularization=0.3)
+    algorithm = NoisyGradientDescent("last", steps=30)
+    plan = algorithm.plan(problem, 200, 3, Budget(1.0, 1e-6))
+    (release,) = plan.certificate.releases
+    assert release.name == "last iterate"
+    at_point = release.mechanism.in_units(plan.settings.step_size)
+    assert at_point.grid <= release.mechanism.grid * plan.settings.step_size
+    # Two roundings of d coordinates at each of T steps are paid for.
+    needed = 2 * release.mechanism.grid * math.sqrt(3 * 30)
+    assert release.mechanism.rounded_sensitivity >= release.sensitivity.value + needed
+    rng = np.random.default_rng(0)
+    records = problem.records(rng.normal(size=(200, 3)) / 3, rng.choice([-1, 1], 200))
+    projected = []
+    original = L2Ball.project
+
+    def project(ball: L2Ball, point: np.ndarray) -> np.ndarray:
+        projected.append(point.copy())
+        return original(ball, point)
+
+    monkeypatch.setattr(L2Ball, "project", project)
+    plan.run(records, NoiseSource(36))
+    steps = np.array(projected[-30:]) / at_point.grid
+    assert np.array_equal(steps, np.rint(steps))

@@ -12,6 +12,7 @@ from pairdp.algorithms.requirements import require_bounded, require_smooth
 from pairdp.algorithms.task import Task
 from pairdp.privacy import FixedSizeSampling, GaussianMechanism, NoMechanism, Release, Sensitivity
 from pairdp.privacy.accounting.gaussian import gdp_mu
+from pairdp.privacy.certificates.release import HIDDEN_ITERATES, rounded_dimension
 
 Pairing = Literal["all", "disjoint"]
 
@@ -122,12 +123,13 @@ class GradientNoise:
         if last is not None and last.value < one.value * math.sqrt(steps):
             name, sensitivity, steps = "last iterate", last, 1
             reasons = ("only the last iterate is released, and the effect of earlier steps decays",)
+        dimension = rounded_dimension(task.dimension, sensitivity)
         mechanism = (
             GaussianMechanism.calibrate(
-                budget, sensitivity.value, dimension=task.dimension, steps=steps, sampling=sampling
+                budget, sensitivity.value, dimension=dimension, steps=steps, sampling=sampling
             )
             if printed_scale is None
-            else GaussianMechanism(sensitivity.value, printed_scale, task.dimension)
+            else GaussianMechanism(sensitivity.value, printed_scale, dimension)
         )
         return Release(name, mechanism, sensitivity, task.dimension, steps, sampling), reasons
 
@@ -154,7 +156,7 @@ class GradientNoise:
             "steps": steps,
             **task.diameter_input,
         }
-        return Sensitivity.of("last iterate of noisy gradient descent", **inputs)
+        return Sensitivity.of(HIDDEN_ITERATES, **inputs)
 
     def predicted_scale(self, step_size: float, steps: int) -> float:
         """Return approximately σ, without the numerical accounting of sampling."""
@@ -167,6 +169,11 @@ class GradientNoise:
         last = self.last_iterate(step_size, steps)
         composed = math.sqrt(steps) * problem.sensitivity(task.n)
         return min(composed, math.inf if last is None else last.value) / mu
+
+
+def hides_iterates(release: Release) -> bool:
+    """Return whether the proof of a release needs that only the last iterate is released."""
+    return release.sensitivity is not None and release.sensitivity.bound == HIDDEN_ITERATES
 
 
 def printed_scale(rule: PrintedRule, lipschitz: float, batches: Batches, steps: int) -> float:

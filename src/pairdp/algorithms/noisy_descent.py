@@ -21,6 +21,7 @@ from pairdp.algorithms.gradient_noise import (
     Output,
     Pairing,
     PrintedRule,
+    hides_iterates,
     least_error_schedule,
     printed_scale,
 )
@@ -29,7 +30,7 @@ from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
-from pairdp.privacy import NoiseSource
+from pairdp.privacy import GaussianMechanism, NoiseSource
 from pairdp.problem import Problem
 from pairdp.records import Records
 
@@ -235,6 +236,11 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
             )
             return algorithms.kernels.take_steps(small, noise, progress)
         generator, draws = noise.stream("gradient noise"), noise.stream("batches")
+        # Where iterates are hidden, noise on the grid of gradients would leave their low bits in
+        # the last one: the point itself is put on a grid, with the same noise in its units.
+        at_point = None
+        if isinstance(mechanism, GaussianMechanism) and hides_iterates(release):
+            at_point = mechanism.in_units(step_size)
         risk = problem.risk(records)
         point = problem.constraint.initial(records.features)
         total = point.copy()
@@ -242,8 +248,13 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
             if drawn:
                 rows = draws.choice(records.n, b, replace=False, shuffle=False)
                 risk = problem.risk(records.rows(rows))
-            noisy = add_noise(mechanism, risk.gradient(point), generator)
-            point = problem.projected_step(point, step_size, noisy)
+            gradient = risk.gradient(point)
+            if at_point is None:
+                noisy = add_noise(mechanism, gradient, generator)
+                point = problem.projected_step(point, step_size, noisy)
+            else:
+                step = step_size * (gradient + problem.regularizer_gradient(point))
+                point = problem.constraint.project(add_noise(at_point, point - step, generator))
             total += point
         return point, total
 

@@ -26,11 +26,24 @@ _NAMES: dict[type[object], str] = {
     LaplaceMechanism: "laplace",
     NoMechanism: "none",
 }
+HIDDEN_ITERATES = "last iterate of noisy gradient descent"
 _NOISE = {
     "gaussian": "Gaussian noise of standard deviation",
     "k-norm": "K-norm noise (density proportional to exp(-‖z‖₂/s)) of scale s =",
     "laplace": "Laplace noise in each coordinate, of scale",
 }
+
+
+def rounded_dimension(dimension: int, sensitivity: Sensitivity | None) -> int:
+    """Return the p for which g√p is what rounding to the grid g adds to a sensitivity.
+
+    It is the number of coordinates d. A last iterate whose earlier ones are not released is rounded
+    at each of T steps, before the noise and after it. Each step's change s grows by 2g√d, and in
+    the bound (c^τ·D + s·Σc^i)/√Σc^2i, where s has a factor of at most √T, it adds at most 2g√(dT).
+    """
+    if sensitivity is None or sensitivity.bound != HIDDEN_ITERATES:
+        return dimension
+    return 4 * dimension * integer("steps", sensitivity.inputs.get("steps"))
 
 
 @dataclass(frozen=True)
@@ -91,10 +104,11 @@ class Release:
                 f"the mechanism has sensitivity {self.mechanism.sensitivity!r}, but the bound "
                 f"gives {self.sensitivity.value!r}"
             )
-        dimension = getattr(self.mechanism, "dimension", self.dimension)
-        if dimension != self.dimension:
+        rounded = rounded_dimension(self.dimension, self.sensitivity)
+        dimension = getattr(self.mechanism, "dimension", rounded)
+        if dimension != rounded:
             raise ValueError(
-                f"the mechanism has dimension {dimension}, but the release has {self.dimension}"
+                f"the mechanism has dimension {dimension}, but the release needs {rounded}"
             )
         if self.sampling is not None and not isinstance(self.mechanism, GaussianMechanism):
             raise ValueError("sampling is supported for Gaussian noise only")
@@ -191,13 +205,14 @@ def _mechanism(fields: Mapping[str, Any], sensitivity: Sensitivity | None) -> Me
     if sensitivity is None or scale is None or grid is None:
         raise ValueError("a release with noise needs its scale, its grid and its sensitivity")
     grid = positive("grid", grid)  # here, none is chosen by default
+    dimension = rounded_dimension(fields["dimension"], sensitivity)
     match name:
         case "gaussian":
-            return GaussianMechanism(sensitivity.value, scale, fields["dimension"], grid)
+            return GaussianMechanism(sensitivity.value, scale, dimension, grid)
         case "k-norm":
-            return KNormMechanism(sensitivity.value, scale, fields["dimension"], grid)
+            return KNormMechanism(sensitivity.value, scale, dimension, grid)
         case "laplace":
-            return LaplaceMechanism(sensitivity.value, scale, fields["dimension"], grid)
+            return LaplaceMechanism(sensitivity.value, scale, dimension, grid)
     raise ValueError(f"unknown mechanism {name!r}; known: {', '.join(sorted(_NAMES.values()))}")
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from pairdp.privacy.accounting.events import GaussianEvent, PureEvent, SampledEvent
 from pairdp.privacy.accounting.sampling import PoissonSampling, RepeatedDraws
-from pairdp.privacy.certificates.release import Release
+from pairdp.privacy.certificates.release import HIDDEN_ITERATES, Release
 from pairdp.privacy.mechanisms.additive_noise import LaplaceMechanism, NoMechanism
 
 _BITS = 64
@@ -38,12 +38,16 @@ def rounded_sensitivity(release: Release) -> float:
     """Return Δ + g√d in rational arithmetic; Δ + 2g√d for a sum that records enter by chance.
 
     Rounding moves each of d coordinates by at most g/2, on both data sets. For Poisson sampling, Δ
-    is twice the change from a sum without the record to one with it.
+    is twice the change from a sum without the record to one with it. For T iterates of which only
+    the last is released it is Δ + 2g√(dT) (`pairdp.privacy.certificates.release`).
     """
     mechanism = release.mechanism
     if isinstance(mechanism, NoMechanism):
         return math.inf
     root = Fraction(math.isqrt(release.dimension << 2 * _BITS) + 1, 1 << _BITS)
+    if release.sensitivity is not None and release.sensitivity.bound == HIDDEN_ITERATES:
+        steps = int(release.sensitivity.inputs["steps"])
+        root *= 2 * Fraction(math.isqrt(steps << 2 * _BITS) + 1, 1 << _BITS)
     by_chance = isinstance(release.sampling, PoissonSampling) and release.sampling.rate < 1
     rounding = Fraction(mechanism.grid) * root * (2 if by_chance else 1)
     return float(Fraction(mechanism.sensitivity) + rounding)
