@@ -126,7 +126,7 @@ def test_mechanism_and_bound_must_agree_on_the_sensitivity() -> None:
 @pytest.mark.parametrize("kind", [GaussianMechanism, KNormMechanism, LaplaceMechanism])
 def test_noise_is_for_the_dimension_of_the_release(kind: Any) -> None:
     mechanism = kind(AVERAGE.value, 1.0, 3)
-    with pytest.raises(ValueError, match="has dimension 3, but the release has 4"):
+    with pytest.raises(ValueError, match="has dimension 3, but the release needs 4"):
         Release("histogram", mechanism, AVERAGE, 4)
 
 
