@@ -134,7 +134,7 @@ def test_half_the_noise_in_the_running_code(view: Any) -> None:
     # Drawing the noise alone does not see what the code does, and says so.
     blind = audit_plan(quiet, climbs=0, confidence=SURE)
     assert not blind.is_violated
-    assert "so code that runs was not audited" in blind.notes[0]
+    assert "so the code that runs was not audited" in blind.notes[0]
 
 
 @pytest.mark.slow
