@@ -94,12 +94,11 @@ with Journal(out) as journal:
 def test_a_killed_study_goes_on_where_it_stopped(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     process = subprocess.Popen([sys.executable, "-c", _SLOW, str(tmp_path)], cwd=root)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        lines = [path.read_bytes().count(b"\n") for path in tmp_path.glob("journal-*.jsonl")]
-        if lines and lines[0] >= 4:
-            break
-        time.sleep(0.02)
+    _until(
+        lambda: any(
+            path.read_bytes().count(b"\n") >= 4 for path in tmp_path.glob("journal-*.jsonl")
+        )
+    )
     process.send_signal(signal.SIGKILL)
     process.wait()
     wanted = jobs(tmp_path / "ran", 40)
