@@ -94,12 +94,11 @@ with Journal(out) as journal:
 def test_a_killed_study_goes_on_where_it_stopped(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     process = subprocess.Popen([sys.executable, "-c", _SLOW, str(tmp_path)], cwd=root)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        lines = [path.read_bytes().count(b"\n") for path in tmp_path.glob("journal-*.jsonl")]
-        if lines and lines[0] >= 4:
-            break
-        time.sleep(0.02)
+    _until(
+        lambda: any(
+            path.read_bytes().count(b"\n") >= 4 for path in tmp_path.glob("journal-*.jsonl")
+        )
+    )
     process.send_signal(signal.SIGKILL)
     process.wait()
     wanted = jobs(tmp_path / "ran", 40)
@@ -143,10 +142,12 @@ def test_workers_do_not_outlive_a_killed_study(tmp_path: Path) -> None:
 
 
 def _until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
+    """Wait for something to become true, and fail if it does not, instead of waiting for ever."""
+    for _ in range(1200):
+        if true():
+            return
         time.sleep(0.05)
+    pytest.fail("waited too long")
 
 
 def _is_alive(process: int) -> bool:
