@@ -167,7 +167,7 @@ class GaussianMechanism(_Scaled):
     >>> from pairdp.privacy import Budget
     >>> mechanism = GaussianMechanism.calibrate(Budget(1.0, 1e-5), sensitivity=1.0)
     >>> round(mechanism.scale, 6)
-    3.730632
+    3.730633
     """
 
     _in_parts = True
