@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic
 
 import numpy as np
@@ -28,7 +28,7 @@ from pairdp.algorithms.facts import (
 from pairdp.algorithms.noise import MAX_NOISE_TO_SIGNAL, noise_to_signal
 from pairdp.algorithms.plan import Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need, check_needs
-from pairdp.algorithms.task import Calibration, S, Task
+from pairdp.algorithms.task import Calibration, S, Schedule, Task
 from pairdp.losses import PairwiseLoss
 from pairdp.losses.ranking import slow_sums
 from pairdp.privacy import Budget, Certificate, NoiseSource, Release
@@ -50,12 +50,15 @@ class PlanDraft(Generic[S]):
         See `Plan`.
     problem : Problem, optional
         The problem that is solved, if it differs from the task's problem.
+    departures : tuple of str
+        See `Plan`.
     """
 
     releases: tuple[Release, ...]
     settings: S
     reasons: tuple[str, ...] = ()
     problem: Problem | None = None
+    departures: tuple[str, ...] = ()
 
 
 class Algorithm(Storable, ABC, Generic[S]):
@@ -69,6 +72,9 @@ class Algorithm(Storable, ABC, Generic[S]):
     instead: ClassVar[str] = "use PairwiseSGD, which needs no smoothness"
     is_printed: ClassVar[bool] = False
     """Whether a paper prints a formula for its noise, which ``calibration="printed"`` uses."""
+
+    has_theorem: ClassVar[bool] = False
+    """Whether a theorem of a paper states its schedule, which ``schedule="theorem"`` uses."""
 
     only_pairs: ClassVar[bool] = False
     """Whether it supports pairwise losses only, and no losses of one record."""
@@ -97,6 +103,7 @@ class Algorithm(Storable, ABC, Generic[S]):
         budget: Budget | None = None,
         *,
         calibration: Calibration = "certified",
+        schedule: Schedule | None = None,
         conditions: Sequence[Condition] = (),
         draft: PlanDraft[S] | None = None,
     ) -> Plan[S]:
@@ -115,6 +122,10 @@ class Algorithm(Storable, ABC, Generic[S]):
         calibration : {"certified", "printed"}
             "certified" noise is proved and tight. "printed" is the paper's formula as printed, for
             study; the plan then states the ε that this noise provides.
+        schedule : {"theorem", "tuned"}, optional
+            "theorem" takes steps, step sizes, averaging, initial point, projection and burn-in from
+            the theorem of the paper, "tuned" chooses them for a small predicted error. The default
+            is "theorem" with printed noise and "tuned" with certified noise.
         conditions : sequence of Condition
             Further assumptions on the data, which the certificate states.
         draft : PlanDraft, optional
@@ -126,14 +137,16 @@ class Algorithm(Storable, ABC, Generic[S]):
             If the problem lacks a property that the algorithm needs; the message says what to
             change.
         """
-        task = Task(problem, n, features, budget, calibration)
+        if schedule is None:
+            schedule = "theorem" if calibration == "printed" and self.has_theorem else "tuned"
+        task = Task(problem, n, features, budget, calibration, schedule)
         for condition in conditions:
             condition.check(problem)
         draft = self.prepare(task) if draft is None else draft
         solved = draft.problem or problem
         # Without a budget there is no noise, printed or certified.
-        task = Task(
-            solved, task.n, task.features, budget, "certified" if budget is None else calibration
+        task = replace(
+            task, problem=solved, calibration="certified" if budget is None else calibration
         )
         assumed = assumption_facts(solved, draft.releases, _is_of_this_library(self))
         certificate = Certificate(
@@ -152,7 +165,7 @@ class Algorithm(Storable, ABC, Generic[S]):
             plan=plan_facts(self, problem, task, draft.settings, conditions),
         )
         reasons = (*draft.reasons, *slow_sums(problem.loss))
-        return Plan(self, task, certificate, draft.settings, reasons)
+        return Plan(self, task, certificate, draft.settings, reasons, draft.departures)
 
     def prepare(self, task: Task) -> PlanDraft[S]:
         """Check a task, and decide its releases and settings."""
@@ -165,6 +178,10 @@ class Algorithm(Storable, ABC, Generic[S]):
         if task.is_printed and not self.is_printed:
             raise ValueError(
                 f'no paper prints the noise of {self.name}: use calibration="certified"'
+            )
+        if task.follows_theorem and not self.has_theorem:
+            raise ValueError(
+                f'no theorem of a paper states the schedule of {self.name}: use schedule="tuned"'
             )
         if self.only_pairs and not isinstance(problem.loss, PairwiseLoss):
             raise ValueError(

@@ -125,6 +125,7 @@ def plan_facts(
             "problem": encode(problem),
             "solved": None if solved == problem else encode(solved),
             "features": task.features,
+            "schedule": task.schedule,
             "conditions": [encode(condition) for condition in conditions],
             "settings": {name: encode(value) for name, value in settings.to_dict().items()},
         }

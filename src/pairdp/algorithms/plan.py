@@ -108,6 +108,8 @@ class Plan(Generic[S]):
         Every hyper-parameter as it will be used, in the algorithm's own dataclass.
     reasons : tuple of str
         How unspecified hyper-parameters were chosen.
+    departures : tuple of str
+        Where the run differs from the algorithm as its paper states it, with ``schedule="theorem"``.
     """
 
     algorithm: Algorithm[S]
@@ -115,6 +117,7 @@ class Plan(Generic[S]):
     certificate: Certificate
     settings: S
     reasons: tuple[str, ...] = ()
+    departures: tuple[str, ...] = ()
 
     @property
     def problem(self) -> Problem:
@@ -242,6 +245,7 @@ class Plan(Generic[S]):
                 f"  NOT PROVED: this noise is certified for ε = {self.true_epsilon:.4g} at that δ"
             )
         lines += [f"  {reason}" for reason in self.reasons]
+        lines += [f"  departs from the paper: {sentence}" for sentence in self.departures]
         lines += [f"  WARNING: {sentence}" for sentence in self.warnings]
         return "\n".join(lines)
 

@@ -17,7 +17,7 @@ from pairdp.privacy.mechanisms.noise_source import UNDRAWN
 from pairdp.problem import Problem
 from pairdp.storage import Trusted, decode
 
-_FIELDS = {"algorithm", "problem", "solved", "features", "conditions", "settings"}
+_FIELDS = {"algorithm", "problem", "solved", "features", "schedule", "conditions", "settings"}
 NO_FACTS = (
     "it stores no facts of a plan: it was made by hand, or from objects that are not dataclasses"
 )
@@ -81,6 +81,7 @@ def facts_of(certificate: Certificate, trusted: Trusted) -> PlanFacts:
         fields["features"],
         certificate.budget,
         "printed" if printed else "certified",
+        fields["schedule"],
     )
     settings = {name: decode(value) for name, value in fields["settings"].items()}
     return PlanFacts(algorithm, task, solved, conditions, settings)
@@ -108,5 +109,6 @@ def plan_again(certificate: Certificate, trusted: Trusted | None = None) -> Plan
             task.features,
             task.budget,
             calibration=task.calibration,
+            schedule=task.schedule,
             conditions=facts.conditions,
         )

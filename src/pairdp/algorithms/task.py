@@ -23,6 +23,7 @@ _EPSILON, _DELTA = (1e-15, 1e15), (1e-100, 1.0)
 """The range of budgets in which accounting is numerically accurate."""
 
 Calibration = Literal["certified", "printed"]
+Schedule = Literal["theorem", "tuned"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,9 @@ class Task:
         The privacy budget; None for a baseline without noise.
     calibration : {"certified", "printed"}
         Whether noise is certified or as printed in the paper.
+    schedule : {"tuned", "theorem"}
+        Whether steps, step sizes and the like are chosen for a small predicted error, or are those
+        of the paper's theorem.
     """
 
     problem: Problem
@@ -48,6 +52,7 @@ class Task:
     features: int
     budget: Budget | None = None
     calibration: Calibration = "certified"
+    schedule: Schedule = "tuned"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", integer("n", self.n, at_least=2))
@@ -68,6 +73,7 @@ class Task:
             if not self.budget.is_pure:
                 between("delta", self.budget.delta, *_DELTA, instead)
         one_of("calibration", self.calibration, "certified", "printed")
+        one_of("schedule", self.schedule, "theorem", "tuned")
 
     @property
     def dimension(self) -> int:
@@ -88,6 +94,11 @@ class Task:
     def is_printed(self) -> bool:
         """Whether the calibration is "printed"."""
         return self.budget is not None and self.calibration == "printed"
+
+    @property
+    def follows_theorem(self) -> bool:
+        """Whether the schedule is "theorem"."""
+        return self.schedule == "theorem"
 
     @property
     def printed_lipschitz(self) -> float:
