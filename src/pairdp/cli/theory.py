@@ -12,7 +12,7 @@ from pairdp.cli.common import echo_json, estimator
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.privacy import Budget, default_delta
 from pairdp.problem import Problem
-from pairdp.theory import TABLE, as_text, evaluate, records_needed
+from pairdp.theory import TABLE, RecordsNeeded, as_text, evaluate, records_needed
 
 
 def print_theory(
@@ -23,7 +23,7 @@ def print_theory(
     budget = Budget(options["epsilon"], delta)
     problem = _problem(n, features, options)
     bounds = evaluate(problem, n, features, budget)
-    needed = ()
+    needed: tuple[RecordsNeeded, ...] = ()
     if excess_risk is not None:
         needed = records_needed(problem, features, budget, excess_risk)
     if as_json:

@@ -309,6 +309,47 @@ def pairwise_sgd(
     return _if_finite(value, setting)
 
 
+def single_pairs(facts: Facts, steps: float, noise: float) -> Proved | None:
+    r"""Return a bound for the average of SGD on single random pairs with noise in every gradient.
+
+    .. math:: \frac{|w^*|²}{2ηT} + \frac{η(G'² + pσ²)}{2} + 2GΔ, \quad
+        Δ = \frac{ηD_oT}{n} \text{ if smooth, else } η\Big(\frac43G\sqrt T + \frac{2GT}{n}\Big)
+
+    in expectation, for convex problems on a bounded set and runs that start at zero: Theorems 6(a) and
+    7(a) of Wang 2024, with constants. The average may include the last iterate or not.
+
+    *Proof.* The regret of projected steps along unbiased gradients, whose mean square is at most
+    G'² + pσ² with G' = G + λ(B+|w₀|). A pair has the replaced record with probability 2/n and then
+    moves the runs apart by at most ηD_o, after t steps by 2tηD_o/n on average, if steps do not expand
+    (η ≤ 2/L). If they may, d ≤ √(d² + 4η²G²) in steps on common pairs, by monotone subgradients, and
+    2ηG is added in others, so E d_t ≤ 2ηG√t + 4tηG/n. The average over t has 2/3 of the first and 1/2
+    of the second.
+
+    Parameters
+    ----------
+    facts : Facts
+        Of a convex problem on a bounded set; otherwise the result is None. η has the least bound.
+    steps : float
+        T.
+    noise : float
+        σ.
+    """
+    if not (facts.convex and math.isfinite(facts.radius) and math.isfinite(facts.lipschitz)):
+        return None
+    lipschitz, often = facts.lipschitz, steps / facts.n
+    far = facts.solution_norm**2 / (2 * steps)
+    regret = (facts.regularized_lipschitz**2 + facts.dimension * noise**2) / 2
+    if math.isfinite(facts.smoothness):
+        near = regret + 2 * lipschitz * facts.pair_diameter * often
+        eta = min(math.sqrt(far / near), 2 / facts.smoothness)
+    else:
+        near = regret + 2 * lipschitz * (
+            4 / 3 * lipschitz * math.sqrt(steps) + 2 * lipschitz * often
+        )
+        eta = math.sqrt(far / near)
+    return _if_finite(far / eta + near * eta, f"T = {steps:g}, η = {eta:.3g}, σ = {noise:.3g}")
+
+
 def gaussian_norm_quantile(dimension: int, tail: float) -> float:
     """Return the norm that a standard Gaussian vector exceeds with probability ``tail``."""
     return math.sqrt(2 * float(gammainccinv(dimension / 2, tail)))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from pairdp.theory import proved
 from pairdp.theory.facts import Facts
 from pairdp.theory.utility_bound import Assumption, Proved, UtilityBound
 
 PAPER = "Wang 2024"
+_NO_BETA = "no β meets the conditions of its noise (errata, W1)"
 
 
 def lemma_19(
@@ -63,8 +67,12 @@ def lemma_19(
 
 
 def theorem_6(facts: Facts) -> UtilityBound:
-    """Return the order of the excess risk for smooth losses, or of Theorem 7 for others."""
+    """Return the order of the excess risk for smooth losses, or of Theorem 7 for others.
+
+    Where the noise of Theorem 5 exists, a bound with it is proved.
+    """
     smooth = math.isfinite(facts.smoothness)
+    sigma = noise(facts, _steps(facts))
     return UtilityBound(
         PAPER,
         "Theorem 6(a)" if smooth else "Theorem 7(a)",
@@ -74,7 +82,10 @@ def theorem_6(facts: Facts) -> UtilityBound:
         rate="O(1/√n + √(d·ln(1/δ))/(nε))",
         setting="T ≍ n" if facts.holder.exponent >= 0.5 else "T ≍ n^((2-a)/(1+a))",
         trivial=facts.zero_excess,
-        remark="an order only; often no β meets the conditions of its noise (errata, W1)",
+        proved=proved.single_pairs(facts, _steps(facts), sigma) if sigma else None,
+        remark=(
+            "an order only; " + ("proved here with the noise of Theorem 5" if sigma else _NO_BETA)
+        ),
     )
 
 
@@ -92,8 +103,28 @@ def low_noise(facts: Facts) -> UtilityBound:
         rate=("O(√(d·ln(1/δ))/(nε))" if smooth else f"O(n^(-{(1 + a) / 2:g}) + √(d·ln(1/δ))/(nε))"),
         setting="T ≍ n" if smooth else "T ≍ n^(2/(1+a))",
         trivial=facts.zero_excess,
-        remark="an order only; often no β meets the conditions of its noise (errata, W1)",
+        remark="an order only",
     )
+
+
+def noise(facts: Facts, steps: float) -> float | None:
+    r"""Return the smallest σ of Theorem 5, with the best β; None if no β meets its conditions.
+
+    .. math:: σ² = \frac{56G²T}{βn²ε}λ, \quad λ = \frac{\ln(1/δ)}{(1-β)ε} + 1, \quad
+        σ² ≥ 2.68G², \quad λ - 1 ≤ \frac{σ²}{6G²}\ln\frac{n}{2λ(1+σ²/(4G²))}
+    """
+    if facts.budget.is_pure or not math.isfinite(facts.regularized_lipschitz):
+        return None
+    beta = np.concatenate([np.geomspace(1e-8, 0.5, 2000), 1 - np.geomspace(1e-6, 0.5, 200)])
+    epsilon, n = facts.budget.epsilon, facts.n
+    order = facts.log_delta / ((1 - beta) * epsilon) + 1
+    square = 56 * steps / (beta * n**2 * epsilon) * order  # in units of G²
+    with np.errstate(invalid="ignore"):
+        allowed = square / 6 * np.log(n / (2 * order * (1 + square / 4)))
+    valid = (square >= 2.68) & (order - 1 <= allowed)
+    if not valid.any():
+        return None
+    return facts.regularized_lipschitz * math.sqrt(float(np.min(square[valid])))
 
 
 def _assumptions(facts: Facts) -> tuple[Assumption, ...]:
