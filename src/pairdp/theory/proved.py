@@ -313,17 +313,17 @@ def single_pairs(facts: Facts, steps: float, noise: float) -> Proved | None:
     r"""Return a bound for the average of SGD on single random pairs with noise in every gradient.
 
     .. math:: \frac{|w^*|²}{2ηT} + \frac{η(G'² + pσ²)}{2} + 2GΔ, \quad
-        Δ = \frac{ηD_oT}{n} \text{ if smooth, else } η\Big(\frac43G\sqrt T + \frac{2GT}{n}\Big)
+        Δ = \frac{ηD_oT}{n} \text{ if smooth, else } η\Big(\frac43G\sqrt{T+1} + \frac{2GT}{n}\Big)
 
-    in expectation, for convex problems on a bounded set and runs that start at zero: Theorems 6(a) and
-    7(a) of Wang 2024, with constants. The average may include the last iterate or not.
+    in expectation, for convex problems on a bounded set and runs that start at zero: Theorems 6(a)
+    and 7(a) of Wang 2024, with constants. The average may include the last iterate or not.
 
     *Proof.* The regret of projected steps along unbiased gradients, whose mean square is at most
     G'² + pσ² with G' = G + λ(B+|w₀|). A pair has the replaced record with probability 2/n and then
-    moves the runs apart by at most ηD_o, after t steps by 2tηD_o/n on average, if steps do not expand
-    (η ≤ 2/L). If they may, d ≤ √(d² + 4η²G²) in steps on common pairs, by monotone subgradients, and
-    2ηG is added in others, so E d_t ≤ 2ηG√t + 4tηG/n. The average over t has 2/3 of the first and 1/2
-    of the second.
+    moves the runs apart by at most ηD_o, after t steps by 2tηD_o/n on average, if steps do not
+    expand (η ≤ 2/L). If they may, the distance d becomes at most √(d² + 4η²G²) in steps on common
+    pairs, by monotone subgradients (ηλ ≤ 1), and at most d + 2ηG in others, so that
+    E d_t ≤ 2ηG√t + 4tηG/n. Averages of √t and t are at most (2/3)√(T+1) and T/2.
 
     Parameters
     ----------
@@ -343,10 +343,11 @@ def single_pairs(facts: Facts, steps: float, noise: float) -> Proved | None:
         near = regret + 2 * lipschitz * facts.pair_diameter * often
         eta = min(math.sqrt(far / near), 2 / facts.smoothness)
     else:
-        near = regret + 2 * lipschitz * (
-            4 / 3 * lipschitz * math.sqrt(steps) + 2 * lipschitz * often
-        )
+        drift = 4 / 3 * math.sqrt(steps + 1) + 2 * often
+        near = regret + 2 * lipschitz**2 * drift
         eta = math.sqrt(far / near)
+        if facts.regularization:
+            eta = min(eta, 1 / facts.regularization)
     return _if_finite(far / eta + near * eta, f"T = {steps:g}, η = {eta:.3g}, σ = {noise:.3g}")
 
 
