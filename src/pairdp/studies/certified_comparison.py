@@ -49,7 +49,7 @@ def duels(results: Results, study: str | None = None) -> tuple[Duel, ...]:
             places.setdefault(at, []).append(cell)
     found = []
     for cells in places.values():
-        own = [cell for cell in cells if cell.series != AUTO]
+        own = [cell for cell in cells if not cell.series.startswith(AUTO)]
         auto = [cell for cell in cells if cell.series == AUTO]
         if own and auto:
             found.append(Duel(auto[0], max(own, key=lambda cell: _sign(cell) * cell.mean)))

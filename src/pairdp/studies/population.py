@@ -23,7 +23,7 @@ from pairdp.losses import HingeRanking, LogisticRanking
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
 from pairdp.studies.jobs import FitJob, Split
-from pairdp.studies.learning import ZERO, auto_ranker, zero_weights
+from pairdp.studies.learning import AUTO, ZERO, auto_ranker, zero_weights
 
 Array = NDArray[np.float64]
 Loss = Literal["hinge", "logistic"]
@@ -78,9 +78,9 @@ class ExcessRisk(FitJob):
 
     Parameters
     ----------
-    algorithm : Algorithm, "zero model" or None
-        None is what `PrivateRanker` chooses, by a predicted AUC; its weights are not chosen for a
-        small risk.
+    algorithm : Algorithm, "zero model", "auto" or None
+        "auto" is `PrivateRanker` with its defaults; None is what it chooses for the loss and λ of
+        the problem, also by a predicted AUC, and not for a small risk.
     loss, regularization : str, float
         The problem.
     n : int
@@ -124,6 +124,8 @@ class ExcessRisk(FitJob):
                 calibration=self.calibration,
                 schedule=self.schedule,
             )
+        if self.algorithm == AUTO:
+            return auto_ranker(self.epsilon, self.delta).plan(self.n, features)
         added = self.regularization or None
         ranker = auto_ranker(self.epsilon, self.delta, loss=problem.loss, regularization=added)
         return ranker.plan(self.n, features)
