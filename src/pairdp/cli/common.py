@@ -101,6 +101,12 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
             type=float,
             help="The norm that rows are clipped to; 1 by default, as for rows scaled by bounds.",
         ),
+        click.option(
+            "--response-bounds",
+            type=(float, float),
+            metavar="LOW HIGH",
+            help="Public bounds of a graded response, to rank by it instead of by two classes.",
+        ),
     )
     for option in reversed(options):
         command = option(command)
@@ -185,7 +191,11 @@ def estimator(options: dict[str, Any], **more: Any) -> Any:
     """Return the unfitted estimator that options describe."""
     from pairdp.estimators import PrivateMetric, PrivateRanker
 
-    kind = PrivateRanker if options["task"] == "ranking" else PrivateMetric
+    kind: Any = PrivateMetric
+    if options["task"] == "ranking":
+        kind, more["response_bounds"] = PrivateRanker, options["response_bounds"]
+    elif options["response_bounds"] is not None:
+        raise TableError("--response-bounds is for --task ranking")
     return kind(
         options["epsilon"],
         options["delta"],

@@ -26,8 +26,8 @@ class MinimumErrorEntropy(PairwiseLoss):
     their Rényi entropy of order 2. It ignores an intercept, and outliers count at most 1. It is not
     convex: only algorithms with noise in every gradient support it.
 
-    Let E = 2(Y + RB)/h, the largest \|e\|, and ρ(e) = φ'(e) = e·exp(-e²/2), which is odd, largest at
-    1 and concave on [0, √3].
+    Let E = 2(Y + RB)/h, the largest \|e\|, and ρ(e) = φ'(e) = e·exp(-e²/2), which is odd, largest
+    at 1 and concave on [0, √3].
 
     - The gradient is -ρ(e)(x - x')/h, so G = (2R/h)·ρ(min(E, 1)).
     - \|φ''\| = \|1 - e²\|·exp(-e²/2) ≤ 1, so L = 4R²/h², attained at e = 0.
@@ -66,7 +66,7 @@ class MinimumErrorEntropy(PairwiseLoss):
         return np.asarray(e * np.exp(-e * e / 2))
 
     def structure(self) -> score_sums.Analytic:
-        """Return the structure of φ, an entire function that grows slowly within \\|Im e\\| < 2."""
+        """Return the structure of φ, an entire function that is small within 2 of the real axis."""
         return score_sums.Analytic(strip=2.0, linear_beyond=9.0, left_slope=0.0, right_slope=0.0)
 
     def value(self, parameters: Array, x: Array, y: Array, other_x: Array, other_y: Array) -> Array:

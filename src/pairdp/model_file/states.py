@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._sealed import fields_of
@@ -16,6 +17,8 @@ from pairdp.privacy import Certificate
 from pairdp.storage import Arrays, ModelFileError, Trusted, decode, encode
 
 _NOT_STORED = ("random_state", "ledger")
+_ADDED = {"loss", "response_bounds", "schedule"}
+"""Parameters that estimators did not have at first; a file without them has their defaults."""
 _LABELS = {"i": "int", "u": "uint", "f": "float", "b": "bool", "U": "str"}
 _KINDS: dict[str, type] = {
     "int": int, "uint": int, "float": float, "bool": bool, "str": str, "object": str,
@@ -54,7 +57,7 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
         raise ModelFileError(str(error)) from None
     if hasattr(model, "feature_names_in_"):
         state["names"] = [str(item) for item in model.feature_names_in_]
-    if stored.has_classes:
+    if stored.has_classes and is_classifier(model):
         state["classes"] = _encode_labels(model.classes_)
     for array in stored.arrays:
         arrays[prefix + array] = np.array(getattr(model, array), np.float64, order="C")
@@ -67,12 +70,14 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     required = {"class", "params", "features", "names"}
     if stored.has_certificate:
         required |= {"certificate", "reasons"}
-    if stored.has_classes:
-        required |= {"classes"}
-    fields = fields_of(stored.name, state, required=required)
+    optional = {"classes"} if stored.has_classes else set()
+    fields = fields_of(stored.name, state, required=required, optional=optional)
     model = stored.kind()
-    params = fields_of("params", fields["params"], required=set(model.get_params(deep=False)))
+    names = set(model.get_params(deep=False))
+    params = fields_of("params", fields["params"], names - _ADDED, optional=names & _ADDED)
     model.set_params(**{key: decode(value, trusted) for key, value in params.items()})
+    if stored.has_classes and is_classifier(model) != ("classes" in fields):
+        raise ValueError(f"{stored.name} lacks classes, or has them without being a classifier")
     d = fields["features"]
     if isinstance(d, bool) or not isinstance(d, int) or d < 1:
         raise ValueError(f"the number of features is {d!r}")

@@ -144,7 +144,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         """Decide the noise and the steps."""
         if task.problem.loss.label_bound is not None:
             raise ValueError(
-                f"the labels of a stream are classes, and those of {type(task.problem.loss).__name__} "
+                f"labels of a stream are classes, and those of {type(task.problem.loss).__name__} "
                 "are numbers: use an algorithm that reads all records, such as NoisyGradientDescent"
             )
         if task.is_printed:

@@ -44,9 +44,9 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
     ----------
     loss : PairwiseLoss
         The time is O(n) or O(n log n) for a ranking loss, depending on its structure (O(n²) for
-        `AllPairs`), O(n) for minimum error entropy, O(n²) for graded ranking unless it is quadratic,
-        O(n²d) for a metric or a similarity, and O(n²) evaluations for any other; the memory is
-        O(nd).
+        `AllPairs`), O(n²) for a graded response unless the loss is quadratic, O(n) for minimum
+        error entropy, O(n²d) for a metric or a similarity, and O(n²) evaluations for any other; the
+        memory is O(nd).
     records : Records
         The data.
     design : PairDesign, optional
