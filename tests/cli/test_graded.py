@@ -28,7 +28,8 @@ def test_from_a_table_to_predictions() -> None:
     assert lines[0] == "score"
     scores = np.array(lines[1:], dtype=float)
     assert np.corrcoef(scores, graded()["age"])[0, 1] > 0
-    statement = run(*GRADED, "--force").stdout
+    statement = run(*GRADED, "--response-levels", "6", "--force").stdout
+    assert ranker_of("graded.pairdp").response_levels == 6
     assert "Larger responses are ranked above smaller ones." in statement
 
 
@@ -53,4 +54,4 @@ def test_refusals() -> None:
     for more in (["--classes", "0,1"], ["--threshold", "0"]):
         assert "without --response-bounds" in refused(*GRADED, *more)
     metric = ["--task", "metric", "--response-bounds", "0", "4", "-o", "m"]
-    assert "is for --task ranking" in refused(*FIT, *metric)
+    assert "are for --task ranking" in refused(*FIT, *metric)

@@ -25,8 +25,10 @@ from pairdp.losses import GradedRanking, LeastSquaresRanking, LogisticRanking
 from pairdp.online import OnlineDescent
 from pairdp.privacy import CertificateError
 from pairdp.problem import Problem
+from pairdp.storage import ModelFileError
 from pairdp.verification import verify_model
 from tests.estimators.data import FEW_RECORDS
+from tests.model_file.models import forge, opened
 
 pytestmark = pytest.mark.filterwarnings(FEW_RECORDS)
 
@@ -114,7 +116,7 @@ def test_null_records() -> None:
         found, ranker(algorithm="DPGDSC", invalid="null").fit(rows, y).coef_
     )
     for bad in (strange, np.where(y == 2, np.nan, y)):
-        with pytest.raises(ValueError, match="."):
+        with pytest.raises(ValueError, match=r"convert|NaN|numbers"):
             ranker().fit(x, bad)
 
 
@@ -147,6 +149,23 @@ def test_statement_and_files(tmp_path: Path) -> None:
         verify_model(found)
 
 
+def test_files_of_rankers_without_the_parameter(tmp_path: Path) -> None:
+    path = tmp_path / "ranker.pairdp"
+    x, y = grades()
+    model = ranker(algorithm="DPGDSC", response_bounds=None).fit(x, y > 2)
+    model.save(path)
+    header, arrays = opened(path)
+    del header["steps"][0]["params"]["response_bounds"]
+    forge(path, header, arrays)
+    found = load(path)
+    assert found.response_bounds is None
+    np.testing.assert_array_equal(found.coef_, model.coef_)
+    del header["steps"][0]["classes"]
+    forge(path, header, arrays)
+    with pytest.raises(ModelFileError, match="lacks classes"):
+        load(path)
+
+
 def test_it_is_no_classifier_for_scikit_learn() -> None:
     x, y = grades()
     assert not is_classifier(ranker())
@@ -162,6 +181,21 @@ def test_a_refit_to_grades_forgets_the_classes() -> None:
     assert model.classes_.size == 2
     model.set_params(response_bounds=(0, 4)).fit(x, y)
     assert not hasattr(model, "classes_")
+
+
+def test_levels_are_fast_and_change_nothing_for_grades() -> None:
+    x, y = grades()
+    steps = NoisyGradientDescent(steps=3, step_size=0.1)
+    models = [
+        ranker(algorithm=steps, response_levels=levels, epsilon=None).fit(x, y)
+        for levels in (None, 5, 2)
+    ]
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_, rtol=1e-10)
+    assert np.abs(models[0].coef_ - models[2].coef_).max() > 1e-3
+    assert any("O(n²)" in reason for reason in models[0].plan_.reasons)
+    assert not any("O(n²)" in reason for reason in models[1].plan_.reasons)
+    many = ranker(loss="logistic", response_levels=5).plan(100_000, 5)
+    assert many.settings.to_dict().get("batch_size", 100_000) >= 10_000
 
 
 def test_many_records_are_summed_in_batches() -> None:
@@ -180,6 +214,8 @@ def test_many_records_are_summed_in_batches() -> None:
         ({"response_bounds": (4, 0)}, "low below high"),
         ({"response_bounds": (0, np.inf)}, "at most"),
         ({"response_bounds": (0, np.nan)}, "."),
+        ({"response_levels": 1}, "levels must be"),
+        ({"response_bounds": None, "response_levels": 5}, "give response_bounds"),
         ({"threshold": 0.5}, "threshold is for two classes"),
         ({"classes": (0, 1)}, "classes are not for a graded response"),
         ({"loss": LogisticRanking("one-sided")}, "two-sided form"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -164,7 +165,27 @@ def test_what_it_inherits_from_phi() -> None:
     assert not is_library_loss(graded(Mine()))
 
 
+def test_levels_are_the_nearest_ones() -> None:
+    loss = GradedRanking(label_bound=2.0, levels=5)
+    y = np.array([-2.0, -1.6, -1.4, 0.1, 0.9, 2.0])
+    np.testing.assert_array_equal(loss.rounded(y), [-2.0, -2.0, -1.0, 0.0, 1.0, 2.0])
+    np.testing.assert_array_equal(GradedRanking().rounded(y), y)
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(2, 6, 3)), rng.normal(size=3)
+    for method in ("value", "gradient"):
+        whole = getattr(GradedRanking(label_bound=2.0), method)
+        expected = whole(w, x[0], loss.rounded(y), x[1], loss.rounded(y[::-1]))
+        found = getattr(loss, method)(w, x[0], y, x[1], y[::-1])
+        np.testing.assert_array_equal(found, expected)
+    assert slow_sums(loss) == ()
+    assert loss.constants(Domain(1.0, 1.0)) == replace(loss, levels=None).constants(
+        Domain(1.0, 1.0)
+    )
+
+
 def test_refusals() -> None:
+    with pytest.raises(ValueError, match="levels must be"):
+        GradedRanking(levels=1)
     with pytest.raises(ValueError, match="two-sided form"):
         GradedRanking(LogisticRanking("one-sided"))
     with pytest.raises(TypeError, match="must be a RankingLoss"):

@@ -43,12 +43,13 @@ def draw(n: int, bound: float = 1.0, seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.parametrize("ranking", EVERY, ids=repr)
+@pytest.mark.parametrize("levels", [None, 2, 5])
 @pytest.mark.parametrize("n", [2, 3, 37])
 def test_value_and_gradient_are_those_of_all_pairs(
-    ranking: RankingLoss, n: int, monkeypatch: pytest.MonkeyPatch
+    ranking: RankingLoss, levels: int | None, n: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(graded, "_TILE", 8)  # several tiles, the last ones smaller
-    problem = Problem(GradedRanking(ranking, 2.0), L2Ball(1.0))
+    problem = Problem(GradedRanking(ranking, 2.0, levels), L2Ball(1.0))
     x, y, w = draw(n, 2.0)
     records = problem.records(x, y)
     found = risk(problem.loss, records)
@@ -60,9 +61,10 @@ def test_value_and_gradient_are_those_of_all_pairs(
     np.testing.assert_allclose(gradient, expected, rtol=0, atol=allowed)
 
 
+@pytest.mark.parametrize("levels", [None, 5])
 @pytest.mark.parametrize("ranking", EVERY, ids=repr)
-def test_null_records_and_designs(ranking: RankingLoss) -> None:
-    problem = Problem(GradedRanking(ranking), L2Ball(1.0))
+def test_null_records_and_designs(ranking: RankingLoss, levels: int | None) -> None:
+    problem = Problem(GradedRanking(ranking, levels=levels), L2Ball(1.0))
     x, y, w = draw(30)
     x[4], y[9] = np.nan, np.inf
     records = problem.records(x, y, invalid="null")
@@ -78,6 +80,32 @@ def test_null_records_and_designs(ranking: RankingLoss) -> None:
     nothing = problem.records(x * np.nan, y, invalid="null")
     assert risk(problem.loss, nothing).value(w) == 0
     assert not risk(problem.loss, nothing).gradient(w).any()
+
+
+def test_how_sums_are_computed_follows_from_the_loss_alone() -> None:
+    def sums(ranking: RankingLoss, levels: int | None) -> type:
+        problem = Problem(GradedRanking(ranking, levels=levels), L2Ball(1.0))
+        x, y, _ = draw(5)
+        return type(GradedRisk(problem.loss, problem.records(x, y))._sums)  # type: ignore[arg-type]
+
+    assert sums(LogisticRanking(), None) is graded.TiledGradedSums
+    assert sums(LogisticRanking(), 7) is graded.LevelGradedSums
+    assert sums(LeastSquaresRanking(), None) is graded.QuadraticGradedSums
+    assert sums(LeastSquaresRanking(), 7) is graded.QuadraticGradedSums
+
+
+def test_margins_at_a_kink_do_not_depend_on_other_records() -> None:
+    # All scores are exactly 1 apart, and so are all margins of neighbouring levels.
+    problem, n = Problem(GradedRanking(HingeRanking(temperature=0.5), levels=3), L2Ball(1.0)), 9
+    x, y = np.repeat([-0.5, 0.0, 0.5], 3)[:, None], np.repeat([-1.0, 0.0, 1.0], 3)
+    w, allowed = np.ones(1), problem.sensitivity(n)
+    one = problem.gradient(w, problem.records(x, y))
+    for place in range(n):
+        for score, label in ((0.1, 0.0), (-0.5, 1.0), (0.5, -1.0), (np.nan, 0.0)):
+            other_x, other_y = x.copy(), y.copy()
+            other_x[place], other_y[place] = score, label
+            other = problem.gradient(w, problem.records(other_x, other_y, invalid="null"))
+            assert abs(float((one - other)[0])) <= allowed
 
 
 def test_responses_far_from_zero_and_large_scores_do_not_cancel() -> None:
@@ -103,9 +131,12 @@ def test_memory_is_linear_in_n() -> None:
     assert peak < 3000 * 3000 * 8 / 4  # a matrix of all pairs would take four times as much
 
 
+@pytest.mark.parametrize("levels", [None, 3])
 @pytest.mark.parametrize("ranking", EVERY, ids=repr)
-def test_the_sensitivity_of_the_gradient_holds_and_is_attained(ranking: RankingLoss) -> None:
-    problem, n = Problem(GradedRanking(ranking), L2Ball(1.0)), 12
+def test_the_sensitivity_of_the_gradient_holds_and_is_attained(
+    ranking: RankingLoss, levels: int | None
+) -> None:
+    problem, n = Problem(GradedRanking(ranking, levels=levels), L2Ball(1.0)), 12
     allowed = problem.sensitivity(n)
     w = np.array([0.0 if isinstance(ranking, SigmoidRanking) else -1.0, 0.0])
     x, y = np.tile([-1.0, 0.0], (n, 1)), np.full(n, -1.0)  # all others are the worst partner
@@ -134,5 +165,5 @@ def test_responses_are_clipped_and_classes_refused() -> None:
     np.testing.assert_array_equal(problem.gradient(w, problem.records(x, y)), clipped)
     assert "clipped to at most 0.5 in size" in problem.labels_in_words
     wider = Problem(GradedRanking(), L2Ball(1.0)).records(x, y)
-    with pytest.raises(ValueError, match="needs targets clipped to 0.5"):
+    with pytest.raises(ValueError, match="needs targets clipped to"):
         problem.risk(wider)

@@ -107,6 +107,11 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
             metavar="LOW HIGH",
             help="Public bounds of a graded response, to rank by it instead of by two classes.",
         ),
+        click.option(
+            "--response-levels",
+            type=int,
+            help="Round responses to this many levels, which makes sums over pairs fast.",
+        ),
     )
     for option in reversed(options):
         command = option(command)
@@ -192,10 +197,11 @@ def estimator(options: dict[str, Any], **more: Any) -> Any:
     from pairdp.estimators import PrivateMetric, PrivateRanker
 
     kind: Any = PrivateMetric
+    of_responses = {name: options[name] for name in ("response_bounds", "response_levels")}
     if options["task"] == "ranking":
-        kind, more["response_bounds"] = PrivateRanker, options["response_bounds"]
-    elif options["response_bounds"] is not None:
-        raise TableError("--response-bounds is for --task ranking")
+        kind, more = PrivateRanker, {**more, **of_responses}
+    elif any(value is not None for value in of_responses.values()):
+        raise TableError("--response-bounds and --response-levels are for --task ranking")
     return kind(
         options["epsilon"],
         options["delta"],

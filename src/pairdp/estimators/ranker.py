@@ -73,8 +73,12 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         Public bounds (low, high) of a graded response. If they are given, y are numbers such as
         relevance grades, which are clipped to these bounds, and records are ranked by them: the
         loss of a pair is φ((y - y')·wᵀ(x - x')/τ), with y mapped to [-1, 1] and φ that of ``loss``
-        (`GradedRanking`). There is no threshold, and `predict` returns scores. Sums over all pairs
-        take O(n²) time, except for "least_squares". None ranks two classes.
+        (`GradedRanking`). There is no threshold, and `predict` returns scores. None ranks two
+        classes.
+    response_levels : int, default=None
+        Responses are rounded to this many equidistant levels from low to high, such as 6 for grades
+        from 0 to 5. Sums over all pairs are then fast; without levels they take O(n²) time, except
+        for the loss "least_squares".
     calibration : {"certified", "printed"}, default="certified"
         "printed" uses a paper's noise formula as printed, for study.
     ledger : BudgetLedger, default=None
@@ -148,6 +152,7 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         threshold: Literal["midpoint"] | float = "midpoint",
         classes: ArrayLike | None = None,
         response_bounds: tuple[float, float] | None = None,
+        response_levels: int | None = None,
         calibration: str = "certified",
         ledger: privacy.BudgetLedger | None = None,
         random_state: Any = None,
@@ -164,6 +169,7 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         self.threshold = threshold
         self.classes = classes
         self.response_bounds = response_bounds
+        self.response_levels = response_levels
         self.calibration = calibration
         self.ledger = ledger
         self.random_state = random_state
@@ -185,18 +191,23 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
     def _responses(self) -> ResponseBounds | None:
         """Return the bounds of a graded response; None for two classes."""
         bounds = check_response_bounds(self.response_bounds)
+        if bounds is None and self.response_levels is not None:
+            raise ValueError("response_levels are for a graded response: give response_bounds")
         if bounds is not None and self.classes is not None:
             raise ValueError("classes are not for a graded response: leave out response_bounds")
         return bounds
 
     def _of_labels(self, loss: RankingLoss) -> PairwiseLoss:
         """Return the loss of pairs of classes or of graded responses."""
-        return loss if self._responses() is None else GradedRanking(loss)
+        if self._responses() is None:
+            return loss
+        return GradedRanking(loss, levels=self.response_levels)
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
         if self._responses() is not None:
             given = facts["loss"]
-            facts |= {"loss": given and given.ranking, "label_bound": 1.0}
+            facts["loss"] = given and given.ranking
+            facts["graded"] = GradedRanking(levels=self.response_levels)
         return choose_ranker(n, features, budget, **facts)
 
     def _constraint(self) -> L2Ball:
@@ -230,7 +241,9 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         bounds = self._responses()
         return super()._conditions() if bounds is None else (bounds,)
 
-    def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> NDArray[Any] | None:
+    def _labels(  # type: ignore[override]
+        self, y: NDArray[Any] | None, given: ArrayLike | None
+    ) -> NDArray[Any] | None:
         return super()._labels(y, given) if self._responses() is None else None
 
     def _coded(self, y: ArrayLike, labels: Any) -> Array:

@@ -79,7 +79,7 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     def _conditions(self) -> tuple[Condition, ...]:
         return (PublicLabels(),) if self.classes is None else ()
 
-    def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> NDArray[Any] | None:
+    def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> NDArray[Any]:
         """Return the two labels, sorted: those given, or those that occur."""
         given = given if self.classes is None else self.classes
         if given is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp import score_sums
+from pairdp._checks import integer
 from pairdp.losses.base import Domain, Holder, PairwiseLoss, check_label_bound
 from pairdp.losses.convexity import declared_convex
 from pairdp.losses.logistic_ranking import LogisticRanking
@@ -16,6 +17,7 @@ from pairdp.losses.ranking import RankingLoss
 from pairdp.losses.registry import register_loss
 
 Array = NDArray[np.float64]
+_MOST_LEVELS = 100
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class GradedRanking(PairwiseLoss):
 
     The loss is symmetric, so D_h = 2 D_o. The mean of g²(vᵀa)² over pairs is at most 4Y² times that
     of (vᵀa)², a convex function of the n numbers vᵀx in [-R, R], hence largest if all are ±R: the
-    smoothness of the risk is also that of two classes.
+    smoothness of the risk is also that of two classes. Rounding responses to levels keeps them
+    within ±Y, where all of this holds.
 
     Parameters
     ----------
@@ -48,6 +51,9 @@ class GradedRanking(PairwiseLoss):
         φ and τ, in the two-sided form.
     label_bound : float
         Y, the public bound that responses are clipped to.
+    levels : int, optional
+        Responses are rounded to this many equidistant levels from -Y to Y. Sums over all pairs are
+        then those of two classes, for each two levels, and as fast. None does not round.
 
     Examples
     --------
@@ -58,6 +64,7 @@ class GradedRanking(PairwiseLoss):
 
     ranking: RankingLoss = field(default_factory=LogisticRanking)
     label_bound: float = 1.0
+    levels: int | None = None
 
     binary: ClassVar[bool] = False
 
@@ -67,6 +74,9 @@ class GradedRanking(PairwiseLoss):
         if self.ranking.form != "two-sided":
             raise ValueError("ranking must have the two-sided form, in which both orders count")
         object.__setattr__(self, "label_bound", check_label_bound(self.label_bound))
+        if self.levels is not None:
+            levels = integer("levels", self.levels, at_least=2, at_most=_MOST_LEVELS)
+            object.__setattr__(self, "levels", levels)
 
     @property
     def convex(self) -> bool:  # type: ignore[override]
@@ -83,16 +93,25 @@ class GradedRanking(PairwiseLoss):
         """The width on which the kink of φ is smoothed; 0 if it is not."""
         return float(getattr(self.ranking, "width", 0.0))
 
+    def rounded(self, y: Array) -> Array:
+        """Return responses rounded to their levels, if there are any."""
+        if self.levels is None:
+            return y
+        steps = self.levels - 1
+        level = np.clip(np.rint((y / self.label_bound + 1) / 2 * steps), 0, steps)
+        return np.asarray(self.label_bound * (2 * level / steps - 1))
+
     def value(self, parameters: Array, x: Array, y: Array, other_x: Array, other_y: Array) -> Array:
         """Return φ(u) of each pair."""
-        factors = (y - other_y) / self.ranking.temperature
+        factors = (self.rounded(y) - self.rounded(other_y)) / self.ranking.temperature
         return self.ranking.phi(factors * ((x - other_x) @ parameters))
 
     def gradient(
         self, parameters: Array, x: Array, y: Array, other_x: Array, other_y: Array
     ) -> Array:
         """Return (y - y')·φ'(u)·(x - x')/τ for each pair."""
-        difference, factors = x - other_x, (y - other_y) / self.ranking.temperature
+        difference = x - other_x
+        factors = (self.rounded(y) - self.rounded(other_y)) / self.ranking.temperature
         slopes = factors * self.ranking.slope(factors * (difference @ parameters))
         return np.asarray(slopes[:, None] * difference)
 
@@ -117,12 +136,13 @@ class GradedRanking(PairwiseLoss):
         return self.two_class.risk_smoothness(domain, n)
 
     def why_slow(self) -> str:
-        """Return that the margins of all pairs are computed, unless φ is quadratic."""
-        if isinstance(self.ranking.structure(), score_sums.Quadratic):
+        """Return that the margins of all pairs are computed, for want of levels or structure."""
+        structure = self.ranking.structure()
+        if isinstance(structure, score_sums.Quadratic):
             return ""
-        return (
-            "a graded response gives every pair its own factor, so the time is that of AllPairs()"
-        )
+        if self.levels is None:
+            return "every pair has its own difference of responses, unless there are levels"
+        return "its structure is AllPairs()" if isinstance(structure, score_sums.AllPairs) else ""
 
 
 register_loss("graded", GradedRanking())

@@ -17,7 +17,7 @@ from pairdp.privacy import Certificate
 from pairdp.storage import Arrays, ModelFileError, Trusted, decode, encode
 
 _NOT_STORED = ("random_state", "ledger")
-_ADDED = {"loss", "response_bounds", "schedule"}
+_ADDED = {"loss", "response_bounds", "response_levels", "schedule"}
 """Parameters that estimators did not have at first; a file without them has their defaults."""
 _LABELS = {"i": "int", "u": "uint", "f": "float", "b": "bool", "U": "str"}
 _KINDS: dict[str, type] = {

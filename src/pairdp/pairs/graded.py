@@ -30,17 +30,21 @@ class GradedRisk:
 
     @property
     def _sums(self) -> GradedSums:
-        ranking = self.loss.ranking
-        return graded_sums(ranking.structure(), ranking.phi, ranking.slope)
+        loss, ranking = self.loss, self.loss.ranking
+        levels = None
+        if loss.levels is not None:
+            levels = loss.rounded(loss.label_bound * np.linspace(-1, 1, loss.levels))
+        return graded_sums(ranking.structure(), ranking.phi, ranking.slope, levels)
 
     def _present(self, weights: Array) -> tuple[Array, Array]:
         """Return scores and responses of the records that are not null."""
         records = self.records
         check_shape(weights, (records.features,))
         scores = np.asarray(records.x @ (weights / self.loss.ranking.temperature))
+        responses = self.loss.rounded(records.y)
         if not records.has_null:
-            return scores, records.y
-        return scores[~records.null], records.y[~records.null]
+            return scores, responses
+        return scores[~records.null], responses[~records.null]
 
     def value(self, parameters: Array) -> float:
         """Return the average loss."""

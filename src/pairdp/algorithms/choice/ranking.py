@@ -68,7 +68,7 @@ def choose_ranker(
     radius: float = 1.0,
     loss: RankingLoss | None = None,
     regularization: float | None = None,
-    label_bound: float | None = None,
+    graded: GradedRanking | None = None,
 ) -> Choice:
     """Return the rankers for a task, the one with the smallest predicted error first.
 
@@ -86,8 +86,8 @@ def choose_ranker(
         The loss; by default the one with the smallest predicted error.
     regularization : float, optional
         λ; by default the one with the smallest predicted error for each algorithm.
-    label_bound : float, optional
-        Y, the bound of a graded response; None for two classes.
+    graded : GradedRanking, optional
+        The bound and the levels of a graded response, with any ``ranking``; None for two classes.
 
     Examples
     --------
@@ -108,9 +108,9 @@ def choose_ranker(
         L2Ball(radius),
         loss,
         regularization,
-        label_bound,
+        graded,
     )
-    if n > _MOST_RECORDS and label_bound is not None and slow_sums(task.problems[0].loss):
+    if n > _MOST_RECORDS and graded is not None and slow_sums(task.problems[0].loss):
         task = replace(task, all_pairs=False)
     found = candidates_for("ranking", task)
     if not found and not task.all_pairs:
@@ -137,8 +137,8 @@ class RankingTask(ModelTask):
         The loss, or None if it is to be chosen.
     regularization : float or None
         λ, or None if it is to be chosen.
-    label_bound : float or None
-        Y, the bound of a graded response; None for two classes.
+    graded : GradedRanking or None
+        The bound and the levels of a graded response; None for two classes.
     all_pairs : bool
         Whether sums over all pairs are fast enough.
     """
@@ -147,7 +147,7 @@ class RankingTask(ModelTask):
     ball: L2Ball
     loss: RankingLoss | None = None
     regularization: float | None = None
-    label_bound: float | None = None
+    graded: GradedRanking | None = None
     all_pairs: bool = True
 
     imbalance: ClassVar[float] = 0.5
@@ -162,7 +162,7 @@ class RankingTask(ModelTask):
 
     def problem(self, loss: RankingLoss) -> Problem:
         """Return the problem of minimising a loss, of classes or of graded responses."""
-        of_pairs = loss if self.label_bound is None else GradedRanking(loss, self.label_bound)
+        of_pairs = loss if self.graded is None else replace(self.graded, ranking=loss)
         return Problem(of_pairs, self.ball, self.regularization or 0.0, data_norm=self.data_norm)
 
     @cached_property
@@ -262,7 +262,7 @@ class RankingTask(ModelTask):
         best = _DISTANCE / math.sqrt(2)
         reached = best * (_WITHOUT_COVARIANCE + (1 - _WITHOUT_COVARIANCE) * used)
         reached /= math.sqrt(1 + noise**2 + sampling)
-        measure = "AUC" if self.label_bound is None else "concordance"
+        measure = "AUC" if self.graded is None else "concordance"
         reason = (
             f"noise {noise:.2g} times the expected signal; {used:.0%} of the gain from the "
             f"covariance; a predicted {measure} of {ndtr(reached):.3f}, at best {ndtr(best):.3f}"
