@@ -48,8 +48,8 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     loss : str or RankingLoss, default=None
         The loss of a pair, or its name: "logistic", "least_squares", "hinge", "squared_hinge",
-        "sigmoid", or a registered name (`pairdp.losses.register_loss`). None leaves it to
-        ``algorithm``.
+        "q_hinge", "sigmoid", or a registered name (`pairdp.losses.register_loss`). None leaves it
+        to ``algorithm``.
     algorithm : "auto", str or Algorithm, default="auto"
         "auto" chooses, from public facts (n, d, ε, δ and the parameters), the algorithm with the
         smallest predicted error. Otherwise the name of an algorithm, such as "DPEGD" or "moments",
