@@ -17,8 +17,6 @@ from pairdp.privacy import Certificate
 from pairdp.storage import Arrays, ModelFileError, Trusted, decode, encode
 
 _NOT_STORED = ("random_state", "ledger")
-_ADDED = {"loss", "response_bounds", "response_levels", "schedule"}
-"""Parameters that estimators did not have at first; a file without them has their defaults."""
 _LABELS = {"i": "int", "u": "uint", "f": "float", "b": "bool", "U": "str"}
 _KINDS: dict[str, type] = {
     "int": int, "uint": int, "float": float, "bool": bool, "str": str, "object": str,
@@ -73,8 +71,7 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     optional = {"classes"} if stored.has_classes else set()
     fields = fields_of(stored.name, state, required=required, optional=optional)
     model = stored.kind()
-    names = set(model.get_params(deep=False))
-    params = fields_of("params", fields["params"], names - _ADDED, optional=names & _ADDED)
+    params = fields_of("params", fields["params"], required=set(model.get_params(deep=False)))
     model.set_params(**{key: decode(value, trusted) for key, value in params.items()})
     if stored.has_classes and is_classifier(model) != ("classes" in fields):
         raise ValueError(f"{stored.name} lacks classes, or has them without being a classifier")
