@@ -49,8 +49,9 @@ def influential_canaries(
     rows, labels = np.array(x, dtype=np.float64), np.asarray(y)
     integer("count", count)
     records = problem.records(rows, _coded(problem, labels), invalid="null")
-    constants = problem.constants(records.n)
-    damping = 0.0 if problem.is_strongly_convex else _DAMPING * constants.smoothness
+    damping = 0.0
+    if problem.is_smooth and not problem.is_strongly_convex:
+        damping = _DAMPING * problem.constants(records.n).smoothness
     found = diagnostics.influence(problem, records, damping=damping, progress=progress)
     for place in map(int, found.most(min(count, records.n))):
         changes = found.packed_changes

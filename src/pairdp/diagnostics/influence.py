@@ -179,12 +179,12 @@ def influence(
     if np.abs(jacobian - np.eye(size)).max() < _INTERIOR:
         if eigenvalues[0] <= _SINGULAR * eigenvalues[-1]:
             raise ValueError(_NOT_CONVEX)
-        changes = cho_solve(cho_factor(hessian), gradients.T).T
+        changes: Array = cho_solve(cho_factor(hessian), gradients.T).T
     else:
         matrix = np.eye(size) - jacobian @ (np.eye(size) - step * hessian)
         if np.linalg.cond(matrix) > 1 / _SINGULAR:
             raise ValueError(_NOT_CONVEX)
-        changes = np.linalg.solve(matrix, step * jacobian @ gradients.T).T
+        changes = np.asarray(np.linalg.solve(matrix, step * jacobian @ gradients.T).T, np.float64)
     residual = _residual(problem, records, point, step)
     return NonPrivateInfluence(np.ascontiguousarray(changes), point.shape, residual)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
@@ -62,17 +64,26 @@ def _quasi_newton(
     def unfold(flat: Array) -> Array:
         return unpack(flat) if start.ndim == 2 else flat
 
+    risk = problem.risk(records)
+
     def objective(flat: Array) -> tuple[float, Array]:
         point = unfold(flat)
-        return problem.value(point, records), packed(problem.gradient(point, records))
+        value, gradient = risk.value_and_gradient(point)
+        slope = problem.regularizer_gradient(point)
+        value += float(np.vdot(slope, point - problem.center)) / 2
+        return value, packed(gradient + slope)
 
     bar = progress.steps(_NEWTON_STEPS, "minimising", counted=False)
+
+    def advance_bar(xk: NDArray[Any]) -> None:
+        next(bar, None)
+
     found = minimize(
         objective,
         packed(start),
         jac=True,
         method="L-BFGS-B",
-        callback=lambda xk: next(bar, None),
+        callback=advance_bar,
         options={"maxiter": _NEWTON_STEPS, "gtol": _TOLERANCE * scale, "ftol": 0.0},
     )
     bar.close()
