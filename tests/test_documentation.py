@@ -17,6 +17,7 @@ EXAMPLES = [
     "docs/online.md",
     "docs/audit.md",
     "docs/diagnostics.md",
+    "docs/theory.md",
 ]
 
 
