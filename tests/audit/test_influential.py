@@ -42,10 +42,9 @@ def test_the_most_influential_records_are_replaced() -> None:
     x, y = data()
     pairs = list(influential_canaries(PROBLEM, x, y, count=2))
     found = influence(PROBLEM, PROBLEM.records(x, y))
-    assert [pair.place for pair in pairs] == sorted(
-        (pair.place for pair in pairs), key=found.most(2).tolist().index
-    )
-    assert pairs[0].place == 7
+    first, second = found.most(2).tolist()
+    assert [pair.place for pair in pairs[:5]] == [first, first, second, second, first]
+    assert first == 7
     copied = pairs[0].other_x
     places = np.flatnonzero((x == copied).all(axis=1))
     apart = np.linalg.norm(found.changes - found.changes[7], axis=1)

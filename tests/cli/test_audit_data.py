@@ -38,7 +38,7 @@ def test_a_saved_model_is_audited_on_a_table() -> None:
 
 
 def test_other_tasks_and_unscaled_features() -> None:
-    write(table(outcome=("low", "high")).head(30))
+    write(table(outcome=("low", "high")).head(20))
     metric = run_json("audit", "DPGDC", "--task", "metric", *DATA, *SURE)
     assert metric["verdict"] == "consistent"
 

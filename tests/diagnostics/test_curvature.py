@@ -18,11 +18,13 @@ from pairdp.losses import (
     LogisticMetric,
     LogisticPointwise,
     LogisticRanking,
+    MetricLoss,
     PairwiseLoss,
     RankingLoss,
     SigmoidRanking,
     SquaredHingeRanking,
 )
+from pairdp.losses.registry import find_loss, loss_names
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -153,6 +155,22 @@ def test_losses_of_single_records() -> None:
     s = expit(records.x @ W)
     expected = (records.x * (s * (1 - s))[:, None]).T @ records.x / 40
     np.testing.assert_allclose(curvature.hessian(3, HIDDEN), expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("kind", [RankingLoss, MetricLoss], ids=lambda kind: kind.__name__)
+def test_every_named_loss(kind: type[PairwiseLoss]) -> None:
+    """The gradients of records add up to twice that of the risk, for losses to come too."""
+    x, y = data(12)
+    for name in loss_names(kind):
+        loss = find_loss(name, kind)
+        problem = Problem(loss, FrobeniusBall(2.0) if loss.matrix else L2Ball(2.0))
+        if not problem.is_smooth:
+            continue
+        records, w = problem.records(x, y), 0.2 * np.eye(3)
+        w = w if loss.matrix else w[0]
+        found = curvature_at(problem, records, w).record_gradients(HIDDEN)
+        expected = packed(problem.risk(records).gradient(w))
+        np.testing.assert_allclose(found.sum(axis=0) / 2, expected, atol=1e-12, err_msg=name)
 
 
 def test_a_loss_without_a_hessian_is_refused() -> None:

@@ -28,9 +28,10 @@ def influential_canaries(
     """Yield neighbours of a data set in which one of its most influential records is replaced.
 
     By `pairdp.diagnostics.influence`, these are the records whose removal moves the minimiser of
-    the problem most. Each of them becomes null, is replaced by a copy of the record whose influence
-    differs most from its own, and moves to extreme points as in `canaries`. Which records these are
-    reveals something about the data: the neighbours are NOT private, unless the data is public.
+    the problem most. Each of them becomes null, or is replaced by a copy of the record whose
+    influence differs most from its own; the first of them also moves to extreme points, as in
+    `canaries`. Which records these are reveals something about the data: the neighbours are NOT
+    private, unless the data is public.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def influential_canaries(
         yield Neighbours(rows, labels, place, rows[farthest], labels[farthest])
         if null:
             yield Neighbours(rows, labels, place, np.full(rows.shape[1], np.nan), labels[place])
-        yield from canaries(rows, labels, problem.data_norm, place)
+    yield from canaries(rows, labels, problem.data_norm, int(found.most(1)[0]))
 
 
 def _coded(problem: Problem, labels: NDArray[Any]) -> NDArray[Any]:
