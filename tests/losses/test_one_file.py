@@ -207,6 +207,7 @@ def test_the_command_line_imports_it(tmp_path: Path) -> None:
         assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.slow
 def test_the_command_line_fits_it_and_verifies_it_where_it_is_trusted(tmp_path: Path) -> None:
     """The module is in the working directory, as for ``--import``."""
     (tmp_path / "exponential_ranking.py").write_text(FILE)
@@ -258,7 +259,7 @@ def test_names_are_given_once(mine: Any) -> None:
         register_loss("logistic", mine.ExponentialRanking())
     register_loss("exponential", mine.ExponentialRanking(rate=1.0))  # by the same class
     assert "exponential" in loss_names(RankingLoss)
-    with pytest.raises(TypeError, match="only ranking, metric and pointwise losses"):
+    with pytest.raises(TypeError, match="only pairwise and pointwise losses"):
         register_loss("mine", object())  # type: ignore[type-var]
 
 
