@@ -74,8 +74,12 @@ def _contradictions(step: PrivateEstimator) -> Iterator[str]:
     kept = step.plan_
     for difference in differences(kept.certificate, planned.certificate):
         yield f"the model's plan_ does not follow from its parameters: {difference}"
-    if kept.reasons != planned.reasons or kept.settings.to_dict() != _settings(kept.certificate):
-        yield "the model's plan_ does not follow from its parameters: its reasons or settings"
+    words = (kept.reasons, kept.departures) != (planned.reasons, planned.departures)
+    if words or kept.settings.to_dict() != _settings(kept.certificate):
+        yield (
+            "the model's plan_ does not follow from its parameters: its reasons, departures or "
+            "settings"
+        )
 
 
 def _settings(certificate: Certificate) -> dict[str, Any]:
