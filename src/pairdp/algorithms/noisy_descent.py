@@ -30,6 +30,7 @@ from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
+from pairdp.losses import PairwiseLoss
 from pairdp.privacy import GaussianMechanism, NoiseSource
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -47,14 +48,23 @@ _BATCHES_OF_LINEAR, _FULL_BATCH_UP_TO, _FEWEST_STEPS, _MOST_STEPS = 20, 20_000, 
 
 @dataclass(frozen=True)
 class NoisyDescentSettings(Settings):
-    """Which iterate is released, T, η, b, whether steps are projected, and the pairing."""
+    """Which iterate is released, T, η, b, whether steps are projected, and the pairing.
+
+    The average may omit the last iterate; then the last step is not taken.
+    """
 
     output: Output
     steps: int
     step_size: float
     batch_size: int
     projected: bool
-    pairing: Literal["disjoint"] | None = None
+    pairing: Literal["disjoint", "ordered"] | None = None
+    omits_last: bool | None = None
+
+    @property
+    def taken(self) -> int:
+        """The number of steps that the output depends on."""
+        return self.steps - 1 if self.omits_last else self.steps
 
 
 @dataclass(frozen=True)
@@ -77,10 +87,17 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
     gradient is the mean of ½h(w;z,z') over them, with h(w;z,z') = ∇ℓ(w;z,z') + ∇ℓ(w;z',z). Its
     sensitivity is also D_h/b: a record is in one of the m pairs, whose ½h changes by at most D_h/2,
     and (D_h/2)/m = D_h/b. So disjoint pairs take O(b) time per step and need the same noise as all
-    pairs, but have a larger sampling variance. A batch of two has one pair, so either pairing is
-    Wang 2024's Algorithm 2, with the mean of both orders where the paper draws one. For a loss of
-    one record there are no pairs, and a batch of one is their Algorithm 1. The average includes the
-    last iterate, which theirs omits.
+    pairs, but have a larger sampling variance. With ``pairing="ordered"`` the gradient is the mean
+    of ∇ℓ(w;z,z') over the m pairs, in the order in which they were drawn. Its sensitivity is
+    D_o/m = 2D_o/b: the same for a symmetric loss, and twice as large for a one-sided one. (Given
+    the b records, their order is random: the gradient is a mixture over orders, in each of which
+    it changes by at most that, and a mixture is no easier to distinguish.)
+
+    Single pairs are Wang 2024's Algorithm 2, and for a loss of one record, a batch of one is their
+    Algorithm 1. With ``schedule="theorem"`` they are so to the letter: from w_1 = 0, one order of
+    each pair as drawn, and the average of w_1 … w_T, which omits w_{T+1}. Then the output depends
+    on T - 1 noisy gradients, and certified noise is for these. With ``schedule="tuned"``, gradients
+    are the mean of both orders and the average includes the last iterate.
 
     Long runs with small batches use compiled code if the loss supports it and numba is installed
     (``pip install pairdp[fast]``), with the same result up to rounding; see
@@ -96,12 +113,14 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         η, by default at most 1/L; it minimises the predicted error.
     batch_size : int, optional
         b; all records by default. At least 2 for a pairwise loss, and even for disjoint pairs.
-    pairing : {"all", "disjoint"}
-        The pairs of a batch that are used.
+    pairing : {"all", "disjoint", "ordered"}
+        The pairs of a batch that are used: all, or those of consecutive draws, with both orders or
+        only the order drawn.
     regime : {"general", "low-noise"}, optional
-        How T and η are chosen if they are not specified: by the theorems of Wang 2024 for any
-        problem, or for one whose best parameters have zero loss (see
-        `pairdp.algorithms.printed.wang2024_steps`); by default they minimise the predicted error.
+        Which part of the theorems of Wang 2024 chooses T and η if they are not specified: (a), for
+        any problem, or (b), for one whose best parameters have zero loss (see
+        `pairdp.algorithms.printed.wang2024_steps`). It does so with either schedule. By default
+        T and η minimise the predicted error, or with ``schedule="theorem"`` follow part (a).
     projected : bool
         Whether steps are projected. Otherwise the loss must be Lipschitz everywhere.
     printed_rule : {"xue", "kang", "wang"}
@@ -133,13 +152,20 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
     def __post_init__(self) -> None:
         one_of("output", self.output, "last", "average")
         one_of("printed_rule", self.printed_rule, "xue", "kang", "wang")
-        one_of("pairing", self.pairing, "all", "disjoint")
+        one_of("pairing", self.pairing, "all", "disjoint", "ordered")
         one_of("regime", self.regime, "general", "low-noise", None)
         keep_given(self, "steps", integer)
         keep_given(self, "batch_size", integer)
         keep_given(self, "step_size", between, *STEPS)
         keep_given(self, "printed_lipschitz", between, *STEPS)
         flag("projected", self.projected)
+
+    @property
+    def has_theorem(self) -> bool:  # type: ignore[override]
+        """Whether it is an algorithm of a paper that states its schedule."""
+        if self.printed_rule == "wang":
+            return self.output == "average" and self.batch_size in (1, 2)
+        return False
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -150,9 +176,16 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         """Decide steps, step size and noise."""
         problem = task.problem if self.projected else self._without_projection(task.problem)
         task = replace(task, problem=problem)
-        batches = Batches(task, self.batch_size, self.pairing)
+        as_wang = task.follows_theorem and self.printed_rule == "wang"
+        one_pair = as_wang and self.batch_size == 2 and isinstance(problem.loss, PairwiseLoss)
+        pairing: Pairing = "ordered" if one_pair else self.pairing
+        batches = Batches(task, self.batch_size, pairing)
         noise = GradientNoise(task, batches, self.output)
-        step_size, steps, reasons = self._schedule(noise)
+        departures: tuple[str, ...] = ()
+        if as_wang:
+            step_size, steps, reasons, departures = self._wang_theorem(batches)
+        else:
+            step_size, steps, reasons = self._schedule(noise)
         if not self.projected and problem.is_smooth:
             smoothness = problem.constants(task.n).smoothness
             if step_size * smoothness > 2 * (1 + 1e-12):
@@ -165,16 +198,39 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         if task.is_printed:
             lipschitz = self.printed_lipschitz or task.printed_lipschitz
             scale = printed_scale(self.printed_rule, lipschitz, batches, steps)
-        release, more = noise.release(step_size, steps, scale)
         settings = NoisyDescentSettings(
             self.output,
             steps,
             step_size,
             batches.size,
             self.projected,
-            None if self.pairing == "all" else self.pairing,
+            None if pairing == "all" else pairing,
+            True if as_wang else None,
         )
-        return PlanDraft((release,), settings, (*reasons, *more), problem)
+        release, more = noise.release(step_size, settings.taken, scale)
+        return PlanDraft((release,), settings, (*reasons, *more), problem, departures)
+
+    def _wang_theorem(
+        self, batches: Batches
+    ) -> tuple[float, int, tuple[str, ...], tuple[str, ...]]:
+        """Return η and T of the theorems of Wang 2024, with reasons and departures."""
+        task, drawn = batches.task, 2 if batches.of_pairs else 1
+        if batches.size != drawn:
+            raise ValueError(
+                f"{self.name} draws batches of {batches.size}, and the theorems of Wang 2024 for "
+                f'this loss are on batch_size={drawn}: use that, or schedule="tuned"'
+            )
+        steps, step_size, reasons, departures = printed.wang2024_steps.theorem_schedule(
+            self.name, task, self.regime or "general", self.steps, self.step_size
+        )
+        if steps < 2:
+            raise ValueError(
+                f"{self.name} averages w_1 … w_T from w_1 = 0, so T = 1 does not learn: use at "
+                'least 2 steps, or schedule="tuned"'
+            )
+        if not self.projected:
+            departures = (*departures, "steps are not projected, as projected=False asks")
+        return step_size, steps, reasons, departures
 
     def _without_projection(self, problem: Problem) -> Problem:
         """Return the problem on unbounded parameters."""
@@ -214,9 +270,8 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         progress: Progress,
     ) -> Array:
         """Return the average or the last of the noisy iterates."""
-        steps = plan.settings.steps
         point, total = self._iterates(plan, records, noise, progress)
-        return total / (steps + 1) if self.output == "average" else point
+        return total / (plan.settings.taken + 1) if self.output == "average" else point
 
     def _iterates(
         self,
@@ -226,13 +281,21 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         progress: Progress,
     ) -> tuple[Array, Array]:
         """Return the last iterate and the sum of all iterates, including the first."""
-        problem, step_size, steps = plan.problem, plan.settings.step_size, plan.settings.steps
+        problem, step_size, steps = plan.problem, plan.settings.step_size, plan.settings.taken
         (release,) = plan.certificate.releases
-        mechanism, batches = release.mechanism, Batches(plan.task, self.batch_size, self.pairing)
+        mechanism, pairing = release.mechanism, plan.settings.pairing or "all"
+        batches = Batches(plan.task, self.batch_size, pairing)
         b, drawn = batches.size, batches.sampling is not None
         if batches.disjoint or (not batches.of_pairs and drawn):
             small = algorithms.kernels.Steps(
-                problem, records, mechanism, step_size, steps, b, batches.disjoint
+                problem,
+                records,
+                mechanism,
+                step_size,
+                steps,
+                b,
+                batches.disjoint,
+                pairing == "ordered",
             )
             return algorithms.kernels.take_steps(small, noise, progress)
         generator, draws = noise.stream("gradient noise"), noise.stream("batches")
