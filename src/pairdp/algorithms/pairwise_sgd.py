@@ -119,16 +119,6 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
     def draft(self, task: Task) -> PlanDraft[PairwiseSGDSettings]:
         """Decide steps, step size and noise."""
         steps, step_size, reasons, departures = self._schedule(task)
-        if self.order == "permutation" and steps % task.n:
-            raise ValueError(
-                f"steps must be a multiple of n = {task.n} for passes in random order, got "
-                f'{steps}: use complete passes, or order="replacement"'
-            )
-        if task.budget is not None and task.budget.is_pure and self.order != "permutation":
-            raise ValueError(
-                f"{self.name} draws with replacement, which cannot be pure ε-DP: set delta > 0, "
-                'or use order="permutation"'
-            )
         if step_size * task.problem.regularization > 1:
             raise ValueError(
                 f"{self.name} is certified for step sizes up to 1/λ = "
@@ -147,16 +137,31 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
             steps, step_size, theorem = printed.yang2021.schedule(
                 self.name, task, self.steps, self.step_size
             )
+            self._check_draws(task, steps)
             if self.order != "replacement":
                 theorem.departures.append(
                     "records are drawn in passes of random order, and the paper's with replacement"
                 )
             return steps, step_size, tuple(theorem.reasons), tuple(theorem.departures)
         steps = task.n if self.steps is None else self.steps
+        self._check_draws(task, steps)
         step_size, reasons = self._step_size(task, steps)
         if self.steps is None:
             reasons = (*reasons, "steps are one pass over the records")
         return steps, step_size, reasons, ()
+
+    def _check_draws(self, task: Task, steps: int) -> None:
+        """Raise ValueError if the order of the draws does not admit T or the budget."""
+        if self.order == "permutation" and steps % task.n:
+            raise ValueError(
+                f"steps must be a multiple of n = {task.n} for passes in random order, got "
+                f'{steps}: use complete passes, or order="replacement"'
+            )
+        if task.budget is not None and task.budget.is_pure and self.order != "permutation":
+            raise ValueError(
+                f"{self.name} draws with replacement, which cannot be pure ε-DP: set delta > 0, "
+                'or use order="permutation"'
+            )
 
     def _draws(
         self, task: Task, step_size: float, steps: int
