@@ -60,7 +60,8 @@ def records(problem: Problem, seed: int = 0) -> Records:
 
 
 def printed(algorithm: Algorithm, problem: Problem, n: int, budget: Budget) -> Plan:
-    return algorithm.plan(problem, n, D, budget, calibration="printed")
+    """Return a plan with printed noise, and the algorithm's usual steps."""
+    return algorithm.plan(problem, n, D, budget, calibration="printed", schedule="tuned")
 
 
 def scales(made: Plan) -> list[float]:

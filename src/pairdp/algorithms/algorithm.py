@@ -165,7 +165,10 @@ class Algorithm(Storable, ABC, Generic[S]):
             plan=plan_facts(self, problem, task, draft.settings, conditions),
         )
         reasons = (*draft.reasons, *slow_sums(problem.loss))
-        return Plan(self, task, certificate, draft.settings, reasons, draft.departures)
+        departures = draft.departures
+        if task.follows_theorem and budget is not None and not task.is_printed:
+            departures = (*departures, "the noise is certified, and not that of the paper")
+        return Plan(self, task, certificate, draft.settings, reasons, departures)
 
     def prepare(self, task: Task) -> PlanDraft[S]:
         """Check a task, and decide its releases and settings."""

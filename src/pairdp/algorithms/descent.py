@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pairdp import losses
 from pairdp.algorithms.plan import Progress
 from pairdp.pairs import Risk
+from pairdp.privacy import packed_dimension, unpack
 from pairdp.problem import Problem
 
 Array = NDArray[np.float64]
@@ -38,6 +39,15 @@ def known_radius(problem: Problem, step_size: float, steps: int) -> float:
     if 0 < step_size * regularization <= 1:
         norm = min(norm, lipschitz / regularization)
     return min(problem.constraint.radius, norm)
+
+
+def uniform_in_ball(like: Array, radius: float, generator: np.random.Generator) -> Array:
+    """Return a uniform point of the ball, a vector or symmetric matrix of the shape of another."""
+    size = packed_dimension(len(like)) if like.ndim == 2 else like.size
+    direction = generator.standard_normal(size)
+    length = radius * generator.random() ** (1 / size)
+    point = direction * (length / float(np.linalg.norm(direction)))
+    return unpack(point) if like.ndim == 2 else point
 
 
 def descend(

@@ -156,6 +156,8 @@ class GradientNoise:
         task, problem = self.task, self.task.problem
         if self.output != "last" or self.batches.sampling is not None:
             return None
+        if task.follows_theorem:  # as in the papers, every noisy gradient is accounted for
+            return None
         if not (problem.is_convex and problem.is_smooth):  # steps may expand distances
             return None
         if self.batches.pairing != "all":  # as smooth as one pair, not as the risk

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from pairdp import algorithms, constraints
 from pairdp._checks import STEPS, between, flag, integer, keep_given, one_of
-from pairdp.algorithms import printed
+from pairdp.algorithms import noisy_descent_theorems, printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
+from pairdp.algorithms.descent import uniform_in_ball
 from pairdp.algorithms.gradient_noise import (
     Batches,
     GradientNoise,
@@ -30,6 +31,7 @@ from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
+from pairdp.algorithms.theorem import ChosenSteps
 from pairdp.losses import PairwiseLoss
 from pairdp.privacy import GaussianMechanism, NoiseSource
 from pairdp.problem import Problem
@@ -48,9 +50,10 @@ _BATCHES_OF_LINEAR, _FULL_BATCH_UP_TO, _FEWEST_STEPS, _MOST_STEPS = 20, 20_000, 
 
 @dataclass(frozen=True)
 class NoisyDescentSettings(Settings):
-    """Which iterate is released, T, η, b, whether steps are projected, and the pairing.
+    """Which iterate is released, T, η, b, whether steps are projected, the pairing, and the start.
 
-    The average may omit the last iterate; then the last step is not taken.
+    The first iterate is zero, or uniform in the ball of ``initial_radius``. The average may omit
+    the last iterate; then the last step is not taken.
     """
 
     output: Output
@@ -59,6 +62,7 @@ class NoisyDescentSettings(Settings):
     batch_size: int
     projected: bool
     pairing: Literal["disjoint", "ordered"] | None = None
+    initial_radius: float | None = None
     omits_last: bool | None = None
 
     @property
@@ -132,6 +136,14 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         metric learning, where the correct values are twice and four times as large.
     name : str
         Name in certificates.
+
+    Notes
+    -----
+    The schedule of the theorems, with L the smoothness of the risk: for "xue" and the average over
+    all pairs, T = min{n, n²ε²/(p·ln(1/δ))} and η = ‖C‖/(G√T) ≤ 1/(2L) (Theorem 2; see
+    `pairdp.algorithms.printed.xue2021`); for "kang" and the last iterate, T = ln(nε/√p), η = 1/L,
+    a random first iterate and no projection (Algorithm 1, Theorem 2 and Remark 2); for "wang" and
+    the average of steps on one pair or one record, that of the ``regime`` (Theorems 3, 4, 6, 7).
     """
 
     output: Output = "average"
@@ -165,7 +177,9 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         """Whether it is an algorithm of a paper that states its schedule."""
         if self.printed_rule == "wang":
             return self.output == "average" and self.batch_size in (1, 2)
-        return False
+        if self.batch_size is not None or self.pairing != "all":
+            return False
+        return (self.printed_rule, self.output) in (("xue", "average"), ("kang", "last"))
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -174,65 +188,51 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
 
     def draft(self, task: Task) -> PlanDraft[NoisyDescentSettings]:
         """Decide steps, step size and noise."""
-        problem = task.problem if self.projected else self._without_projection(task.problem)
-        task = replace(task, problem=problem)
+        given = task
+        # Algorithm 1 of Kang 2021 does not project, and starts at a random point.
+        as_kang = task.follows_theorem and self.printed_rule == "kang"
+        projected = self.projected and not as_kang
+        instead = 'use schedule="tuned"' if as_kang else "set projected=True"
+        if not projected:
+            task = replace(task, problem=self._without_projection(task.problem, instead))
+        problem = task.problem
+        # Algorithm 2 of Wang 2024 takes a pair in one order; its average omits the last iterate.
         as_wang = task.follows_theorem and self.printed_rule == "wang"
         one_pair = as_wang and self.batch_size == 2 and isinstance(problem.loss, PairwiseLoss)
         pairing: Pairing = "ordered" if one_pair else self.pairing
         batches = Batches(task, self.batch_size, pairing)
         noise = GradientNoise(task, batches, self.output)
-        departures: tuple[str, ...] = ()
-        if as_wang:
-            step_size, steps, reasons, departures = self._wang_theorem(batches)
-        else:
-            step_size, steps, reasons = self._schedule(noise)
-        if not self.projected and problem.is_smooth:
+        step_size, steps, reasons, departures = self._schedule(noise)
+        if task.follows_theorem and not (projected or as_kang):
+            departures = (*departures, "steps are not projected")
+        if not projected and problem.is_smooth:
             smoothness = problem.constants(task.n).smoothness
             if step_size * smoothness > 2 * (1 + 1e-12):
                 raise ValueError(
                     f"{self.name} without projection diverges for steps above 2/L = "
-                    f"{2 / smoothness:.6g}, got {step_size:.6g}: take smaller steps, or "
-                    "projected=True"
+                    f"{2 / smoothness:.6g}, got {step_size:.6g}: take smaller steps, or {instead}"
                 )
         scale = None
         if task.is_printed:
-            lipschitz = self.printed_lipschitz or task.printed_lipschitz
+            # The papers' G is that of the constraint set, which steps may leave.
+            lipschitz = self.printed_lipschitz or given.printed_lipschitz
             scale = printed_scale(self.printed_rule, lipschitz, batches, steps)
         settings = NoisyDescentSettings(
             self.output,
             steps,
             step_size,
             batches.size,
-            self.projected,
+            projected,
             None if pairing == "all" else pairing,
+            given.problem.constraint.radius if as_kang and given.problem.is_bounded else None,
             True if as_wang else None,
         )
         release, more = noise.release(step_size, settings.taken, scale)
+        if as_kang and settings.initial_radius is None:
+            departures = (*departures, "the first iterate is zero, as the set is unbounded")
         return PlanDraft((release,), settings, (*reasons, *more), problem, departures)
 
-    def _wang_theorem(
-        self, batches: Batches
-    ) -> tuple[float, int, tuple[str, ...], tuple[str, ...]]:
-        """Return η and T of the theorems of Wang 2024, with reasons and departures."""
-        task, drawn = batches.task, 2 if batches.of_pairs else 1
-        if batches.size != drawn:
-            raise ValueError(
-                f"{self.name} draws batches of {batches.size}, and the theorems of Wang 2024 for "
-                f'this loss are on batch_size={drawn}: use that, or schedule="tuned"'
-            )
-        steps, step_size, reasons, departures = printed.wang2024_steps.theorem_schedule(
-            self.name, task, self.regime or "general", self.steps, self.step_size
-        )
-        if steps < 2:
-            raise ValueError(
-                f"{self.name} averages w_1 … w_T from w_1 = 0, so T = 1 does not learn: use at "
-                'least 2 steps, or schedule="tuned"'
-            )
-        if not self.projected:
-            departures = (*departures, "steps are not projected, as projected=False asks")
-        return step_size, steps, reasons, departures
-
-    def _without_projection(self, problem: Problem) -> Problem:
+    def _without_projection(self, problem: Problem, instead: str) -> Problem:
         """Return the problem on unbounded parameters."""
         free = (
             constraints.SymmetricMatrices() if problem.loss.matrix else constraints.Unconstrained()
@@ -241,20 +241,27 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         if not problem.is_lipschitz:
             raise ValueError(
                 f"{self.name} without projection needs a loss that is Lipschitz everywhere, "
-                f"and {type(problem.loss).__name__} is not: set projected=True"
+                f"and {type(problem.loss).__name__} is not: {instead}"
             )
         return problem
 
-    def _schedule(self, noise: GradientNoise) -> tuple[float, int, tuple[str, ...]]:
-        """Return η, T and the reasons for them."""
+    def _schedule(self, noise: GradientNoise) -> ChosenSteps:
+        """Return η and T, with the reasons for them."""
+        if noise.task.follows_theorem:
+            if self.printed_rule == "wang":
+                return noisy_descent_theorems.wang2024(
+                    self.name, noise.batches, self.regime, self.steps, self.step_size
+                )
+            of_paper = noisy_descent_theorems.kang2021
+            if self.printed_rule == "xue":
+                of_paper = noisy_descent_theorems.xue2021
+            return of_paper(self.name, noise.task, self.steps, self.step_size)
         if self.steps is not None and self.step_size is not None:
-            return self.step_size, self.steps, ()
+            return ChosenSteps(self.step_size, self.steps, ())
         if self.regime is None:
-            return least_error_schedule(self.name, noise, self.steps, self.step_size)
-        chosen = printed.wang2024_steps.schedule(
-            noise.task, self.regime, self.steps, self.step_size
-        )
-        return chosen.step_size, chosen.steps, chosen.reasons
+            found = least_error_schedule(self.name, noise, self.steps, self.step_size)
+            return ChosenSteps(*found)
+        return printed.wang2024_steps.schedule(noise.task, self.regime, self.steps, self.step_size)
 
     def noise_to_signal(self, plan: Plan[NoisyDescentSettings]) -> float:
         """Return the ratio of the noise of all gradients to their largest sum."""
@@ -306,6 +313,9 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
             at_point = mechanism.in_units(step_size)
         risk = problem.risk(records)
         point = problem.constraint.initial(records.features)
+        if plan.settings.initial_radius is not None:
+            start = noise.stream("initial point")
+            point = uniform_in_ball(point, plan.settings.initial_radius, start)
         total = point.copy()
         for _ in progress.steps(steps, algorithms.kernels.WHAT):
             if drawn:

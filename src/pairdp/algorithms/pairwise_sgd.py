@@ -18,6 +18,7 @@ from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
 from pairdp.algorithms.task import Settings, Task
+from pairdp.algorithms.theorem import ChosenSteps
 from pairdp.pairs import one_against
 from pairdp.privacy import (
     GaussianMechanism,
@@ -118,7 +119,7 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
 
     def draft(self, task: Task) -> PlanDraft[PairwiseSGDSettings]:
         """Decide steps, step size and noise."""
-        steps, step_size, reasons, departures = self._schedule(task)
+        step_size, steps, reasons, departures = self._schedule(task)
         if step_size * task.problem.regularization > 1:
             raise ValueError(
                 f"{self.name} is certified for step sizes up to 1/λ = "
@@ -131,24 +132,21 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         release = self._release(task, step_size, steps)
         return PlanDraft((release,), settings, reasons, departures=departures)
 
-    def _schedule(self, task: Task) -> tuple[int, float, tuple[str, ...], tuple[str, ...]]:
-        """Return T and η, with reasons and departures."""
+    def _schedule(self, task: Task) -> ChosenSteps:
+        """Return η and T, with reasons and departures."""
         if task.follows_theorem:
-            steps, step_size, theorem = printed.yang2021.schedule(
-                self.name, task, self.steps, self.step_size
-            )
-            self._check_draws(task, steps)
-            if self.order != "replacement":
-                theorem.departures.append(
-                    "records are drawn in passes of random order, and the paper's with replacement"
-                )
-            return steps, step_size, tuple(theorem.reasons), tuple(theorem.departures)
+            found = printed.yang2021.schedule(self.name, task, self.steps, self.step_size)
+            self._check_draws(task, found.steps)
+            if self.order == "replacement":
+                return found
+            passes = "records are drawn in passes of random order, and the paper's with replacement"
+            return found._replace(departures=(*found.departures, passes))
         steps = task.n if self.steps is None else self.steps
         self._check_draws(task, steps)
         step_size, reasons = self._step_size(task, steps)
         if self.steps is None:
             reasons = (*reasons, "steps are one pass over the records")
-        return steps, step_size, reasons, ()
+        return ChosenSteps(step_size, steps, reasons)
 
     def _check_draws(self, task: Task, steps: int) -> None:
         """Raise ValueError if the order of the draws does not admit T or the budget."""

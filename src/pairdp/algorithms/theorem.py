@@ -6,9 +6,19 @@ Where a theorem states only an order, its constant is taken as one. Numbers of s
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 MOST_STEPS = 10**7
 _OR_ELSE = 'or use schedule="tuned"'
+
+
+class ChosenSteps(NamedTuple):
+    """η and T, how they were chosen, and where this departs from a paper."""
+
+    step_size: float
+    steps: int
+    reasons: tuple[str, ...]
+    departures: tuple[str, ...] = ()
 
 
 class Theorem:
@@ -26,6 +36,18 @@ class Theorem:
         self.algorithm, self.source = algorithm, source
         self.reasons: list[str] = []
         self.departures: list[str] = []
+
+    def chosen(self, step_size: float, steps: int) -> ChosenSteps:
+        """Return η and T with all reasons and departures."""
+        return ChosenSteps(step_size, steps, tuple(self.reasons), tuple(self.departures))
+
+    def both_given(self, step_size: float, steps: int) -> ChosenSteps:
+        """Return η and T that replace both of the theorem, whether or not it states any."""
+        self.departures.append(
+            f"steps = {steps} and step_size = {step_size:.6g} are given, and not those of "
+            f"{self.source}"
+        )
+        return self.chosen(step_size, steps)
 
     def steps(self, formula: str, value: float, given: int | None, *, at_least: float = 0.0) -> int:
         """Return T: the given one, which is a departure, or that of the theorem.

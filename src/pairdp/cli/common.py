@@ -107,6 +107,23 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def calibration_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add ``--calibration`` and ``--schedule``."""
+    command = click.option(
+        "--schedule",
+        type=click.Choice(("theorem", "tuned")),
+        help="The steps that a paper's theorem states, or steps for a small predicted error; by "
+        "default those of the theorem for printed noise.",
+    )(command)
+    return click.option(
+        "--calibration",
+        type=click.Choice(("certified", "printed")),
+        default="certified",
+        show_default=True,
+        help="Proved noise, or the formula that a paper prints.",
+    )(command)
+
+
 trust_option = click.option(
     "--trust",
     "trusted",

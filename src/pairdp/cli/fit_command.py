@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from pairdp.algorithms import Plan
 from pairdp.cli.common import (
     budget_options,
+    calibration_options,
     check_output,
     echo_json,
     estimator,
@@ -48,10 +49,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--threshold", type=float, help="A public threshold, instead of a noisy one.")
 @budget_options
 @model_options
-@click.option(
-    "--calibration", type=click.Choice(("certified", "printed")), default="certified",
-    show_default=True, help="Proved noise, or the formula that a paper prints.",
-)  # fmt: skip
+@calibration_options
 @click.option("--ledger", type=FILE, help="Pay for the fit from this ledger.")
 @click.option(
     "--seed", type=int, help="For tests only: anyone who knows it can subtract the noise."
@@ -191,6 +189,7 @@ def _task_parameters(options: dict[str, Any]) -> dict[str, Any]:
     """Return the estimator's parameters that depend on the task."""
     more: dict[str, Any] = {
         "calibration": options["calibration"],
+        "schedule": options["schedule"],
         "random_state": options["seed"],
         "invalid": options["invalid"],
     }

@@ -11,6 +11,7 @@ from pairdp.algorithms import Algorithm, Plan
 from pairdp.algorithms.choice import Candidate, Choice
 from pairdp.cli.common import (
     budget_options,
+    calibration_options,
     echo_json,
     estimator,
     json_option,
@@ -27,6 +28,7 @@ from pairdp.privacy import NoMechanism
 @click.option("--features", type=int, required=True, help="Number of features.")
 @budget_options
 @model_options
+@calibration_options
 @click.option("--details", is_flag=True, help="Print the chosen plan with all its numbers.")
 @json_option
 @report_errors
@@ -40,10 +42,12 @@ def command(n: int, features: int, details: bool, as_json: bool, **options: Any)
     \b
     Example:
       pairdp plan --n 10000 --features 20 --epsilon 0.5 --delta 1e-6
+      pairdp plan --n 512 --features 8 --algorithm DPGDC2 --calibration printed
     """  # noqa: D301 - the command line's help reads the control character
     if options["data_norm"] is None:
         options["data_norm"] = 1.0  # there are no rows to warn about
-    model = estimator(options)
+    how = {key: options[key] for key in ("calibration", "schedule")}
+    model = estimator(options, **how)
     chosen = model.plan(n, features)
     choice = model.choices(n, features) if options["algorithm"] == "auto" else None
     rows = [_row(model, choice, each) for each in choice.candidates] if choice else []
@@ -109,6 +113,7 @@ def _described(plan: Plan) -> dict[str, Any]:
         "releases": [entry.describe() for entry in plan.certificate.releases],
         "settings": plan.settings.to_dict(),
         "reasons": list(plan.reasons),
+        "departures": list(plan.departures),
         "warnings": list(plan.warnings),
     }
 

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp import constraints, model_file, privacy
+from pairdp._checks import one_of
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, Plan, choice, find_algorithm
 from pairdp.algorithms.choice import Choice
@@ -46,6 +47,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     loss: str | Loss | None = None
     algorithm: str | Algorithm = "auto"
     calibration: str = "certified"
+    schedule: str | None = None
     ledger: privacy.BudgetLedger | None = None
     random_state: Any = None
     verbose: bool | None = None
@@ -83,6 +85,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 self._columns(n_features),
                 self._budget(n),
                 calibration=self.calibration,  # type: ignore[arg-type]
+                schedule=self.schedule,  # type: ignore[arg-type]
                 conditions=self._conditions(),
             )
         return replace(plan, reasons=(*why, *plan.reasons, *self._reasons_for_defaults(plan)))
@@ -99,6 +102,12 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise ValueError(
                 'algorithm="auto" chooses among certified plans: name a published algorithm '
                 'such as "DPGDSC" for calibration="printed"'
+            )
+        one_of("schedule", self.schedule, None, "theorem", "tuned")
+        if self.schedule == "theorem":
+            raise ValueError(
+                'algorithm="auto" chooses among tuned plans: name a published algorithm such as '
+                '"DPGDSC" for schedule="theorem"'
             )
         return self._choose(
             n,

@@ -101,8 +101,8 @@ default="logistic"
     fit_intercept : bool, default=True
         Whether to learn an intercept, as the weight of a constant feature of value R. Records
         then have norm up to √2·R, which the noise is made for.
-    epsilon, delta, regularization, data_norm, classes, calibration, ledger, random_state, \
-verbose, invalid
+    epsilon, delta, regularization, data_norm, classes, calibration, schedule, ledger, \
+random_state, verbose, invalid
         As for `PrivateRanker`.
 
     Attributes
@@ -151,6 +151,7 @@ verbose, invalid
         fit_intercept: bool = True,
         classes: ArrayLike | None = None,
         calibration: str = "certified",
+        schedule: str | None = None,
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
@@ -166,6 +167,7 @@ verbose, invalid
         self.fit_intercept = fit_intercept
         self.classes = classes
         self.calibration = calibration
+        self.schedule = schedule
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
@@ -191,7 +193,8 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         Largest norm of the weights, including the intercept's.
     algorithm, fit_intercept
         As for `PrivateLinearClassifier`.
-    epsilon, delta, regularization, data_norm, calibration, ledger, random_state, verbose, invalid
+    epsilon, delta, regularization, data_norm, calibration, schedule, ledger, random_state, \
+verbose, invalid
         As for `PrivateRanker`.
 
     Attributes
@@ -237,6 +240,7 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         data_norm: float | None = None,
         fit_intercept: bool = True,
         calibration: str = "certified",
+        schedule: str | None = None,
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
@@ -251,6 +255,7 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         self.data_norm = data_norm
         self.fit_intercept = fit_intercept
         self.calibration = calibration
+        self.schedule = schedule
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose

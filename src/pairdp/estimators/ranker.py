@@ -61,6 +61,10 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         The larger one, in sorted order, is ranked higher.
     calibration : {"certified", "printed"}, default="certified"
         "printed" uses a paper's noise formula as printed, for study.
+    schedule : {"theorem", "tuned"}, default=None
+        "theorem" takes steps, step sizes, averaging, initial point and projections from the paper
+        of a published algorithm, "tuned" chooses them for a small predicted error. None is
+        "theorem" for printed noise, and "tuned" otherwise.
     ledger : BudgetLedger, default=None
         The ledger that pays for the fit. A fit it cannot pay for is refused before data is read.
     random_state : int, RandomState or Generator, default=None
@@ -129,6 +133,7 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         threshold: Literal["midpoint"] | float = "midpoint",
         classes: ArrayLike | None = None,
         calibration: str = "certified",
+        schedule: str | None = None,
         ledger: privacy.BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
@@ -144,6 +149,7 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         self.threshold = threshold
         self.classes = classes
         self.calibration = calibration
+        self.schedule = schedule
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose

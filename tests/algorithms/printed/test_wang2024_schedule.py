@@ -190,7 +190,7 @@ def test_no_neighbour_moves_an_ordered_pair_further(problem: Problem) -> None:
 
 @pytest.mark.parametrize("steps", [2, 3])
 def test_delta_of_the_average_by_enumeration(steps: int) -> None:
-    # w_1 = 0, and w_{t+1} = w_t - (yy' + noise): the average of w_1 … w_T has T - 1 noisy gradients.
+    # w_{t+1} = w_t - (yy' + noise): the average of w_1 = 0 … w_T has T - 1 noisy gradients.
     n, epsilon = 3, 1.0
     algorithm = replace(PAIRS, steps=steps, step_size=1.0)
     plan = algorithm.plan(

@@ -26,26 +26,17 @@ paper have n^{(2-a)/(1+a)}, as here.
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pairdp.algorithms.task import Task
-from pairdp.algorithms.theorem import Theorem
+from pairdp.algorithms.theorem import ChosenSteps, Theorem
 
 Regime = Literal["general", "low-noise"]
 
 
-class Schedule(NamedTuple):
-    """Steps, step size, the reasons for them, and where they are not those of the theorem."""
-
-    steps: int
-    step_size: float
-    reasons: tuple[str, ...]
-    departures: tuple[str, ...] = ()
-
-
 def schedule(
     task: Task, regime: Regime, steps: int | None = None, step_size: float | None = None
-) -> Schedule:
+) -> ChosenSteps:
     """Return T and η of a regime; values that are given are kept.
 
     Parameters
@@ -67,7 +58,7 @@ def schedule(
         step_size, limited = _step_size(task, regime, a, steps)
         why = ", at most min{2/L, 1}" if limited else ""
         reasons.append(f"step_size follows {source}, with c = {_named(task)}{why}")
-    return Schedule(steps, step_size, tuple(reasons))
+    return ChosenSteps(step_size, steps, tuple(reasons))
 
 
 def theorem_schedule(
@@ -76,7 +67,7 @@ def theorem_schedule(
     regime: Regime,
     steps: int | None = None,
     step_size: float | None = None,
-) -> Schedule:
+) -> ChosenSteps:
     """Return the same T and η as `schedule`, and where given values depart from the theorem.
 
     Raises
@@ -92,7 +83,7 @@ def theorem_schedule(
     size = theorem.step_size(formula, value, step_size)
     if not task.problem.is_convex:
         theorem.departures.append("the theorem assumes a convex loss, for its bound on the error")
-    return Schedule(taken, size, tuple(theorem.reasons), tuple(theorem.departures))
+    return theorem.chosen(size, taken)
 
 
 def _exponent(task: Task) -> float:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from pairdp.algorithms.task import Task
-from pairdp.algorithms.theorem import Theorem
+from pairdp.algorithms.theorem import ChosenSteps, Theorem
 from pairdp.privacy import Budget
 
 
@@ -28,8 +28,8 @@ def average_noise(n: int, steps: int, budget: Budget) -> float:
 
 def schedule(
     name: str, task: Task, steps: int | None = None, step_size: float | None = None
-) -> tuple[int, float, Theorem]:
-    """Return T and η of the theorem for a task, and the theorem; values that are given are kept.
+) -> ChosenSteps:
+    """Return η and T of the theorem for a task; values that are given are kept.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def schedule(
     if task.problem.is_bounded:
         theorem = Theorem(name, f"Theorem {2 if task.budget is None else 5} of Yang 2021")
         taken = theorem.steps("n²", n**2, steps)
-        return taken, theorem.step_size("n^(-3/2)", n**-1.5, step_size), theorem
+        return theorem.chosen(theorem.step_size("n^(-3/2)", n**-1.5, step_size), taken)
     theorem = Theorem(name, "Theorem 3 of Yang 2021")
     if task.budget is not None:
         theorem.departures.append(
@@ -57,4 +57,4 @@ def schedule(
             "set"
         )
     taken = theorem.steps("n^(4/3)", round(n ** (4 / 3)), steps)
-    return taken, theorem.step_size("1/n", 1 / n, step_size), theorem
+    return theorem.chosen(theorem.step_size("1/n", 1 / n, step_size), taken)
