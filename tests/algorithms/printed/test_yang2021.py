@@ -198,6 +198,16 @@ def test_certified_noise_of_the_theorem_is_proved() -> None:
     assert any("needs a bounded set" in sentence for sentence in plan.departures)
 
 
+def test_noise_with_as_many_steps_as_pairs() -> None:
+    problem = Problem(HingeRanking("one-sided"), L2Ball(1.0))
+    printed, certified = (
+        YANG.plan(problem, 1000, 5, BUDGET, calibration=how, schedule="theorem")
+        for how in ("printed", "certified")
+    )
+    scales = [p.certificate.releases[0].mechanism.scale for p in (printed, certified)]
+    np.testing.assert_allclose(scales, [197.5, 0.396], rtol=2e-3)
+
+
 def test_what_is_given_departs_from_the_theorem() -> None:
     algorithm = PairwiseSGD(40, 0.01, "permutation")
     plan = algorithm.plan(ONE_SIDED, 20, 2, BUDGET, schedule="theorem")

@@ -14,9 +14,10 @@ low-noise a < 1      n^{2/(1+a)}             c·min{n^{(a²+2a-3)/(2(1+a))}, n/(
 
 and η ≤ min{2/L, 1}. "low-noise" means that the best parameters have zero loss.
 
-The theorems do not specify c. Here c = B/G, which balances the terms B²/(2ηT) and ηG²/2 of the
-optimisation error at T = n; for unbounded parameters, B is set to 1. L is that of one pair or
-record, because a step uses only that, and the Hölder constant if a < 1. T is rounded to the
+The theorems do not specify c. With ``schedule="theorem"`` it is 1, as for all constants that a
+paper leaves open. With ``schedule="tuned"`` it is B/G, which balances the terms B²/(2ηT) and ηG²/2
+of the optimisation error at T = n; for unbounded parameters, B is set to 1. L is that of one pair
+or record, because a step uses only that, and the Hölder constant if a < 1. T is rounded to the
 nearest integer.
 
 Remark 5 has n^{2/(1+a)} steps in the general regime for a < 1/2; Theorem 7 and the tables of the
@@ -55,7 +56,7 @@ def schedule(
         formula, steps = _steps(task, regime, a)
         reasons.append(f"steps = {formula}, by {source}")
     if step_size is None:
-        step_size, limited = _step_size(task, regime, a, steps)
+        step_size, limited = _step_size(task, regime, a, steps, _constant(task))
         why = ", at most min{2/L, 1}" if limited else ""
         reasons.append(f"step_size follows {source}, with c = {_named(task)}{why}")
     return ChosenSteps(step_size, steps, tuple(reasons))
@@ -68,7 +69,7 @@ def theorem_schedule(
     steps: int | None = None,
     step_size: float | None = None,
 ) -> ChosenSteps:
-    """Return the same T and η as `schedule`, and where given values depart from the theorem.
+    """Return T and η of a regime with c = 1, and where given values depart from the theorem.
 
     Raises
     ------
@@ -78,8 +79,8 @@ def theorem_schedule(
     a = _exponent(task)
     theorem = Theorem(name, _source(task, regime, a))
     taken = theorem.steps(*_steps(task, regime, a), steps)
-    value, _ = _step_size(task, regime, a, taken)
-    formula = f"{_named(task)}·{_in_words(regime, a)}, at most min{{2/L, 1}},"
+    value, _ = _step_size(task, regime, a, taken, 1.0)
+    formula = f"{_in_words(regime, a)}, at most min{{2/L, 1}},"
     size = theorem.step_size(formula, value, step_size)
     if not task.problem.is_convex:
         theorem.departures.append("the theorem assumes a convex loss, for its bound on the error")
@@ -125,12 +126,14 @@ def _size_power(regime: Regime, a: float) -> float:
     return -0.5 if a >= 0.5 else 3 * (a - 1) / (2 * (1 + a))
 
 
-def _step_size(task: Task, regime: Regime, a: float, steps: int) -> tuple[float, bool]:
+def _step_size(
+    task: Task, regime: Regime, a: float, steps: int, constant: float
+) -> tuple[float, bool]:
     """Return η, and whether it is limited by min{2/L, 1}."""
     constants = task.problem.constants(task.n)
     bend = constants.pair_smoothness if a == 1 else constants.holder.constant
     limit = min(2 / bend, 1.0) if bend > 0 else 1.0
-    wanted = _constant(task) * _shrinking(task, regime, a, steps)
+    wanted = constant * _shrinking(task, regime, a, steps)
     return min(wanted, limit), wanted > limit
 
 
