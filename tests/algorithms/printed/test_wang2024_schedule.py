@@ -22,7 +22,8 @@ from pairdp.losses import (
     SigmoidRanking,
 )
 from pairdp.pointwise_problem import PointwiseProblem
-from pairdp.privacy import FixedSizeSampling, GaussianMechanism, PrivacyCurve
+from pairdp.privacy import FixedSizeSampling, GaussianMechanism, PrivacyCurve, Sensitivity
+from pairdp.privacy.bounds.sensitivity import find_bound
 from pairdp.problem import Problem
 from tests.algorithms.attacks import moved, staged, survives, tampered, with_null, without_noise
 from tests.algorithms.kernel_losses import RANKING
@@ -219,6 +220,17 @@ def test_delta_of_the_average_by_enumeration(steps: int) -> None:
     assert worst <= 0.05
     if steps == 2:  # one noisy gradient is released, up to a factor
         assert worst > 0.05 / 3
+
+
+def test_both_routes_to_the_sensitivity_of_ordered_pairs() -> None:
+    bound = find_bound("average over ordered pairs")
+    for diameter, pairs in ((4.0, 1), (0.3, 7)):
+        inputs = {"diameter": diameter, "pairs": pairs}
+        assert bound.formula(**inputs) == pytest.approx(diameter / pairs)
+        assert bound.second_route(**inputs) == pytest.approx(diameter / pairs)
+    for wrong in ({"diameter": 0.0, "pairs": 1}, {"diameter": 1.0, "pairs": 0}):
+        with pytest.raises(ValueError, match="must be"):
+            Sensitivity.of("average over ordered pairs", **wrong)
 
 
 def test_schedules_and_regimes() -> None:
