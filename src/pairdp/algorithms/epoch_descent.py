@@ -13,7 +13,7 @@ from pairdp._checks import STEPS, between, keep_given
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
-from pairdp.algorithms.descent import contraction, descend
+from pairdp.algorithms.descent import contraction, descend, restart_radius
 from pairdp.algorithms.noise import add_noise, noise_reach, output_release
 from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
@@ -21,6 +21,7 @@ from pairdp.algorithms.requirements import require_bounded, require_step
 from pairdp.algorithms.task import Settings, Task
 from pairdp.algorithms.theorem import ChosenSteps, Theorem
 from pairdp.constraints import FrobeniusBall, L2Ball
+from pairdp.constraints.vectors import shrink_to
 from pairdp.losses.trust import is_library_loss
 from pairdp.privacy import NoiseSource, Part, Release, Sensitivity
 from pairdp.problem import Problem
@@ -107,17 +108,18 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
         else:
             step_size, reasons = self._step_size(task, largest)
         require_step(self.name, step_size, largest, "8/L")
+        start = restart_radius(problem, step_size / 4, sum(sizes))
+        radius = min(problem.constraint.radius, 2 * start)
         releases: list[Release] = []
         for i, size in enumerate(sizes, start=1):
             eta = step_size / 4**i
             constants = problem.constants(size)
-            start = problem
+            around = problem
             if task.follows_theorem and releases:
-                start = self._around(problem, releases[-1])
+                around = self._around(problem, releases[-1])
+                radius = around.constraint.radius
             inputs = {
-                "record_diameter": start.record_diameter(
-                    size, step_size=eta, features=task.features
-                ),
+                "record_diameter": around.record_diameter(size, radius, eta, task.features),
                 "n": size,
                 "step_size": eta,
                 "contraction": contraction(eta, constants.smoothness, constants.strong_convexity),
@@ -195,7 +197,7 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
         """Return the noisy point of the last epoch, projected unless as in the theorem."""
         problem = plan.problem
         point = problem.constraint.initial(records.features)
-        start = 0
+        start, radius = 0, restart_radius(problem, plan.settings.step_size / 4, plan.task.n)
         for i, release in enumerate(plan.certificate.releases, start=1):
             size = part_sizes(plan.task.n)[i - 1]
             part = records.part(slice(start, start + size))
@@ -203,8 +205,10 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
             eta = plan.settings.step_size / 4**i
             average = descend(problem, problem.risk(part), point, eta, size, progress, average=True)
             noisy = add_noise(release.mechanism, average, noise.stream("epoch noise", i))
-            next_start = self._around(problem, release) if plan.task.follows_theorem else problem
-            point = next_start.constraint.project(noisy)
+            if plan.task.follows_theorem:
+                point = self._around(problem, release).constraint.project(noisy)
+            else:
+                point = shrink_to(problem.constraint.project(noisy), radius)
         return noisy if plan.task.follows_theorem else point
 
 

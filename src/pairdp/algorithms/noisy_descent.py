@@ -22,6 +22,7 @@ from pairdp.algorithms.gradient_noise import (
     Output,
     Pairing,
     PrintedRule,
+    farthest_point,
     hides_iterates,
     least_error_schedule,
     printed_scale,
@@ -32,8 +33,10 @@ from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
 from pairdp.algorithms.theorem import ChosenSteps
+from pairdp.constraints.vectors import shrink_to
 from pairdp.losses import PairwiseLoss
 from pairdp.privacy import GaussianMechanism, NoiseSource
+from pairdp.privacy.mechanisms.repeated_release import RepeatedRelease
 from pairdp.problem import Problem
 from pairdp.records import Records
 
@@ -308,9 +311,10 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         generator, draws = noise.stream("gradient noise"), noise.stream("batches")
         # Where iterates are hidden, noise on the grid of gradients would leave their low bits in
         # the last one: the point itself is put on a grid, with the same noise in its units.
-        at_point = None
+        at_point, far = None, 0.0
         if isinstance(mechanism, GaussianMechanism) and hides_iterates(release):
-            at_point = mechanism.in_units(step_size)
+            at_point, far = mechanism.in_units(step_size), farthest_point(problem, step_size)
+        releases = RepeatedRelease(at_point or mechanism, plan.task.dimension, steps)
         risk = problem.risk(records)
         point = problem.constraint.initial(records.features)
         if plan.settings.initial_radius is not None:
@@ -323,11 +327,12 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
                 risk = problem.risk(records.rows(rows))
             gradient = risk.gradient(point)
             if at_point is None:
-                noisy = add_noise(mechanism, gradient, generator)
+                noisy = add_noise(releases, gradient, generator)
                 point = problem.projected_step(point, step_size, noisy)
             else:
                 step = step_size * (gradient + problem.regularizer_gradient(point))
-                point = problem.constraint.project(add_noise(at_point, point - step, generator))
+                noisy = shrink_to(add_noise(releases, point - step, generator), far)
+                point = problem.constraint.project(noisy)
             total += point
         return point, total
 

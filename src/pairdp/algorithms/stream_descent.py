@@ -15,6 +15,7 @@ from pairdp._checks import STEPS, between, keep_given
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
+from pairdp.algorithms.descent import regularized_radius
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
@@ -87,6 +88,7 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
             # The last step is the smallest.
             "record_diameter": problem.record_diameter(
                 task.n,
+                regularized_radius(problem),
                 step_size=min(2 / (alpha * task.n), 2 / (smoothness + alpha)),
                 features=task.features,
             ),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pairdp._checks import STEPS, between, flag, integer, keep, keep_given, one_of
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import PlanDraft
+from pairdp.algorithms.descent import regularized_radius
 from pairdp.algorithms.noise import noise_to_signal
 from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.registry import register_algorithm
@@ -323,9 +324,8 @@ def _curvature(task: Task) -> _Curvature:
 def _record_diameter(task: Task, largest: float | None = None) -> float:
     """Return D_h with the rounding error of a stream, whose last step is the smallest."""
     sizes = _step_sizes(task, StreamShape(task.n), largest)
-    return task.problem.record_diameter(
-        2 * task.n, step_size=float(sizes[-1]), features=task.features
-    )
+    radius = regularized_radius(task.problem)
+    return task.problem.record_diameter(2 * task.n, radius, float(sizes[-1]), task.features)
 
 
 def _step_sizes(task: Task, shape: StreamShape, largest: float | None) -> Array:

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from pairdp.algorithms import Algorithm, Plan, find_algorithm
 from pairdp.algorithms.registry import algorithms
-from pairdp.algorithms.task import Calibration
+from pairdp.algorithms.task import Calibration, Schedule
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.estimators import PrivateMetric, PrivateRanker
 from pairdp.losses import HingeRanking, LogisticMetric, LogisticRanking
@@ -23,7 +23,7 @@ from pairdp.online import OnlineDescent
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
 from pairdp.studies.jobs import FitJob, Split
-from pairdp.studies.protocols import Protocol, permuted_split, prepared
+from pairdp.studies.protocols import permuted_split, prepared
 
 Array = NDArray[np.float64]
 Goal = Literal["ranking", "metric"]
@@ -32,6 +32,7 @@ AUTO = "auto"
 EUCLID = "Euclidean 3-NN"
 LOGISTIC = "logistic regression"
 MEANS = "class-mean difference"
+ZERO = "zero model"
 WITHOUT_BURN_IN = " without its burn-in"
 NEIGHBOURS = 3
 
@@ -45,7 +46,7 @@ class Learning(FitJob):
     goal : {"ranking", "metric"}
         A ranker, scored by AUC, or a metric, scored by the accuracy of 3 nearest neighbours.
     dataset, protocol : str
-        Which records, and how they are prepared.
+        Which records, and how they are prepared: a protocol, or one of `READINGS`.
     n : int
         Number of training records.
     method : str
@@ -54,6 +55,8 @@ class Learning(FitJob):
         The budget; no noise if ε is None.
     calibration : {"certified", "printed"}
         Whether noise is certified, or follows the formula that the paper prints.
+    schedule : {"tuned", "theorem"}
+        Whether steps, step sizes and the like are chosen, or are those of the paper's theorem.
     regularization : float
         λ of the papers' problem.
     loss : {"logistic", "hinge"}
@@ -64,12 +67,13 @@ class Learning(FitJob):
 
     goal: Goal
     dataset: str
-    protocol: Protocol
+    protocol: str
     n: int
     method: str
     epsilon: float | None = None
     delta: float = 0.0
     calibration: Calibration = "certified"
+    schedule: Schedule = "tuned"
     regularization: float = 0.0
     loss: Literal["logistic", "hinge"] = "logistic"
     objective: bool = False
@@ -85,6 +89,8 @@ class Learning(FitJob):
     @property
     def baseline(self) -> Callable[[Split], Array] | None:
         """The baseline of the method's name, if it is one."""
+        if self.method == ZERO:
+            return zero_metric if self.goal == "metric" else zero_weights
         return _BASELINES.get(self.method)
 
     def split(self, run: int, data: Path | None) -> Split:
@@ -96,7 +102,12 @@ class Learning(FitJob):
         if self.method != AUTO:
             budget = None if self.epsilon is None else Budget(self.epsilon, self.delta)
             return algorithm(self.method).plan(
-                self.problem, self.n, features, budget, calibration=self.calibration
+                self.problem,
+                self.n,
+                features,
+                budget,
+                calibration=self.calibration,
+                schedule=self.schedule,
             )
         loss: Any = self.problem.loss if self.objective else None
         if self.goal == "ranking":
@@ -144,6 +155,16 @@ def accuracy(metric: Array, split: Split) -> float:
 def euclidean(split: Split) -> Array:
     """Return the Euclidean metric."""
     return np.eye(split.x.shape[1])
+
+
+def zero_weights(split: Split) -> Array:
+    """Return weights of zero, which need no data."""
+    return np.zeros(split.x.shape[1])
+
+
+def zero_metric(split: Split) -> Array:
+    """Return the metric in which all distances are zero."""
+    return np.zeros((split.x.shape[1],) * 2)
 
 
 def _logistic(split: Split) -> Array:
