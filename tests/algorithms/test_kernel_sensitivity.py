@@ -124,7 +124,7 @@ def test_one_record_moves_an_ordered_pair_by_what_is_certified(name: str, place:
 def test_pointwise_bounds_are_reached(loss: Any) -> None:
     problem = PointwiseProblem(loss, L2Ball(0.8), data_norm=1.5)
     w, worst = np.array([0.8, 0.0]), 0.0
-    label = getattr(loss, "label_bound", 1.0)
+    label = loss.label_bound or 1.0
     for a in np.linspace(0, math.pi, 61):
         for b in np.linspace(-math.pi, 0, 61):
             rows = [1.5 * np.array([[math.cos(t), math.sin(t)]]) for t in (a, b)]

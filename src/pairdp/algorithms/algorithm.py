@@ -30,7 +30,7 @@ from pairdp.algorithms.plan import Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need, check_needs
 from pairdp.algorithms.task import Calibration, S, Schedule, Task
 from pairdp.losses import PairwiseLoss
-from pairdp.losses.ranking import slow_sums
+from pairdp.losses.base import slow_sums
 from pairdp.privacy import Budget, Certificate, NoiseSource, Release
 from pairdp.problem import Problem
 from pairdp.storage import Storable

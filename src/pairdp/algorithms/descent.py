@@ -145,6 +145,8 @@ def step_divergence(problem: Problem, step_size: float, *, ordered: bool = False
     changes neither.
     """
     loss, domain = problem.loss, problem.domain()
+    if isinstance(loss, losses.GradedRanking):
+        loss = loss.two_class  # the same bounds, also at two points
     smoothness = loss.smoothness(domain) + problem.regularization
     lipschitz = loss.lipschitz(domain)
     # A record drawn twice may be paired with itself; then both records of the pair are replaced.

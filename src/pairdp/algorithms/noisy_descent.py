@@ -401,9 +401,11 @@ def _ranking(task: RankingTask) -> Iterator[Candidate]:
 
     if task.budget is not None and task.budget.is_pure:
         return
-    kinds: list[tuple[Output, int | None]] = [("last", None), ("average", None)]
+    kinds: list[tuple[Output, int | None]] = []
+    if task.all_pairs:
+        kinds += [("last", None), ("average", None)]
     if task.n >= 10 * _BATCHES_OF_RANKERS:
-        kinds.append(("average", task.n // _BATCHES_OF_RANKERS))
+        kinds.append(("average", task.batch_size(_BATCHES_OF_RANKERS)))
     for output, batch in kinds:
         yield from best(candidate(output, batch, *descent) for descent in task.descents)
 

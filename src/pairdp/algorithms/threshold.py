@@ -128,9 +128,14 @@ class WithThreshold(Algorithm[ThresholdSettings]):
 
     def draft(self, task: Task) -> PlanDraft[ThresholdSettings]:
         """Decide the releases of the model and of the threshold."""
-        if task.problem.loss.matrix or not isinstance(task.problem.loss, PairwiseLoss):
-            what = "a metric" if task.problem.loss.matrix else "one record"
+        loss = task.problem.loss
+        if loss.matrix or not isinstance(loss, PairwiseLoss):
+            what = "a metric" if loss.matrix else "one record"
             raise ValueError(f"a threshold is for rankers, and the problem has a loss of {what}")
+        if not loss.binary:
+            raise ValueError(
+                f"a threshold separates two classes, which {type(loss).__name__} does not have"
+            )
         if self.is_free:
             return self._without_release(self.algorithm.draft(task))
         sensitivity = Sensitivity.of("means of scores", largest=task.problem.data_norm, n=task.n)

@@ -101,6 +101,17 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
             type=float,
             help="The norm that rows are clipped to; 1 by default, as for rows scaled by bounds.",
         ),
+        click.option(
+            "--response-bounds",
+            type=(float, float),
+            metavar="LOW HIGH",
+            help="Public bounds of a graded response, to rank by it instead of by two classes.",
+        ),
+        click.option(
+            "--response-levels",
+            type=int,
+            help="Round responses to this many levels, which makes sums over pairs fast.",
+        ),
     )
     for option in reversed(options):
         command = option(command)
@@ -202,7 +213,12 @@ def estimator(options: dict[str, Any], **more: Any) -> Any:
     """Return the unfitted estimator that options describe."""
     from pairdp.estimators import PrivateMetric, PrivateRanker
 
-    kind = PrivateRanker if options["task"] == "ranking" else PrivateMetric
+    kind: Any = PrivateMetric
+    of_responses = {name: options[name] for name in ("response_bounds", "response_levels")}
+    if options["task"] == "ranking":
+        kind, more = PrivateRanker, {**more, **of_responses}
+    elif any(value is not None for value in of_responses.values()):
+        raise TableError("--response-bounds and --response-levels are for --task ranking")
     return kind(
         options["epsilon"],
         options["delta"],

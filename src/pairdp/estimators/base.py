@@ -57,7 +57,6 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     _loss_kind: ClassVar[type[Loss]]
     _problem_kind: ClassVar[type[Problem]] = Problem
-    _numeric_targets: ClassVar[bool] = False
 
     def plan(self, n: int, n_features: int) -> Plan:
         """Return what `fit` would do with data of this size, without any data.
@@ -138,6 +137,11 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _given_loss(self) -> Loss | None:
         """Return the loss that the parameters specify, None if they specify none."""
         return loss_of(self.loss, self._loss_kind)
+
+    @property
+    def _numeric_targets(self) -> bool:
+        """Whether labels are numbers."""
+        return False
 
     def _columns(self, n_features: int) -> int:
         """Return the number of features of a record, given that of the data."""

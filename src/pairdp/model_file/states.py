@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._sealed import fields_of
@@ -55,7 +56,7 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
         raise ModelFileError(str(error)) from None
     if hasattr(model, "feature_names_in_"):
         state["names"] = [str(item) for item in model.feature_names_in_]
-    if stored.has_classes:
+    if stored.has_classes and is_classifier(model):
         state["classes"] = _encode_labels(model.classes_)
     for array in stored.arrays:
         arrays[prefix + array] = np.array(getattr(model, array), np.float64, order="C")
@@ -68,12 +69,13 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     required = {"class", "params", "features", "names"}
     if stored.has_certificate:
         required |= {"certificate", "reasons", "departures"}
-    if stored.has_classes:
-        required |= {"classes"}
-    fields = fields_of(stored.name, state, required=required)
+    optional = {"classes"} if stored.has_classes else set()
+    fields = fields_of(stored.name, state, required=required, optional=optional)
     model = stored.kind()
     params = fields_of("params", fields["params"], required=set(model.get_params(deep=False)))
     model.set_params(**{key: decode(value, trusted) for key, value in params.items()})
+    if stored.has_classes and is_classifier(model) != ("classes" in fields):
+        raise ValueError(f"{stored.name} lacks classes, or has them without being a classifier")
     d = fields["features"]
     if isinstance(d, bool) or not isinstance(d, int) or d < 1:
         raise ValueError(f"the number of features is {d!r}")

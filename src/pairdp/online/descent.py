@@ -143,6 +143,11 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
 
     def draft(self, task: Task) -> PlanDraft[OnlineDescentSettings]:
         """Decide the noise and the steps."""
+        if task.problem.loss.label_bound is not None:
+            raise ValueError(
+                f"labels of a stream are classes, and those of {type(task.problem.loss).__name__} "
+                "are numbers: use an algorithm that reads all records, such as NoisyGradientDescent"
+            )
         if task.is_printed:
             return self._printed(task)
         return self._on_models(task) if self.noise == "models" else self._in_gradients(task)

@@ -176,7 +176,7 @@ def test_compiled_pairs_in_one_order_are_the_plain_ones(name: str) -> None:
 
 @pytest.mark.parametrize("problem", [ONE_SIDED, Problem(HingeMetric(), PSDFrobeniusBall(0.5))])
 def test_no_neighbour_moves_an_ordered_pair_further(problem: Problem) -> None:
-    algorithm = replace(PAIRS, steps=40, step_size=0.1)
+    algorithm = replace(PAIRS, steps=16, step_size=0.1)
     plan = algorithm.plan(problem, 3, 2, BUDGET, schedule="theorem")
     assert survives(plan)
     assert not survives(tampered(plan, 0.9))
