@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,8 +27,9 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
     ----------
     loss : {"logistic", "hinge"} or MetricLoss, default=None
         The loss of a pair; logistic by default.
-    algorithm : {"auto", "descent", "OnPairStrC", "OnPairC"} or OnlineAlgorithm, default="auto"
-        "descent" takes one step for each batch.
+    algorithm : {"auto", "descent", "OnPairStrC", "OnPairC", "OnPairGradient"} or \
+OnlineAlgorithm, default="auto"
+        As for `OnlinePrivateRanker`; "auto" is "descent".
     radius : float, default=1.0
         Largest Frobenius norm of M.
     epsilon, delta, horizon, buffer, batch_size, average, regularization, data_norm, calibration, \
@@ -71,7 +72,7 @@ ledger, random_state, verbose, invalid
         algorithm: str | OnlineAlgorithm = "auto",
         buffer: int | None = None,
         batch_size: int | None = None,
-        average: bool | None = None,
+        average: bool | Literal["uniform"] | None = None,
         radius: float = 1.0,
         regularization: float | None = None,
         data_norm: float | None = None,

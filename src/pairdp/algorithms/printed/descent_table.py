@@ -160,6 +160,7 @@ def noise_table(
                         features,
                         budget,
                         calibration=calibration,  # type: ignore[arg-type]
+                        schedule="tuned",
                     )
 
                 printed = plan(own, "printed")

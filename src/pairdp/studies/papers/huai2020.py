@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from pairdp.algorithms import find_algorithm
-from pairdp.algorithms.registry import algorithms
 from pairdp.constraints import L2Ball
 from pairdp.losses import LogisticRanking
 from pairdp.privacy import Budget
@@ -92,9 +91,8 @@ def _series(at: Position, without: Learning, private: Learning) -> Iterator[Plan
     method = without.method
     printed = replace(private, calibration="printed")
     yield at.cell(method, "printed", printed)
-    if method in algorithms("stream", published=True):
-        name = method + WITHOUT_BURN_IN
-        yield at.cell(name, "printed", replace(printed, method=name))
+    name = method + WITHOUT_BURN_IN
+    yield at.cell(name, "printed", replace(printed, method=name))
     yield at.cell(method, "certified", private)
     yield at.cell(f"{method} without noise", "baseline", without)
     yield at.cell(AUTO, "certified", replace(private, method=AUTO))
