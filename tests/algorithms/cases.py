@@ -60,7 +60,8 @@ def records(problem: Problem, seed: int = 0) -> Records:
 
 
 def printed(algorithm: Algorithm, problem: Problem, n: int, budget: Budget) -> Plan:
-    return algorithm.plan(problem, n, D, budget, calibration="printed")
+    """Return the plan with printed noise, and the steps that are given or tuned."""
+    return algorithm.plan(problem, n, D, budget, calibration="printed", schedule="tuned")
 
 
 def scales(made: Plan) -> list[float]:

@@ -70,7 +70,9 @@ RANKERS = {
     "OnPairStrC": {"algorithm": "OnPairStrC", "regularization": 0.1},
     "OnPairC": {"algorithm": "OnPairC", "buffer": 8},
     "object": {"algorithm": OnlineDescent(4, "reservoir", batch_size=3)},
+    "OnPairGradient": {"algorithm": "OnPairGradient", "buffer": 8},
     "last": {"algorithm": "descent", "average": False},
+    "uniform": {"algorithm": "OnPairGradient", "average": "uniform"},
     "squares": {"algorithm": OnlineMoments(second_moments=True)},
 }
 

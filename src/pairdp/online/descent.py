@@ -305,46 +305,50 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         power = printed.huai2020.ONLINE_POWER
         return regularised(self.name, task, self.strong_convexity, self.regularizer, power)
 
-    def _around_random_point(self, plan: Plan[OnlineDescentSettings]) -> float:
-        """Return the share of a regulariser around a random point; 0 if there is none."""
+    def random_share(self, plan: Plan[OnlineDescentSettings]) -> float:
+        """Return the share of the regulariser that is around a random point."""
         if self.regularizer != "theorem" or not plan.task.follows_theorem:
             return 0.0
         alpha = self.strong_convexity or plan.task.n**-printed.huai2020.ONLINE_POWER
         return min(1.0, alpha / plan.problem.regularization)
 
+    def step_sizes(self, plan: Plan[OnlineDescentSettings]) -> Array:
+        """Return η of every step; 0 at steps without one."""
+        n, settings = plan.task.n, plan.settings
+        if settings.burn_in:
+            return late_steps(n, *_curvature(plan.task), settings.burn_in)
+        shape = StreamShape(n, batch=settings.batch_size)
+        if settings.step_size is None:
+            return _step_sizes(plan.task, shape, settings.largest_step)
+        return np.full(shape.steps, settings.step_size)
+
+    def units(self, plan: Plan[OnlineDescentSettings]) -> Array:
+        """Return what the noise on each model is multiplied by, for noise on models."""
+        if plan.settings.burn_in is not None:
+            return inverse_step_units(plan.task.n)
+        (release,) = plan.certificate.releases
+        if release.sensitivity is None:  # a baseline without noise
+            return np.zeros(StreamShape(plan.task.n, batch=plan.settings.batch_size).steps)
+        inputs: dict[str, Any] = dict(release.sensitivity.inputs)
+        return stream_drift(**inputs).moves()
+
     def learner(
         self, plan: Plan[OnlineDescentSettings], generator: np.random.Generator
     ) -> DescentLearner:
         """Return the learner of a plan."""
-        n, settings = plan.task.n, plan.settings
-        shape = StreamShape(n, batch=settings.batch_size)
-        sizes = (
-            _step_sizes(plan.task, shape, settings.largest_step)
-            if settings.step_size is None
-            else np.full(shape.steps, settings.step_size)
-        )
+        settings, sizes = plan.settings, self.step_sizes(plan)
         buffer = PartnerBuffer(
             settings.buffer,
             settings.batch_size,
             plan.task.features,
             generator if settings.replacement == "reservoir" else None,
-            n,
+            plan.task.n,
         )
         if settings.noise == "gradients":
             return NoisyGradients(plan, generator, buffer, sizes)
-        (release,) = plan.certificate.releases
-        inputs: dict[str, Any] = (
-            {} if release.sensitivity is None else dict(release.sensitivity.inputs)
-        )
-        random = settings.burn_in
-        if random is None:
-            # A baseline without noise has no sensitivity bound.
-            units = stream_drift(**inputs).moves() if inputs else np.zeros(shape.steps)
-            return NoisyModels(plan, generator, buffer, sizes, units)
-        if random:
-            sizes = late_steps(n, *_curvature(plan.task), random)
-        share = self._around_random_point(plan)
-        return NoisyModels(plan, generator, buffer, sizes, inverse_step_units(n), random, share)
+        share = self.random_share(plan)
+        units, random = self.units(plan), settings.burn_in or 0
+        return NoisyModels(plan, generator, buffer, sizes, units, random, share)
 
 
 def _release(name: str, task: Task, sensitivity: Sensitivity, steps: int) -> Release:

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import pairdp.online  # noqa: F401 - its algorithms are found by name
 from pairdp.algorithms import Algorithm, Plan, find_algorithm
-from pairdp.algorithms.task import Calibration
+from pairdp.algorithms.task import Calibration, Schedule
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.estimators import PrivateMetric, PrivateRanker
 from pairdp.losses import HingeRanking, LogisticMetric, LogisticRanking
@@ -53,6 +53,8 @@ class Learning(FitJob):
         The budget; no noise if ε is None.
     calibration : {"certified", "printed"}
         Whether noise is certified, or follows the formula that the paper prints.
+    schedule : {"tuned", "theorem"}
+        Whether steps, step sizes and the like are chosen, or are those of the paper's theorem.
     regularization : float
         λ of the papers' problem.
     loss : {"logistic", "hinge"}
@@ -69,6 +71,7 @@ class Learning(FitJob):
     epsilon: float | None = None
     delta: float = 0.0
     calibration: Calibration = "certified"
+    schedule: Schedule = "tuned"
     regularization: float = 0.0
     loss: Literal["logistic", "hinge"] = "logistic"
     objective: bool = False
@@ -100,7 +103,7 @@ class Learning(FitJob):
                 features,
                 budget,
                 calibration=self.calibration,
-                schedule="tuned" if self.method.endswith(WITHOUT_BURN_IN) else None,
+                schedule=self.schedule,
             )
         loss: Any = self.problem.loss if self.objective else None
         if self.goal == "ranking":

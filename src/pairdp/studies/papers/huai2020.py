@@ -23,6 +23,7 @@ from pairdp.studies.learning import (
     Learning,
 )
 from pairdp.studies.protocols import PROTOCOLS
+from pairdp.studies.regret import exhibit as regret_exhibit
 from pairdp.studies.results import Remark, Results
 from pairdp.studies.study import PlannedCell, Position, Scale, Study
 
@@ -60,7 +61,10 @@ def study(scale: Scale) -> Study:
     return Study(
         NAME,
         "Huai et al. 2020: Pairwise learning with differential privacy guarantees",
-        tuple(cell for figure in _FIGURES for cell in _cells(figure, scale)),
+        (
+            *(cell for figure in _FIGURES for cell in _cells(figure, scale)),
+            *regret_exhibit.cells(scale),
+        ),
         remarks,
         "The text does not give the values of the figures. Cancer is the Wisconsin diagnostic "
         "data set. The objective is the regularised empirical risk on the n training records; for "
@@ -106,6 +110,7 @@ def remarks(results: Results) -> Iterator[Remark]:
     problem = Problem(LogisticRanking(), L2Ball(1.0), _REGULARIZATION)
     yield _burn_in(problem, _FEW[-1])
     yield _offline_noise(problem, _FEW[-1])
+    yield from regret_exhibit.remarks(results, NAME)
     yield from _worse_than_zero(results)
 
 
@@ -133,7 +138,7 @@ def _offline_noise(problem: Problem, n: int) -> Remark:
     for epsilon in EPSILONS:
         budget = Budget(epsilon, 1 / n)
         scales = [
-            algorithm.plan(problem, n, 19, budget, calibration=calibration)
+            algorithm.plan(problem, n, 19, budget, calibration=calibration, schedule="tuned")
             .certificate.releases[0]
             .mechanism.scale  # type: ignore[union-attr]
             for calibration in ("printed", "certified")
