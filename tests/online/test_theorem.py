@@ -181,10 +181,11 @@ def test_a_paused_stream_keeps_its_centre_and_its_average(
     for budget in (BUDGET, None):
         plan = algorithm.plan(problem, N, 2, budget, schedule="theorem")
         x, y = data()
-        session, models = OnlineSession(plan, NoiseSource(0)), []
+        session = OnlineSession(plan, NoiseSource(0))
+        models: list[np.ndarray] = []
         center = session._learner.drawn()["center"]
         for start, stop in zip((0, *stops), (*stops, N), strict=True):
-            session.watch = lambda model: models.append(model)
+            session.watch = models.append
             session.learn(x[start:stop], y[start:stop])
             if stop < N:
                 session.save(tmp_path / "stream")

@@ -29,9 +29,7 @@ def pairwise_giga(
 ) -> list[Array]:
     """Return w_1 … w_n of Algorithm 1 without its noise, given the random w_1 … w_T1."""
     n = len(y)
-    w: dict[int, Array] = {}
-    for t, point in enumerate(random, 1):
-        w[t] = point
+    w = dict(enumerate(random, 1))
     for t in range(len(random) + 1, n + 1):
         eta = (t - 1) / (t - 2) * 2 / (alpha * t)
         total = np.zeros_like(w[t - 1])
