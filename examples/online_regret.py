@@ -5,8 +5,8 @@ sets (see `pairdp.studies.data`). It prints tables, and writes online-regret.htm
 of all data sets, and docs/online-regret.svg and docs/online-regret-metric.svg for diabetes.
 
 Every stream has the same budget, ε = 1 and δ = 1e-5. Beside the regret that is measured stand the
-bounds of `regret_bound`, where there is one. Features are standardised by all records, as
-the papers evidently did, so this is a study of streams and not a private analysis. Regret is that
+bounds of `regret_bound`, where there is one. Each row is
+divided by its norm (the protocol "paper"). Regret is that
 of Huai 2020, with respect to the best fixed model in hindsight (equation 4), and to the best one
 on held-out records (equation 5), both divided by n - 1. The former decreases in part because a
 fixed model overfits few records; the latter does not.

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from pairdp.cli.main import main
 from pairdp.cli.study_command import command as study
 from pairdp.studies import engine
+from pairdp.studies.data import loader
 from pairdp.studies.papers import STUDIES
 from pairdp.studies.results import Results
 from tests.cli.helpers import command
@@ -86,6 +87,29 @@ def test_missing_data_is_told_before_anything_is_run(tmp_path: Path) -> None:
     assert code == 1
     assert "diabetes.csv cannot be read" in json.loads(shown)["error"]
     assert not Path("study").exists()
+
+
+def test_a_single_exhibit_is_run_and_an_unknown_one_lists_those_that_there_are() -> None:
+    code, _, _ = run("study", "wang2024", "--quick", "--figure", "1", "--jobs", "1")
+    assert code == 0
+    results = Results.from_json("study/results.json")
+    assert {cell.exhibit for cell in results.cells} == {"Figure 1"}
+    assert results.facts["command"] == "pairdp study wang2024 --quick --exhibit 'Figure 1'"
+    code, _, said = run("study", "wang2024", "--table", "4", "--out", "other")
+    assert code == 1
+    assert "wang2024 has no exhibit 'Table 4'; it has: Figure 1; Figure 2" in said
+    assert not Path("other").exists()
+
+
+def test_data_sets_that_are_installed_need_no_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loader, "fetch_url", lambda url: pytest.fail(f"{url} was fetched"))
+    monkeypatch.delenv("PAIRDP_DATA", raising=False)
+    arguments = ("--quick", "--permutations", "2", "--figure", "3", "--dataset", "hepatitis")
+    code, _, said = run("study", "huai2020", *arguments, "--jobs", "1")
+    assert code == 0, said
+    results = Results.from_json("study/results.json")
+    assert {cell.panel.split(",")[0] for cell in results.cells} == {"hepatitis"}
+    assert "OffPairStrC" in {cell.series for cell in results.cells}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from pairdp.studies.learning import (
     EUCLID,
     LOGISTIC,
     MEANS,
-    WITHOUT_BURN_IN,
     Learning,
     algorithm,
 )
@@ -143,7 +142,6 @@ def test_problems_are_the_papers() -> None:
 def test_algorithms_are_found_online_and_offline() -> None:
     assert "Algorithm 1" in algorithm("DPGDSC").name
     assert algorithm("OnPairStrC").name.startswith("OnPairStrC")
-    assert algorithm("OnPairC" + WITHOUT_BURN_IN) == algorithm("OnPairC")
     with pytest.raises(ValueError, match="no algorithm is named"):
         algorithm("other")
 

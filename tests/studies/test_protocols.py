@@ -7,12 +7,13 @@ import pytest
 
 from pairdp.studies.data import CATALOG, Dataset, load
 from pairdp.studies.protocols import (
+    METRIC_PROTOCOLS,
     Prepared,
-    by_all_records,
     by_public_ranges,
     permuted_split,
     prepare,
 )
+from pairdp.studies.readings import LARGEST_NORM, RAW_ROWS, READINGS
 from tests.studies.data.places import DATA, needs_data
 
 
@@ -23,30 +24,38 @@ def some(name: str = "diabetes", n: int = 30, seed: int = 0) -> Dataset:
     return Dataset(CATALOG[name], x, rng.choice([-1.0, 1.0], n))
 
 
-@pytest.mark.parametrize("protocol", ["paper", "honest", "largest norm"])
+@pytest.mark.parametrize("protocol", [*METRIC_PROTOCOLS, *READINGS])
 @pytest.mark.parametrize("name", CATALOG)
 def test_rows_are_finite_and_in_the_unit_ball(name: str, protocol: str) -> None:
-    found = prepare(some(name), protocol)  # type: ignore[arg-type]
+    found = prepare(some(name), protocol)
     norms = np.linalg.norm(found.x, axis=1)
     assert np.all(norms <= 1 + 1e-12)
     assert norms.max() > 0.5
 
 
-@pytest.mark.parametrize("name", CATALOG)
-def test_an_honest_row_depends_on_its_own_record_alone(name: str) -> None:
+def _first_row_moves(protocol: str, name: str) -> bool:
+    """Whether the first row changes when all the other records do."""
     dataset = some(name)
-    whole = by_public_ranges(dataset)
     changed = dataset.x.copy()
-    changed[1:] = 1e6
-    other = by_public_ranges(Dataset(dataset.source, changed, dataset.y))
-    np.testing.assert_array_equal(whole[0], other[0])
+    changed[1:] = 3 * changed[1:] + 1e3
+    other = Dataset(dataset.source, changed, dataset.y)
+    return not np.array_equal(prepare(dataset, protocol).x[0], prepare(other, protocol).x[0])
 
 
-def test_the_papers_rows_depend_on_all_records() -> None:
-    x = some().x
-    changed = x.copy()
-    changed[1:] *= 3
-    assert not np.allclose(by_all_records(x)[0], by_all_records(changed)[0])
+@pytest.mark.parametrize("protocol", ["paper", "honest"])
+@pytest.mark.parametrize("name", CATALOG)
+def test_private_rows_depend_on_their_own_record_alone(name: str, protocol: str) -> None:
+    assert not _first_row_moves(protocol, name)
+
+
+def test_of_all_readings_only_the_papers_reads_the_record_alone() -> None:
+    assert [name for name in READINGS if not _first_row_moves(name, "diabetes")] == [RAW_ROWS]
+    assert _first_row_moves("standardised", "diabetes")
+
+
+def test_raw_rows_by_hand() -> None:
+    rows = np.array([[3.0, 4.0], [0.0, 0.0], [np.nan, -2.0]])
+    np.testing.assert_allclose(READINGS[RAW_ROWS](rows), [[0.6, 0.8], [0, 0], [0, -1]])
 
 
 def test_zeros_that_stand_for_missing_values_are_what_is_ordinary() -> None:
@@ -59,8 +68,9 @@ def test_zeros_that_stand_for_missing_values_are_what_is_ordinary() -> None:
 def test_standardised_by_hand() -> None:
     x = np.array([[0.0, 5.0], [2.0, 5.0], [4.0, np.nan]])
     # The second feature is constant, and its missing value is its mean.
-    np.testing.assert_allclose(by_all_records(x), [[-1, 0], [0, 0], [1, 0]])
-    largest = by_all_records(np.array([[0.0, 5.0], [2.0, 6.0], [4.0, 7.0]]), largest=True)
+    found = prepare(Dataset(CATALOG["diabetes"], x, np.ones(3)), "standardised").x
+    np.testing.assert_allclose(found, [[-1, 0], [0, 0], [1, 0]])
+    largest = READINGS[LARGEST_NORM](np.array([[0.0, 5.0], [2.0, 6.0], [4.0, 7.0]]))
     np.testing.assert_allclose(np.linalg.norm(largest, axis=1), [1, 0, 1])
 
 
@@ -83,12 +93,12 @@ def test_sizes_that_leave_nothing_to_judge_on_are_refused(n: int) -> None:
 
 def test_unknown_protocols_are_refused() -> None:
     with pytest.raises(ValueError, match="protocol must be"):
-        prepare(some(), "other")  # type: ignore[arg-type]
+        prepare(some(), "other")
 
 
 @needs_data
 @pytest.mark.parametrize("name", CATALOG)
 def test_real_data_is_in_the_unit_ball(name: str) -> None:
-    for protocol in ("paper", "honest", "largest norm"):
+    for protocol in METRIC_PROTOCOLS:
         found = prepare(load(name, DATA), protocol)
         assert np.linalg.norm(found.x, axis=1).max() <= 1 + 1e-12

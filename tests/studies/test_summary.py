@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pairdp.studies.learning import EUCLID
-from pairdp.studies.papers.xue2021.tables import LARGEST_NORM, STRONG
+from pairdp.studies.papers.xue2021.tables import STRONG
+from pairdp.studies.readings import LARGEST_NORM
 from pairdp.studies.results import Cell, Results
 from pairdp.studies.summary import compare, summary
 
@@ -82,14 +83,16 @@ def test_sentences_count_protocols_and_readings_apart() -> None:
         results(
             *PAPER,
             cell("auto", "certified", 0.75, 0.01),
+            cell("auto", "certified", 0.60, 0.01, protocol="standardised"),
             cell("auto", "certified", 0.60, 0.01, protocol="paper"),
             cell("DPEGD", "printed", 0.50, 0.01),
             cell("DPGDSC", "printed", 0.76, 0.02),
             cell("DPEGD", "paper", 0.65, **other),
-            cell("auto", "certified", 0.66, 0.01, protocol="paper", **other),
+            cell("auto", "certified", 0.66, 0.01, protocol="standardised", **other),
         )
     )
-    honest, reruns, paper, largest = found.headline
+    raw, honest, reruns, paper, largest = found.headline
+    assert "raw rows over their norms: auto at a proved budget is above" in raw
     assert "public ranges only: auto at a proved budget is above" in honest
     assert "in 1 of 1 cells, by at least 0.05 in 1." in honest
     assert "higher mean in 0 of 1 cells; the intervals do not overlap in 0." in reruns

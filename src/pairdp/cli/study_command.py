@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,10 @@ DIRECTORY = click.Path(path_type=Path, file_okay=False)
 @click.option(
     "--permutations", type=click.IntRange(min=2), help="Runs of each cell.  [default: 20]"
 )
+@click.option("--table", "tables", type=int, multiple=True, help="Run this table only.")
+@click.option("--figure", "figures", type=int, multiple=True, help="Run this figure only.")
+@click.option("--exhibit", "others", multiple=True, help="Run this exhibit only, by its name.")
+@click.option("--dataset", "datasets", multiple=True, help="Run this data set only.")
 @json_option
 @report_errors
 def command(
@@ -33,17 +39,22 @@ def command(
     quick: bool,
     jobs: int | None,
     permutations: int | None,
+    tables: tuple[int, ...],
+    figures: tuple[int, ...],
+    others: tuple[str, ...],
+    datasets: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Reproduce the experiments of a paper, or of all papers.
 
     Compares the numbers that a paper reports with runs with printed noise, with certified noise
     and without noise. Writes results.csv, results.json, report.html and plots/*.svg. The same
-    command resumes an interrupted run.
+    command resumes an interrupted run. --table, --figure, --exhibit and --dataset may be repeated.
 
     \b
-    Example:
+    Examples:
       pairdp study xue2021 --data data --out xue
+      pairdp study xue2021 --figure 3
     """  # noqa: D301 - the command line's help reads the control character
     from pairdp.studies.data import DatasetError
     from pairdp.studies.engine import default_workers
@@ -54,14 +65,19 @@ def command(
 
     scale = Scale(permutations or (QUICK_RUNS if quick else RUNS), quick)
     options = {"as_json": as_json}
+    exhibits = [f"Table {number}" for number in tables]
+    exhibits += [f"Figure {number}" for number in figures]
+    exhibits += others
     try:
         written = run_studies(
             STUDIES if name == "all" else (name,),
             out,
             scale,
+            exhibits=exhibits,
+            datasets=datasets,
             data=data,
             workers=jobs or default_workers(),
-            command=_in_words(name, quick, permutations),
+            command=_in_words(name, quick, permutations, exhibits, datasets),
         )
     except (DatasetError, JournalError) as error:
         fail(str(error), options, FAILED)
@@ -79,10 +95,22 @@ def command(
     click.echo("Wrote " + ", ".join(str(path) for path in written.files))
 
 
-def _in_words(name: str, quick: bool, permutations: int | None) -> str:
+def _in_words(
+    name: str,
+    quick: bool,
+    permutations: int | None,
+    exhibits: Sequence[str],
+    datasets: Sequence[str],
+) -> str:
     """Return the command that gives the same numbers."""
-    more = f" --permutations {permutations}" if permutations else ""
-    return f"pairdp study {name}" + (" --quick" if quick else "") + more
+    words = ["pairdp", "study", name]
+    words += ["--quick"] if quick else []
+    words += ["--permutations", str(permutations)] if permutations else []
+    for exhibit in exhibits:
+        words += ["--exhibit", exhibit]
+    for dataset in datasets:
+        words += ["--dataset", dataset]
+    return shlex.join(words)
 
 
 def _as_json(name: str, written: Any, found: Any) -> dict[str, Any]:

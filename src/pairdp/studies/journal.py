@@ -16,7 +16,7 @@ from pairdp._version import __version__
 from pairdp.studies.data import CATALOG
 from pairdp.studies.jobs import RunResult
 
-_FORMAT = 1
+_FORMAT = 2  # in format 1, the protocol "paper" meant standardised rows
 
 
 class JournalError(RuntimeError):

@@ -22,7 +22,7 @@ from pairdp.losses import HingeRanking, LogisticMetric, LogisticRanking
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
 from pairdp.studies.jobs import FitJob, Split
-from pairdp.studies.protocols import Protocol, permuted_split, prepared
+from pairdp.studies.protocols import permuted_split, prepared
 
 Array = NDArray[np.float64]
 Goal = Literal["ranking", "metric"]
@@ -31,7 +31,7 @@ AUTO = "auto"
 EUCLID = "Euclidean 3-NN"
 LOGISTIC = "logistic regression"
 MEANS = "class-mean difference"
-WITHOUT_BURN_IN = " without its burn-in"
+ZERO = "zero model"
 NEIGHBOURS = 3
 
 
@@ -44,7 +44,7 @@ class Learning(FitJob):
     goal : {"ranking", "metric"}
         A ranker, scored by AUC, or a metric, scored by the accuracy of 3 nearest neighbours.
     dataset, protocol : str
-        Which records, and how they are prepared.
+        Which records, and how they are prepared: a protocol, or one of `READINGS`.
     n : int
         Number of training records.
     method : str
@@ -65,7 +65,7 @@ class Learning(FitJob):
 
     goal: Goal
     dataset: str
-    protocol: Protocol
+    protocol: str
     n: int
     method: str
     epsilon: float | None = None
@@ -87,6 +87,8 @@ class Learning(FitJob):
     @property
     def baseline(self) -> Callable[[Split], Array] | None:
         """The baseline of the method's name, if it is one."""
+        if self.method == ZERO:
+            return zero_metric if self.goal == "metric" else zero_weights
         return _BASELINES.get(self.method)
 
     def split(self, run: int, data: Path | None) -> Split:
@@ -126,7 +128,7 @@ class Learning(FitJob):
 
 def algorithm(name: str) -> Algorithm:
     """Return a published algorithm, offline or online, by name."""
-    return find_algorithm(name.removesuffix(WITHOUT_BURN_IN))
+    return find_algorithm(name)
 
 
 def auto_ranker(epsilon: float | None, delta: float, **params: Any) -> PrivateRanker:
@@ -145,6 +147,16 @@ def accuracy(metric: Array, split: Split) -> float:
 def euclidean(split: Split) -> Array:
     """Return the Euclidean metric."""
     return np.eye(split.x.shape[1])
+
+
+def zero_weights(split: Split) -> Array:
+    """Return weights of zero, which need no data."""
+    return np.zeros(split.x.shape[1])
+
+
+def zero_metric(split: Split) -> Array:
+    """Return the metric in which all distances are zero."""
+    return np.zeros((split.x.shape[1],) * 2)
 
 
 def _logistic(split: Split) -> Array:

@@ -6,6 +6,7 @@ population is one large sample; its risk is the average over all pairs of that s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -13,15 +14,16 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
 
 from pairdp.algorithms import Algorithm, Plan
-from pairdp.algorithms.task import Calibration
+from pairdp.algorithms.task import Calibration, Schedule
 from pairdp.constraints import L2Ball
 from pairdp.losses import HingeRanking, LogisticRanking
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
 from pairdp.studies.jobs import FitJob, Split
-from pairdp.studies.learning import auto_ranker
+from pairdp.studies.learning import AUTO, ZERO, auto_ranker, zero_weights
 
 Array = NDArray[np.float64]
 Loss = Literal["hinge", "logistic"]
@@ -72,12 +74,13 @@ def least(loss: Loss, regularization: float) -> float:
 
 @dataclass(frozen=True)
 class ExcessRisk(FitJob):
-    """The excess risk of an algorithm over draws of n records.
+    """The excess risk of an algorithm over draws of n records, and the AUC on the population.
 
     Parameters
     ----------
-    algorithm : Algorithm or None
-        None is what `PrivateRanker` chooses.
+    algorithm : Algorithm, "zero model", "auto" or None
+        "auto" is `PrivateRanker` with its defaults; None is what it chooses for the loss and λ of
+        the problem, also by a predicted AUC, and not for a small risk.
     loss, regularization : str, float
         The problem.
     n : int
@@ -86,15 +89,23 @@ class ExcessRisk(FitJob):
         The budget; no noise if ε is None.
     calibration : {"certified", "printed"}
         Whether noise is certified, or follows the formula that the paper prints.
+    schedule : {"tuned", "theorem"}
+        Whether steps, step sizes and the like are chosen, or are those of the paper's theorem.
     """
 
-    algorithm: Algorithm | None
+    algorithm: Algorithm | str | None
     loss: Loss
     regularization: float
     n: int
     epsilon: float | None = None
     delta: float = 0.0
     calibration: Calibration = "certified"
+    schedule: Schedule = "tuned"
+
+    @property
+    def baseline(self) -> Callable[[Split], Array] | None:
+        """Weights of zero, if they are asked for."""
+        return zero_weights if self.algorithm == ZERO else None
 
     def split(self, run: int, data: Path | None) -> Split:
         """Return new training records, and the population to test on."""
@@ -103,17 +114,25 @@ class ExcessRisk(FitJob):
     def plan(self, features: int) -> Plan:
         """Return the plan of the algorithm."""
         problem = problem_of(self.loss, self.regularization)
-        if self.algorithm is not None:
+        if isinstance(self.algorithm, Algorithm):
             budget = None if self.epsilon is None else Budget(self.epsilon, self.delta)
             return self.algorithm.plan(
-                problem, self.n, features, budget, calibration=self.calibration
+                problem,
+                self.n,
+                features,
+                budget,
+                calibration=self.calibration,
+                schedule=self.schedule,
             )
+        if self.algorithm == AUTO:
+            return auto_ranker(self.epsilon, self.delta).plan(self.n, features)
         added = self.regularization or None
         ranker = auto_ranker(self.epsilon, self.delta, loss=problem.loss, regularization=added)
         return ranker.plan(self.n, features)
 
     def score(self, parameters: Array, split: Split) -> dict[str, float]:
-        """Return the excess risk."""
+        """Return the excess risk and the AUC."""
         problem = problem_of(self.loss, self.regularization)
         value = problem.value(parameters, problem.records(split.x_test, split.y_test))
-        return {"excess risk": value - least(self.loss, self.regularization)}
+        area = float(roc_auc_score(split.y_test > 0, split.x_test @ parameters))
+        return {"excess risk": value - least(self.loss, self.regularization), "AUC": area}

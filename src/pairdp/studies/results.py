@@ -14,9 +14,12 @@ from typing import Any
 from pairdp._files import write_atomically
 
 KINDS = ("paper", "printed", "certified", "baseline")
-PROTOCOLS = ("paper", "honest", "")
+HIGHER_IS_BETTER = ("AUC", "accuracy")
+"""Measures of which more is better; of all others, less is."""
+
+PROTOCOLS = ("paper", "standardised", "honest", "")
 FORMAT = "pairdp study results"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # in format 1, "paper" meant standardised rows
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Cell:
     kind : {"paper", "printed", "certified", "baseline"}
         The number that the paper reports; our run with the noise that the paper prints; our run
         with certified noise; a method without noise.
-    protocol : {"paper", "honest", ""}
+    protocol : {"paper", "standardised", "honest", ""}
         How the data was prepared; empty for a number that the paper reports.
     x_name : str
         What ``x`` is: "ε", "n" or "d".
@@ -62,7 +65,9 @@ class Cell:
         if self.kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
         if self.protocol not in PROTOCOLS:
-            raise ValueError(f'protocol must be "paper", "honest" or "", got {self.protocol!r}')
+            raise ValueError(
+                f'protocol must be "paper", "standardised", "honest" or "", got {self.protocol!r}'
+            )
         for name in ("x", "mean", "low", "high"):
             if not math.isfinite(getattr(self, name)):
                 raise ValueError(f"{name} of a cell must be finite, got {getattr(self, name)!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +30,30 @@ def find_study(name: str, scale: Scale) -> Study:
     return make(scale)
 
 
+def select(
+    studies: Sequence[Study], exhibits: Collection[str] = (), datasets: Collection[str] = ()
+) -> list[Study]:
+    """Return the parts of studies that have the exhibits and data sets; all, if none are named.
+
+    Raises
+    ------
+    ValueError
+        If no study has one of them; the message lists those that there are.
+    """
+    if len(studies) == 1:
+        return [studies[0].only(exhibits, datasets)]
+    found = []
+    problems = []
+    for study in studies:
+        try:
+            found.append(study.only(exhibits, datasets))
+        except ValueError as error:
+            problems.append(str(error))
+    if not found:
+        raise ValueError("\n".join(problems))
+    return found
+
+
 @dataclass(frozen=True)
 class Written:
     """What was written: the results, the files, and how many jobs were run before."""
@@ -45,6 +69,8 @@ def run_studies(
     out: Path,
     scale: Scale,
     *,
+    exhibits: Collection[str] = (),
+    datasets: Collection[str] = (),
     data: Path | None = None,
     workers: int = 1,
     progress: bool | None = None,
@@ -61,6 +87,8 @@ def run_studies(
         plots; created if absent.
     scale : Scale
         How much of each study is run.
+    exhibits, datasets : collections of str
+        The tables, figures and data sets that are run, such as "Table 4"; all, if empty.
     data : Path, optional
         Directory of the data sets.
     workers : int
@@ -70,18 +98,18 @@ def run_studies(
     command : str
         The command that was given, for the report.
     """
-    studies = [find_study(name, scale) for name in names]
+    studies = select([find_study(name, scale) for name in names], exhibits, datasets)
     jobs = {planned.job.key: planned.job for study in studies for planned in study.planned}
-    datasets = sorted({job.dataset for job in jobs.values() if isinstance(job, Learning)})
+    used = sorted({job.dataset for job in jobs.values() if isinstance(job, Learning)})
     start = time.perf_counter()
-    for name in datasets:  # a missing data set is an error before anything is run
+    for name in used:  # a missing data set is an error before anything is run
         prepared(name, "honest", data)
     out.mkdir(parents=True, exist_ok=True)
     with Journal(out) as journal:
         known = sum(key in journal.done for key in jobs)
         found = run_jobs(jobs.values(), journal, data=data, workers=workers, progress=progress)
         total = sum(journal.seconds[key] for key in jobs)
-    facts = _facts(scale, command, datasets)
+    facts = _facts(scale, command, used)
     facts["duration"] = (
         f"{time.perf_counter() - start:.0f} s with {workers} processes; all jobs together took "
         f"{total:.0f} s of one process, including earlier runs"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from pairdp.studies.jobs import Job
 from pairdp.studies.results import Cell, Remark, Results
 
 T = TypeVar("T")
 RUNS, QUICK_RUNS = 20, 3
+BY_THEOREM = ", the theorem's schedule"
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,18 @@ class Position:
         """Return the cell of a series at this point."""
         return PlannedCell(**vars(self), series=series, kind=kind, job=job)
 
+    def printed(self, series: str, job: Any, *, has_theorem: bool) -> Iterator[PlannedCell]:
+        """Yield the cells of a job with printed noise.
+
+        The schedule is that of pairdp; where a theorem states one, there is a second cell with the
+        theorem's schedule.
+        """
+        noisy = replace(job, calibration="printed", schedule="tuned")
+        yield self.cell(series, "printed", noisy)
+        if has_theorem:
+            by_theorem = replace(noisy, schedule="theorem")
+            yield self.cell(series + BY_THEOREM, "printed", by_theorem)
+
 
 @dataclass(frozen=True)
 class PlannedCell(Position):
@@ -82,3 +96,69 @@ class Study:
     remarks: Callable[[Results], Iterable[Remark]]
     assumptions: str
     reported: tuple[Cell, ...] = ()
+
+    @property
+    def exhibits(self) -> tuple[str, ...]:
+        """Names of the tables and figures, and of exhibits that are not the paper's."""
+        return tuple(dict.fromkeys(cell.exhibit for cell in self.planned))
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """Data sets of the cells, and "synthetic" and the like where there is none."""
+        return tuple(dict.fromkeys(_dataset(cell) for cell in self.planned))
+
+    def only(self, exhibits: Collection[str] = (), datasets: Collection[str] = ()) -> Study:
+        """Return the study with some of its exhibits and data sets; all, if none are named.
+
+        "Table 4" stands for "Table 4" and for its variants, "Table 4, ...".
+
+        Raises
+        ------
+        ValueError
+            If there is no such exhibit or data set; the message lists those that there are.
+        """
+        _check_known("exhibit", exhibits, self.exhibits, self.name)
+        _check_known("data set", datasets, self.datasets, self.name)
+        kept = {
+            name
+            for name in self.exhibits
+            if not exhibits or any(_is_part(name, wanted) for wanted in exhibits)
+        }
+
+        def is_kept(cell: PlannedCell | Cell) -> bool:
+            return cell.exhibit in kept and (not datasets or _dataset(cell) in datasets)
+
+        def remarks(results: Results) -> Iterator[Remark]:
+            for remark in self.remarks(results):
+                if not kept.isdisjoint(_exhibits_of(remark)):
+                    yield remark
+
+        return replace(
+            self,
+            planned=tuple(filter(is_kept, self.planned)),
+            reported=tuple(filter(is_kept, self.reported)),
+            remarks=remarks,
+        )
+
+
+def _is_part(name: str, wanted: str) -> bool:
+    name, wanted = name.lower(), wanted.lower()
+    return name == wanted or name.startswith(f"{wanted},")
+
+
+def _dataset(cell: PlannedCell | Cell) -> str:
+    return cell.panel.split(",")[0]
+
+
+def _check_known(kind: str, wanted: Iterable[str], known: Sequence[str], study: str) -> None:
+    for name in wanted:
+        if not any(_is_part(each, name) for each in known):
+            raise ValueError(f"{study} has no {kind} {name!r}; it has: {'; '.join(known)}")
+
+
+def _exhibits_of(remark: Remark) -> list[str]:
+    """Return the exhibits of a remark: "Tables 2 and 3" are two."""
+    several = re.fullmatch(r"(Table|Figure)s .*", remark.exhibit)
+    if several is None:
+        return [remark.exhibit]
+    return [f"{several[1]} {number}" for number in re.findall(r"\d+", remark.exhibit)]

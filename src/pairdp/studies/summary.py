@@ -1,22 +1,30 @@
-"""The summary: ``auto`` with a proved (ε, δ), compared with the numbers that papers report."""
+"""The summary: ``auto`` with a proved (ε, δ), compared with the papers' numbers and algorithms."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pairdp.studies.certified_comparison import Duel, count, duels
 from pairdp.studies.learning import AUTO, EUCLID
 from pairdp.studies.papers.xue2021.remarks import best_private
-from pairdp.studies.papers.xue2021.tables import LARGEST_NORM
+from pairdp.studies.readings import LARGEST_NORM
 from pairdp.studies.results import Cell, Results
 
 MARGIN = 0.05
 """The target is an AUC better by this, or an accuracy that is no worse within its interval."""
 
-_PROTOCOL = {"honest": "public ranges only", "paper": "standardised on all data"}
+_PROTOCOL = {
+    "paper": "raw rows over their norms",
+    "honest": "public ranges only",
+    "standardised": "standardised on all data",
+}
 _BUDGET = {
+    "paper": "at a proved budget",
     "honest": "at a proved budget",
-    "paper": "at a budget that is proved for the prepared records, but not for their preparation,",
+    "standardised": (
+        "at a budget that is proved for the prepared records, but not for their preparation,"
+    ),
 }
 
 
@@ -34,6 +42,8 @@ class Comparison:
         Whether the budget of ``auto`` is proved by its certificate.
     printed : Cell or None
         The best of the paper's algorithms, run with the printed noise.
+    duel : Duel or None
+        ``auto`` and the best of the paper's algorithms at the same certified budget.
     euclid : Cell or None
         Nearest neighbours in the Euclidean metric, for metrics.
     """
@@ -43,6 +53,7 @@ class Comparison:
     proved: bool
     printed: Cell | None
     euclid: Cell | None = None
+    duel: Duel | None = None
 
     @property
     def gain(self) -> float:
@@ -91,6 +102,7 @@ def compare(results: Results) -> tuple[Comparison, ...]:
         place = (cell.study, cell.exhibit, cell.panel, cell.measure, cell.x)
         at.setdefault(place, []).append(cell)
     found = []
+    against = {duel.auto: duel for duel in duels(results)}
     for cells in at.values():
         best = best_private(cells)
         if best is None:
@@ -108,27 +120,30 @@ def compare(results: Results) -> tuple[Comparison, ...]:
                     bool(certificate.get("claim_is_proved")),
                     max(rerun, key=lambda cell: cell.mean, default=None),
                     next((c for c in beside if c.series == EUCLID), None),
+                    against.get(auto),
                 )
             )
     return tuple(found)
 
 
 def summary(results: Results) -> Summary:
-    """Return in how many cells ``auto`` beats the papers' best private numbers."""
+    """Return in how many cells ``auto`` beats the papers' best private numbers and algorithms."""
     comparisons = compare(results)
     headline = []
-    for kind in dict.fromkeys(sorted(map(_preparation, comparisons))):
+    order = list(_PROTOCOL)
+    by_protocol = sorted(comparisons, key=lambda c: order.index(c.auto.protocol))
+    for kind in dict.fromkeys(map(_preparation, by_protocol)):
         those = [c for c in comparisons if _preparation(c) == kind]
         for area in (True, False):
             headline += _sentence([c for c in those if _is_area(c.best) == area], kind, area)
         headline += _against_reruns(those, kind)
+    headline += _against_certified(duels(results))
     return Summary(tuple(headline), tuple(_rows(comparisons)))
 
 
 def _preparation(c: Comparison) -> str:
     """Return in words how the records of a comparison were prepared."""
-    words = _PROTOCOL[c.auto.protocol]
-    return f"{words}, {LARGEST_NORM}" if c.best.exhibit.endswith(LARGEST_NORM) else words
+    return LARGEST_NORM if c.best.exhibit.endswith(LARGEST_NORM) else _PROTOCOL[c.auto.protocol]
 
 
 def _sentence(those: list[Comparison], preparation: str, area: bool) -> list[str]:
@@ -171,6 +186,27 @@ def _against_reruns(those: Iterable[Comparison], preparation: str) -> list[str]:
     return [text]
 
 
+def _against_certified(found: Sequence[Duel]) -> list[str]:
+    """Return a sentence for each study, protocol and measure, with the exhibits of the losses."""
+    groups: dict[tuple[str, str, str], list[Duel]] = {}
+    for duel in found:
+        cell = duel.auto
+        groups.setdefault((cell.study, cell.protocol, cell.measure), []).append(duel)
+    sentences = []
+    for (study, protocol, measure), those in groups.items():
+        records = f", {_PROTOCOL[protocol]}" if protocol else ""
+        lost = [duel.auto for duel in those if duel.outcome == "loses"]
+        exhibits = ", ".join(
+            f"{sum(cell.exhibit == name for cell in lost)} of {name}"
+            for name in dict.fromkeys(cell.exhibit for cell in lost)
+        )
+        sentences.append(
+            f"{study}, {measure}{records}: against the best of the paper's algorithms at the same "
+            f"certified budget, auto {count(those)}" + (f" ({exhibits})." if lost else ".")
+        )
+    return sentences
+
+
 def _rows(comparisons: Iterable[Comparison]) -> Iterable[Mapping[str, str]]:
     rows: dict[tuple[str, ...], dict[str, str]] = {}
     for c in comparisons:
@@ -191,4 +227,10 @@ def _rows(comparisons: Iterable[Comparison]) -> Iterable[Mapping[str, str]]:
             + (", on target" if c.on_target else "")
             + (", as Euclidean" if c.is_euclid else "")
         )
+        if c.duel is not None:
+            own = c.duel.best
+            row[f"paper's best with certified noise, {_PROTOCOL[auto.protocol]}"] = (
+                f"{own.mean:.4f} ({own.low:.4f} to {own.high:.4f}) {own.series}, "
+                f"auto {c.duel.outcome}"
+            )
     return rows.values()

@@ -1,9 +1,11 @@
-"""Finding, fetching and checking data sets; none is needed here but scikit-learn's."""
+"""Finding, fetching and checking data sets; none is needed here but those that are installed."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from urllib.error import URLError
 
@@ -15,21 +17,22 @@ from pairdp.studies.data.convert import delimited
 
 RAW = b"1,0.5,7\n0,?,9\n"
 CSV = "a,b,label\n0.5,7,1\n?,9,0\n"
+SHIPPED = ("retinopathy", "hepatitis", "cancer_original")
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small data set instead of hepatitis, and a cache of its own."""
+    """A small data set instead of diabetes, and a cache of its own."""
     small = replace(
-        CATALOG["hepatitis"],
+        CATALOG["diabetes"],
         columns=("a", "b"),
         sha256=hashlib.sha256(CSV.encode()).hexdigest(),
         convert=delimited(("a", "b"), label=0, classes={"0": "0", "1": "1"}),
     )
-    monkeypatch.setitem(CATALOG, "hepatitis", small)
+    monkeypatch.setitem(CATALOG, "diabetes", small)
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     monkeypatch.setattr(loader, "cache_directory", lambda: tmp_path / "cache")
-    return tmp_path / "cache" / "hepatitis.csv"
+    return tmp_path / "cache" / "diabetes.csv"
 
 
 def forbidden(url: str) -> bytes:
@@ -43,15 +46,15 @@ def test_it_is_downloaded_once_converted_and_cached(cache: Path) -> None:
         asked.append(url)
         return RAW
 
-    first = load("hepatitis", fetch=fetch)
-    assert asked == [CATALOG["hepatitis"].url]
+    first = load("diabetes", fetch=fetch)
+    assert asked == [CATALOG["diabetes"].url]
     assert cache.read_text() == CSV
-    again = load("hepatitis", fetch=forbidden)
+    again = load("diabetes", fetch=forbidden)
     for dataset in (first, again):
         np.testing.assert_array_equal(dataset.x, [[0.5, 7], [np.nan, 9]])
         np.testing.assert_array_equal(dataset.y, [1, -1])
         assert not dataset.x.flags.writeable
-        assert dataset.name == "hepatitis"
+        assert dataset.name == "diabetes"
 
 
 @pytest.mark.parametrize("error", [URLError("no route"), TimeoutError("slow"), OSError("down")])
@@ -60,14 +63,14 @@ def test_offline_is_said_clearly_and_leaves_nothing(cache: Path, error: Exceptio
         raise error
 
     with pytest.raises(DatasetError, match=r"could not be downloaded.*--data or in PAIRDP_DATA"):
-        load("hepatitis", fetch=fetch)
+        load("diabetes", fetch=fetch)
     assert not cache.exists()
 
 
 @pytest.mark.parametrize("served", [b"0,0.5,7\n0,?,9\n", b"<html>moved</html>", b"\xff\xfe", b""])
 def test_other_data_is_refused_and_not_cached(cache: Path, served: bytes) -> None:
     with pytest.raises(DatasetError, match="is not the data set"):
-        load("hepatitis", fetch=lambda url: served)
+        load("diabetes", fetch=lambda url: served)
     assert not cache.exists()
 
 
@@ -77,23 +80,23 @@ def test_a_directory_goes_before_the_environment_and_the_cache(
     given, named = tmp_path / "given", tmp_path / "named"
     for directory in (given, named):
         directory.mkdir()
-    (given / "hepatitis.csv").write_text(CSV)
+    (given / "diabetes.csv").write_text(CSV)
     monkeypatch.setenv(DATA_VARIABLE, str(named))
-    assert load("hepatitis", given, fetch=forbidden).x.shape == (2, 2)
-    with pytest.raises(DatasetError, match=r"named.hepatitis\.csv cannot be read"):
-        load("hepatitis", fetch=forbidden)
-    (named / "hepatitis.csv").write_text(CSV)
-    assert load("hepatitis", fetch=forbidden).x.shape == (2, 2)
+    assert load("diabetes", given, fetch=forbidden).x.shape == (2, 2)
+    with pytest.raises(DatasetError, match=r"named.diabetes\.csv cannot be read"):
+        load("diabetes", fetch=forbidden)
+    (named / "diabetes.csv").write_text(CSV)
+    assert load("diabetes", fetch=forbidden).x.shape == (2, 2)
 
 
 def test_a_changed_file_is_refused(cache: Path, tmp_path: Path) -> None:
-    (tmp_path / "hepatitis.csv").write_text(CSV.replace("0.5", "0.6"))
+    (tmp_path / "diabetes.csv").write_text(CSV.replace("0.5", "0.6"))
     with pytest.raises(DatasetError, match="is not the data set: its sha256 is"):
-        load("hepatitis", tmp_path)
+        load("diabetes", tmp_path)
     cache.parent.mkdir()
     cache.write_text(CSV + "\n")
     with pytest.raises(DatasetError, match="remove it to download it again"):
-        load("hepatitis", fetch=forbidden)
+        load("diabetes", fetch=forbidden)
 
 
 def test_unknown_names_and_plain_addresses_are_refused() -> None:
@@ -113,3 +116,31 @@ def test_scikit_learns_cancer_data_is_the_right_one() -> None:
     dataset = load("cancer_wdbc")
     assert dataset.x.shape == (569, 30)
     assert int((dataset.y > 0).sum()) == 212  # malignant
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_data_sets_with_a_licence_come_with_the_package(cache: Path, name: str) -> None:
+    assert "CC BY 4.0" in CATALOG[name].citation
+    dataset = load(name, fetch=forbidden)
+    assert dataset.x.shape == (CATALOG[name].rows, len(CATALOG[name].columns))
+    # A directory without the file does not hide them.
+    assert load(name, cache.parents[1], fetch=forbidden).x.shape == dataset.x.shape
+
+
+def test_a_directory_goes_before_what_comes_with_the_package(tmp_path: Path) -> None:
+    (tmp_path / "hepatitis.csv").write_text("age,label\n1,1\n")
+    with pytest.raises(DatasetError, match=r"hepatitis\.csv is not the data set"):
+        load("hepatitis", tmp_path)
+
+
+def test_the_shipped_files_are_attributed_with_their_sizes() -> None:
+    place = files("pairdp.studies.data").joinpath("files")
+    shipped = sorted(each.name for each in place.iterdir() if each.name.endswith(".csv"))
+    assert shipped == sorted(f"{name}.csv" for name in SHIPPED)
+    text = place.joinpath("ATTRIBUTION.md").read_text("utf-8")
+    for name in SHIPPED:
+        size = len(place.joinpath(f"{name}.csv").read_bytes())
+        (row,) = [line for line in text.splitlines() if f"| `{name}.csv`" in line]
+        assert f"| {size:,} |".replace(",", " ") in row
+        (identifier,) = re.findall(r"doi:\S+?(?=,)", CATALOG[name].citation)
+        assert identifier in row

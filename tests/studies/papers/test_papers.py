@@ -9,14 +9,23 @@ import numpy as np
 import pytest
 
 from pairdp.studies.jobs import Job
-from pairdp.studies.learning import AUTO, EUCLID, Learning
+from pairdp.studies.learning import AUTO, EUCLID, ZERO, Learning
 from pairdp.studies.papers import STUDIES, kang2021, wang2024
 from pairdp.studies.papers.huai2020 import remarks as huai_remarks
 from pairdp.studies.papers.xue2021 import panel, repeats
+from pairdp.studies.papers.xue2021.preparations import EXHIBIT, preparation_remarks
 from pairdp.studies.papers.xue2021.remarks import remarks as xue_remarks
-from pairdp.studies.papers.xue2021.tables import APPROXIMATE, PURE, TABLE_2, TABLE_3, TABLE_4
-from pairdp.studies.population import FEATURES, draw, least, problem_of
-from pairdp.studies.results import Results
+from pairdp.studies.papers.xue2021.tables import (
+    APPROXIMATE,
+    PURE,
+    STRONG,
+    TABLE_2,
+    TABLE_3,
+    TABLE_4,
+)
+from pairdp.studies.population import FEATURES, ExcessRisk, draw, least, problem_of
+from pairdp.studies.readings import READINGS
+from pairdp.studies.results import HIGHER_IS_BETTER, Cell, Results
 from pairdp.studies.run import find_study
 from pairdp.studies.study import Scale
 
@@ -56,14 +65,69 @@ def test_every_printed_cell_of_xue_has_auto_both_noises_and_a_baseline() -> None
     run = {(p.exhibit, p.panel, p.x, p.series, p.kind, p.protocol) for p in study.planned}
     for figure in study.reported:
         at = (figure.exhibit, figure.panel, figure.x)
-        protocols = ("paper",) if "," in figure.exhibit else ("paper", "honest")
-        for protocol in protocols:
+        if figure.exhibit == "Preparations":
+            continue
+        main = "," not in figure.exhibit
+        for protocol in ("paper", "honest", "standardised") if main else ("standardised",):
             assert (*at, AUTO, "certified", protocol) in run
-            if "," not in figure.exhibit and "without noise" not in figure.series:
+            if main and "without noise" not in figure.series:
                 for kind in ("printed", "certified"):
                     assert (*at, figure.series, kind, protocol) in run
         if figure.measure == "accuracy":
-            assert (*at, EUCLID, "baseline", "paper") in run
+            assert (*at, EUCLID, "baseline", "standardised") in run
+
+
+def _preparations(means: dict[str, tuple[float, float]]) -> list[str]:
+    """Return the titles of the remarks for given AUCs of preparations on both data sets."""
+    cells = [
+        Cell(
+            "xue2021", EXHIBIT, f"{dataset}, {STRONG}", "AUC", name, "baseline", "", "n", 256.0,
+            mean, mean - 0.01, mean + 0.01, 20, "",
+        )
+        for name, pair in means.items()
+        for dataset, mean in zip(("diabetes", "retinopathy"), pair, strict=True)
+    ]  # fmt: skip
+    return [remark.title for remark in preparation_remarks(cells)]
+
+
+def test_a_preparation_must_fit_both_data_sets() -> None:
+    (title,) = _preparations({"raw": (0.648, 0.663), "other": (0.648, 0.70)})
+    assert title.endswith(": raw fits the AUC of both data sets")
+    (title,) = _preparations({"raw": (0.70, 0.663), "other": (0.648, 0.70)})
+    assert "no preparation fits" in title
+
+
+def test_every_preparation_is_run_without_noise_and_has_numbers_to_meet() -> None:
+    study = find_study("xue2021", Scale()).only([EXHIBIT])
+    assert {cell.series for cell in study.planned} == set(READINGS)
+    assert len(READINGS) == 11
+    jobs = [cell.job for cell in study.planned]
+    assert all(isinstance(job, Learning) and job.epsilon is None for job in jobs)
+    panels = {(cell.panel, cell.measure) for cell in study.planned}
+    assert panels == {(cell.panel, cell.measure) for cell in study.reported}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_errors_stand_beside_the_zero_model(name: str) -> None:
+    planned = find_study(name, Scale()).planned
+    errors = [cell for cell in planned if cell.measure not in HIGHER_IS_BETTER]
+    places = {
+        (cell.exhibit, cell.panel, cell.measure, cell.protocol, cell.x)
+        for cell in errors
+        if cell.series.startswith(ZERO)
+    }
+    assert all((c.exhibit, c.panel, c.measure, c.protocol, c.x) in places for c in errors)
+
+
+def test_the_zero_model_has_the_errors_of_predicting_nothing() -> None:
+    risk = ExcessRisk(ZERO, "logistic", 0.1, 50, runs=2).run(None)
+    expected = math.log(2) - least("logistic", 0.1)
+    np.testing.assert_allclose(risk.values["excess risk"], expected, rtol=1e-9)
+    assert risk.values["AUC"] == (0.5, 0.5)
+    assert risk.certificate is None
+    square = wang2024.LowNoise("least squares", 0.1, is_zero=True, runs=2).run(None)
+    y = wang2024.records("least squares", 1)[1][0.1]
+    np.testing.assert_allclose(square.values["mean square error"], np.mean(y**2))
 
 
 def test_budgets_of_xue_are_as_printed() -> None:
@@ -83,6 +147,8 @@ def test_huai_has_its_sizes_and_budgets() -> None:
     sizes = {e: sorted({p.x for p in places if p.exhibit == e}) for e in ("Figure 1", "Figure 6")}
     assert (sizes["Figure 1"][0], sizes["Figure 1"][-1]) == (40, 90)
     assert (sizes["Figure 6"][0], sizes["Figure 6"][-1]) == (50, 350)
+    cancer = {p.panel.split(",")[0] for p in places if p.exhibit in ("Figure 1", "Figure 3")}
+    assert cancer == {"hepatitis", "cancer_original", "cancer_wdbc"}
     spent = [p.job for p in places if isinstance(p.job, Learning) and p.job.epsilon is not None]
     assert {job.epsilon for job in spent} == {0.5, 1.5, 2.5}
     assert all(job.delta == 1 / job.n for job in spent)

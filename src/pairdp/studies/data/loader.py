@@ -1,4 +1,4 @@
-"""Load a data set from a directory, from the cache, or by a download into the cache."""
+"""Load a data set from a directory, from this package, from the cache, or by a download."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -59,9 +60,10 @@ def load(name: str, directory: str | Path | None = None, *, fetch: Fetch | None 
     name : str
         "diabetes", "retinopathy", "hepatitis", "cancer_original" or "cancer_wdbc".
     directory : path-like, optional
-        The directory of ``NAME.csv``. By default the one that the environment variable
-        PAIRDP_DATA names, else the cache, into which it is downloaded if absent. "cancer_wdbc"
-        comes with scikit-learn.
+        The directory of ``NAME.csv``; by default the one that the environment variable
+        PAIRDP_DATA names. Data sets that are not there come with pairdp ("retinopathy",
+        "hepatitis", "cancer_original") or with scikit-learn ("cancer_wdbc"). Without a directory,
+        "diabetes" is read from the cache, into which it is downloaded if absent.
     fetch : callable, optional
         Downloads a URL and returns bytes.
 
@@ -88,13 +90,20 @@ def cache_directory() -> Path:
 
 def _found(source: Source, directory: str | Path | None, fetch: Fetch | None) -> bytes:
     stated = directory if directory is not None else os.environ.get(DATA_VARIABLE) or None
+    shipped = files("pairdp.studies.data").joinpath("files", source.file)
     if stated is not None:
         path = Path(stated) / source.file
         try:
             content = path.read_bytes()
+        except FileNotFoundError as error:
+            if not shipped.is_file():
+                raise DatasetError(f"{path} cannot be read: {error.strerror}") from None
         except OSError as error:
             raise DatasetError(f"{path} cannot be read: {error.strerror}") from None
-        return _checked(source, content, f"{path} is not the data set")
+        else:
+            return _checked(source, content, f"{path} is not the data set")
+    if shipped.is_file():
+        return _checked(source, shipped.read_bytes(), f"{shipped} is not the data set")
     path = cache_directory() / source.file
     if path.is_file():
         again = f"{path} is not the data set; remove it to download it again"
@@ -108,7 +117,7 @@ def _found(source: Source, directory: str | Path | None, fetch: Fetch | None) ->
 def _downloaded(source: Source, fetch: Fetch) -> bytes:
     instead = (
         f"give a directory that contains {source.file} with --data or in {DATA_VARIABLE} (the "
-        "documentation describes the file)"
+        "documentation describes the file), or run other data sets with --dataset"
     )
     try:
         raw = fetch(source.url)

@@ -22,6 +22,7 @@ KIND_NAMES = {
 LINE_STYLES = dict(zip(KIND_NAMES, LINES, strict=True))
 PROTOCOL_NAMES = {
     "paper": "paper protocol",
+    "standardised": "standardised rows",
     "honest": "honest protocol",
     "": "numbers of the paper",
 }

@@ -6,14 +6,16 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from pairdp.studies import certified_comparison
 from pairdp.studies.learning import EUCLID, Goal, Learning
+from pairdp.studies.papers.xue2021.preparations import preparation_remarks
 from pairdp.studies.papers.xue2021.tables import (
     APPROXIMATE,
     GENERAL,
-    LARGEST_NORM,
     REGULARIZATION,
     STRONG,
 )
+from pairdp.studies.readings import LARGEST_NORM
 from pairdp.studies.results import Cell, Remark, Results
 
 NAME = "xue2021"
@@ -30,6 +32,8 @@ def remarks(results: Results) -> Iterator[Remark]:
     yield _output_noise("Table 4", "DPGDSC", "ranking", 256, cells)
     yield _output_noise("Table 4", "OffPairStrC", "ranking", 256, cells)
     yield _output_noise("Table 2", "DPGDSC", "metric", 128, cells)
+    yield from preparation_remarks(cells)
+    yield from certified_comparison.remarks(results, NAME)
     yield from _repeated(cells)
     yield from _euclid(cells)
     yield from _without_noise(cells)
@@ -47,7 +51,7 @@ def _output_noise(exhibit: str, name: str, goal: Goal, n: int, cells: Iterable[C
     added, features = REGULARIZATION[goal], 8
     job = Learning(goal, "diabetes", "paper", n, name, 1.0, 1 / n, regularization=added, runs=2)
     certified = job.plan(features)
-    plan = replace(job, calibration="printed").plan(features)
+    plan = replace(job, calibration="printed", schedule="tuned").plan(features)
     scale = plan.certificate.releases[0].mechanism.scale  # type: ignore[union-attr]
     lipschitz = plan.task.printed_lipschitz
     factor = math.log(n) if name == "OffPairStrC" else 1.0

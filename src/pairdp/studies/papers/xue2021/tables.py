@@ -6,7 +6,6 @@ from typing import Final, NamedTuple
 
 from pairdp.studies.learning import Goal
 
-LARGEST_NORM = "rows over the largest norm"
 APPROXIMATE, PURE = "δ = 1/n", "pure ε"
 STRONG, GENERAL = "OffPairStrC without noise", "OffPairC without noise"
 REGULARIZATION: Final[dict[Goal, float]] = {"ranking": 1e-3, "metric": 1e-2}
