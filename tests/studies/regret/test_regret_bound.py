@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,9 @@ from pairdp.constraints import L2Ball, Unconstrained
 from pairdp.losses import LogisticRanking, SigmoidRanking
 from pairdp.online import ONPAIRC, ONPAIRGRADIENT, ONPAIRSTRC, OnlineDescent, OnlineMoments
 from pairdp.problem import Problem
-from pairdp.studies.regret import regret, regret_bound
+from pairdp.studies.learning import ZERO
+from pairdp.studies.protocols import Prepared
+from pairdp.studies.regret import exhibit, regret, regret_bound
 from pairdp.studies.regret.exhibit import BOUND, EXHIBIT, MEASURE, StreamRegret, cells, remarks
 from pairdp.studies.results import Cell, Results
 from pairdp.studies.study import Scale
@@ -127,14 +128,25 @@ def _squares() -> tuple[Problem, int, int]:
 def test_the_exhibit_has_a_bound_beside_every_measured_series() -> None:
     planned = list(cells(Scale(2)))
     series = {cell.series for cell in planned}
-    measured = {name for name in series if not name.endswith(BOUND)}
-    assert series == measured | {name + BOUND for name in measured}
+    measured = {name for name in series if not name.endswith(BOUND)} - {ZERO}
+    assert series == measured | {name + BOUND for name in measured} | {ZERO}
     assert {"OnPairStrC", "OnPairC", "OnPairGradient"} == measured
-    job = planned[0].job
-    assert isinstance(job, StreamRegret)
-    plan = job.plan(3)
-    again = replace(job, bound=True)
-    assert math.isfinite(regret_bound(plan, again.problem).average)
+
+
+def test_a_job_measures_regret_or_bounds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = streams()["separable"]
+    monkeypatch.setattr(exhibit, "prepared", lambda *args: Prepared(x, y))
+    job = StreamRegret("ranking", "data", "paper", 40, "OnPairGradient", 5.0, 1e-2, runs=2)
+    found = job.run(None)
+    bound = replace(job, bound=True).run(None).values[MEASURE]
+    assert found.certificate is not None
+    assert len(found.values[MEASURE]) == 2
+    assert max(found.values[MEASURE]) <= bound[0] == bound[1]
+    assert bound[0] == regret_bound(job.plan(2), job.problem).average
+    # Zero models have the loss ln 2 on pairs of two classes; the best fixed one has less.
+    idle = replace(job, method=ZERO, epsilon=None).run(None)
+    assert idle.certificate is None
+    assert min(idle.values[MEASURE]) > 0.1
 
 
 def test_vacuous_bounds_are_flagged() -> None:

@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
+import numpy as np
+
 from pairdp.algorithms import Plan, find_algorithm
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import LogisticMetric, LogisticRanking
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
 from pairdp.studies.jobs import Job, RunResult, to_entry
+from pairdp.studies.learning import ZERO
 from pairdp.studies.protocols import permuted_split, prepared
 from pairdp.studies.regret.regret_bound import regret_bound
 from pairdp.studies.regret.stream_regret import regret
@@ -43,9 +46,9 @@ class StreamRegret(Job):
     n : int
         Number of records in the stream.
     method : str
-        The name of an algorithm for streams.
+        The name of an algorithm for streams, or "zero model" for models that never learn.
     epsilon, delta : float
-        The budget.
+        The budget; no noise if ε is None.
     regularization : float
         λ of the problem.
     bound : bool
@@ -57,8 +60,8 @@ class StreamRegret(Job):
     protocol: str
     n: int
     method: str
-    epsilon: float
-    delta: float
+    epsilon: float | None = None
+    delta: float = 0.0
     regularization: float = 0.0
     bound: bool = False
 
@@ -71,23 +74,26 @@ class StreamRegret(Job):
 
     def plan(self, features: int) -> Plan:
         """Return the plan, with certified noise."""
-        budget = Budget(self.epsilon, self.delta)
+        budget = None if self.epsilon is None else Budget(self.epsilon, self.delta)
         return find_algorithm(self.method).plan(self.problem, self.n, features, budget)
 
     def run(self, data: Path | None) -> RunResult:
         """Run the streams."""
-        records = prepared(self.dataset, self.protocol, data)
-        problem, plan = self.problem, self.plan(records.x.shape[1])
-        if self.bound:
+        records, problem = prepared(self.dataset, self.protocol, data), self.problem
+        features = records.x.shape[1]
+        plan = None if self.method == ZERO else self.plan(features)
+        if self.bound and plan is not None:
             return RunResult({MEASURE: (regret_bound(plan, problem).average,) * self.runs})
-        found = []
+        models = np.array([problem.constraint.initial(features)] * self.n)
+        found, entry = [], None
         for run in range(self.runs):
             split = permuted_split(records, self.n, run)
             learnt = problem.records(split.x, split.y)
-            fit = plan.run(learnt, self.noise(run), progress=False)
-            models = fit.statistics["models"]
+            if plan is not None:
+                fit = plan.run(learnt, self.noise(run), progress=False)
+                models, entry = fit.statistics["models"], to_entry(fit.certificate)
             found.append(regret(problem, learnt, models, tolerance=_TOLERANCE).average)
-        return RunResult({MEASURE: tuple(found)}, to_entry(fit.certificate))
+        return RunResult({MEASURE: tuple(found)}, entry)
 
 
 def cells(scale: Scale, protocols: tuple[str, ...] = ("paper",)) -> Iterator[PlannedCell]:
@@ -98,6 +104,8 @@ def cells(scale: Scale, protocols: tuple[str, ...] = ("paper",)) -> Iterator[Pla
                 for n in scale.points(_SIZES):
                     panel = f"{dataset}, ε = {epsilon:g}"
                     at = Position(EXHIBIT, panel, MEASURE, protocol, "n", n)
+                    zero = StreamRegret("ranking", dataset, protocol, n, ZERO, runs=scale.runs)
+                    yield at.cell(ZERO, "baseline", zero)
                     for method, added in _METHODS.items():
                         job = StreamRegret(
                             "ranking", dataset, protocol, n, method, epsilon, 1 / n, added,
