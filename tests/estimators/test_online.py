@@ -304,6 +304,10 @@ def test_printed_noise_in_its_burn_in() -> None:
     model.partial_fit(x, y, classes=[0, 1])
     assert model.spent_ is None
     assert model.records_left_ == 940
+    certified = model.set_params(calibration="certified").plan(1000, 2)
+    assert certified.settings.burn_in is None
+    theorem = model.set_params(schedule="theorem").plan(1000, 2)
+    assert theorem.settings.burn_in == 400
 
 
 @pytest.mark.parametrize("kind", [OnlinePrivateRanker, OnlinePrivateMetric])

@@ -128,7 +128,13 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
             )
             settings = replace(settings, steps=task.n - random, burn_in=random)
             burn_in = {"burn_in": random}
-            departures = self._departures(task, problem)
+            departures = printed.huai2020.departures(
+                task,
+                problem,
+                self.regularizer,
+                self.strong_convexity,
+                printed.huai2020.OFFLINE_POWER,
+            )
         elif task.is_printed:
             omitted = printed.huai2020.burn_in(smoothness, alpha)
             reasons += (
@@ -157,15 +163,6 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
     def _regularised(self, task: Task) -> tuple[Problem, tuple[str, ...]]:
         power = printed.huai2020.OFFLINE_POWER
         return regularised(self.name, task, self.strong_convexity, self.regularizer, power)
-
-    def _departures(self, task: Task, problem: Problem) -> tuple[str, ...]:
-        order = self.regularizer == "theorem" and self.strong_convexity is None
-        found = printed.huai2020.departures(problem, "n^(-1/2)" if order else "")
-        if self.regularizer == "needed" and problem != task.problem:
-            found += ("the regulariser is not that of the theorem",)
-        if task.budget is not None and task.budget.is_pure:
-            found += ("the paper has no noise for pure ε",)
-        return found
 
     def execute(
         self,

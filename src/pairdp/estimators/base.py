@@ -46,6 +46,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     loss: str | Loss | None = None
     algorithm: str | Algorithm = "auto"
     calibration: str = "certified"
+    schedule: str | None = None
     ledger: privacy.BudgetLedger | None = None
     random_state: Any = None
     verbose: bool | None = None
@@ -83,6 +84,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 self._columns(n_features),
                 self._budget(n),
                 calibration=self.calibration,  # type: ignore[arg-type]
+                schedule=self.schedule,  # type: ignore[arg-type]
                 conditions=self._conditions(),
             )
         return replace(plan, reasons=(*why, *plan.reasons, *self._reasons_for_defaults(plan)))

@@ -33,7 +33,7 @@ OnlineAlgorithm, default="auto"
     radius : float, default=1.0
         Largest Frobenius norm of M.
     epsilon, delta, horizon, buffer, batch_size, average, regularization, data_norm, calibration, \
-ledger, random_state, verbose, invalid
+schedule, ledger, random_state, verbose, invalid
         As for `OnlinePrivateRanker`.
 
     Attributes
@@ -77,6 +77,7 @@ ledger, random_state, verbose, invalid
         regularization: float | None = None,
         data_norm: float | None = None,
         calibration: str = "certified",
+        schedule: str | None = None,
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
@@ -96,6 +97,7 @@ ledger, random_state, verbose, invalid
             verbose=verbose,
             invalid=invalid,
         )
+        self.schedule = schedule
         self.horizon = horizon
         self.buffer = buffer
         self.batch_size = batch_size

@@ -70,6 +70,9 @@ OnlineAlgorithm
         The ledger that pays for the whole stream when it begins.
     verbose : bool, default=None
         Whether `fit` shows progress.
+    schedule : {"theorem", "tuned"}, default=None
+        "theorem" runs "OnPairStrC" and "OnPairC" with the burn-in, step sizes and noise of Huai
+        2020. None is "theorem" for printed noise, and "tuned" otherwise.
     data_norm, calibration, random_state, invalid
         As for `PrivateRanker`.
 
@@ -135,6 +138,7 @@ OnlineAlgorithm
         threshold: float = 0.0,
         classes: ArrayLike | None = None,
         calibration: str = "certified",
+        schedule: str | None = None,
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
@@ -154,6 +158,7 @@ OnlineAlgorithm
         self.threshold = threshold
         self.classes = classes
         self.calibration = calibration
+        self.schedule = schedule
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose

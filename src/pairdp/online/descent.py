@@ -267,10 +267,13 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
             random = printed.huai2020.theorem_burn_in(
                 n, lambda records: self._regularised(replace(task, n=records))[0]
             )
-            order = self.regularizer == "theorem" and self.strong_convexity is None
-            departures = printed.huai2020.departures(problem, "n^(-1/4)" if order else "")
-            if self.regularizer == "needed" and problem != task.problem:
-                departures += ("the regulariser is not that of the theorem",)
+            departures = printed.huai2020.departures(
+                task,
+                problem,
+                self.regularizer,
+                self.strong_convexity,
+                printed.huai2020.ONLINE_POWER,
+            )
             if self.regularizer == "theorem":
                 center = _farthest(problem, task.features)
             last_step = float(late_steps(n, *curvature, random)[-1])

@@ -102,6 +102,10 @@ def test_what_departs_from_the_paper_is_listed() -> None:
     for words in ("drawn", "rounded up to", r"α = O(n^(-1/2))", "both orders", "pure ε"):
         assert any(words in sentence for sentence in plan.departures)
     assert not GENERAL.plan(problem, N, 2, BUDGET).departures
+    given = StreamGradientDescent(0.3, "theorem").plan(problem, N, 2, BUDGET, schedule="theorem")
+    assert any("strong_convexity = 0.3 is given" in sentence for sentence in given.departures)
+    needed = StreamGradientDescent(0.3).plan(problem, N, 2, BUDGET, schedule="theorem")
+    assert any("not that of the theorem" in sentence for sentence in needed.departures)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from pairdp._sums import LARGEST_N
+from pairdp.algorithms.requirements import Regularizer
 from pairdp.algorithms.task import Task
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
@@ -84,25 +85,40 @@ def _curvature(problem: Problem) -> tuple[float, float]:
     return problem.loss.smoothness(problem.domain()) + alpha, alpha
 
 
-def departures(problem: Problem, order: str = "") -> tuple[str, ...]:
+def departures(
+    task: Task,
+    problem: Problem,
+    regularizer: Regularizer,
+    strong_convexity: float | None,
+    power: float,
+) -> tuple[str, ...]:
     """Return where descent with the schedule of the theorems departs from the paper.
 
     Parameters
     ----------
+    task : Task
+        The public facts.
     problem : Problem
-        The problem with the regulariser of the theorem.
-    order : str
-        The order of α, if the theorem states no more than that.
+        The problem that is solved.
+    regularizer, strong_convexity, power
+        As for `pairdp.algorithms.requirements.regularised`.
     """
     drawn = "uniform in the ball of the radius of C, and projected onto C"
     found = [f"the paper does not say how random points of C are drawn: they are {drawn}"]
     exact = burn_in(*_curvature(problem))
     if exact != math.ceil(exact):
         found.append(f"T₁ = {exact:.6g} is rounded up to {math.ceil(exact)}")
-    if order:
-        found.append(f"the theorem states α = O({order}): the constant is taken as 1")
+    order = f"the theorem states α = O(n^(-1/{1 / power:g}))"
+    if regularizer == "theorem" and strong_convexity is None:
+        found.append(f"{order}: the constant is taken as 1")
+    elif regularizer == "theorem":
+        found.append(f"strong_convexity = {strong_convexity:g} is given, where {order}")
+    elif problem != task.problem:
+        found.append("the regulariser is not that of the theorem")
     if not problem.loss.symmetric:
         found.append("the loss of a pair is the mean of both orders, not ℓ(w; z_t, z_i) alone")
+    if task.budget is not None and task.budget.is_pure:
+        found.append("the paper has no noise for pure ε")
     return tuple(found)
 
 
