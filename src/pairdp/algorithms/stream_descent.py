@@ -102,7 +102,7 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
 
     def prepare(self, task: Task) -> PlanDraft[StreamDescentSettings]:
         """Check a task, and decide its releases and settings."""
-        if self.regularizer == "none":
+        if self.regularizer == "none" and task.problem.is_convex:
             require_strongly_convex(
                 self.name, task.problem, "use OffPairC, which adds a regulariser"
             )

@@ -153,7 +153,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
 
     def prepare(self, task: Task) -> PlanDraft[OnlineDescentSettings]:
         """Check a task, and decide its releases and settings."""
-        if self.regularizer == "none":
+        if self.regularizer == "none" and task.problem.is_convex:
             require_strongly_convex(
                 self.name, task.problem, "use OnPairC, which adds a regulariser"
             )
