@@ -36,7 +36,7 @@ LAYERS = (
     ("pairs", "testing"),
     ("problem",),
     ("pointwise_problem",),
-    ("algorithms",),
+    ("algorithms", "theory"),
     ("online", "model_file"),
     ("estimators", "audit"),
     ("verification", "studies"),

@@ -229,7 +229,7 @@ class Problem(Storable):
         return (
             self.exact_record_diameter(domain)
             + rounding
-            + n * self._rounding(domain, step_size, features)
+            + n * self._rounding(domain, radius, step_size, features)
         )
 
     def exact_record_diameter(self, domain: Domain) -> float:
@@ -248,15 +248,23 @@ class Problem(Storable):
         It includes the rounding of parameters, for steps of a given size.
         """
         domain = self.domain(radius)
-        return ACCURACY * self.loss.lipschitz(domain) + self._rounding(domain, step_size, features)
+        rounding = self._rounding(domain, radius, step_size, features)
+        return ACCURACY * self.loss.lipschitz(domain) + rounding
 
-    def _rounding(self, domain: Domain, step_size: float | None, features: int) -> float:
+    def _rounding(
+        self, domain: Domain, radius: float | None, step_size: float | None, features: int
+    ) -> float:
         center = self._rounding_of_center(domain, step_size)
-        if step_size is None or not math.isfinite(domain.radius):
+        if step_size is None:
             return center
-        return center + self.rounding_of_steps(domain, step_size, features)
+        far = domain.radius if radius is None else min(domain.radius, radius)
+        if not math.isfinite(far):
+            raise ValueError("the rounding errors of steps are bounded only within a radius")
+        return center + self.rounding_of_steps(domain, far, step_size, features)
 
-    def rounding_of_steps(self, domain: Domain, step_size: float, features: int) -> float:
+    def rounding_of_steps(
+        self, domain: Domain, radius: float, step_size: float, features: int
+    ) -> float:
         """Return the rounding errors of two runs in one step, as an error of the gradient.
 
         A step w - ηg and its projection have a rounding error of at most (6 + 4d)u·(|w| + ηG),
@@ -266,7 +274,7 @@ class Problem(Storable):
         (2 + d)·1e-15·(|w|/η + G). It matters for very many small steps: n·T·1e-15 of the
         sensitivity.
         """
-        size = domain.radius / step_size + self.loss.lipschitz(domain)
+        size = radius / step_size + self.loss.lipschitz(domain)
         return (2 + features) * _ROUNDING * size
 
     def _rounding_of_center(self, domain: Domain, step_size: float | None) -> float:

@@ -289,7 +289,7 @@ def test_the_excess_risk_of_dpgdsc_is_what_its_noise_says() -> None:
 @pytest.mark.parametrize("vary", ["n", "epsilon"])
 @pytest.mark.slow
 def test_excess_risk_of_dpegd_falls_like_one_over_n_epsilon(vary: str) -> None:
-    """Slope in nε within 0.2 of -1, where the theorem's √(p ln(1/δ))/(nε) is more than its 1/√n.
+    """Slope in nε within 0.3 of -1, where the theorem's √(p ln(1/δ))/(nε) is more than its 1/√n.
 
     The risk is nearly linear over a small ball, the worst case of the theorem: where F is
     curved, gaps fall faster. At smaller nε there is nothing to see, as noise fills the ball.
@@ -298,7 +298,7 @@ def test_excess_risk_of_dpegd_falls_like_one_over_n_epsilon(vary: str) -> None:
     cases = [(512, 0.2), (512, 0.4), (512, 0.8)]
     if vary == "n":
         cases = [(256, 0.3), (512, 0.3), (1024, 0.3)]
-    gaps = [excess(EpochGradientDescent(), problem, n, Budget(e, 1e-5), 12) for n, e in cases]
-    assert slope([n * e for n, e in cases], gaps) == pytest.approx(-1, abs=0.2)
+    gaps = [excess(EpochGradientDescent(), problem, n, Budget(e, 1e-5), 40) for n, e in cases]
+    assert slope([n * e for n, e in cases], gaps) == pytest.approx(-1, abs=0.3)
     for n, e in cases:
         assert e / math.sqrt(2 * math.log(1e5)) <= 4 / math.sqrt(n)

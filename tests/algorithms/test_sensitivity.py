@@ -212,10 +212,10 @@ class Linear(PairwiseLoss):
 def test_the_last_iterate_bound_is_exact_for_a_quadratic(
     steps: int, convexity: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Without projection w_T is Gaussian. Its mean moves as the runs without noise do; its
+    # Without reaching the ball w_T is Gaussian. Its mean moves as the runs without noise do; its
     # deviation follows from how far noise of a unit length at each step moves it.
     n, eta = 10, 0.3
-    problem = Problem(Linear(), Unconstrained(), convexity)
+    problem = Problem(Linear(), L2Ball(1e3), convexity)  # never left
     plan = NoisyGradientDescent("last", steps, eta).plan(problem, n, 2, BUDGET)
     (release,) = plan.certificate.releases
     certified = release.mechanism.sensitivity / release.mechanism.scale * math.sqrt(release.count)

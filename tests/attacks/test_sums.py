@@ -285,7 +285,9 @@ def test_many_small_steps_are_as_near_as_their_rounding_is_paid_for(average: boo
     derivative_bound = problem.loss.lipschitz(problem.domain())
     exact = travel * (slopes[1] - slopes[0])
     assert parted > exact + travel * 2 * ACCURACY * derivative_bound  # what was paid for before
-    assert parted <= exact + travel * problem.rounding_of_steps(problem.domain(), eta, 1)
+    assert parted <= exact + travel * problem.rounding_of_steps(
+        problem.domain(), problem.constraint.radius, eta, 1
+    )
 
 
 def test_plans_of_many_small_steps_pay_for_their_rounding() -> None:

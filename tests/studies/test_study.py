@@ -47,7 +47,7 @@ def test_a_remark_on_two_figures_belongs_to_both() -> None:
 
 
 def test_data_sets_are_chosen_in_planned_and_reported_cells() -> None:
-    part = _study().only(datasets=["hepatitis"])
+    part = _study().only(datasets=["Hepatitis"])
     assert part.datasets == ("hepatitis",)
     assert [cell.panel for cell in part.reported] == ["hepatitis, δ = 1/n"]
     assert part.exhibits == _study().exhibits

@@ -27,17 +27,38 @@ def contraction(step_size: float, smoothness: float, strong_convexity: float) ->
 def known_radius(problem: Problem, step_size: float, steps: int) -> float:
     """Return a bound on the norm of all iterates of a number of steps from zero, for all data.
 
-    Each step adds at most ηG, and the total is at most G/λ with a regulariser centred at zero
-    (errata, G9). The last gradient is evaluated one step earlier.
+    Each step adds at most ηG, and with a regulariser centred at w₀ the distance from w₀ is at most
+    max(|w₀|, G/λ) (errata, G9). The last gradient is evaluated one step earlier.
     """
-    lipschitz = problem.loss.lipschitz(problem.domain())
-    regularization = problem.regularization
-    if np.ndim(problem.center):
+    radius = problem.constraint.radius
+    if problem.regularization == 0 or np.ndim(problem.center) == 0:
+        radius = min(radius, (steps - 1) * step_size * problem.loss.lipschitz(problem.domain()))
+    if 0 < step_size * problem.regularization <= 1:
+        radius = min(radius, regularized_radius(problem))
+    return radius
+
+
+def regularized_radius(problem: Problem) -> float:
+    """Return a bound on the norm of all iterates of steps η ≤ 1/λ from zero, for all data.
+
+    w - w₀ becomes (1-ηλ)(w - w₀) - ηg, so |w - w₀| never exceeds the larger of |w₀| and G/λ.
+    """
+    if problem.regularization == 0:
         return problem.constraint.radius
-    norm = (steps - 1) * step_size * lipschitz
-    if 0 < step_size * regularization <= 1:
-        norm = min(norm, lipschitz / regularization)
-    return min(problem.constraint.radius, norm)
+    center = float(np.linalg.norm(problem.center))
+    lipschitz = problem.loss.lipschitz(problem.domain())
+    far = center + max(center, lipschitz / problem.regularization)
+    return float(min(problem.constraint.radius, far))
+
+
+def restart_radius(problem: Problem, step_size: float, steps: int) -> float:
+    """Return the radius that noisy points are clipped to before further steps start from them.
+
+    It is that of the constraint set or, on an unbounded set, the radius of all iterates without
+    noise; then iterates of the steps that follow are within twice this radius.
+    """
+    radius = problem.constraint.radius
+    return radius if problem.is_bounded else known_radius(problem, step_size, steps + 1)
 
 
 def descend(

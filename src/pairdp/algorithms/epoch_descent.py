@@ -14,12 +14,13 @@ from pairdp._checks import STEPS, between, keep_given
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
-from pairdp.algorithms.descent import contraction, descend
+from pairdp.algorithms.descent import contraction, descend, restart_radius
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import require_bounded, require_step
 from pairdp.algorithms.task import Settings, Task
+from pairdp.constraints.vectors import shrink_to
 from pairdp.privacy import NoiseSource, Part, Sensitivity
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -95,14 +96,14 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
         )
         step_size, reasons = self._step_size(task, largest)
         require_step(self.name, step_size, largest, "8/L")
+        start = restart_radius(problem, step_size / 4, sum(sizes))
+        radius = min(problem.constraint.radius, 2 * start)
         releases = []
         for i, size in enumerate(sizes, start=1):
             eta = step_size / 4**i
             constants = problem.constants(size)
             inputs = {
-                "record_diameter": problem.record_diameter(
-                    size, step_size=eta, features=task.features
-                ),
+                "record_diameter": problem.record_diameter(size, radius, eta, task.features),
                 "n": size,
                 "step_size": eta,
                 "contraction": contraction(eta, constants.smoothness, constants.strong_convexity),
@@ -145,7 +146,7 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
         """Return the noisy point of the last epoch, projected."""
         problem = plan.problem
         point = problem.constraint.initial(records.features)
-        start = 0
+        start, radius = 0, restart_radius(problem, plan.settings.step_size / 4, plan.task.n)
         for i, release in enumerate(plan.certificate.releases, start=1):
             size = part_sizes(plan.task.n)[i - 1]
             part = records.part(slice(start, start + size))
@@ -153,7 +154,7 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
             eta = plan.settings.step_size / 4**i
             average = descend(problem, problem.risk(part), point, eta, size, progress, average=True)
             noisy = add_noise(release.mechanism, average, noise.stream("epoch noise", i))
-            point = problem.constraint.project(noisy)
+            point = shrink_to(problem.constraint.project(noisy), radius)
         return point
 
 

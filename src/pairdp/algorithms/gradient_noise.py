@@ -13,6 +13,7 @@ from pairdp.algorithms.task import Task
 from pairdp.privacy import FixedSizeSampling, GaussianMechanism, NoMechanism, Release, Sensitivity
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.privacy.certificates.release import HIDDEN_ITERATES, rounded_dimension
+from pairdp.problem import Problem
 
 Pairing = Literal["all", "disjoint"]
 
@@ -140,15 +141,18 @@ class GradientNoise:
             return None
         if not (problem.is_convex and problem.is_smooth):  # steps may expand distances
             return None
-        if self.batches.pairing == "disjoint":  # as smooth as one pair, not as the risk
+        if self.batches.disjoint:  # as smooth as one pair, not as the risk
+            return None
+        if not problem.is_bounded:  # nor are the rounding errors of steps
             return None
         constants = problem.constants(task.n)
         c = contraction(step_size, constants.smoothness, constants.strong_convexity)
         if c > 1:
             return None
         inputs = {
+            # Projecting a noisy point has a rounding error relative to the noisy point.
             "record_diameter": problem.record_diameter(
-                task.n, step_size=step_size, features=task.features
+                task.n, step_size=step_size, features=_FAR * task.features
             ),
             "n": task.n,
             "step_size": step_size,
@@ -171,6 +175,16 @@ class GradientNoise:
         return min(composed, math.inf if last is None else last.value) / mu
 
 
+def farthest_point(problem: Problem, step_size: float) -> float:
+    """Return the radius that noisy points are clipped to, 4(B + ηG), before they are projected.
+
+    Clipping is a projection too, so the composition is still non-expansive. It bounds the rounding
+    errors of the projection, which are relative to the noisy point for positive semidefinite sets.
+    """
+    gradient = problem.loss.lipschitz(problem.domain())
+    return _FAR * (problem.constraint.radius + step_size * gradient)
+
+
 def hides_iterates(release: Release) -> bool:
     """Return whether the proof of a release needs that only the last iterate is released."""
     return release.sensitivity is not None and release.sensitivity.bound == HIDDEN_ITERATES
@@ -190,6 +204,7 @@ def printed_scale(rule: PrintedRule, lipschitz: float, batches: Batches, steps: 
     return formula(lipschitz, n, steps, budget)
 
 
+_FAR = 4
 _STEPS = tuple(sorted({round(10 ** (i / 12)) for i in range(40)}))
 _HALVINGS = 12
 

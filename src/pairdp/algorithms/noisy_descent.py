@@ -21,6 +21,7 @@ from pairdp.algorithms.gradient_noise import (
     Output,
     Pairing,
     PrintedRule,
+    farthest_point,
     hides_iterates,
     least_error_schedule,
     printed_scale,
@@ -30,6 +31,7 @@ from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
+from pairdp.constraints.vectors import shrink_to
 from pairdp.privacy import GaussianMechanism, NoiseSource
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -238,9 +240,9 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         generator, draws = noise.stream("gradient noise"), noise.stream("batches")
         # Where iterates are hidden, noise on the grid of gradients would leave their low bits in
         # the last one: the point itself is put on a grid, with the same noise in its units.
-        at_point = None
+        at_point, far = None, 0.0
         if isinstance(mechanism, GaussianMechanism) and hides_iterates(release):
-            at_point = mechanism.in_units(step_size)
+            at_point, far = mechanism.in_units(step_size), farthest_point(problem, step_size)
         risk = problem.risk(records)
         point = problem.constraint.initial(records.features)
         total = point.copy()
@@ -254,7 +256,8 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
                 point = problem.projected_step(point, step_size, noisy)
             else:
                 step = step_size * (gradient + problem.regularizer_gradient(point))
-                point = problem.constraint.project(add_noise(at_point, point - step, generator))
+                noisy = shrink_to(add_noise(at_point, point - step, generator), far)
+                point = problem.constraint.project(noisy)
             total += point
         return point, total
 

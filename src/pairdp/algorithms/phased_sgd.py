@@ -14,13 +14,14 @@ from pairdp import pairs
 from pairdp._checks import STEPS, between, keep_given
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, register_candidates
-from pairdp.algorithms.descent import step_divergence, step_of_least_error
+from pairdp.algorithms.descent import restart_radius, step_divergence, step_of_least_error
 from pairdp.algorithms.epoch_descent import part_sizes
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
 from pairdp.algorithms.task import Settings, Task
+from pairdp.constraints.vectors import shrink_to
 from pairdp.privacy import NoiseSource, Part, Sensitivity
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.records import Records
@@ -91,11 +92,13 @@ class PhasedSGD(Algorithm[PhasedSettings]):
                 f"{self.name} is certified for step sizes up to 1/λ = "
                 f"{1 / task.problem.regularization:.6g}, got {step_size:.6g}"
             )
+        start = restart_radius(task.problem, step_size, task.n)
+        radius = min(task.problem.constraint.radius, 2 * start)
         releases = [
             output_release(
                 f"average of phase {i}",
                 task,
-                self._sensitivity(task, step_size / 4 ** (i - 1), size),
+                self._sensitivity(task, step_size / 4 ** (i - 1), size, radius),
                 0.0,
                 Part(f"part {i}", size),
             )
@@ -104,7 +107,7 @@ class PhasedSGD(Algorithm[PhasedSettings]):
         settings = PhasedSettings(len(releases), step_size, task.n)
         return PlanDraft(tuple(releases), settings, reasons)
 
-    def _sensitivity(self, task: Task, step_size: float, size: int) -> Sensitivity:
+    def _sensitivity(self, task: Task, step_size: float, size: int, radius: float) -> Sensitivity:
         divergence = step_divergence(task.problem, step_size)
         inputs = {
             "step_size": step_size,
@@ -112,7 +115,7 @@ class PhasedSGD(Algorithm[PhasedSettings]):
             "replaced": divergence.replaced,
             "common": divergence.common,
             # Accounts for the rounding error of each gradient in two runs.
-            "rounding": task.problem.gradient_rounding(step_size, task.features),
+            "rounding": task.problem.gradient_rounding(step_size, task.features, radius),
             **task.diameter_input,
         }
         return Sensitivity.of("average of SGD on consecutive pairs", **inputs)
@@ -138,6 +141,7 @@ class PhasedSGD(Algorithm[PhasedSettings]):
     ) -> Array:
         """Return the noisy point of the last phase, projected."""
         problem, start = plan.problem, 0
+        radius = restart_radius(problem, plan.settings.step_size, plan.task.n)
         point = problem.constraint.initial(records.features)
         for i, release in enumerate(plan.certificate.releases, start=1):
             size = _parts(plan.task.n)[i - 1]
@@ -151,7 +155,7 @@ class PhasedSGD(Algorithm[PhasedSettings]):
                 total += point
             average = total / (size - 1)
             noisy = add_noise(release.mechanism, average, noise.stream("phase noise", i))
-            point = problem.constraint.project(noisy)
+            point = shrink_to(problem.constraint.project(noisy), radius)
         return point
 
 

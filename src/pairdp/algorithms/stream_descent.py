@@ -15,6 +15,7 @@ from pairdp._checks import STEPS, between, keep_given, one_of
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
+from pairdp.algorithms.descent import regularized_radius
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.random_points import random_point
@@ -121,13 +122,14 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
         settings = StreamDescentSettings(alpha, task.n - 1, smoothness)
         last_step = min(2 / (alpha * task.n), 2 / (smoothness + alpha))  # the smallest
         burn_in: dict[str, int] = {}
+        radius: float | None = regularized_radius(problem)  # starting at zero
         if task.follows_theorem:
             require_bounded(self.name, problem, "to draw random points in it")
             random = printed.huai2020.theorem_burn_in(
                 task.n, lambda n: self._regularised(replace(task, n=n))[0]
             )
             settings = replace(settings, steps=task.n - random, burn_in=random)
-            burn_in = {"burn_in": random}
+            burn_in, radius = {"burn_in": random}, None
             departures = printed.huai2020.departures(
                 task,
                 problem,
@@ -145,7 +147,7 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
         inputs = {
             # Errors of two computed gradients at every step.
             "record_diameter": problem.record_diameter(
-                2 * task.n, step_size=last_step, features=task.features
+                2 * task.n, radius, step_size=last_step, features=task.features
             ),
             "n": task.n,
             "strong_convexity": alpha,

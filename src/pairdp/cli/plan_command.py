@@ -17,6 +17,7 @@ from pairdp.cli.common import (
     model_options,
     report_errors,
 )
+from pairdp.cli.theory import print_theory
 from pairdp.privacy import NoMechanism
 
 
@@ -28,21 +29,46 @@ from pairdp.privacy import NoMechanism
 @budget_options
 @model_options
 @click.option("--details", is_flag=True, help="Print the chosen plan with all its numbers.")
+@click.option(
+    "--theory", is_flag=True, help="Print the papers' bounds on accuracy instead of the noise."
+)
+@click.option(
+    "--excess-risk",
+    type=float,
+    help="With --theory: also print how many records make each bound this small.",
+)
 @json_option
 @report_errors
-def command(n: int, features: int, details: bool, as_json: bool, **options: Any) -> None:
+def command(
+    n: int,
+    features: int,
+    details: bool,
+    theory: bool,
+    excess_risk: float | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Print the noise that each algorithm would add to its release, without any data.
 
     The noise is the standard deviation of what is added to each released number, for the first
     release if there are several. The error is predicted from public facts; it is only meaningful
     for comparing algorithms with each other.
 
+    With --theory, every theorem of the papers about accuracy is evaluated instead, for the problem
+    of the algorithm that is named, or by default for a logistic loss without regularisation.
+
     \b
-    Example:
+    Examples:
       pairdp plan --n 10000 --features 20 --epsilon 0.5 --delta 1e-6
+      pairdp plan --n 10000 --features 20 --theory --regularization 0.1 --excess-risk 0.1
     """  # noqa: D301 - the command line's help reads the control character
     if options["data_norm"] is None:
         options["data_norm"] = 1.0  # there are no rows to warn about
+    if excess_risk is not None and not theory:
+        raise ValueError("--excess-risk is for --theory")
+    if theory:
+        print_theory(n, features, excess_risk, as_json, options)
+        return
     model = estimator(options)
     chosen = model.plan(n, features)
     choice = model.choices(n, features) if options["algorithm"] == "auto" else None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pairdp._checks import STEPS, between, integer, keep, keep_given, one_of
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import PlanDraft
+from pairdp.algorithms.descent import regularized_radius
 from pairdp.algorithms.noise import noise_to_signal
 from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.registry import register_algorithm
@@ -237,7 +238,8 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         largest = {} if self.step_size is None else {"largest_step": self.step_size}
         inputs = {**shape, **curvature._asdict(), **largest, **task.diameter_input}
         last_step = float(_step_sizes(solved, StreamShape(task.n), self.step_size)[-1])
-        inputs["record_diameter"] = _record_diameter(task, problem, last_step)
+        radius = regularized_radius(problem)
+        inputs["record_diameter"] = _record_diameter(task, problem, last_step, radius)
         sensitivity = Sensitivity.of(MODELS, **inputs)
         release = _release("models in units of their moves", task, sensitivity, _steps(shape))
         settings = replace(settings, largest_step=self.step_size)
@@ -261,6 +263,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         problem, n = solved.problem, task.n
         curvature = _curvature(solved)
         random, center = 0, problem.center
+        radius: float | None = regularized_radius(problem)  # starting at zero
         departures: tuple[str, ...] = ()
         if task.follows_theorem:
             require_bounded(self.name, problem, "to draw random points in it")
@@ -276,7 +279,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
             )
             if self.regularizer == "theorem":
                 center = _farthest(problem, task.features)
-            last_step = float(late_steps(n, *curvature, random)[-1])
+            last_step, radius = float(late_steps(n, *curvature, random)[-1]), None
         else:
             omitted = printed.huai2020.burn_in(curvature.smoothness, curvature.strong_convexity)
             reasons += (f"the paper's random burn-in of {omitted:.4g} steps is omitted",)
@@ -284,7 +287,7 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         reasons += ("noise is added to models, not to the state (line 13 can be read both ways)",)
         inputs = {"n": n, "burn_in": random, **curvature._asdict(), **task.diameter_input}
         inputs["record_diameter"] = _record_diameter(
-            task, replace(problem, center=center), last_step
+            task, replace(problem, center=center), last_step, radius
         )
         name, sensitivity = "models in units of 1/t", Sensitivity.of(PRINTED, **inputs)
         if task.is_printed:
@@ -381,9 +384,9 @@ def _curvature(task: Task) -> _Curvature:
     return _Curvature(alpha, task.problem.loss.smoothness(task.problem.domain()) + alpha)
 
 
-def _record_diameter(task: Task, problem: Problem, last_step: float) -> float:
+def _record_diameter(task: Task, problem: Problem, last_step: float, radius: float | None) -> float:
     """Return D_h with the rounding error of a stream, whose last step is the smallest."""
-    return problem.record_diameter(2 * task.n, step_size=last_step, features=task.features)
+    return problem.record_diameter(2 * task.n, radius, last_step, task.features)
 
 
 def _farthest(problem: Problem, features: int) -> Array:

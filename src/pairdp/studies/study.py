@@ -119,6 +119,7 @@ class Study:
         """
         _check_known("exhibit", exhibits, self.exhibits, self.name)
         _check_known("data set", datasets, self.datasets, self.name)
+        chosen = {name.lower() for name in datasets}
         kept = {
             name
             for name in self.exhibits
@@ -126,7 +127,7 @@ class Study:
         }
 
         def is_kept(cell: PlannedCell | Cell) -> bool:
-            return cell.exhibit in kept and (not datasets or _dataset(cell) in datasets)
+            return cell.exhibit in kept and (not datasets or _dataset(cell) in chosen)
 
         def remarks(results: Results) -> Iterator[Remark]:
             for remark in self.remarks(results):
@@ -147,7 +148,7 @@ def _is_part(name: str, wanted: str) -> bool:
 
 
 def _dataset(cell: PlannedCell | Cell) -> str:
-    return cell.panel.split(",")[0]
+    return cell.panel.split(",")[0].lower()
 
 
 def _check_known(kind: str, wanted: Iterable[str], known: Sequence[str], study: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -187,24 +188,23 @@ def _against_reruns(those: Iterable[Comparison], preparation: str) -> list[str]:
 
 
 def _against_certified(found: Sequence[Duel]) -> list[str]:
-    """Return a sentence for each study, protocol and measure, with the exhibits of the losses."""
-    groups: dict[tuple[str, str, str], list[Duel]] = {}
-    for duel in found:
-        cell = duel.auto
-        groups.setdefault((cell.study, cell.protocol, cell.measure), []).append(duel)
+    """Return a sentence for each study, with the places where ``auto`` loses."""
     sentences = []
-    for (study, protocol, measure), those in groups.items():
-        records = f", {_PROTOCOL[protocol]}" if protocol else ""
-        lost = [duel.auto for duel in those if duel.outcome == "loses"]
-        exhibits = ", ".join(
-            f"{sum(cell.exhibit == name for cell in lost)} of {name}"
-            for name in dict.fromkeys(cell.exhibit for cell in lost)
-        )
+    for study in dict.fromkeys(duel.auto.study for duel in found):
+        those = [duel for duel in found if duel.auto.study == study]
+        lost = Counter(_where(duel.auto) for duel in those if duel.outcome == "loses")
+        places = "; ".join(f"{number} of {where}" for where, number in lost.items())
         sentences.append(
-            f"{study}, {measure}{records}: against the best of the paper's algorithms at the same "
-            f"certified budget, auto {count(those)}" + (f" ({exhibits})." if lost else ".")
+            f"{study}: against the best of the paper's algorithms at the same certified budget, "
+            f"auto {count(those)}" + (f" ({places})." if lost else ".")
         )
     return sentences
+
+
+def _where(cell: Cell) -> str:
+    """Return exhibit, measure and preparation of a cell in words."""
+    records = f", {_PROTOCOL[cell.protocol]}" if cell.protocol else ""
+    return f"{cell.exhibit}, {cell.measure}{records}"
 
 
 def _rows(comparisons: Iterable[Comparison]) -> Iterable[Mapping[str, str]]:

@@ -122,7 +122,9 @@ def test_event_of_a_valid_printed_formula_costs_less_than_claimed(claimed: float
 @pytest.mark.parametrize("claimed", [8.5, 12.0, 20.0])
 def test_event_of_an_invalid_printed_formula_tells_the_truth(claimed: float) -> None:
     mechanism = GaussianMechanism.calibrate(Budget(claimed, 1e-5), 2.0, calibration="printed")
-    assert mechanism.event() == GaussianEvent(mechanism.rounded_sensitivity / mechanism.scale)
+    assert mechanism.event().mu == pytest.approx(
+        mechanism.rounded_sensitivity / mechanism.scale, rel=1e-14
+    )
     assert PrivacyCurve(mechanism.event()).epsilon(1e-5) > claimed
 
 
@@ -175,7 +177,7 @@ def test_gaussian_event_on_repeated_draws_counts_the_rounding_once_for_all() -> 
     assert isinstance(event, SampledEvent)
     assert isinstance(event.sampling, RepeatedDraws)
     found = event.mu, event.sampling.base, event.sampling.most
-    assert found == (0.5, almost(0.625), almost(6.125))
+    assert found == (almost(0.5), almost(0.625), almost(6.125))
 
 
 @pytest.mark.parametrize("steps", [1, 4])

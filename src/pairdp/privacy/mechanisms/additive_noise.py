@@ -30,7 +30,15 @@ from pairdp.privacy.accounting.events import (
     SampledEvent,
 )
 from pairdp.privacy.accounting.sampling import PoissonSampling, RepeatedDraws, Sampling
-from pairdp.privacy.mechanisms.lattice import grid_for, is_grid, rounding, to_grid, with_rounding
+from pairdp.privacy.mechanisms.lattice import (
+    LARGEST_INTEGER,
+    grid_for,
+    is_grid,
+    power_of_two_below,
+    rounding,
+    to_grid,
+    with_rounding,
+)
 from pairdp.privacy.mechanisms.packing import pack, unpack
 from pairdp.privacy.mechanisms.rounded_k_norm import rounded_k_norm, rounded_laplace
 from pairdp.privacy.mechanisms.rounded_normal import (
@@ -155,7 +163,8 @@ class _Scaled(_Additive):
 
     def add_to(self, vector: Array, noise: Integers) -> Array:
         """Return a vector with noise that was drawn by `noise_integers` for this use alone."""
-        return np.asarray((to_grid(vector, self.grid) + noise) * self.grid)
+        total = to_grid(vector, self.grid) + noise  # less than 2^63
+        return np.asarray(np.clip(total, -LARGEST_INTEGER, LARGEST_INTEGER) * self.grid)
 
 
 @dataclass(frozen=True)
@@ -217,11 +226,12 @@ class GaussianMechanism(_Scaled):
     @classmethod
     def for_mu(cls, mu: float, sensitivity: float, dimension: int = 1) -> GaussianMechanism:
         """Return the mechanism that is µ-GDP."""
-        return cls(sensitivity, with_rounding(sensitivity, 1 / mu, dimension) / mu, dimension)
+        scale = with_rounding(sensitivity, 1 / mu, dimension) / mu
+        return cls(sensitivity, _raised(scale), dimension)
 
     def in_units(self, unit: float) -> GaussianMechanism:
         """Return the mechanism for values in another unit, with a grid that is no coarser in it."""
-        grid = self.grid * 2.0 ** math.floor(math.log2(unit))
+        grid = self.grid * power_of_two_below(unit)
         return GaussianMechanism(self.sensitivity * unit, self.scale * unit, self.dimension, grid)
 
     def event(self, steps: int = 1, sampling: Sampling | None = None) -> Event:
@@ -230,14 +240,14 @@ class GaussianMechanism(_Scaled):
             # Each draw moves the value by a multiple of Δ, and rounding by g√d at most once.
             more = self.rounding / self.sensitivity
             sampled = replace(sampling, base=sampling.base + more, most=sampling.most + more)
-            return SampledEvent(self.sensitivity / self.scale, sampled, steps)
-        mu = self.rounded_sensitivity / self.scale
+            return SampledEvent(_above(self.sensitivity / self.scale), sampled, steps)
+        mu = _above(self.rounded_sensitivity / self.scale)
         if sampling is not None and sampling.rate < 1:
             if isinstance(sampling, PoissonSampling):
                 # A record enters with half of Δ: the sum with it and that without it are rounded.
-                mu += self.rounding / self.scale
+                mu = _above(mu + self.rounding / self.scale)
             return NonPrivateEvent() if math.isinf(mu) else SampledEvent(mu, sampling, steps)
-        total = mu * math.sqrt(integer("steps", steps))
+        total = _above(mu * math.sqrt(integer("steps", steps)))
         return NonPrivateEvent() if math.isinf(total) else GaussianEvent(total)
 
     def noise_integers(self, size: int, generator: np.random.Generator) -> Integers:
@@ -268,13 +278,13 @@ class KNormMechanism(_Scaled):
 
     @classmethod
     def for_epsilon(cls, epsilon: float, sensitivity: float, dimension: int = 1) -> KNormMechanism:
-        """Return the mechanism that is ε-DP, but for rounding of the division."""
+        """Return the mechanism that is ε-DP."""
         scale = with_rounding(sensitivity, 1 / epsilon, dimension) / epsilon
-        return cls(sensitivity, scale, dimension)
+        return cls(sensitivity, _raised(scale), dimension)
 
     def event(self, steps: int = 1) -> Event:
         """Return the privacy event of ``steps`` uses."""
-        return _pure(self.rounded_sensitivity / self.scale, steps)
+        return _pure(_above(self.rounded_sensitivity / self.scale), steps)
 
     def noise_integers(self, size: int, generator: np.random.Generator) -> Integers:
         """Draw noise, in units of the grid."""
@@ -304,7 +314,8 @@ class LaplaceMechanism(_Scaled):
 
     def event(self, steps: int = 1) -> Event:
         """Return the privacy event of ``steps`` uses."""
-        return _pure(math.sqrt(self.dimension) * self.rounded_sensitivity / self.scale, steps)
+        in_l1 = math.sqrt(self.dimension) * self.rounded_sensitivity
+        return _pure(_above(in_l1 / self.scale), steps)
 
     def noise_integers(self, size: int, generator: np.random.Generator) -> Integers:
         """Draw noise, in units of the grid."""
@@ -332,6 +343,16 @@ class NoMechanism(_Additive):
         return vector.copy()
 
 
+def _above(value: float) -> float:
+    """Return a number above what was computed with up to three roundings."""
+    return value * (1 + 2.0**-50)
+
+
+def _raised(scale: float) -> float:
+    """Return a scale whose event, which is rounded up, does not exceed what it was computed for."""
+    return scale * (1 + 2.0**-48)
+
+
 def _pure(epsilon: float, steps: int) -> Event:
     """Return the event of pure releases; without a guarantee if their ε overflows."""
     return NonPrivateEvent() if math.isinf(epsilon) else PureEvent(epsilon, steps)
@@ -348,7 +369,7 @@ def _within(
     sampling: Sampling | None = None,
 ) -> _M:
     """Return the mechanism whose event, rounding included, stays within the budget."""
-    grow = 1e-16
+    scale, grow = _raised(scale), 1e-15
     while True:
         mechanism = make(scale)
         event = (

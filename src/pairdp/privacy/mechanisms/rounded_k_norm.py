@@ -19,7 +19,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.privacy.mechanisms.lattice import LARGEST_INTEGER
+from pairdp.privacy.mechanisms.lattice import LARGEST_NOISE
 from pairdp.privacy.mechanisms.rounded_normal import normal_points
 
 Integers = NDArray[np.int64]
@@ -43,17 +43,28 @@ def rounded_k_norm(generator: np.random.Generator, ratio: float, dimension: int)
     radius = normal_points(generator, 2 * dimension)
     bits = _FIRST_BITS
     while True:
-        x = direction.floors(bits)
-        low_norm, high_norm = _root_bounds(x)
-        low_sum, high_sum = _square_bounds(radius.floors(bits))
-        # z is numerator · sum · x / (denominator · 2^(2 bits + 1) · norm), in absolute value.
-        numerator, denominator = ratio.as_integer_ratio()
-        denominator <<= 2 * bits + 1
-        low = [_nearest(numerator * low_sum * a, denominator * high_norm) for a in x]
-        high = [_nearest(numerator * high_sum * (a + 1), denominator * low_norm) for a in x]
+        low, high = _k_norm_bounds(ratio, direction.floors(bits), radius.floors(bits), bits)
         if low == high:
             return np.where(direction.negative, -1, 1) * np.array(low, dtype=np.int64)
         bits += _MORE_BITS
+
+
+def _k_norm_bounds(
+    ratio: float, x: list[int], y: list[int], bits: int
+) -> tuple[list[int], list[int]]:
+    """Return what the integers of |z| are between, from the floors of 2^bits·|X| and 2^bits·|Y|.
+
+    |z| is numerator · sum · x / (denominator · 2^(2 bits + 1) · norm), with s = numerator /
+    denominator and in units of 2^-bits.
+    """
+    low_norm, high_norm = _root_bounds(x)
+    low_sum, high_sum = _square_bounds(y)
+    numerator, denominator = ratio.as_integer_ratio()
+    denominator <<= 2 * bits + 1
+    return (
+        [_nearest(numerator * low_sum * a, denominator * high_norm) for a in x],
+        [_nearest(numerator * high_sum * (a + 1), denominator * low_norm) for a in x],
+    )
 
 
 def rounded_laplace(generator: np.random.Generator, ratio: float, size: int) -> Integers:
@@ -90,12 +101,16 @@ def _square_bounds(floors: list[int]) -> tuple[int, int]:
 
 
 def _root_bounds(floors: list[int]) -> tuple[int, int]:
-    """Return what the norm of a vector is between; the lower one is at least 1."""
+    """Return what the norm of a vector is between.
+
+    If all floors are zero, the lower bound is 1 instead of 0. Then (a + 1)/1 still bounds each
+    coordinate of the direction, which is at most 1.
+    """
     low, high = _square_bounds(floors)
     return max(math.isqrt(low), 1), math.isqrt(high) + 1
 
 
 def _nearest(numerator: int, denominator: int) -> int:
-    """Return the nearest integer to a fraction, within the range of the grid."""
+    """Return the nearest integer to a fraction, within the range of noise."""
     nearest = (2 * numerator + denominator) // (2 * denominator)
-    return max(-LARGEST_INTEGER, min(nearest, LARGEST_INTEGER))
+    return max(-LARGEST_NOISE, min(nearest, LARGEST_NOISE))

@@ -98,6 +98,14 @@ def reported_levels() -> Iterator[Cell]:
 
 def preparation_remarks(cells: Iterable[Cell]) -> Iterator[Remark]:
     """Yield which preparations fit, for each check."""
+    yield Remark(
+        NAME,
+        "Table 2",
+        "No single preparation explains Table 2",
+        "Without noise, over 20 permutations at n = 256: diabetes has the paper's accuracy only on "
+        "rows whose features are scaled one by one, retinopathy only on rows whose features are "
+        f'not. The exhibit "{EXHIBIT}" measures {len(READINGS)} preparations.',
+    )
     runs = [cell for cell in cells if cell.exhibit == EXHIBIT and cell.kind == "baseline"]
     for check in _CHECKS:
         fitting: dict[str, list[str]] = {}
@@ -120,8 +128,8 @@ def preparation_remarks(cells: Iterable[Cell]) -> Iterator[Remark]:
         yield Remark(
             NAME,
             EXHIBIT,
-            f"{check.words}: {'; '.join(both) or 'no preparation'} fits the {check.measure} of "
-            "both data sets",
+            f"Preparations with the {check.measure} of the paper on both data sets, {check.words}: "
+            f"{'; '.join(both) or 'none'}",
             f"n = {N}, {len(fitting)} preparations; one fits if its interval meets the range of "
             "the paper's numbers:\n" + "\n".join(lines),
         )

@@ -1,0 +1,63 @@
+"""``pairdp plan --theory``: the papers' bounds on accuracy, without any data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from pairdp import losses
+from pairdp.cli.common import echo_json, estimator
+from pairdp.constraints import L2Ball, PSDFrobeniusBall
+from pairdp.privacy import Budget, default_delta
+from pairdp.problem import Problem
+from pairdp.theory import TABLE, RecordsNeeded, as_text, evaluate, records_needed
+
+
+def print_theory(
+    n: int, features: int, excess_risk: float | None, as_json: bool, options: dict[str, Any]
+) -> None:
+    """Print every bound for the problem that options describe."""
+    delta = default_delta(n) if options["delta"] is None else options["delta"]
+    budget = Budget(options["epsilon"], delta)
+    problem = _problem(n, features, options)
+    bounds = evaluate(problem, n, features, budget)
+    needed: tuple[RecordsNeeded, ...] = ()
+    if excess_risk is not None:
+        needed = records_needed(problem, features, budget, excess_risk)
+    if as_json:
+        echo_json(
+            {
+                "n": n,
+                "features": features,
+                "epsilon": budget.epsilon,
+                "delta": budget.delta,
+                "problem": repr(problem),
+                "bounds": [bound.to_dict() for bound in bounds],
+                "excess_risk": excess_risk,
+                "records_needed": [asdict(entry) for entry in needed],
+                "gradient_complexities": [asdict(row) for row in TABLE],
+            }
+        )
+        return
+    click.echo(f"{problem}\nn = {n}, ε = {budget.epsilon:g}, δ = {budget.delta:g}\n")
+    click.echo(as_text(bounds, needed, TABLE))
+    if excess_risk is not None and not needed:
+        click.echo(f"\nno number of records makes a bound as small as {excess_risk:g}")
+
+
+def _problem(n: int, features: int, options: dict[str, Any]) -> Problem:
+    if options["algorithm"] != "auto":
+        chosen: Problem = estimator(options).plan(n, features).problem
+        return chosen
+    ranking = options["task"] == "ranking"
+    kind = losses.RankingLoss if ranking else losses.MetricLoss
+    loss = losses.find_loss(options["loss"] or "logistic", kind)
+    ball = L2Ball if ranking else PSDFrobeniusBall
+    return Problem(
+        loss,  # type: ignore[arg-type]
+        ball(options["radius"]),
+        options["regularization"] or 0.0,
+        data_norm=options["data_norm"],
+    )

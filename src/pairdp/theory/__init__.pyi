@@ -1,0 +1,12 @@
+from .complexity import ball_complexity as ball_complexity
+from .complexity import nuclear_ball_complexity as nuclear_ball_complexity
+from .evaluation import RecordsNeeded as RecordsNeeded
+from .evaluation import evaluate as evaluate
+from .evaluation import records_needed as records_needed
+from .facts import Facts as Facts
+from .gradient_complexity import TABLE as TABLE
+from .gradient_complexity import GradientComplexity as GradientComplexity
+from .table import as_text as as_text
+from .utility_bound import Assumption as Assumption
+from .utility_bound import Proved as Proved
+from .utility_bound import UtilityBound as UtilityBound

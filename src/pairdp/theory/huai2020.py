@@ -1,0 +1,58 @@
+"""Huai 2020: orders of regret and excess risk; their proofs and constants are not published."""
+
+from __future__ import annotations
+
+from pairdp.theory.facts import Facts
+from pairdp.theory.utility_bound import Assumption, UtilityBound
+
+PAPER = "Huai 2020"
+_REMARK = "an order only; the proof is in a supplement that is not published with the paper"
+
+
+def theorem_4(facts: Facts) -> UtilityBound:
+    """Return the order of the average of OnPairC, or of OnPairStrC if α > 0."""
+    strongly = facts.strong_convexity > 0
+    return UtilityBound(
+        PAPER,
+        "Theorem 4 (OnPairStrC)" if strongly else "Theorem 4 (OnPairC)",
+        "excess risk",
+        f"with probability {1 - 2 * facts.failure:g}",
+        _assumptions(facts),
+        rate=(
+            "O(ΣR_t(ℓ∘C)/n + G²L²‖C‖√d·ln^1.5(n/ζ)·√ln(1/δ)/(α²ε√n))"
+            if strongly
+            else "O(ΣR_t(ℓ∘C)/n + G²L²‖C‖²√d·ln^1.5(n/ζ)·√ln(1/δ)/(ε·n^(1/4)))"
+        ),
+        trivial=facts.zero_excess,
+        remark=_REMARK,
+    )
+
+
+def theorem_5(facts: Facts) -> UtilityBound:
+    """Return the order of OffPairC, or of OffPairStrC if α > 0."""
+    strongly = facts.strong_convexity > 0
+    return UtilityBound(
+        PAPER,
+        "Theorem 5 (OffPairStrC)" if strongly else "Theorem 5 (OffPairC)",
+        "excess risk",
+        f"with probability {1 - 2 * facts.failure:g}",
+        _assumptions(facts),
+        rate=(
+            "O(√d·G²‖C‖·ln(n/ζ)·√ln(1/δ)/(αεn) + ΣR_t(ℓ∘C)/n)"
+            if strongly
+            else "O(√d·G²‖C‖²·ln(n/ζ)·√ln(1/δ)·ln(n)/(ε√n) + ΣR_t(ℓ∘C)/n)"
+        ),
+        trivial=facts.zero_excess,
+        remark=_REMARK,
+    )
+
+
+def _assumptions(facts: Facts) -> tuple[Assumption, ...]:
+    return (
+        facts.is_convex(),
+        facts.is_smooth(),
+        facts.is_lipschitz(),
+        facts.is_bounded(),
+        facts.is_approximate(),
+        Assumption("ε ≤ 1", facts.budget.epsilon <= 1),
+    )

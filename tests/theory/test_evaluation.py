@@ -1,0 +1,169 @@
+"""Which statements have numbers, for which problems, and how many records they need."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from pairdp.constraints import L2Ball, PSDNuclearBall, SymmetricMatrices, Unconstrained
+from pairdp.losses import (
+    HingeMetric,
+    HingeRanking,
+    LogisticPointwise,
+    LogisticRanking,
+    SigmoidRanking,
+)
+from pairdp.pointwise_problem import PointwiseProblem
+from pairdp.privacy import Budget
+from pairdp.problem import Problem
+from pairdp.theory import TABLE, Facts, UtilityBound, as_text, evaluate, records_needed
+from tests.theory.populations import METRIC, RANKING, REGULARIZED, population
+
+BUDGET = Budget(1.0, 1e-6)
+
+
+def by_name(
+    problem: Problem, n: int = 1000, budget: Budget = BUDGET, features: int = 5
+) -> dict[str, UtilityBound]:
+    bounds = evaluate(problem, n, features, budget)
+    return {f"{bound.paper} {bound.statement}": bound for bound in bounds}
+
+
+PROBLEMS = [
+    RANKING,
+    REGULARIZED,
+    METRIC,
+    Problem(HingeRanking(), L2Ball(2.0)),
+    Problem(HingeRanking("one-sided"), Unconstrained()),
+    Problem(LogisticRanking(), Unconstrained(), regularization=0.1),
+    Problem(HingeMetric(), PSDNuclearBall(1.0)),
+    Problem(HingeMetric(), SymmetricMatrices()),
+    Problem(SigmoidRanking(), L2Ball(1.0)),
+]
+
+
+@pytest.mark.parametrize("budget", [BUDGET, Budget(1.0)])
+@pytest.mark.parametrize("problem", PROBLEMS, ids=repr)
+def test_a_printed_number_is_given_only_if_all_assumptions_are_met(
+    problem: Problem, budget: Budget
+) -> None:
+    for name, bound in by_name(problem, budget=budget).items():
+        assert bound.value is None or bound.applies, name
+        assert bound.value is None or (math.isfinite(bound.value) and bound.value > 0), name
+        assert bound.proved is None or math.isfinite(bound.proved.value), name
+        assert bound.value is not None or bound.vacuous is None, name
+        assert bound.rate or bound.value or bound.proved or not bound.applies, name
+
+
+def test_no_bound_on_private_risk_is_given_for_a_loss_that_is_not_convex() -> None:
+    bounds = by_name(Problem(SigmoidRanking(), L2Ball(1.0), regularization=0.1))
+    for bound in bounds.values():
+        if bound.quantity == "excess risk":
+            assert bound.value is None
+            assert bound.proved is None
+            assert bound.unmet
+
+
+def test_orders_have_no_number() -> None:
+    bounds = by_name(REGULARIZED)
+    for name in (
+        "Huai 2020 Theorem 5 (OffPairStrC)",
+        "Kang 2021 Theorem 3",
+        "Wang 2024 Theorem 6(a)",
+        "Xue 2021 Theorem 1 (DPGDSC)",
+    ):
+        assert bounds[name].value is None
+        assert bounds[name].rate.startswith("O(")
+
+
+def test_the_trivial_bound_is_that_of_publishing_zero() -> None:
+    for problem in (RANKING, REGULARIZED, METRIC):
+        zero = population(problem).excess(problem.constraint.initial(3))
+        assert 0 < zero <= Facts.of(problem, 100, 3, BUDGET).zero_excess
+
+
+def test_a_starting_point_is_no_worse_than_any_point_of_the_set() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        point = rng.normal(size=3)
+        excess = population(RANKING).excess(point / np.linalg.norm(point))
+        assert excess <= Facts.of(RANKING, 100, 3, BUDGET).start_excess
+
+
+def test_vacuous_numbers_are_marked_and_become_useful_with_more_records() -> None:
+    few, many = (by_name(REGULARIZED, n)["Kang 2021 Theorem 2"] for n in (50, 10**9))
+    assert few.vacuous is True
+    assert few.proved_vacuous is True
+    assert many.vacuous is False
+    assert many.proved_vacuous is False
+
+
+@pytest.mark.parametrize("problem", [RANKING, REGULARIZED, METRIC])
+def test_records_needed_invert_the_bounds(problem: Problem) -> None:
+    target = 0.05
+    needed = records_needed(problem, 5, BUDGET, target)
+    assert any(entry.proved for entry in needed)
+    for entry in needed:
+        name = f"{entry.paper} {entry.statement}"
+        for n, kind in ((entry.printed, "printed"), (entry.proved, "proved")):
+            if n is None:
+                continue
+            for records, enough in ((n, True), (n // 2, False)):
+                bound = by_name(problem, records)[name]
+                value = bound.value
+                if kind == "proved":
+                    assert bound.proved is not None
+                    value = bound.proved.value
+                assert value is not None
+                assert (value <= target) == enough
+
+
+def test_more_privacy_and_smaller_risks_need_more_records() -> None:
+    def proved(epsilon: float, risk: float) -> int:
+        needed = records_needed(RANKING, 5, Budget(epsilon, 1e-6), risk)
+        (found,) = (e.proved for e in needed if e.statement == "Theorem 2 (DPGDC2)")
+        assert found is not None
+        return found
+
+    assert proved(1.0, 0.1) < proved(1.0, 0.05) < proved(0.1, 0.05)
+
+
+def test_a_risk_that_no_bound_reaches() -> None:
+    assert records_needed(Problem(SigmoidRanking(), L2Ball(1.0)), 5, BUDGET, 0.1) == ()
+
+
+def test_losses_of_one_record_are_refused() -> None:
+    problem = PointwiseProblem(LogisticPointwise(), L2Ball(1.0))
+    with pytest.raises(TypeError, match="pairs"):
+        evaluate(problem, 100, 5, BUDGET)
+
+
+def test_the_norm_of_the_solution_is_needed_without_a_bounded_set() -> None:
+    problem = Problem(HingeRanking(), Unconstrained())
+    (unknown,) = (
+        b for b in evaluate(problem, 100, 5, BUDGET) if b.statement.startswith("Theorem 3 (no")
+    )
+    assert any("solution_norm" in text for text in unknown.unmet)
+    bounds = evaluate(problem, 100, 5, BUDGET, solution_norm=2.0)
+    (known,) = (b for b in bounds if b.statement.startswith("Theorem 3 (no"))
+    assert known.value is not None
+    assert known.proved is not None
+
+
+def test_the_text_names_every_statement_and_what_is_not_met() -> None:
+    bounds = evaluate(RANKING, 1000, 5, BUDGET)
+    text = as_text(bounds, records_needed(RANKING, 5, BUDGET, 0.1), TABLE)
+    for bound in bounds:
+        assert f"{bound.paper} {bound.statement}" in text
+    assert "NOT MET: the problem is strongly convex" in text
+    assert "records that suffice" in text
+    assert "Table 2" in text
+
+
+def test_bounds_are_frozen() -> None:
+    bound = evaluate(RANKING, 1000, 5, BUDGET)[0]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        bound.value = 0.0  # type: ignore[misc]
