@@ -37,6 +37,7 @@ LAYERS = (
     ("problem",),
     ("pointwise_problem",),
     ("algorithms", "theory"),
+    ("diagnostics",),
     ("online", "model_file"),
     ("estimators", "audit"),
     ("verification", "studies"),

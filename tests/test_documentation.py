@@ -16,6 +16,7 @@ EXAMPLES = [
     "docs/estimators.md",
     "docs/online.md",
     "docs/audit.md",
+    "docs/diagnostics.md",
     "docs/theory.md",
 ]
 

@@ -207,6 +207,7 @@ def test_the_command_line_imports_it(tmp_path: Path) -> None:
         assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.slow
 def test_the_command_line_fits_it_and_verifies_it_where_it_is_trusted(tmp_path: Path) -> None:
     """The module is in the working directory, as for ``--import``."""
     (tmp_path / "exponential_ranking.py").write_text(FILE)

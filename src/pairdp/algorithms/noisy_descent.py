@@ -33,6 +33,7 @@ from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
 from pairdp.constraints.vectors import shrink_to
 from pairdp.privacy import GaussianMechanism, NoiseSource
+from pairdp.privacy.mechanisms.repeated_release import RepeatedRelease
 from pairdp.problem import Problem
 from pairdp.records import Records
 
@@ -243,6 +244,7 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         at_point, far = None, 0.0
         if isinstance(mechanism, GaussianMechanism) and hides_iterates(release):
             at_point, far = mechanism.in_units(step_size), farthest_point(problem, step_size)
+        releases = RepeatedRelease(at_point or mechanism, plan.task.dimension, steps)
         risk = problem.risk(records)
         point = problem.constraint.initial(records.features)
         total = point.copy()
@@ -252,11 +254,11 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
                 risk = problem.risk(records.rows(rows))
             gradient = risk.gradient(point)
             if at_point is None:
-                noisy = add_noise(mechanism, gradient, generator)
+                noisy = add_noise(releases, gradient, generator)
                 point = problem.projected_step(point, step_size, noisy)
             else:
                 step = step_size * (gradient + problem.regularizer_gradient(point))
-                noisy = shrink_to(add_noise(at_point, point - step, generator), far)
+                noisy = shrink_to(add_noise(releases, point - step, generator), far)
                 point = problem.constraint.project(noisy)
             total += point
         return point, total

@@ -109,7 +109,7 @@ class Plan(Generic[S]):
     reasons : tuple of str
         How unspecified hyper-parameters were chosen.
     departures : tuple of str
-        Where the run differs from the algorithm as its paper states it, with ``schedule="theorem"``.
+        Where a run with ``schedule="theorem"`` differs from what the paper states.
     """
 
     algorithm: Algorithm[S]

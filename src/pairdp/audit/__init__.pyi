@@ -1,6 +1,7 @@
 from .counting import Counts as Counts
 from .estimators import audit_estimator as audit_estimator
 from .functions import audit as audit
+from .influential import influential_canaries as influential_canaries
 from .neighbours import Neighbours as Neighbours
 from .neighbours import canaries as canaries
 from .neighbours import worst_cases as worst_cases
@@ -8,6 +9,7 @@ from .one_run import audit_one_run as audit_one_run
 from .one_run import one_run_epsilon as one_run_epsilon
 from .plans import audit_algorithm as audit_algorithm
 from .plans import audit_plan as audit_plan
+from .plans import worst_canary as worst_canary
 from .plans import worst_neighbours as worst_neighbours
 from .report import AuditReport as AuditReport
 from .report import Evidence as Evidence

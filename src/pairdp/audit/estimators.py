@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
 from pairdp.audit.functions import AttackName, audit
+from pairdp.audit.influential import influential_canaries
 from pairdp.audit.neighbours import Neighbours, canaries
 from pairdp.audit.report import AuditReport
 from pairdp.privacy import Budget, Certificate, default_delta
@@ -27,6 +28,7 @@ def audit_estimator(
     y: ArrayLike,
     *,
     pair: Neighbours | None = None,
+    canary: Literal["extreme", "influential"] = "extreme",
     budget: Budget | None = None,
     released: Callable[[Any], Any] | None = None,
     runs: int = 500,
@@ -47,8 +49,11 @@ def audit_estimator(
         Data to audit on. The report depends on it and is not private: show it only to those who
         may see the data, or audit on public or synthetic data.
     pair : Neighbours, optional
-        The neighbouring data sets. By default the canary for record 0, out of `canaries`, that
-        changes the fit most when both data sets are fitted with the same seed.
+        The neighbouring data sets. By default the canary that changes the fit most when both data
+        sets are fitted with the same seed.
+    canary : {"extreme", "influential"}
+        Which canaries are tried: `canaries` for record 0, or `influential_canaries` of the problem
+        that a private estimator plans to solve.
     budget : Budget, optional
         The claim; by default ``Budget(estimator.epsilon, estimator.delta)``, where a δ of None is
         `pairdp.default_delta` of the number of records.
@@ -65,9 +70,9 @@ def audit_estimator(
     base.set_params(**dict.fromkeys(ledgers))  # those of estimators inside it, too
     fit = FittedNumbers(base, numbers)
     if pair is None:
-        norm = float(base.get_params(deep=False).get("data_norm") or 1.0)
         pair = max(
-            canaries(X, y, norm), key=lambda found: float(np.linalg.norm(_moved(fit, found, 1)))
+            _canaries(base, X, y, canary),
+            key=lambda found: float(np.linalg.norm(_moved(fit, found, 1))),
         )
     direction = _moved(fit, pair, _SEEDS)
     found = audit(
@@ -127,6 +132,21 @@ def _claim(estimator: Any, shape: tuple[int, ...]) -> Budget:
     if params.get("delta", 0.0) is None:  # it follows from n
         return Budget(params["epsilon"], default_delta(shape[0]))
     return Budget(params["epsilon"], params.get("delta", 0.0))
+
+
+def _canaries(base: Any, x: ArrayLike, y: ArrayLike, canary: str) -> Iterator[Neighbours]:
+    if canary == "extreme":
+        norm = float(base.get_params(deep=False).get("data_norm") or 1.0)
+        return canaries(x, y, norm)
+    if canary != "influential":
+        raise ValueError(f'canary must be "extreme" or "influential", got {canary!r}')
+    if not hasattr(base, "plan"):
+        raise ValueError(
+            f'{type(base).__name__} has no plan: canary="influential" is for private estimators, '
+            "or pass pair"
+        )
+    null = base.get_params(deep=False).get("invalid") == "null"
+    return influential_canaries(base.plan(*np.shape(x)).problem, x, y, null=null)
 
 
 def _moved(fit: FittedNumbers, pair: Neighbours, seeds: int) -> Array:

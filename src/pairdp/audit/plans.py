@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from pairdp._checks import flag, integer
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.algorithms.task import Calibration
+from pairdp.audit.influential import influential_canaries
 from pairdp.audit.likelihood_ratios import NoisyValue, composed_distance
 from pairdp.audit.methods import (
     AuditSettings,
@@ -20,7 +22,7 @@ from pairdp.audit.methods import (
     is_secret,
     output_of,
 )
-from pairdp.audit.neighbours import Neighbours, worst_cases
+from pairdp.audit.neighbours import Neighbours, canaries, worst_cases
 from pairdp.audit.report import AuditReport, check_confidence
 from pairdp.audit.search import search
 from pairdp.audit.transcripts import distance, record_both, record_run
@@ -30,7 +32,12 @@ from pairdp.problem import Problem
 
 Array = NDArray[np.float64]
 View = Literal["auto", "release", "transcript"]
+Canary = Literal["influential", "extreme"]
 _NEARLY_ALL, _COMPARED_RUNS = 0.8, 8
+_ON_DATA = (
+    "on a given data set with {} canary, at record {}: the report depends on that data and is NOT "
+    "private, unless the data is public"
+)
 
 
 def audit_algorithm(
@@ -52,6 +59,8 @@ def audit_plan(
     plan: Plan,
     pair: Neighbours | None = None,
     *,
+    data: tuple[Any, Any] | None = None,
+    canary: Canary = "influential",
     claimed: Budget | None = None,
     view: View = "auto",
     full: bool = False,
@@ -78,6 +87,12 @@ def audit_plan(
         The plan to audit. It must have a budget, unless ``claimed`` is given.
     pair : Neighbours, optional
         The data sets to audit on; by default the worst that a search finds.
+    data : tuple of features and labels, optional
+        A data set of the size of the plan, with a canary in place of one of its records. The report
+        then depends on it.
+    canary : {"influential", "extreme"}
+        How the canary is chosen: `influential_canaries` of the most influential records, or
+        `canaries` of record 0. The worst of them for the plan is audited.
     claimed : Budget, optional
         The claim to test; by default that of the plan.
     view : {"auto", "release", "transcript"}
@@ -107,7 +122,11 @@ def audit_plan(
     check_confidence(confidence)
     flag("full", full)
     integer("seed", seed, at_least=0)
-    if pair is None:
+    if data is not None:
+        if pair is not None:
+            raise ValueError("give either pair or data")
+        pair = worst_canary(plan, *data, canary=canary, progress=progress)
+    elif pair is None:
         pair = worst_neighbours(plan, climbs=climbs, seed=seed)
     elif not isinstance(pair, Neighbours):
         raise TypeError(f"pair must be Neighbours, got {type(pair).__name__}")
@@ -116,10 +135,49 @@ def audit_plan(
     if view == "auto":
         view = _view(plan, pair)
     settings = AuditSettings(plan, claim, confidence, runs, jobs, seed, progress)
+    report = _audit(settings, pair, view, full)
+    if data is None:
+        return report
+    kind = "an influential" if canary == "influential" else "an extreme"
+    return replace(report, notes=(*report.notes, _ON_DATA.format(kind, pair.place)))
+
+
+def _audit(settings: AuditSettings, pair: Neighbours, view: View, full: bool) -> AuditReport:
     if view == "release":
         return audit_release(settings, pair)
-    fixed = None if full else _fixed_values(plan, pair)
+    fixed = None if full else _fixed_values(settings.plan, pair)
     return audit_transcript(settings, pair) if fixed is None else audit_noise(settings, *fixed)
+
+
+def worst_canary(
+    plan: Plan,
+    x: Any,
+    y: Any,
+    *,
+    canary: Canary = "influential",
+    progress: bool | None = None,
+) -> Neighbours:
+    """Return the canary in a data set with the largest distance, in units of the plan's noise.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan that determines the distance.
+    x, y : array-like
+        The data set, of the size that the plan is for.
+    canary, progress
+        As for `audit_plan`.
+    """
+    if canary not in ("influential", "extreme"):
+        raise ValueError(f'canary must be "influential" or "extreme", got {canary!r}')
+    planned, shape = (plan.task.n, plan.task.features), np.shape(x)
+    if shape != planned:
+        raise ValueError(f"the plan is for data of shape {planned}, got {shape}")
+    if canary == "influential":
+        starts = list(influential_canaries(plan.problem, x, y, progress=progress))
+    else:
+        starts = list(canaries(x, y, plan.problem.data_norm))
+    return search(_distance_for(plan, starts[0]), starts, restarts=0, climbs=0).pair
 
 
 def worst_neighbours(

@@ -22,6 +22,7 @@ from pairdp.cli.common import (
 
 if TYPE_CHECKING:
     from pairdp.algorithms import Plan
+    from pairdp.cli.audit_data import AuditData
 
 _TIGHT = "tight"
 _PROBLEM = {
@@ -62,6 +63,19 @@ _PROBLEM = {
 )
 @click.option("--jobs", type=int, default=1, show_default=True, help="Number of processes.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of runs and search.")
+@click.option(
+    "--data", type=click.Path(path_type=Path, dir_okay=False),
+    help="A table to audit on, instead of synthetic data. The report depends on it.",
+)  # fmt: skip
+@click.option("--label", help="Name of the label column of --data.")
+@click.option(
+    "--bounds", type=click.Path(path_type=Path, dir_okay=False),
+    help="JSON or CSV file with public bounds of the features of --data.",
+)  # fmt: skip
+@click.option(
+    "--canary", type=click.Choice(("influential", "extreme")), default="influential",
+    show_default=True, help="Replace one of the most influential records of --data, or the first.",
+)  # fmt: skip
 @import_option
 @trust_option
 @json_option
@@ -71,7 +85,8 @@ def command(target: str, as_json: bool, **options: Any) -> None:
 
     TARGET is the name of an algorithm such as DPGDSC, "auto", or the file of a saved model, whose
     plan is audited; options that describe a problem are then refused. No data is needed: the audit
-    searches for the worst synthetic neighbours.
+    searches for the worst synthetic neighbours. With --data, one record of a given table is
+    replaced; the report is then NOT private, unless the table is public.
 
     The verdict is "violated" if the lower bound is above the claimed ε, with exit code 4.
     Otherwise it is "consistent", which is not a proof.
@@ -81,11 +96,13 @@ def command(target: str, as_json: bool, **options: Any) -> None:
       pairdp audit DPGDSC --epsilon 1 --delta 1e-5
       pairdp audit DPGDC2 --calibration printed --loss tight --steps 1 --step-size 0.1 --epsilon 2
       pairdp audit model.pairdp --full --jobs 2
+      pairdp audit moments --data public.csv --label outcome --bounds bounds.json
     """  # noqa: D301 - the command line's help reads the control character
     from pairdp.audit import audit_plan
 
     plans = _plans(target, options)
     shared = {name: options[name] for name in ("full", "runs", "climbs", "jobs", "seed")}
+    shared.update(data=options["records"], canary=options["canary"])
     confidence = options["confidence"]
     if len(plans) > 1:  # several audits share the allowed error
         confidence = 1 - (1 - confidence) / len(plans)
@@ -107,13 +124,19 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
 
     import_modules("pairdp.online")  # its algorithms register
     known = {**algorithms(), "auto": "auto"}
+    options["records"] = None
+    if options["data"] is None:
+        _refuse("this option is for --data", "label", "bounds", "canary")
     if target in known:
-        return [_plan(target, known[target], options)]
+        found = None if options["data"] is None else _read_data(options)
+        plan = _plan(target, known[target], options)
+        options["records"] = found if found is None else found.coded_for(plan)
+        return [plan]
     path = Path(target)
     if not path.exists():
         names = ", ".join(known)
         raise ValueError(f"{target} is neither a file nor an algorithm; known: {names}")
-    _refuse_a_problem(target)
+    _refuse(f"{target} is a model, which has a plan", *_PROBLEM)
     from sklearn.pipeline import Pipeline
 
     from pairdp.estimators import load
@@ -125,20 +148,38 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
         raise ValueError(f"{target} contains no model with a certificate")
     if any(plan.task.budget is None for plan in plans):
         raise ValueError(f"{target} claims no privacy: there is nothing to audit")
+    if options["data"] is not None:
+        from pairdp.cli.audit_data import read_data_for
+
+        _refuse(f"{target} is a model, which scales its features", "bounds")
+        if len(plans) > 1:
+            raise ValueError(f"{target} has several private steps: audit it without --data")
+        found = read_data_for(steps, options["data"], options["label"], plans[0].task.n)
+        options["records"] = found.coded_for(plans[0])
     return plans
 
 
-def _refuse_a_problem(target: str) -> None:
-    """Refuse options that describe a problem, which the plan of a model already has."""
+def _read_data(options: dict[str, Any]) -> AuditData:
+    """Return the table of an algorithm's audit, which determines n and the number of features."""
+    from pairdp.cli.audit_data import read_data
+
+    _refuse("--data has the number of records and of features", "n", "features")
+    found = read_data(options["data"], options["label"], options["bounds"])
+    options["n"], options["features"] = found.rows.shape
+    return found
+
+
+def _refuse(why: str, *names: str) -> None:
+    """Refuse options that were given."""
     context = click.get_current_context()
     given = [
         option.opts[0]
         for option in context.command.params
-        if option.name in _PROBLEM
+        if option.name in names
         and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
     ]
     if given:
-        raise ValueError(f"{target} is a model, which has a plan: leave out {given[0]}")
+        raise ValueError(f"{why}: leave out {given[0]}")
 
 
 def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:

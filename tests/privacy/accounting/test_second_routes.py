@@ -33,7 +33,13 @@ EVENTS = {
 }
 
 
-@pytest.mark.parametrize("name", EVENTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name == "repeated draws" else [])
+        for name in EVENTS
+    ],
+)
 def test_the_numerical_accountant_agrees(name: str) -> None:
     bound = PrivacyCurve(EVENTS[name]).delta(0.5)
     assert accountant_delta([EVENTS[name]], 0.5, 1e-3) == pytest.approx(bound, rel=0.02)

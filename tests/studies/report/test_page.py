@@ -173,7 +173,7 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
     assert set(re.findall(r"url\((.)", page)) == {"#"}
 
 
-@pytest.mark.parametrize("certificates", [300, 1500])
+@pytest.mark.parametrize("certificates", [300, pytest.param(1500, marks=pytest.mark.slow)])
 def test_a_report_of_all_studies_is_small(certificates: int) -> None:
     page = render(make_many(6000, certificates))
     assert len(page.encode()) < LIMIT

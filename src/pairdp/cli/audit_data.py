@@ -1,0 +1,79 @@
+"""The data set of ``pairdp audit --data``, as rows and labels for a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.tables import Table, TableError, TwoLabels, open_table
+
+if TYPE_CHECKING:
+    from pairdp.algorithms import Plan
+
+
+class AuditData(NamedTuple):
+    """The records of a table: features, scaled if there are bounds, and labels as they stand."""
+
+    rows: NDArray[np.float64]
+    labels: NDArray[Any]
+
+    def coded_for(self, plan: Plan) -> AuditData:
+        """Return the records with the labels -1 and +1 if the problem has two classes."""
+        if not plan.problem.loss.binary:
+            return self
+        found = sorted({str(label) for label in self.labels.tolist()})
+        if len(found) != 2:
+            raise TableError(f"the label column must have two labels, and has {len(found)}")
+        return self._replace(labels=TwoLabels.named(found).signs(self.labels))
+
+
+def read_data(path: Path, label: str | None, bounds: Path | None) -> AuditData:
+    """Return the records of a table.
+
+    Parameters
+    ----------
+    path : Path
+        The table.
+    label : str
+        The name of its label column.
+    bounds : Path, optional
+        A file with the bounds of the features. Without it, all other columns are features.
+    """
+    from pairdp.estimators import BoundsScaler, read_bounds
+
+    table = open_table(path)
+    if bounds is None:
+        return _read(table, [name for name in table.columns if name != label], label)
+    limits = read_bounds(bounds)
+    found = _read(table, list(limits.lower), label)
+    scaler = BoundsScaler(*limits).fit_columns(list(limits.lower))
+    return found._replace(rows=scaler.scale(found.rows))
+
+
+def read_data_for(steps: list[Any], path: Path, label: str | None, n: int) -> AuditData:
+    """Return the first n records of a table, prepared as for a model with these steps."""
+    if not hasattr(steps[0], "feature_names_in_"):
+        raise TableError("the model has no names of columns, since it was fitted to an array")
+    names = [str(name) for name in steps[0].feature_names_in_]
+    rows, labels = _read(open_table(path), names, label)
+    if len(rows) < n:
+        raise TableError(f"the plan is for {n} records, and {path} has {len(rows)}")
+    rows = rows[:n]
+    for step in steps[:-1]:
+        vars(step).pop("feature_names_in_", None)  # rows come as an array, in this order
+        rows = step.transform(rows)
+    return AuditData(rows, labels[:n])
+
+
+def _read(table: Table, names: list[str], label: str | None) -> AuditData:
+    if label is None:
+        raise TableError("--data needs --label, the name of the label column")
+    table.check_columns([label, *names])
+    batches = list(table.batches(names, label))
+    if not batches:
+        raise TableError(f"{table.path} has no records")
+    rows = np.concatenate([batch.features for batch in batches])
+    return AuditData(rows, np.concatenate([batch.labels for batch in batches]))

@@ -1,0 +1,9 @@
+from .influence import NonPrivateInfluence as NonPrivateInfluence
+from .influence import NonPrivateInfluenceOn as NonPrivateInfluenceOn
+from .influence import influence as influence
+from .influence import influence_on as influence_on
+from .minimum import non_private_minimizer as non_private_minimizer
+from .polyak_lojasiewicz import NonPrivatePLEstimate as NonPrivatePLEstimate
+from .polyak_lojasiewicz import estimate_pl_constant as estimate_pl_constant
+from .stability import NonPrivateElasticStability as NonPrivateElasticStability
+from .stability import elastic_stability as elastic_stability
