@@ -53,7 +53,9 @@ def one_by_one(n: int) -> Callable[[], object]:
     x, y = random_records(n, FEATURES)
 
     def learn() -> None:
-        model = OnlinePrivateRanker(horizon=n, algorithm="OnPairC", buffer=256, data_norm=1.0)
+        model = OnlinePrivateRanker(
+            horizon=n, algorithm="OnPairGradient", buffer=256, data_norm=1.0
+        )
         for i in range(n):
             model.partial_fit(x[i : i + 1], y[i : i + 1], classes=[-1, 1])
 

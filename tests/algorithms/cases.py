@@ -60,7 +60,7 @@ def records(problem: Problem, seed: int = 0) -> Records:
 
 
 def printed(algorithm: Algorithm, problem: Problem, n: int, budget: Budget) -> Plan:
-    """Return a plan with printed noise, and the algorithm's usual steps."""
+    """Return the plan with printed noise, and the steps that are given or tuned."""
     return algorithm.plan(problem, n, D, budget, calibration="printed", schedule="tuned")
 
 

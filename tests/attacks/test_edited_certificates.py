@@ -33,7 +33,7 @@ from tests.attacks.honest_plans import PLANS, Document, Path_, leaf_of
 UNUSED: dict[str, tuple[str, ...]] = {
     "printed_rule": (),
     "printed_lipschitz": (),
-    "burn_in": (),
+    "regularizer": (),
     "center": (),  # moves the rounding of parameters, which is far below a billionth
     "regime": ("DPGDC2", "Kang2021", "mini-batches", "without projection"),  # with steps of its own
     "weight": ("moments of pairs", "moments of pairs, pure"),

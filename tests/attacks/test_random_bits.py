@@ -7,7 +7,6 @@ one than is accounted for. Here every stream refuses all but the methods that us
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -103,5 +102,4 @@ def test_no_long_run_uses_a_float(batch_size: int) -> None:
 def test_no_printed_stream_uses_a_float_after_its_burn_in() -> None:
     """The burn-in of Huai 2020 is exempt: random points, from floats, that see no record."""
     algorithm, problem = ALL["OnPairStrC"]
-    without = replace(algorithm, burn_in=False)  # type: ignore[call-arg]
-    run(without.plan(problem, 30, 2, BUDGET, calibration="printed"))
+    run(algorithm.plan(problem, 30, 2, BUDGET, calibration="printed", schedule="tuned"))

@@ -20,7 +20,7 @@ from pairdp.algorithms.registry import algorithms
 from pairdp.audit import TightLoss
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import LeastSquaresRanking, LogisticMetric, LogisticPointwise, LogisticRanking
-from pairdp.online import OnlineDescent, OnlineMoments
+from pairdp.online import ONPAIRGRADIENT, OnlineDescent, OnlineMoments
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.problem import Problem
 
@@ -58,6 +58,7 @@ ALL: dict[str, tuple[Algorithm, Problem]] = {
         name: (algorithm, RANKING)
         for name, algorithm in algorithms("stream", published=True).items()
     },
+    "OnPairGradient": (ONPAIRGRADIENT, RANKING),
     "mini-batches": (NoisyGradientDescent(steps=2, step_size=0.2, batch_size=3), TIGHT),
     "permutations": (PairwiseSGD(), TIGHT),
     "moments": (MomentRelease(), SQUARES),

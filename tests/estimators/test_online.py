@@ -70,7 +70,9 @@ RANKERS = {
     "OnPairStrC": {"algorithm": "OnPairStrC", "regularization": 0.1},
     "OnPairC": {"algorithm": "OnPairC", "buffer": 8},
     "object": {"algorithm": OnlineDescent(4, "reservoir", batch_size=3)},
+    "OnPairGradient": {"algorithm": "OnPairGradient", "buffer": 8},
     "last": {"algorithm": "descent", "average": False},
+    "uniform": {"algorithm": "OnPairGradient", "average": "uniform"},
     "squares": {"algorithm": OnlineMoments(second_moments=True)},
 }
 
@@ -302,6 +304,10 @@ def test_printed_noise_in_its_burn_in() -> None:
     model.partial_fit(x, y, classes=[0, 1])
     assert model.spent_ is None
     assert model.records_left_ == 940
+    certified = model.set_params(calibration="certified").plan(1000, 2)
+    assert certified.settings.burn_in is None
+    theorem = model.set_params(schedule="theorem").plan(1000, 2)
+    assert theorem.settings.burn_in == 400
 
 
 @pytest.mark.parametrize("kind", [OnlinePrivateRanker, OnlinePrivateMetric])

@@ -13,7 +13,7 @@ from pairdp import Budget, NoiseSource, verify
 from pairdp.algorithms.printed.huai2020 import model_noise
 from pairdp.constraints import L2Ball
 from pairdp.losses import HingeRanking, LogisticRanking
-from pairdp.online import ONPAIRC, ONPAIRSTRC, OnlineDescent
+from pairdp.online import ONPAIRGRADIENT, ONPAIRSTRC, OnlineDescent
 from pairdp.privacy.bounds.sensitivity import find_bound
 from pairdp.privacy.bounds.stream_models import stream_drift
 from pairdp.problem import Problem
@@ -28,7 +28,7 @@ def ridge(alpha: float) -> Problem:
 
 
 def test_a_burn_in_longer_than_the_stream_is_told() -> None:
-    with pytest.raises(ValueError, match=r"burn-in.*2\.561e\+08.*random point.*burn_in=False"):
+    with pytest.raises(ValueError, match=r"burn-in.*2\.561e\+08.*random point.*schedule=\"tuned\""):
         ONPAIRSTRC.plan(ridge(1e-3), 1000, 3, BUDGET, calibration="printed")
 
 
@@ -42,7 +42,8 @@ def test_the_printed_formula_is_that_of_algorithm_1() -> None:
 @pytest.mark.parametrize("burn_in", [True, False])
 def test_printed_noise_is_certified_for_what_it_truly_gives(burn_in: bool) -> None:
     problem = Problem(LogisticRanking(temperature=4.0), L2Ball(1.0), 2.0)
-    plan = OnlineDescent(burn_in=burn_in).plan(problem, 60, 2, BUDGET, calibration="printed")
+    schedule = "theorem" if burn_in else "tuned"
+    plan = ONPAIRSTRC.plan(problem, 60, 2, BUDGET, calibration="printed", schedule=schedule)  # type: ignore[arg-type]
     assert plan.claim_is_proved
     assert plan.true_epsilon < BUDGET.epsilon
     verify(plan.certificate)
@@ -62,7 +63,7 @@ def test_printed_noise_is_certified_for_what_it_truly_gives(burn_in: bool) -> No
 
 def test_random_points_see_no_record() -> None:
     problem = Problem(LogisticRanking(temperature=4.0), L2Ball(1.0), 2.0)
-    plan = OnlineDescent().plan(problem, 60, 2, BUDGET, calibration="printed")
+    plan = ONPAIRSTRC.plan(problem, 60, 2, BUDGET, calibration="printed")
     rng = np.random.default_rng(0)
     found = [
         plan.run(
@@ -82,7 +83,7 @@ def test_a_convex_problem_is_regularised_for_noise_on_models() -> None:
     assert plan.problem.regularization == pytest.approx(
         problem.loss.lipschitz(problem.domain()) / 10
     )
-    assert ONPAIRC.plan(problem, 100, 2, BUDGET).problem.regularization == 0
+    assert ONPAIRGRADIENT.plan(problem, 100, 2, BUDGET).problem.regularization == 0
     given_alpha = OnlineDescent(strong_convexity=0.3).plan(problem, 100, 2, BUDGET)
     assert given_alpha.problem.regularization == 0.3
     with pytest.raises(ValueError, match="already"):
@@ -92,8 +93,18 @@ def test_a_convex_problem_is_regularised_for_noise_on_models() -> None:
 def test_what_is_refused_says_what_to_do() -> None:
     with pytest.raises(ValueError, match="gradients"):
         OnlineDescent(noise="models").plan(Problem(HingeRanking(), L2Ball(1.0)), 9, 2, BUDGET)
-    with pytest.raises(ValueError, match="leave out buffer"):
-        OnlineDescent(4).plan(ridge(0.1), 9, 2, BUDGET, calibration="printed")
+    for schedule in ("tuned", "theorem"):
+        with pytest.raises(ValueError, match="leave out buffer"):
+            OnlineDescent(4, noise="models").plan(
+                ridge(0.1),
+                9,
+                2,
+                BUDGET,
+                calibration="printed",
+                schedule=schedule,  # type: ignore[arg-type]
+            )
+    with pytest.raises(ValueError, match="states noise on models"):
+        OnlineDescent().plan(ridge(0.1), 9, 2, BUDGET, calibration="printed")
     with pytest.raises(ValueError, match="use larger batches"):
         OnlineDescent(noise="models").plan(ridge(0.1), 30_000, 2, BUDGET)
     with pytest.raises(ValueError, match="give buffer"):

@@ -15,7 +15,7 @@ from pairdp import Budget, ModelFileError, NoiseSource, _files, verify
 from pairdp._sealed import seal
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import LeastSquaresRanking, LogisticMetric, LogisticRanking
-from pairdp.online import OnlineDescent, OnlineMoments, OnlineSession
+from pairdp.online import ONPAIRC, ONPAIRSTRC, OnlineDescent, OnlineMoments, OnlineSession
 from pairdp.online.buffer import PartnerBuffer
 from pairdp.online.state_file import _STREAM
 from pairdp.problem import Problem
@@ -377,6 +377,8 @@ def test_files_as_they_were_written_are_accepted(shape: dict[str, object], tmp_p
         if calibration == "printed" and shape:
             continue
         algorithm = OnlineDescent(**shape)  # type: ignore[arg-type]
+        if calibration == "printed":
+            algorithm = ONPAIRC
         plan = algorithm.plan(problem, 60, 2, BUDGET, calibration=calibration)  # type: ignore[arg-type]
         OnlineSession(plan).save(tmp_path / "stream")
         assert OnlineSession.resume(tmp_path / "stream").left == 60
@@ -384,7 +386,7 @@ def test_files_as_they_were_written_are_accepted(shape: dict[str, object], tmp_p
 
 def test_printed_noise_spends_nothing_on_random_points() -> None:
     x, y = data(60)
-    session = OnlineSession(OnlineDescent().plan(STRONG, 60, 2, BUDGET, calibration="printed"))
+    session = OnlineSession(ONPAIRSTRC.plan(STRONG, 60, 2, BUDGET, calibration="printed"))
     random = session.plan.settings.burn_in
     session.learn(x[:random], y[:random])
     assert session.spent is None

@@ -22,7 +22,6 @@ from pairdp.studies.learning import (
     EUCLID,
     LOGISTIC,
     MEANS,
-    WITHOUT_BURN_IN,
     Learning,
     algorithm,
 )
@@ -123,11 +122,11 @@ def test_auto_minimises_the_papers_loss_where_the_objective_is_measured(goal: st
 
 
 def test_what_cannot_be_planned_as_printed_is_refused_with_its_arithmetic() -> None:
-    online = replace(RANKING, method="OnPairC", calibration="printed")
+    online = replace(RANKING, method="OnPairC", calibration="printed", schedule="theorem")
     refused = online.run(None)
     assert refused.values == {}
     assert "burn-in" in refused.refused
-    without = replace(online, method="OnPairC" + WITHOUT_BURN_IN)
+    without = replace(online, schedule="tuned")
     assert without.run(None).refused == ""
 
 
@@ -143,7 +142,6 @@ def test_problems_are_the_papers() -> None:
 def test_algorithms_are_found_online_and_offline() -> None:
     assert "Algorithm 1" in algorithm("DPGDSC").name
     assert algorithm("OnPairStrC").name.startswith("OnPairStrC")
-    assert not algorithm("OnPairC" + WITHOUT_BURN_IN).burn_in  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="no algorithm is named"):
         algorithm("other")
 

@@ -133,8 +133,11 @@ def step_of_least_error(
     return eta, ("step_size minimises the predicted error",)
 
 
-def step_divergence(problem: Problem, step_size: float) -> StepDivergence:
+def step_divergence(problem: Problem, step_size: float, *, ordered: bool = False) -> StepDivergence:
     """Return how much one step can increase the distance of two neighbouring runs.
+
+    A step uses the mean of both orders of its pairs, or only one order of each if ``ordered``: then
+    D_o takes the place of D_h/2, and G that of G times half the number of orders with a loss.
 
     Replacing a record by a null record removes the gradient of a pair: at most D_h/2 at one point
     (`Problem.exact_record_diameter`), and at two points at most G times the fraction of orders with
@@ -150,11 +153,13 @@ def step_divergence(problem: Problem, step_size: float) -> StepDivergence:
     # The gradient of such a pair is zero for ranking and metric losses.
     meets_itself = not isinstance(loss, losses.RankingLoss | losses.MetricLoss)
     if math.isfinite(smoothness) and step_size * smoothness <= 2 * (1 + 1e-12):
-        return StepDivergence(
-            problem.exact_record_diameter(domain) / (1 if meets_itself else 2), 0.0
-        )
+        replaced = problem.exact_record_diameter(domain) / 2
+        if ordered:
+            replaced = problem.constants(2).pair_diameter
+        return StepDivergence(2 * replaced if meets_itself else replaced, 0.0)
     if isinstance(loss, losses.RankingLoss):
         # Derivatives of the same sign differ by at most G.
-        both = lipschitz * loss.orders / 2 * (1 if loss.decreasing else 2)
+        share = 1.0 if ordered else loss.orders / 2
+        both = lipschitz * share * (1 if loss.decreasing else 2)
         return StepDivergence(both, both)
     return StepDivergence(2 * lipschitz, 2 * lipschitz if meets_itself else lipschitz)

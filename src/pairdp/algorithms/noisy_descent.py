@@ -34,6 +34,7 @@ from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
 from pairdp.algorithms.theorem import ChosenSteps
 from pairdp.constraints.vectors import shrink_to
+from pairdp.losses import PairwiseLoss
 from pairdp.privacy import GaussianMechanism, NoiseSource
 from pairdp.privacy.mechanisms.repeated_release import RepeatedRelease
 from pairdp.problem import Problem
@@ -54,7 +55,8 @@ _BATCHES_OF_LINEAR, _FULL_BATCH_UP_TO, _FEWEST_STEPS, _MOST_STEPS = 20, 20_000, 
 class NoisyDescentSettings(Settings):
     """Which iterate is released, T, η, b, whether steps are projected, the pairing, and the start.
 
-    The first iterate is zero, or uniform in the ball of ``initial_radius``.
+    The first iterate is zero, or uniform in the ball of ``initial_radius``. The average may omit
+    the last iterate; then the last step is not taken.
     """
 
     output: Output
@@ -62,8 +64,14 @@ class NoisyDescentSettings(Settings):
     step_size: float
     batch_size: int
     projected: bool
-    pairing: Literal["disjoint"] | None = None
+    pairing: Literal["disjoint", "ordered"] | None = None
     initial_radius: float | None = None
+    omits_last: bool | None = None
+
+    @property
+    def taken(self) -> int:
+        """The number of steps that the output depends on."""
+        return self.steps - 1 if self.omits_last else self.steps
 
 
 @dataclass(frozen=True)
@@ -86,10 +94,17 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
     gradient is the mean of ½h(w;z,z') over them, with h(w;z,z') = ∇ℓ(w;z,z') + ∇ℓ(w;z',z). Its
     sensitivity is also D_h/b: a record is in one of the m pairs, whose ½h changes by at most D_h/2,
     and (D_h/2)/m = D_h/b. So disjoint pairs take O(b) time per step and need the same noise as all
-    pairs, but have a larger sampling variance. A batch of two has one pair, so either pairing is
-    Wang 2024's Algorithm 2, with the mean of both orders where the paper draws one. For a loss of
-    one record there are no pairs, and a batch of one is their Algorithm 1. The average includes the
-    last iterate, which theirs omits.
+    pairs, but have a larger sampling variance. With ``pairing="ordered"`` the gradient is the mean
+    of ∇ℓ(w;z,z') over the m pairs, in the order in which they were drawn. Its sensitivity is
+    D_o/m = 2D_o/b: the same for a symmetric loss, and twice as large for a one-sided one. (Given
+    the b records, their order is random: the gradient is a mixture over orders, in each of which
+    it changes by at most that, and a mixture is no easier to distinguish.)
+
+    Single pairs are Wang 2024's Algorithm 2, and for a loss of one record, a batch of one is their
+    Algorithm 1. With ``schedule="theorem"`` they are so to the letter: from w_1 = 0, one order of
+    each pair as drawn, and the average of w_1 … w_T, which omits w_{T+1}. Then the output depends
+    on T - 1 noisy gradients, and certified noise is for these. With ``schedule="tuned"``, gradients
+    are the mean of both orders and the average includes the last iterate.
 
     Long runs with small batches use compiled code if the loss supports it and numba is installed
     (``pip install pairdp[fast]``), with the same result up to rounding; see
@@ -105,12 +120,14 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         η, by default at most 1/L; it minimises the predicted error.
     batch_size : int, optional
         b; all records by default. At least 2 for a pairwise loss, and even for disjoint pairs.
-    pairing : {"all", "disjoint"}
-        The pairs of a batch that are used.
+    pairing : {"all", "disjoint", "ordered"}
+        The pairs of a batch that are used: all, or those of consecutive draws, with both orders or
+        only the order drawn.
     regime : {"general", "low-noise"}, optional
-        How T and η are chosen if they are not specified: by the theorems of Wang 2024 for any
-        problem, or for one whose best parameters have zero loss (see
-        `pairdp.algorithms.printed.wang2024_steps`); by default they minimise the predicted error.
+        Which part of the theorems of Wang 2024 chooses T and η if they are not specified: (a), for
+        any problem, or (b), for one whose best parameters have zero loss (see
+        `pairdp.algorithms.printed.wang2024_steps`). It does so with either schedule. By default
+        T and η minimise the predicted error, or with ``schedule="theorem"`` follow part (a).
     projected : bool
         Whether steps are projected. Otherwise the loss must be Lipschitz everywhere.
     printed_rule : {"xue", "kang", "wang"}
@@ -128,7 +145,8 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
     The schedule of the theorems, with L the smoothness of the risk: for "xue" and the average over
     all pairs, T = min{n, n²ε²/(p·ln(1/δ))} and η = ‖C‖/(G√T) ≤ 1/(2L) (Theorem 2; see
     `pairdp.algorithms.printed.xue2021`); for "kang" and the last iterate, T = ln(nε/√p), η = 1/L,
-    a random first iterate and no projection (Algorithm 1, Theorem 2 and Remark 2).
+    a random first iterate and no projection (Algorithm 1, Theorem 2 and Remark 2); for "wang" and
+    the average of steps on one pair or one record, that of the ``regime`` (Theorems 3, 4, 6, 7).
     """
 
     output: Output = "average"
@@ -149,7 +167,7 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
     def __post_init__(self) -> None:
         one_of("output", self.output, "last", "average")
         one_of("printed_rule", self.printed_rule, "xue", "kang", "wang")
-        one_of("pairing", self.pairing, "all", "disjoint")
+        one_of("pairing", self.pairing, "all", "disjoint", "ordered")
         one_of("regime", self.regime, "general", "low-noise", None)
         keep_given(self, "steps", integer)
         keep_given(self, "batch_size", integer)
@@ -160,6 +178,8 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
     @property
     def has_theorem(self) -> bool:  # type: ignore[override]
         """Whether it is an algorithm of a paper that states its schedule."""
+        if self.printed_rule == "wang":
+            return self.output == "average" and self.batch_size in (1, 2)
         if self.batch_size is not None or self.pairing != "all":
             return False
         return (self.printed_rule, self.output) in (("xue", "average"), ("kang", "last"))
@@ -179,7 +199,11 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         if not projected:
             task = replace(task, problem=self._without_projection(task.problem, instead))
         problem = task.problem
-        batches = Batches(task, self.batch_size, self.pairing)
+        # Algorithm 2 of Wang 2024 takes a pair in one order; its average omits the last iterate.
+        as_wang = task.follows_theorem and self.printed_rule == "wang"
+        one_pair = as_wang and self.batch_size == 2 and isinstance(problem.loss, PairwiseLoss)
+        pairing: Pairing = "ordered" if one_pair else self.pairing
+        batches = Batches(task, self.batch_size, pairing)
         noise = GradientNoise(task, batches, self.output)
         step_size, steps, reasons, departures = self._schedule(noise)
         if task.follows_theorem and not (projected or as_kang):
@@ -196,16 +220,17 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
             # The papers' G is that of the constraint set, which steps may leave.
             lipschitz = self.printed_lipschitz or given.printed_lipschitz
             scale = printed_scale(self.printed_rule, lipschitz, batches, steps)
-        release, more = noise.release(step_size, steps, scale)
         settings = NoisyDescentSettings(
             self.output,
             steps,
             step_size,
             batches.size,
             projected,
-            None if self.pairing == "all" else self.pairing,
+            None if pairing == "all" else pairing,
             given.problem.constraint.radius if as_kang and given.problem.is_bounded else None,
+            True if as_wang else None,
         )
+        release, more = noise.release(step_size, settings.taken, scale)
         if as_kang and settings.initial_radius is None:
             departures = (*departures, "the first iterate is zero, as the set is unbounded")
         return PlanDraft((release,), settings, (*reasons, *more), problem, departures)
@@ -226,6 +251,10 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
     def _schedule(self, noise: GradientNoise) -> ChosenSteps:
         """Return η and T, with the reasons for them."""
         if noise.task.follows_theorem:
+            if self.printed_rule == "wang":
+                return noisy_descent_theorems.wang2024(
+                    self.name, noise.batches, self.regime, self.steps, self.step_size
+                )
             of_paper = noisy_descent_theorems.kang2021
             if self.printed_rule == "xue":
                 of_paper = noisy_descent_theorems.xue2021
@@ -235,10 +264,7 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         if self.regime is None:
             found = least_error_schedule(self.name, noise, self.steps, self.step_size)
             return ChosenSteps(*found)
-        chosen = printed.wang2024_steps.schedule(
-            noise.task, self.regime, self.steps, self.step_size
-        )
-        return ChosenSteps(chosen.step_size, chosen.steps, chosen.reasons)
+        return printed.wang2024_steps.schedule(noise.task, self.regime, self.steps, self.step_size)
 
     def noise_to_signal(self, plan: Plan[NoisyDescentSettings]) -> float:
         """Return the ratio of the noise of all gradients to their largest sum."""
@@ -254,9 +280,8 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         progress: Progress,
     ) -> Array:
         """Return the average or the last of the noisy iterates."""
-        steps = plan.settings.steps
         point, total = self._iterates(plan, records, noise, progress)
-        return total / (steps + 1) if self.output == "average" else point
+        return total / (plan.settings.taken + 1) if self.output == "average" else point
 
     def _iterates(
         self,
@@ -266,13 +291,21 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         progress: Progress,
     ) -> tuple[Array, Array]:
         """Return the last iterate and the sum of all iterates, including the first."""
-        problem, step_size, steps = plan.problem, plan.settings.step_size, plan.settings.steps
+        problem, step_size, steps = plan.problem, plan.settings.step_size, plan.settings.taken
         (release,) = plan.certificate.releases
-        mechanism, batches = release.mechanism, Batches(plan.task, self.batch_size, self.pairing)
+        mechanism, pairing = release.mechanism, plan.settings.pairing or "all"
+        batches = Batches(plan.task, self.batch_size, pairing)
         b, drawn = batches.size, batches.sampling is not None
         if batches.disjoint or (not batches.of_pairs and drawn):
             small = algorithms.kernels.Steps(
-                problem, records, mechanism, step_size, steps, b, batches.disjoint
+                problem,
+                records,
+                mechanism,
+                step_size,
+                steps,
+                b,
+                batches.disjoint,
+                pairing == "ordered",
             )
             return algorithms.kernels.take_steps(small, noise, progress)
         generator, draws = noise.stream("gradient noise"), noise.stream("batches")

@@ -1,10 +1,11 @@
-"""The schedules that papers state for noise on every gradient: Xue 2021 and Kang 2021."""
+"""The schedules that papers state for noise on every gradient: Xue 2021, Kang 2021, Wang 2024."""
 
 from __future__ import annotations
 
 import math
 
 from pairdp.algorithms import printed
+from pairdp.algorithms.gradient_noise import Batches
 from pairdp.algorithms.requirements import require_bounded, require_smooth
 from pairdp.algorithms.task import Task
 from pairdp.algorithms.theorem import ChosenSteps, Theorem
@@ -72,3 +73,38 @@ def kang2021(name: str, task: Task, steps: int | None, step_size: float | None) 
     smoothness = problem.constants(n).smoothness
     step_size = theorem.step_size(f"1/L = 1/{smoothness:.6g}", 1 / smoothness, step_size)
     return theorem.chosen(step_size, steps)
+
+
+def wang2024(
+    name: str,
+    batches: Batches,
+    regime: printed.wang2024_steps.Regime | None,
+    steps: int | None,
+    step_size: float | None,
+) -> ChosenSteps:
+    """Return η and T of Algorithms 1 and 2 (Theorems 3, 4, 6 and 7).
+
+    Parameters
+    ----------
+    name, steps, step_size
+        As for `xue2021`.
+    batches : Batches
+        The records of a step: one, or one pair.
+    regime : {"general", "low-noise"}, optional
+        Part (a), the default, or (b) of the theorems.
+    """
+    drawn = 2 if batches.of_pairs else 1
+    if batches.size != drawn:
+        raise ValueError(
+            f"{name} draws batches of {batches.size}, and the theorems of Wang 2024 for this loss "
+            f'are on batch_size={drawn}: use that, or schedule="tuned"'
+        )
+    chosen = printed.wang2024_steps.theorem_schedule(
+        name, batches.task, regime or "general", steps, step_size
+    )
+    if chosen.steps < 2:
+        raise ValueError(
+            f"{name} averages w_1 … w_T from w_1 = 0, so T = 1 does not learn: use at least 2 "
+            'steps, or schedule="tuned"'
+        )
+    return chosen

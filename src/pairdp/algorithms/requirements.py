@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum
+from typing import Literal
 
 from pairdp import losses
 from pairdp.algorithms.task import Task
@@ -17,6 +18,8 @@ ANY_LOSS = (
     '"Kang2021", OnlineDescent(noise="gradients")), or a convex loss'
 )
 """Advice for a loss that is not convex."""
+
+Regularizer = Literal["needed", "theorem", "none"]
 
 
 class Need(Enum):
@@ -128,7 +131,11 @@ def require_step(name: str, step_size: float, largest: float, formula: str) -> N
 
 
 def regularised(
-    name: str, task: Task, strong_convexity: float | None
+    name: str,
+    task: Task,
+    strong_convexity: float | None,
+    regularizer: Regularizer = "needed",
+    power: float = 0.5,
 ) -> tuple[Problem, tuple[str, ...]]:
     """Return the problem with strong convexity, and the reason for its α.
 
@@ -137,12 +144,26 @@ def regularised(
     name : str
         Name of the algorithm, for error messages.
     task : Task
-        The public facts; a problem that is strongly convex is returned unchanged.
+        The public facts.
     strong_convexity : float, optional
-        α for a problem that is not strongly convex; G/(B√n) by default.
+        α of the regulariser that is added. By default n^-power for "theorem", and G/(B√n) for
+        "needed".
+    regularizer : {"needed", "theorem", "none"}
+        "theorem" adds a regulariser to every problem; "needed" only to one that is not strongly
+        convex; "none" refuses such a problem.
+    power : float
+        The exponent that the theorem states.
     """
     problem = task.problem
     require_convex(name, problem)
+    if regularizer == "theorem":
+        alpha = task.n**-power if strong_convexity is None else strong_convexity
+        added = f"n^(-1/{1 / power:g})" if strong_convexity is None else f"{alpha:g}"
+        return replace(problem, regularization=problem.regularization + alpha), (
+            f"the regulariser of the theorem is added, with α = {added}",
+        )
+    if regularizer == "none":
+        require_strongly_convex(name, problem, "use an algorithm that adds a regulariser")
     if problem.is_strongly_convex:
         if strong_convexity not in (None, problem.regularization):
             raise ValueError(

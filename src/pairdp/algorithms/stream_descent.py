@@ -11,18 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp import pairs
-from pairdp._checks import STEPS, between, keep_given
+from pairdp._checks import STEPS, between, keep_given, one_of
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import regularized_radius
 from pairdp.algorithms.noise import add_noise, output_release
 from pairdp.algorithms.plan import Plan, Progress
+from pairdp.algorithms.random_points import random_point
 from pairdp.algorithms.registry import register_algorithm
-from pairdp.algorithms.requirements import regularised
+from pairdp.algorithms.requirements import (
+    Need,
+    Regularizer,
+    regularised,
+    require_bounded,
+    require_strongly_convex,
+)
 from pairdp.algorithms.task import Settings, Task
 from pairdp.privacy import NoiseSource, Sensitivity
-from pairdp.privacy.bounds.stream_schedule import stream_steps
+from pairdp.privacy.bounds.stream_schedule import printed_steps, stream_steps
+from pairdp.problem import Problem
 from pairdp.records import Records
 
 if TYPE_CHECKING:
@@ -34,11 +42,12 @@ _MOST_RECORDS = 20_000  # the limit for `auto`: the time is quadratic in n
 
 @dataclass(frozen=True)
 class StreamDescentSettings(Settings):
-    """α, the number of steps, and L."""
+    """α, the number of steps, L, and the number of random points before the first step."""
 
     strong_convexity: float
     steps: int
     smoothness: float
+    burn_in: int | None = None
 
 
 @dataclass(frozen=True)
@@ -55,8 +64,10 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
     Parameters
     ----------
     strong_convexity : float, optional
-        α. A problem that is not strongly convex is regularised to be α-strongly convex; by default
-        α = G/(B√n).
+        α of the regulariser that is added; by default G/(B√n), and 1/√n for "theorem".
+    regularizer : {"needed", "theorem", "none"}
+        Whether a regulariser is added: to a problem that is not strongly convex; to every problem,
+        as in Algorithm 4; or to none, so that such a problem is refused, as in Algorithm 3.
     name : str
         Name in certificates.
 
@@ -65,51 +76,95 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
     Printed noise: Δ = 8G·ln(n)/(αn), textbook Gaussian (Algorithms 3 and 4). The paper has no
     version for pure ε; here it uses K-norm noise, and with "printed" Laplace noise, as in the
     comparison of Xue 2021. One pass over all pairs takes O(n²d) time.
+
+    ``schedule="theorem"``: T₁ = max(16L²/α², 7) random points w_1 … w_T₁, then steps
+    η_t = (t-1)/(t-2)·2/(αt), and the average of w_1 … w_n. Random points depend on no record, so
+    the sensitivity is the sum of d_t over t > T₁, divided by n.
     """
 
     strong_convexity: float | None = None
+    regularizer: Regularizer = "needed"
     name: str = "Descent on a stream of pairs, averaged"
 
     settings_type = StreamDescentSettings
     is_printed: ClassVar[bool] = True
+    has_theorem: ClassVar[bool] = True
     only_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         keep_given(self, "strong_convexity", between, *STEPS)
+        one_of("regularizer", self.regularizer, "needed", "theorem", "none")
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """Convex, smooth and Lipschitz; strongly convex if no regulariser is added."""
+        strongly = (Need.STRONGLY_CONVEX,) if self.regularizer == "none" else ()
+        return (*super().needs, *strongly)
+
+    def prepare(self, task: Task) -> PlanDraft[StreamDescentSettings]:
+        """Check a task, and decide its releases and settings."""
+        if self.regularizer == "none" and task.problem.is_convex:
+            require_strongly_convex(
+                self.name, task.problem, "use OffPairC, which adds a regulariser"
+            )
+        return super().prepare(task)
 
     def draft(self, task: Task) -> PlanDraft[StreamDescentSettings]:
         """Decide the regulariser and the noise."""
-        problem, reasons = regularised(self.name, task, self.strong_convexity)
+        problem, reasons = self._regularised(task)
         alpha = problem.regularization
-        lipschitz = printed.huai2020.regularised_lipschitz(task, alpha) if task.is_printed else 0.0
-        task = replace(task, problem=problem)
+        lipschitz = 0.0
+        if task.is_printed:
+            added = alpha - task.problem.regularization
+            lipschitz = printed.huai2020.regularised_lipschitz(task, added)
         smoothness = problem.loss.smoothness(problem.domain()) + alpha
+        departures: tuple[str, ...] = ()
+        settings = StreamDescentSettings(alpha, task.n - 1, smoothness)
+        last_step = min(2 / (alpha * task.n), 2 / (smoothness + alpha))  # the smallest
+        burn_in: dict[str, int] = {}
+        radius: float | None = regularized_radius(problem)  # starting at zero
+        if task.follows_theorem:
+            require_bounded(self.name, problem, "to draw random points in it")
+            random = printed.huai2020.theorem_burn_in(
+                task.n, lambda n: self._regularised(replace(task, n=n))[0]
+            )
+            settings = replace(settings, steps=task.n - random, burn_in=random)
+            burn_in, radius = {"burn_in": random}, None
+            departures = printed.huai2020.departures(
+                task,
+                problem,
+                self.regularizer,
+                self.strong_convexity,
+                printed.huai2020.OFFLINE_POWER,
+            )
+        elif task.is_printed:
+            omitted = printed.huai2020.burn_in(smoothness, alpha)
+            reasons += (
+                f"the paper's random burn-in is omitted: it takes {omitted:.4g} of {task.n} steps",
+                "steps are min(2/(αt), 2/(L+α)), not the paper's 2(t-1)/((t-2)αt)",
+            )
+        task = replace(task, problem=problem)
         inputs = {
-            # The last step is the smallest.
+            # Errors of two computed gradients at every step.
             "record_diameter": problem.record_diameter(
-                task.n,
-                regularized_radius(problem),
-                step_size=min(2 / (alpha * task.n), 2 / (smoothness + alpha)),
-                features=task.features,
+                2 * task.n, radius, step_size=last_step, features=task.features
             ),
             "n": task.n,
             "strong_convexity": alpha,
             "smoothness": smoothness,
             **task.diameter_input,
+            **burn_in,
         }
         sensitivity = Sensitivity.of("average iterate of descent on a stream of pairs", **inputs)
         stated = 0.0
         if task.is_printed:
             stated = printed.huai2020.average_iterate_sensitivity(lipschitz, alpha, task.n)
         release = output_release("average iterate", task, sensitivity, stated)
-        settings = StreamDescentSettings(alpha, task.n - 1, smoothness)
-        if task.is_printed:
-            burn_in = printed.huai2020.burn_in(smoothness, alpha)
-            reasons += (
-                f"the paper's random burn-in is omitted: it takes {burn_in:.4g} of {task.n} steps",
-                "steps are min(2/(αt), 2/(L+α)), not the paper's 2(t-1)/((t-2)αt)",
-            )
-        return PlanDraft((release,), settings, reasons, problem)
+        return PlanDraft((release,), settings, reasons, problem, departures)
+
+    def _regularised(self, task: Task) -> tuple[Problem, tuple[str, ...]]:
+        power = printed.huai2020.OFFLINE_POWER
+        return regularised(self.name, task, self.strong_convexity, self.regularizer, power)
 
     def execute(
         self,
@@ -119,31 +174,48 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
         progress: Progress,
     ) -> Array:
         """Return the noisy average, projected."""
-        problem = plan.problem
+        problem, n, burn_in = plan.problem, records.n, plan.settings.burn_in or 0
         point = problem.constraint.initial(records.features)
         total = np.zeros_like(point)
-        etas = stream_steps(records.n, problem.regularization, plan.settings.smoothness)
-        for i in progress.steps(etas.size, "stream descent"):
-            earlier = records.part(slice(0, i + 1))
-            gradient = pairs.one_against(problem.loss, point, records, i + 1, earlier) / (i + 1)
-            point = problem.projected_step(point, etas[i], gradient)
+        if burn_in:
+            draws = noise.stream("random points")
+            for _ in range(burn_in):
+                point = random_point(problem.constraint, records.features, draws)
+                total += point
+        etas = self._step_sizes(plan)
+        for i, eta in zip(progress.steps(etas.size, "stream descent"), etas, strict=True):
+            own = n - etas.size + i
+            earlier = records.part(slice(0, own))
+            gradient = pairs.one_against(problem.loss, point, records, own, earlier) / own
+            point = problem.projected_step(point, eta, gradient)
             total += point
         (release,) = plan.certificate.releases
-        noisy = add_noise(release.mechanism, total / etas.size, noise.stream("output noise"))
+        average = total / (burn_in + etas.size)
+        noisy = add_noise(release.mechanism, average, noise.stream("output noise"))
         return problem.constraint.project(noisy)
+
+    @staticmethod
+    def _step_sizes(plan: Plan[StreamDescentSettings]) -> Array:
+        settings, n = plan.settings, plan.task.n
+        if settings.burn_in is None:
+            return stream_steps(n, settings.strong_convexity, settings.smoothness)
+        late = np.arange(settings.burn_in + 1, n + 1, dtype=np.float64)
+        return printed_steps(late, settings.strong_convexity)
 
 
 OFFPAIRSTRC = register_algorithm(
     "OffPairStrC",
-    StreamGradientDescent(name="OffPairStrC (Huai 2020, Algorithm 3)"),
+    StreamGradientDescent(regularizer="none", name="OffPairStrC (Huai 2020, Algorithm 3)"),
     is_published=True,
 )
 """Offline pairwise GIGA, strongly convex."""
 
 OFFPAIRC = register_algorithm(
-    "OffPairC", StreamGradientDescent(name="OffPairC (Huai 2020, Algorithm 4)"), is_published=True
+    "OffPairC",
+    StreamGradientDescent(regularizer="theorem", name="OffPairC (Huai 2020, Algorithm 4)"),
+    is_published=True,
 )
-"""Offline pairwise GIGA, regularised to strong convexity."""
+"""Offline pairwise GIGA for convex problems, with a regulariser of α = 1/√n."""
 
 
 @register_candidates("ranking", order=30)

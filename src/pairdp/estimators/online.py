@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,7 @@ from pairdp.estimators.validation import validated
 from pairdp.model_file.states import state_of, with_state
 from pairdp.online import (
     ONPAIRC,
+    ONPAIRGRADIENT,
     ONPAIRSTRC,
     OnlineAlgorithm,
     OnlineDescent,
@@ -38,6 +39,7 @@ _NAMED: dict[str, OnlineDescent | OnlineMoments] = {
     "moments": OnlineMoments(),
     "OnPairStrC": ONPAIRSTRC,
     "OnPairC": ONPAIRC,
+    "OnPairGradient": ONPAIRGRADIENT,
 }
 
 
@@ -61,7 +63,7 @@ class OnlineEstimator(PrivateEstimator):
     horizon: int
     buffer: int | None
     batch_size: int | None
-    average: bool | None
+    average: bool | Literal["uniform"] | None
 
     def plan(self, n: int, n_features: int) -> Plan:
         """Return the plan for a stream of this length, without any data.
@@ -106,16 +108,20 @@ class OnlineEstimator(PrivateEstimator):
         return replace(named, buffer=buffer, batch_size=1 if size is None else size)
 
     def _default_algorithm(self) -> str:
-        return "descent"
+        # Noise in gradients is better; the papers' noise is on models.
+        return "descent" if self.calibration == "certified" else "OnPairC"
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
         raise ValueError("a stream has no candidates to choose from: use plan(n, n_features)")
 
-    def _averages(self, plan: Plan) -> bool:
+    def _averages(self, plan: Plan) -> Literal["weighted", "uniform"] | None:
+        """Return the average of models that predictions use; None for the last model."""
+        if self.average == "uniform":
+            return "uniform"
         if self.average is None:
             # Moments are averages already.
-            return not isinstance(plan.algorithm, OnlineMoments)
-        return flag("average", self.average)
+            return None if isinstance(plan.algorithm, OnlineMoments) else "weighted"
+        return "weighted" if flag("average", self.average) else None
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Learn the next records of the stream.
@@ -175,7 +181,8 @@ class OnlineEstimator(PrivateEstimator):
     def _learn(self, session: OnlineSession, rows: Array, labels: ArrayLike) -> None:
         """Learn the next rows, and set the fitted attributes even if this fails."""
         self._check_parameters(session.plan)
-        session.watch = self._running.add if self._averages(session.plan) else None
+        weighted = self._averages(session.plan) == "weighted"
+        session.watch = self._running.add if weighted else None
         try:
             session.learn(rows, labels, invalid=self.invalid)
         finally:
@@ -184,8 +191,10 @@ class OnlineEstimator(PrivateEstimator):
     def _show(self, session: OnlineSession) -> None:
         """Set the fitted attributes from the models so far."""
         self.certificate_ = session.certificate
-        shown = session.parameters
-        if self._averages(session.plan) and self._running.mean is not None:
+        shown, average = session.parameters, self._averages(session.plan)
+        if average == "uniform":
+            shown = session.average
+        elif average == "weighted" and self._running.mean is not None:
             shown = self._running.mean
         self._set_parameters(shown)
         if session.left == 0:
@@ -211,8 +220,10 @@ class OnlineEstimator(PrivateEstimator):
     def _set_fitted(self, fit: Fit) -> None:
         for name in ("_session", "_last_spent"):
             self.__dict__.pop(name, None)
-        shown = fit.parameters
-        if self._averages(self.plan_):
+        shown, average = fit.parameters, self._averages(self.plan_)
+        if average == "uniform":
+            shown = fit.statistics["average"]
+        elif average == "weighted":
             models = fit.statistics["models"]
             weights = np.arange(1, len(models) + 1, dtype=np.float64)
             shown = np.tensordot(weights / weights.sum(), models, axes=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,12 +27,13 @@ class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
     ----------
     loss : {"logistic", "hinge"} or MetricLoss, default=None
         The loss of a pair; logistic by default.
-    algorithm : {"auto", "descent", "OnPairStrC", "OnPairC"} or OnlineAlgorithm, default="auto"
-        "descent" takes one step for each batch.
+    algorithm : {"auto", "descent", "OnPairStrC", "OnPairC", "OnPairGradient"} or \
+OnlineAlgorithm, default="auto"
+        As for `OnlinePrivateRanker`; "auto" is "descent".
     radius : float, default=1.0
         Largest Frobenius norm of M.
     epsilon, delta, horizon, buffer, batch_size, average, regularization, data_norm, calibration, \
-ledger, random_state, verbose, invalid
+schedule, ledger, random_state, verbose, invalid
         As for `OnlinePrivateRanker`.
 
     Attributes
@@ -71,11 +72,12 @@ ledger, random_state, verbose, invalid
         algorithm: str | OnlineAlgorithm = "auto",
         buffer: int | None = None,
         batch_size: int | None = None,
-        average: bool | None = None,
+        average: bool | Literal["uniform"] | None = None,
         radius: float = 1.0,
         regularization: float | None = None,
         data_norm: float | None = None,
         calibration: str = "certified",
+        schedule: str | None = None,
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
@@ -95,6 +97,7 @@ ledger, random_state, verbose, invalid
             verbose=verbose,
             invalid=invalid,
         )
+        self.schedule = schedule
         self.horizon = horizon
         self.buffer = buffer
         self.batch_size = batch_size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,18 +41,22 @@ class OnlinePrivateRanker(AUCScoreMixin, OnlineEstimator, TwoClassEstimator):
     loss : {"logistic", "least_squares", "hinge", "squared_hinge", "sigmoid"} or RankingLoss, \
 default=None
         The loss of a pair. None leaves it to ``algorithm``.
-    algorithm : {"auto", "moments", "descent", "OnPairStrC", "OnPairC"} or OnlineAlgorithm
+    algorithm : {"auto", "moments", "descent", "OnPairStrC", "OnPairC", "OnPairGradient"} or \
+OnlineAlgorithm
         "moments" keeps noisy class moments, for least squares; "descent" takes one step for each
-        batch. "auto" is "moments" if the loss allows it, otherwise "descent".
+        batch, with noise in gradients. "auto" is "moments" if the loss allows it, otherwise
+        "descent"; with printed noise it is "OnPairC". "OnPairStrC" and "OnPairC" add noise to
+        models as Huai 2020 do; "OnPairGradient" is the same descent with noise in gradients.
     buffer : int, default=None
         The number of latest records that new ones are paired with in descent. None is 1024, or all
-        records for the published algorithms, whose time is then quadratic in the horizon.
+        records for the OnPair algorithms, whose time is then quadratic in the horizon.
     batch_size : int, default=None
-        The number of records in a step. None is 1 for moments and for the published algorithms, and
+        The number of records in a step. None is 1 for moments and for the OnPair algorithms, and
         the square root of the horizon for descent.
-    average : bool, default=None
+    average : bool or "uniform", default=None
         Whether predictions use the average of all released models, with more weight on later ones,
-        or the last model. None averages for descent.
+        or the last model. "uniform" is the online-to-batch average of Huai 2020, equation 6. None
+        averages for descent.
     radius : float, default=1.0
         Largest norm of the weights.
     regularization : float, default=None
@@ -66,6 +70,9 @@ default=None
         The ledger that pays for the whole stream when it begins.
     verbose : bool, default=None
         Whether `fit` shows progress.
+    schedule : {"theorem", "tuned"}, default=None
+        "theorem" runs "OnPairStrC" and "OnPairC" with the burn-in, step sizes and noise of Huai
+        2020. None is "theorem" for printed noise, and "tuned" otherwise.
     data_norm, calibration, random_state, invalid
         As for `PrivateRanker`.
 
@@ -124,13 +131,14 @@ default=None
         algorithm: str | OnlineAlgorithm = "auto",
         buffer: int | None = None,
         batch_size: int | None = None,
-        average: bool | None = None,
+        average: bool | Literal["uniform"] | None = None,
         radius: float = 1.0,
         regularization: float | None = None,
         data_norm: float | None = None,
         threshold: float = 0.0,
         classes: ArrayLike | None = None,
         calibration: str = "certified",
+        schedule: str | None = None,
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
@@ -150,6 +158,7 @@ default=None
         self.threshold = threshold
         self.classes = classes
         self.calibration = calibration
+        self.schedule = schedule
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
@@ -163,7 +172,9 @@ default=None
     def _default_algorithm(self) -> str:
         loss = self._given_loss()
         by_moments = loss is None or isinstance(loss, LeastSquaresRanking)
-        return "moments" if by_moments and self.calibration == "certified" else "descent"
+        if by_moments and self.calibration == "certified":
+            return "moments"
+        return super()._default_algorithm()
 
     def _default_loss(self, algorithm: Algorithm) -> RankingLoss:
         by_moments = isinstance(algorithm, OnlineMoments)

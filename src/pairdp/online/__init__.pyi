@@ -1,4 +1,5 @@
 from .descent import ONPAIRC as ONPAIRC
+from .descent import ONPAIRGRADIENT as ONPAIRGRADIENT
 from .descent import ONPAIRSTRC as ONPAIRSTRC
 from .descent import OnlineDescent as OnlineDescent
 from .learner import Learner as Learner

@@ -1,4 +1,4 @@
-"""Learning from a stream of pairs by descent: OnPairStrC and OnPairC (Huai 2020)."""
+"""Learning from a stream of pairs by descent: OnPairStrC, OnPairC (Huai 2020), OnPairGradient."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import STEPS, between, flag, integer, keep, keep_given, one_of
+from pairdp._checks import STEPS, between, integer, keep, keep_given, one_of
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import PlanDraft
 from pairdp.algorithms.descent import regularized_radius
@@ -18,18 +18,19 @@ from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import (
     Need,
+    Regularizer,
     regularised,
     require_bounded,
-    require_convex,
-    require_smooth,
+    require_strongly_convex,
 )
 from pairdp.algorithms.task import Settings, Task
 from pairdp.online.buffer import PartnerBuffer
 from pairdp.online.descent_learner import DescentLearner, NoisyGradients, NoisyModels
 from pairdp.online.learner import OnlineAlgorithm
 from pairdp.privacy import GaussianMechanism, NoMechanism, Release, Sensitivity
-from pairdp.privacy.bounds.stream_models import inverse_step_units, printed_steps, stream_drift
-from pairdp.privacy.bounds.stream_schedule import StreamShape, stream_steps
+from pairdp.privacy.bounds.stream_models import inverse_step_units, stream_drift
+from pairdp.privacy.bounds.stream_schedule import StreamShape, late_steps, stream_steps
+from pairdp.problem import Problem
 
 Array = NDArray[np.float64]
 GRADIENTS = "gradients on a stream of pairs"
@@ -45,7 +46,8 @@ Reading = Literal["gradients", "models"]
 class OnlineDescentSettings(Settings):
     """Where noise is added, the pairs of a step, and η of every step, or α, L and the largest step.
 
-    ``burn_in`` is the number of random points that printed noise starts with.
+    ``burn_in`` is the number of random points before the first step, where noise is proportional
+    to 1/t.
     """
 
     noise: Reading
@@ -67,14 +69,15 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         w_s = Π\big(w_{s-1} - η_s[g_s(w_{s-1}) + λ(w_{s-1} - w_0)]\big),
 
     where g_s is the average over the pairs of the records of step s with each other and with those
-    in the buffer, in both orders. There are two readings of Huai 2020, Algorithms 1 and 2:
+    in the buffer, in both orders.
 
-    - ``noise="gradients"``: N(0, σ²I) is added to g_s, and the state is the released model. This
-      needs neither smoothness nor convexity, and the privacy cost of the stream is that of one
-      Gaussian release with sensitivity (D_h/2)√(1 + Σ1/j²) ≤ 0.6413·D_h, or about 1/b of that with
-      batches of b (errata, H1).
-    - ``noise="models"``: the state has no noise and is kept secret; each model is released with
-      noise proportional to its sensitivity. The loss must be convex and smooth.
+    - ``noise="models"``: the structure of Huai 2020, Algorithms 1 and 2 ("OnPairStrC", "OnPairC").
+      The state has no noise and is kept secret; each model is released with noise proportional to
+      its sensitivity. The loss must be convex and smooth.
+    - ``noise="gradients"`` ("OnPairGradient"): N(0, σ²I) is added to g_s, and the state is the
+      released model. This needs neither smoothness nor convexity, and the privacy cost of the
+      stream is that of one Gaussian release with sensitivity (D_h/2)√(1 + Σ1/j²) ≤ 0.6413·D_h, or
+      about 1/b of that with batches of b (errata, H1).
 
     Parameters
     ----------
@@ -89,22 +92,27 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
     noise : {"gradients", "models"}
         Where noise is added.
     strong_convexity : float, optional
-        α of the regulariser that is added to a problem without one. By default none for noise in
-        gradients, and G/(B√n) for noise on models.
+        α of the regulariser that is added. By default none for noise in gradients; for noise on
+        models n^(-1/4) with "theorem", otherwise G/(B√n).
+    regularizer : {"needed", "theorem", "none"}
+        Whether noise on models adds a regulariser: to a problem that is not strongly convex; to
+        every problem, as in Algorithm 2; or to none, so that such a problem is refused, as in
+        Algorithm 1.
     step_size : float, optional
         η of every step for noise in gradients, the largest step for noise on models. By default
         min(2/(λt), 2/(L+λ)) for a regularised smooth problem, otherwise B/√(T(G² + pσ²)) for T
         steps.
-    burn_in : bool
-        Whether printed noise starts with the paper's random points. Without them the steps are
-        those above, and the formula is used with T₁ = 0.
     name : str
         Name in certificates.
 
     Notes
     -----
-    Printed noise (Algorithm 1): T₁ = max(16L²/α², 7) random points, then noise on models of
-    σ_t² = 32G²(n-T₁)/(α²t²ρ), ρ + 2√(ρ ln(1/δ)) = ε.
+    Printed noise (Algorithm 1) is σ_t² = 32G²(n-T₁)/(α²t²ρ) on models, ρ + 2√(ρ ln(1/δ)) = ε. With
+    ``schedule="tuned"`` there is no burn-in, T₁ = 0.
+
+    ``schedule="theorem"``: T₁ = max(16L²/α², 7) random points, then η_t = (t-1)/(t-2)·2/(αt), with
+    noise proportional to 1/t on the models. The regulariser of Algorithm 2 is around a random point
+    of the set, which is the statistic "center" of a run.
     """
 
     buffer: int | None = None
@@ -112,12 +120,13 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
     batch_size: int = 1
     noise: Reading = "gradients"
     strong_convexity: float | None = None
+    regularizer: Regularizer = "needed"
     step_size: float | None = None
-    burn_in: bool = True
     name: str = "Online descent on pairs"
 
     settings_type = OnlineDescentSettings
     is_printed: ClassVar[bool] = True
+    has_theorem: ClassVar[bool] = True
     needs_delta: ClassVar[bool] = True
     instead: ClassVar[str] = 'use noise="gradients", which needs no smoothness'
     only_pairs: ClassVar[bool] = True
@@ -133,13 +142,23 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         keep_given(self, "step_size", between, *STEPS)
         if self.step_size is not None and self.step_size > _LARGEST_STEP:
             raise ValueError(f"step_size must be at most {_LARGEST_STEP:g}, got {self.step_size!r}")
-        flag("burn_in", self.burn_in)
+        one_of("regularizer", self.regularizer, "needed", "theorem", "none")
 
     @property
     def needs(self) -> tuple[Need, ...]:
         """Bounded gradients; for noise on models also a convex and smooth loss."""
-        more = (Need.CONVEX, Need.SMOOTH) if self.noise == "models" else ()
-        return (*more, Need.LIPSCHITZ)
+        if self.noise == "gradients":
+            return (Need.LIPSCHITZ,)
+        strongly = (Need.STRONGLY_CONVEX,) if self.regularizer == "none" else ()
+        return (Need.CONVEX, Need.SMOOTH, Need.LIPSCHITZ, *strongly)
+
+    def prepare(self, task: Task) -> PlanDraft[OnlineDescentSettings]:
+        """Check a task, and decide its releases and settings."""
+        if self.regularizer == "none" and task.problem.is_convex:
+            require_strongly_convex(
+                self.name, task.problem, "use OnPairC, which adds a regulariser"
+            )
+        return super().prepare(task)
 
     def draft(self, task: Task) -> PlanDraft[OnlineDescentSettings]:
         """Decide the noise and the steps."""
@@ -148,9 +167,14 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
                 f"labels of a stream are classes, and those of {type(task.problem.loss).__name__} "
                 "are numbers: use an algorithm that reads all records, such as NoisyGradientDescent"
             )
-        if task.is_printed:
-            return self._printed(task)
-        return self._on_models(task) if self.noise == "models" else self._in_gradients(task)
+        if self.noise == "models":
+            return self._on_models(task)
+        if task.is_printed or task.follows_theorem:
+            raise ValueError(
+                f"{self.name} adds noise to gradients, and Huai 2020 states noise on models: use "
+                '"OnPairStrC", "OnPairC" or noise="models"'
+            )
+        return self._in_gradients(task)
 
     def noise_to_signal(self, plan: Plan[OnlineDescentSettings]) -> float:
         """Return the ratio of the noise of all steps to their largest signal."""
@@ -209,94 +233,133 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         return PlanDraft((release,), settings, reasons, problem)
 
     def _on_models(self, task: Task) -> PlanDraft[OnlineDescentSettings]:
-        problem, reasons = regularised(self.name, task, self.strong_convexity)
-        task = replace(task, problem=problem)
-        shape, curvature = self._shape(task), _curvature(task)
+        problem, reasons = self._regularised(task)
+        solved = replace(task, problem=problem)
+        curvature = _curvature(solved)
+        settings = curvature.added_to(self._settings(task, "models"))
+        if task.is_printed or task.follows_theorem:
+            return self._as_in_paper(task, solved, settings, reasons)
+        shape = self._shape(task)
         largest = {} if self.step_size is None else {"largest_step": self.step_size}
         inputs = {**shape, **curvature._asdict(), **largest, **task.diameter_input}
-        inputs["record_diameter"] = _record_diameter(task, self.step_size)
+        last_step = float(_step_sizes(solved, StreamShape(task.n), self.step_size)[-1])
+        radius = regularized_radius(problem)
+        inputs["record_diameter"] = _record_diameter(task, problem, last_step, radius)
         sensitivity = Sensitivity.of(MODELS, **inputs)
         release = _release("models in units of their moves", task, sensitivity, _steps(shape))
-        settings = curvature.added_to(self._settings(task, "models"))
         settings = replace(settings, largest_step=self.step_size)
         reasons += ("steps are min(2/(αt), 2/(L+α)), which need no burn-in",)
         return PlanDraft((release,), settings, reasons, problem)
 
-    def _printed(self, task: Task) -> PlanDraft[OnlineDescentSettings]:
-        require_convex(self.name, task.problem)
-        require_smooth(self.name, task.problem, "use certified noise in gradients")
-        if self.buffer is not None or self.batch_size > 1:
+    def _as_in_paper(
+        self,
+        task: Task,
+        solved: Task,
+        settings: OnlineDescentSettings,
+        reasons: tuple[str, ...],
+    ) -> PlanDraft[OnlineDescentSettings]:
+        """Decide noise proportional to 1/t, with the burn-in of the theorem or without."""
+        if self.buffer is not None or self.batch_size > 1 or self.step_size is not None:
             raise ValueError(
-                "the printed noise is for one record per step, paired with all earlier ones: leave "
-                "out buffer and batch_size, or use certified"
+                "the paper's noise and schedule are for one record per step, paired with all "
+                "earlier ones: leave out buffer, batch_size and step_size, or use certified noise "
+                'and schedule="tuned"'
             )
-        problem, reasons = regularised(self.name, task, self.strong_convexity)
-        alpha = problem.regularization
-        lipschitz = printed.huai2020.regularised_lipschitz(task, alpha)
-        task = replace(task, problem=problem)
-        curvature = _curvature(task)
-        burn_in = printed.huai2020.burn_in(curvature.smoothness, alpha)
-        random = math.ceil(burn_in) if self.burn_in else 0
-        if random >= task.n:
-            raise ValueError(
-                f"the paper's burn-in T₁ = max(16L²/α², 7) = {burn_in:.4g} with L = "
-                f"{curvature.smoothness:.4g} and α = {alpha:.4g} is at least as long as the stream "
-                f"of {task.n} records: every model would be a random point. Use certified, which "
-                "needs none; a stronger regularisation or a longer stream; or burn_in=False to "
-                "study the printed noise without it"
+        problem, n = solved.problem, task.n
+        curvature = _curvature(solved)
+        random, center = 0, problem.center
+        radius: float | None = regularized_radius(problem)  # starting at zero
+        departures: tuple[str, ...] = ()
+        if task.follows_theorem:
+            require_bounded(self.name, problem, "to draw random points in it")
+            random = printed.huai2020.theorem_burn_in(
+                n, lambda records: self._regularised(replace(task, n=records))[0]
             )
-        inputs = {"n": task.n, "burn_in": random, **curvature._asdict(), **task.diameter_input}
-        inputs["record_diameter"] = _record_diameter(task)
-        sensitivity = Sensitivity.of(PRINTED, **inputs)
-        scale = printed.huai2020.model_noise(lipschitz, alpha, task.n - random, task.budget)  # type: ignore[arg-type]
-        release = Release(
-            "models in units of 1/t",
-            GaussianMechanism(sensitivity.value, scale, task.dimension * task.n),
-            sensitivity,
-            task.dimension * task.n,
+            departures = printed.huai2020.departures(
+                task,
+                problem,
+                self.regularizer,
+                self.strong_convexity,
+                printed.huai2020.ONLINE_POWER,
+            )
+            if self.regularizer == "theorem":
+                center = _farthest(problem, task.features)
+            last_step, radius = float(late_steps(n, *curvature, random)[-1]), None
+        else:
+            omitted = printed.huai2020.burn_in(curvature.smoothness, curvature.strong_convexity)
+            reasons += (f"the paper's random burn-in of {omitted:.4g} steps is omitted",)
+            last_step = float(_step_sizes(solved, StreamShape(n), None)[-1])
+        reasons += ("noise is added to models, not to the state (line 13 can be read both ways)",)
+        inputs = {"n": n, "burn_in": random, **curvature._asdict(), **task.diameter_input}
+        inputs["record_diameter"] = _record_diameter(
+            task, replace(problem, center=center), last_step, radius
         )
-        settings = curvature.added_to(self._settings(task, "models"))
+        name, sensitivity = "models in units of 1/t", Sensitivity.of(PRINTED, **inputs)
+        if task.is_printed:
+            added = problem.regularization - task.problem.regularization
+            lipschitz = printed.huai2020.regularised_lipschitz(task, added)
+            scale = printed.huai2020.model_noise(
+                lipschitz,
+                problem.regularization,
+                n - random,
+                task.budget,  # type: ignore[arg-type]
+            )
+            dimension = task.dimension * (n - random)
+            mechanism = GaussianMechanism(sensitivity.value, scale, dimension)
+            release = Release(name, mechanism, sensitivity, dimension)
+        else:
+            release = _release(name, task, sensitivity, n - random)
         settings = replace(settings, burn_in=random)
-        omitted = "" if self.burn_in else " (omitted)"
-        reasons += (
-            "printed noise is added to models, not to the state",
-            f"the paper's random burn-in{omitted} takes {burn_in:.4g} of {task.n} steps",
-        )
-        return PlanDraft((release,), settings, reasons, problem)
+        return PlanDraft((release,), settings, reasons, problem, departures)
+
+    def _regularised(self, task: Task) -> tuple[Problem, tuple[str, ...]]:
+        power = printed.huai2020.ONLINE_POWER
+        return regularised(self.name, task, self.strong_convexity, self.regularizer, power)
+
+    def random_share(self, plan: Plan[OnlineDescentSettings]) -> float:
+        """Return the share of the regulariser that is around a random point."""
+        if self.regularizer != "theorem" or not plan.task.follows_theorem:
+            return 0.0
+        alpha = self.strong_convexity or plan.task.n**-printed.huai2020.ONLINE_POWER
+        return min(1.0, alpha / plan.problem.regularization)
+
+    def step_sizes(self, plan: Plan[OnlineDescentSettings]) -> Array:
+        """Return η of every step; 0 at steps without one."""
+        n, settings = plan.task.n, plan.settings
+        if settings.burn_in:
+            return late_steps(n, *_curvature(plan.task), settings.burn_in)
+        shape = StreamShape(n, batch=settings.batch_size)
+        if settings.step_size is None:
+            return _step_sizes(plan.task, shape, settings.largest_step)
+        return np.full(shape.steps, settings.step_size)
+
+    def units(self, plan: Plan[OnlineDescentSettings]) -> Array:
+        """Return what the noise on each model is multiplied by, for noise on models."""
+        if plan.settings.burn_in is not None:
+            return inverse_step_units(plan.task.n)
+        (release,) = plan.certificate.releases
+        if release.sensitivity is None:  # a baseline without noise
+            return np.zeros(StreamShape(plan.task.n, batch=plan.settings.batch_size).steps)
+        inputs: dict[str, Any] = dict(release.sensitivity.inputs)
+        return stream_drift(**inputs).moves()
 
     def learner(
         self, plan: Plan[OnlineDescentSettings], generator: np.random.Generator
     ) -> DescentLearner:
         """Return the learner of a plan."""
-        n, settings = plan.task.n, plan.settings
-        shape = StreamShape(n, batch=settings.batch_size)
-        sizes = (
-            _step_sizes(plan.task, shape, settings.largest_step)
-            if settings.step_size is None
-            else np.full(shape.steps, settings.step_size)
-        )
+        settings, sizes = plan.settings, self.step_sizes(plan)
         buffer = PartnerBuffer(
             settings.buffer,
             settings.batch_size,
             plan.task.features,
             generator if settings.replacement == "reservoir" else None,
-            n,
+            plan.task.n,
         )
         if settings.noise == "gradients":
             return NoisyGradients(plan, generator, buffer, sizes)
-        (release,) = plan.certificate.releases
-        inputs: dict[str, Any] = (
-            {} if release.sensitivity is None else dict(release.sensitivity.inputs)
-        )
-        random = settings.burn_in
-        if random is None:
-            # A baseline without noise has no sensitivity bound.
-            units = stream_drift(**inputs).moves() if inputs else np.zeros(shape.steps)
-            return NoisyModels(plan, generator, buffer, sizes, units)
-        if random:
-            late = np.arange(random + 1, n + 1, dtype=np.float64)
-            sizes[random:] = printed_steps(late, plan.problem.regularization)
-        return NoisyModels(plan, generator, buffer, sizes, inverse_step_units(n), random)
+        share = self.random_share(plan)
+        units, random = self.units(plan), settings.burn_in or 0
+        return NoisyModels(plan, generator, buffer, sizes, units, random, share)
 
 
 def _release(name: str, task: Task, sensitivity: Sensitivity, steps: int) -> Release:
@@ -326,11 +389,17 @@ def _curvature(task: Task) -> _Curvature:
     return _Curvature(alpha, task.problem.loss.smoothness(task.problem.domain()) + alpha)
 
 
-def _record_diameter(task: Task, largest: float | None = None) -> float:
+def _record_diameter(task: Task, problem: Problem, last_step: float, radius: float | None) -> float:
     """Return D_h with the rounding error of a stream, whose last step is the smallest."""
-    sizes = _step_sizes(task, StreamShape(task.n), largest)
-    radius = regularized_radius(task.problem)
-    return task.problem.record_diameter(2 * task.n, radius, float(sizes[-1]), task.features)
+    return problem.record_diameter(2 * task.n, radius, last_step, task.features)
+
+
+def _farthest(problem: Problem, features: int) -> Array:
+    """Return a centre of the largest norm that a mean of a random point and of w₀ may have."""
+    point = problem.constraint.initial(features)
+    radius = max(problem.constraint.radius, float(np.linalg.norm(problem.center)))
+    point[(0,) * point.ndim] = radius
+    return point
 
 
 def _step_sizes(task: Task, shape: StreamShape, largest: float | None) -> Array:
@@ -340,11 +409,23 @@ def _step_sizes(task: Task, shape: StreamShape, largest: float | None) -> Array:
     return np.concatenate([np.zeros(idle), sizes])
 
 
-ONPAIRSTRC = OnlineDescent(name="OnPairStrC (Huai 2020, Algorithm 1)")
-"""Online pairwise GIGA, strongly convex."""
+ONPAIRSTRC = register_algorithm(
+    "OnPairStrC",
+    OnlineDescent(noise="models", regularizer="none", name="OnPairStrC (Huai 2020, Algorithm 1)"),
+    "stream",
+    is_published=True,
+)
+"""Online pairwise GIGA for strongly convex problems, with noise on models."""
 
-ONPAIRC = OnlineDescent(name="OnPairC (Huai 2020, Algorithm 2)")
-"""Online pairwise GIGA, for convex problems."""
+ONPAIRC = register_algorithm(
+    "OnPairC",
+    OnlineDescent(noise="models", regularizer="theorem", name="OnPairC (Huai 2020, Algorithm 2)"),
+    "stream",
+    is_published=True,
+)
+"""Online pairwise GIGA for convex problems, with a regulariser of α = n^(-1/4)."""
 
-for _name, _algorithm in (("OnPairStrC", ONPAIRSTRC), ("OnPairC", ONPAIRC)):
-    register_algorithm(_name, _algorithm, "stream", is_published=True)
+ONPAIRGRADIENT = register_algorithm(
+    "OnPairGradient", OnlineDescent(name="OnPairGradient, noise in gradients"), "stream"
+)
+"""The same descent with noise in gradients: less noise, and no convexity needed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.plan import Plan
+from pairdp.algorithms.random_points import random_point
 from pairdp.online.buffer import PartnerBuffer
 from pairdp.online.learner import Learner
 from pairdp.pairs import one_against
@@ -48,6 +50,7 @@ class DescentLearner(Learner):
         self._plan, self._generator, self._step_sizes = plan, generator, step_sizes
         self._buffer, self._steps = buffer, 0
         self.batch_size = buffer.batch
+        self._problem = plan.problem
         self.parameters = plan.problem.constraint.initial(plan.task.features)
 
     def learn(self, batch: Records) -> None:
@@ -69,14 +72,13 @@ class DescentLearner(Learner):
         pairs = b * met + b * (b - 1) / 2
         if pairs == 0:
             return None
-        loss, total = self._plan.problem.loss, np.zeros_like(point)
+        loss, total = self._problem.loss, np.zeros_like(point)
         for i in range(max(met, 1), together.n):
             total += one_against(loss, point, together, i, together.part(slice(0, i)))
         return np.asarray(total / pairs)
 
     def _descend(self, point: Array, eta: float, gradient: Array) -> Array:
-        problem = self._plan.problem
-        return problem.projected_step(point, eta, gradient)
+        return self._problem.projected_step(point, eta, gradient)
 
     def public_state(self) -> dict[str, Array]:
         """Return the model and the number of steps."""
@@ -145,6 +147,9 @@ class NoisyModels(DescentLearner):
         u_s: the noise of step s is u_s times that of the plan.
     burn_in : int
         Number of random points that are released first, which depend on no record.
+    random_share : float
+        The share of the regulariser that is around a random point of the set instead of the
+        problem's centre. The point is drawn first, is public, and depends on no record.
     """
 
     resumes_from_public: ClassVar[bool] = False
@@ -157,20 +162,31 @@ class NoisyModels(DescentLearner):
         step_sizes: Array,
         units: Array,
         burn_in: int = 0,
+        random_share: float = 0.0,
     ) -> None:
         super().__init__(plan, generator, buffer, step_sizes)
         self._units, self._burn_in = units, burn_in
         self._state = self.parameters.copy()
+        self._has_random_center = random_share > 0
+        if self._has_random_center:
+            drawn = random_share * self._random_point()
+            self._set_center(drawn + (1 - random_share) * self._problem.center)
+
+    def _random_point(self) -> Array:
+        task = self._plan.task
+        return random_point(self._problem.constraint, task.features, self._generator)
+
+    def _set_center(self, center: Array) -> None:
+        self._problem = replace(self._problem, center=center)
+
+    def drawn(self) -> dict[str, Array]:
+        """Return the centre of the regulariser, if it was drawn."""
+        return {"center": np.array(self._problem.center)} if self._has_random_center else {}
 
     def _step(self, eta: float, together: Records, met: int) -> None:
         if self._steps <= self._burn_in:
-            # A random direction, scaled to the radius of the set. It needs no grid, since it does
-            # not depend on the records.
-            drawn = self._generator.normal(size=self._state.shape)
-            drawn = drawn + drawn.T if drawn.ndim == 2 else drawn
-            radius = self._plan.problem.constraint.radius
-            aim = drawn * (radius / np.linalg.norm(drawn))
-            self._state = self._plan.problem.constraint.project(aim)
+            # It needs no grid, since it does not depend on the records.
+            self._state = self._random_point()
             self.parameters = self._state.copy()
             return
         gradient = self._gradient(self._state, together, met)
@@ -184,6 +200,10 @@ class NoisyModels(DescentLearner):
             noisy = add_noise(mechanism.in_units(unit), self._state, self._generator)
         self.parameters = self._plan.problem.constraint.project(noisy)
 
+    def public_state(self) -> dict[str, Array]:
+        """Return the model, the number of steps, and a centre that was drawn."""
+        return {**super().public_state(), **self.drawn()}
+
     def secret_state(self) -> dict[str, Array]:
         """Return the buffer and the state without noise."""
         return {**super().secret_state(), "state": self._state.copy()}
@@ -194,6 +214,8 @@ class NoisyModels(DescentLearner):
             raise ValueError("noise on models cannot continue without the secret state")
         super().restore(public, secret)
         self._state = _same_shape(secret["state"], self._state)
+        if self._has_random_center:
+            self._set_center(_same_shape(public["center"], self._state))
 
 
 def _same_shape(values: Array, wanted: Array) -> Array:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pairdp.algorithms.algorithm import Algorithm
 from pairdp.algorithms.plan import Plan, Progress, RunResult
 from pairdp.algorithms.task import S
+from pairdp.online.average import OnlineToBatchAverage
 from pairdp.privacy import NoiseSource, Release, Sensitivity
 from pairdp.records import Records
 
@@ -60,6 +61,10 @@ class Learner(ABC):
     def holds_raw_records(self) -> bool:
         """Whether raw records can be read from the public and secret state."""
 
+    def drawn(self) -> dict[str, Array]:
+        """Return public random values that were drawn before the first record."""
+        return {}
+
     def labels_held(self) -> Array | None:
         """Return the labels of the records in the buffer; None if all or none are kept."""
         return None
@@ -75,15 +80,19 @@ class OnlineAlgorithm(Algorithm[S]):
     def execute(
         self, plan: Plan[S], records: Records, noise: NoiseSource, progress: Progress
     ) -> RunResult:
-        """Return the last model of the stream, and all models."""
+        """Return the last model of the stream, all models, and their online-to-batch average."""
         learner = self.learner(plan, noise.stream("stream noise", 0))
         size = learner.batch_size
         steps = -(-records.n // size)
         models = np.empty((steps, *learner.parameters.shape))
+        average = OnlineToBatchAverage(learner.parameters)
         for step in progress.steps(steps, self.name):
-            learner.learn(records.part(slice(step * size, (step + 1) * size)))
+            batch = records.part(slice(step * size, (step + 1) * size))
+            average.serve(learner.parameters, batch.n)
+            learner.learn(batch)
             models[step] = learner.parameters
-        return RunResult(learner.parameters, {"models": models})
+        statistics = {"models": models, "average": average.mean, **learner.drawn()}
+        return RunResult(learner.parameters, statistics)
 
     def moved_by(self, release: Release, used: int) -> float:
         """Return the sensitivity of what was released for the first ``used`` records."""

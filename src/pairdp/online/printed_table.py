@@ -32,8 +32,9 @@ def noise_by_step(n: int, alpha: float) -> dict[str, Array]:
     """Return the standard deviation of the noise on the models of steps 2 … n."""
     problem = Problem(LogisticRanking(), L2Ball(1.0), alpha)
     budget = Budget(1.0, 1 / n)
-    printed = OnlineDescent(burn_in=False).plan(problem, n, 2, budget, calibration="printed")
-    models = OnlineDescent(noise="models").plan(problem, n, 2, budget)
+    on_models = OnlineDescent(noise="models")
+    printed = on_models.plan(problem, n, 2, budget, calibration="printed", schedule="tuned")
+    models = on_models.plan(problem, n, 2, budget)
     gradients = OnlineDescent().plan(problem, n, 2, budget)
     scales = [plan.certificate.releases[0].mechanism.scale for plan in (printed, models, gradients)]  # type: ignore[union-attr]
     inputs = models.certificate.releases[0].sensitivity

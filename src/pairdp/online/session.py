@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairdp._reading import Invalid, label_array, read_labels, read_table, uses_null_records
 from pairdp.algorithms.plan import Plan
+from pairdp.online.average import OnlineToBatchAverage
 from pairdp.online.learner import NO_SEED, Learner, OnlineAlgorithm
 from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource, NoMechanism
 from pairdp.privacy.accounting.gaussian import epsilon
@@ -101,6 +102,7 @@ class OnlineSession:
         # A resumed stream draws new noise, even with the same seed.
         generator = source.stream("stream noise", seen)
         self._learner: Learner = algorithm.learner(plan, generator)
+        self._average = OnlineToBatchAverage(self._learner.parameters)
         self._batch = self._learner.batch_size
         self._x = np.empty((self._batch, plan.task.features))
         self._y = np.empty(self._batch)
@@ -116,6 +118,14 @@ class OnlineSession:
     def parameters(self) -> Array:
         """The last released model."""
         return np.array(self._learner.parameters)
+
+    @property
+    def average(self) -> Array:
+        """The online-to-batch average of the models released so far (Huai 2020, equation 6).
+
+        It is a function of released models, so that the guarantee of the stream covers it.
+        """
+        return np.array(self._average.mean)
 
     @property
     def left(self) -> int:
@@ -227,6 +237,7 @@ class OnlineSession:
         if self._waiting == self._batch or self.left == 0:
             batch = slice(0, self._waiting)
             self._waiting = 0
+            self._average.serve(self._learner.parameters, batch.stop)
             try:
                 self._learner.learn(records.beside(self._x[batch], self._y[batch]))
             except BaseException:

@@ -32,7 +32,7 @@ _FIELDS = {
     "token",
 }  # fmt: skip
 _STREAM = FileKind(FORMAT, 3, "stream", frozenset(_FIELDS))
-_PUBLIC, _SECRET, _ESTIMATOR = "public.", "secret.", "estimator."
+_PUBLIC, _SECRET, _ESTIMATOR, _AVERAGE = "public.", "secret.", "estimator.", "average."
 _WAITING = ("waiting_x", "waiting_y")
 
 
@@ -51,6 +51,9 @@ def write_state(
             "secrets=True, or plan noise in gradients"
         )
     arrays = {_PUBLIC + name: value for name, value in learner.public_state().items()}
+    average = session._average
+    arrays[_AVERAGE + "mean"] = average.mean
+    arrays[_AVERAGE + "records"] = np.array([float(average.records)])
     arrays |= {_ESTIMATOR + name: value for name, value in estimator_arrays.items()}
     if secrets:
         arrays |= {_SECRET + name: value for name, value in learner.secret_state().items()}
@@ -140,7 +143,7 @@ class StreamFile:
             if not isinstance(self._header[flag], bool):
                 raise ValueError(f"{flag} is neither true nor false")
         for name, array in self._arrays.items():
-            if not name.startswith((_PUBLIC, _SECRET, _ESTIMATOR)):
+            if not name.startswith((_PUBLIC, _SECRET, _ESTIMATOR, _AVERAGE)):
                 raise ValueError(f"it has the unknown array {name!r}")
             if not np.all(np.isfinite(array)):
                 raise ValueError(f"{name} is not finite")
@@ -205,7 +208,18 @@ class StreamFile:
         elif self._part(_SECRET):
             raise ValueError("it contains secrets, but states that it has none")
         session._learner.restore(public, secret)
+        self._restore_average(session)
         return session
+
+    def _restore_average(self, session: OnlineSession) -> None:
+        stored, average = self._part(_AVERAGE), session._average
+        _check_names(stored, {"mean": average.mean, "records": average.mean})
+        mean, records = stored["mean"], stored["records"]
+        if mean.shape != average.mean.shape or records.shape != (1,):
+            raise ValueError("the average of its models has a wrong shape")
+        if records[0] != int(records[0]) or not 0 <= records[0] <= session.seen:
+            raise ValueError("the average of its models is over a wrong number of records")
+        average.mean, average.records = mean, int(records[0])
 
     def _restore_waiting(self, session: OnlineSession, secret: dict[str, Array]) -> None:
         x, y = (secret.pop(name) for name in _WAITING)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,13 +13,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
+import pairdp.online  # noqa: F401 - its algorithms are found by name
 from pairdp.algorithms import Algorithm, Plan, find_algorithm
-from pairdp.algorithms.registry import algorithms
 from pairdp.algorithms.task import Calibration, Schedule
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.estimators import PrivateMetric, PrivateRanker
 from pairdp.losses import HingeRanking, LogisticMetric, LogisticRanking
-from pairdp.online import OnlineDescent
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
 from pairdp.studies.jobs import FitJob, Split
@@ -33,7 +32,6 @@ EUCLID = "Euclidean 3-NN"
 LOGISTIC = "logistic regression"
 MEANS = "class-mean difference"
 ZERO = "zero model"
-WITHOUT_BURN_IN = " without its burn-in"
 NEIGHBOURS = 3
 
 
@@ -130,13 +128,7 @@ class Learning(FitJob):
 
 def algorithm(name: str) -> Algorithm:
     """Return a published algorithm, offline or online, by name."""
-    plain = name.removesuffix(WITHOUT_BURN_IN)
-    if plain not in algorithms("stream", published=True):
-        return find_algorithm(plain)
-    online = algorithms("stream", published=True)[plain]
-    if name == plain or not isinstance(online, OnlineDescent):
-        return online
-    return replace(online, burn_in=False)
+    return find_algorithm(name)
 
 
 def auto_ranker(epsilon: float | None, delta: float, **params: Any) -> PrivateRanker:

@@ -9,12 +9,26 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairdp._checks import positive
 from pairdp.privacy.bounds.sensitivity import Bound, register_bound
-from pairdp.privacy.bounds.stream_schedule import stream_steps
+from pairdp.privacy.bounds.stream_schedule import late_steps, stream_steps
 
 _MOST_GROUPS = 512
+
+
+def _steps(
+    n: int, strong_convexity: float, smoothness: float, largest_step: float, burn_in: int
+) -> tuple[NDArray[np.float64], int]:
+    """Return η_2 … η_n, 0 in a burn-in, and the number of iterates that are averaged.
+
+    With a burn-in the average is over all n points, T₁ of which are random.
+    """
+    if burn_in == 0:
+        steps = stream_steps(n, strong_convexity, smoothness, largest_step)
+        return steps, steps.size
+    return late_steps(n, strong_convexity, smoothness, burn_in)[1:], n
 
 
 def _stream_average(
@@ -24,6 +38,7 @@ def _stream_average(
     smoothness: float,
     largest_step: float = math.inf,
     diameter: float = math.inf,
+    burn_in: int = 0,
 ) -> float:
     r"""Return the largest average over t = 2 … n of the change of w_t caused by one record.
 
@@ -31,10 +46,13 @@ def _stream_average(
     and changes w_k by η_k·D. At a later step t the change shrinks by 1 - η_t·α, and the record, as
     one of t - 1 partners, adds η_t·D/(t-1). The change never exceeds the diameter. In long streams,
     consecutive records form at most `_MOST_GROUPS` groups, each represented by its worst member.
+
+    After a burn-in of T₁ random points, which depend on no record, the steps are those of Huai
+    2020, and the average is over t = 1 … n.
     """
     slot = positive("record_diameter", record_diameter) / 2
     positive("diameter", diameter, finite=False)
-    steps = stream_steps(n, strong_convexity, smoothness, largest_step)
+    steps, averaged = _steps(n, strong_convexity, smoothness, largest_step, burn_in)
     groups = min(steps.size, _MOST_GROUPS)
     drifts, totals = np.zeros(groups), np.zeros(groups)
     for i, eta in enumerate(steps.tolist()):
@@ -47,7 +65,7 @@ def _stream_average(
         reached[-1] = max(reached[-1], eta * slot)
         np.minimum(reached, diameter, out=reached)
         totals[: arriving + 1] += reached
-    return float(totals.max()) / steps.size
+    return float(totals.max()) / averaged
 
 
 def _stream_one_by_one(
@@ -57,10 +75,12 @@ def _stream_one_by_one(
     smoothness: float,
     largest_step: float = math.inf,
     diameter: float = math.inf,
+    burn_in: int = 0,
 ) -> float:
     """Return the same, one group of records at a time."""
     slot = record_diameter / 2
-    steps = stream_steps(n, strong_convexity, smoothness, largest_step).tolist()
+    sizes, averaged = _steps(n, strong_convexity, smoothness, largest_step, burn_in)
+    steps = sizes.tolist()
     groups = min(len(steps), _MOST_GROUPS)
     firsts = [-(-g * len(steps) // groups) for g in range(groups + 1)]
 
@@ -72,7 +92,7 @@ def _stream_one_by_one(
     if len(steps) > _MOST_GROUPS:
         worst = max(range(0, groups, 32), key=total_change)
         chosen = range(max(0, worst - 32), min(groups, worst + 33))
-    return max(map(total_change, chosen)) / len(steps)
+    return max(map(total_change, chosen)) / averaged
 
 
 def _follow(

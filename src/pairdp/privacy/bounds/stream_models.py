@@ -24,7 +24,12 @@ from numpy.typing import NDArray
 
 from pairdp._checks import integer, positive
 from pairdp.privacy.bounds.sensitivity import Bound, register_bound
-from pairdp.privacy.bounds.stream_schedule import StreamShape, shape_of, stream_steps
+from pairdp.privacy.bounds.stream_schedule import (
+    StreamShape,
+    late_steps,
+    shape_of,
+    stream_steps,
+)
 
 Array = NDArray[np.float64]
 _MOST_STEPS = 20_000
@@ -68,6 +73,8 @@ class Drift:
         drifts, totals, largest = np.zeros(steps), np.zeros(steps), np.zeros(steps)
         gone = 0
         for s, eta in enumerate(self.step_sizes.tolist()):
+            if eta == 0:
+                continue
             while last[gone] < s:
                 gone += 1
             before = drifts[:s]
@@ -85,13 +92,15 @@ class Drift:
     def total_by_records(self, units: Array | None = None) -> float:
         """Return the same as `total`, a block of records at a time."""
         steps = self.step_sizes.size
+        # Records of a burn-in are partners of every step: the last of them stands for all.
+        first = max(0, int(np.flatnonzero(self.step_sizes)[0]) - 1)
         if units is None:
             units = np.zeros(steps)
-            for start in range(0, steps, _TOGETHER):
+            for start in range(first, steps, _TOGETHER):
                 for s, drifts in self._follow(start):
                     units[s] = max(units[s], float(drifts.max()))
         worst = 0.0
-        for start in range(0, steps, _TOGETHER):
+        for start in range(first, steps, _TOGETHER):
             totals = np.zeros(min(_TOGETHER, steps - start))
             for s, drifts in self._follow(start):
                 if units[s] > 0:
@@ -127,11 +136,7 @@ def stream_drift(
 ) -> Drift:
     """Return the drift of descent with steps min(2/(αt), 2/(L+α)), the first of them at t = 2."""
     shape = shape_of(n, buffer, batch, reservoir)
-    if shape.steps > _MOST_STEPS:
-        raise ValueError(
-            f"noise on models supports at most {_MOST_STEPS} steps, got {shape.steps}: add noise "
-            "to gradients, or use larger batches"
-        )
+    _check_steps(shape.steps)
     # A single first record has no partner, and there is no step.
     idle = int(shape.batch == 1)
     sizes = stream_steps(shape.steps + 1 - idle, strong_convexity, smoothness, largest_step)
@@ -158,24 +163,22 @@ def printed_drift(
     """
     if integer("burn_in", burn_in, at_least=0) == 0:
         return stream_drift(record_diameter, n, strong_convexity, smoothness, diameter=diameter)
-    t = np.arange(1, n + 1, dtype=np.float64)
-    late = t > burn_in
-    sizes = np.zeros(n)
-    sizes[late] = printed_steps(t[late], positive("strong_convexity", strong_convexity))
-    if np.any(sizes > 2 / (smoothness + strong_convexity)):
-        raise ValueError(f"burn_in = {burn_in} is too short: the steps after it do not contract")
+    _check_steps(n - burn_in)
     return Drift(
         StreamShape(n),
-        sizes,
+        late_steps(n, strong_convexity, smoothness, burn_in),
         positive("record_diameter", record_diameter) / 2,
         strong_convexity,
         diameter,
     )
 
 
-def printed_steps(t: Array, strong_convexity: float) -> Array:
-    """Return η_t = (t-1)/(t-2)·2/(αt), for t > 2."""
-    return np.asarray((t - 1) / (t - 2) * 2 / (strong_convexity * t))
+def _check_steps(steps: int) -> None:
+    if steps > _MOST_STEPS:
+        raise ValueError(
+            f"noise on models supports at most {_MOST_STEPS} steps, got {steps}: add noise to "
+            "gradients, or use larger batches"
+        )
 
 
 @wraps(stream_drift)

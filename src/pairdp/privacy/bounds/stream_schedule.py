@@ -141,3 +141,25 @@ def stream_steps(
     if strong_convexity == 0:
         return np.full(t.size, cap)
     return np.minimum(2 / (strong_convexity * t), cap)
+
+
+def late_steps(n: int, strong_convexity: float, smoothness: float, burn_in: int) -> Array:
+    r"""Return η_1 … η_n of Huai 2020: 0 in the burn-in, then (t-1)/(t-2)·2/(αt).
+
+    Raises
+    ------
+    ValueError
+        If a step after the burn-in is no contraction.
+    """
+    t = np.arange(1, integer("n", n, at_least=2, at_most=_MOST_RECORDS) + 1, dtype=np.float64)
+    late = t > integer("burn_in", burn_in, at_least=2)
+    sizes = np.zeros(n)
+    sizes[late] = printed_steps(t[late], positive("strong_convexity", strong_convexity))
+    if np.any(sizes > 2 / (positive("smoothness", smoothness) + strong_convexity)):
+        raise ValueError(f"burn_in = {burn_in} is too short: the steps after it do not contract")
+    return sizes
+
+
+def printed_steps(t: Array, strong_convexity: float) -> Array:
+    """Return η_t = (t-1)/(t-2)·2/(αt), for t > 2."""
+    return np.asarray((t - 1) / (t - 2) * 2 / (strong_convexity * t))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from pairdp.algorithms.registry import algorithms
 from pairdp.constraints import L2Ball
 from pairdp.losses import LogisticRanking
 from pairdp.privacy import Budget
@@ -17,13 +16,13 @@ from pairdp.studies.learning import (
     EUCLID,
     LOGISTIC,
     MEANS,
-    WITHOUT_BURN_IN,
     ZERO,
     Goal,
     Learning,
     algorithm,
 )
 from pairdp.studies.protocols import METRIC_PROTOCOLS, PROTOCOLS
+from pairdp.studies.regret import exhibit as regret_exhibit
 from pairdp.studies.results import Remark, Results
 from pairdp.studies.study import PlannedCell, Position, Scale, Study
 
@@ -61,12 +60,14 @@ def study(scale: Scale) -> Study:
     return Study(
         NAME,
         "Huai et al. 2020: Pairwise learning with differential privacy guarantees",
-        tuple(cell for figure in _FIGURES for cell in _cells(figure, scale)),
+        (
+            *(cell for figure in _FIGURES for cell in _cells(figure, scale)),
+            *regret_exhibit.cells(scale),
+        ),
         remarks,
         "The text does not give the values of the figures. Cancer may be the original Wisconsin "
         "data set or the diagnostic one: both are run. The objective is the regularised empirical "
-        "risk on the n training records; for online algorithms, that of the last model. Where the "
-        "printed burn-in is longer than the stream, the printed noise is run without it. auto is "
+        "risk on the n training records; for online algorithms, that of the last model. auto is "
         "not online: it sees all records at once, and minimises the same loss where the objective "
         "is measured. It chooses by a predicted AUC, and not for a small objective. Steps and step "
         'sizes are those of pairdp, also with printed noise, except in series named "the '
@@ -94,9 +95,6 @@ def _series(at: Position, without: Learning, private: Learning) -> Iterator[Plan
     """Yield all series at a point, from the jobs without and with noise."""
     method = without.method
     yield from at.printed(method, private, has_theorem=algorithm(method).has_theorem)
-    if method in algorithms("stream", published=True):
-        name = method + WITHOUT_BURN_IN
-        yield from at.printed(name, replace(private, method=name), has_theorem=False)
     yield at.cell(method, "certified", private)
     yield at.cell(f"{method} without noise", "baseline", without)
     yield at.cell(AUTO, "certified", replace(private, method=AUTO))
@@ -112,6 +110,7 @@ def remarks(results: Results) -> Iterator[Remark]:
     problem = Problem(LogisticRanking(), L2Ball(1.0), _REGULARIZATION)
     yield _burn_in(problem, _FEW[-1])
     yield _offline_noise(problem, _FEW[-1])
+    yield from regret_exhibit.remarks(results, NAME)
     yield from zero_model.remarks(results, NAME)
     yield from certified_comparison.remarks(results, NAME)
 
