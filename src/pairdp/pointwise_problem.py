@@ -12,14 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._sums import sum_in_pairs
-from pairdp.label_coding import check_target_bound
 from pairdp.losses import Domain, PointwiseLoss
 from pairdp.pairs import PairDesign
 from pairdp.problem import Problem
@@ -75,21 +73,6 @@ class PointwiseProblem(Problem):
     def __hash__(self) -> int:
         return super().__hash__()
 
-    @cached_property
-    def _target_bound(self) -> float | None:
-        """The bound that targets are clipped to; None if labels are two classes."""
-        if self.loss.binary:
-            return None
-        return check_target_bound(getattr(self.loss, "label_bound", None))
-
-    @property
-    def labels_in_words(self) -> str:
-        """A sentence about labels, for certificates."""
-        bound = self._target_bound
-        if bound is None:
-            return "Labels are two classes."
-        return f"Every target is clipped to at most {bound:g} in size, which is public."
-
     def _risk_smoothness(self, domain: Domain, n: int, design: PairDesign | None) -> float:
         _no_design(design)
         return self.loss.smoothness(domain)  # all records may be the worst one
@@ -100,17 +83,10 @@ class PointwiseProblem(Problem):
     def check_records(self, records: Records) -> None:
         """Raise an error for records that were not clipped to the bounds of this problem."""
         super().check_records(records)
-        bound = self._target_bound
-        if bound is None:
-            if not records.binary:
-                raise ValueError(
-                    f"{type(self.loss).__name__} needs labels -1 and +1: make the records with "
-                    "problem.records(x, y)"
-                )
-        elif not _within(records, bound):
+        if self.loss.binary and not records.binary:
             raise ValueError(
-                f"{type(self.loss).__name__} needs targets clipped to {bound:g}: make the records "
-                "with problem.records(x, y)"
+                f"{type(self.loss).__name__} needs labels -1 and +1: make the records with "
+                "problem.records(x, y)"
             )
 
     def risk(self, records: Records, design: PairDesign | None = None) -> RecordRisk:
@@ -162,13 +138,6 @@ class RecordRisk:
         # A finite sum has finite terms; this is the faster check, which matters for small steps.
         if not math.isfinite(parameters.sum()) and not np.all(np.isfinite(parameters)):
             raise ValueError("the parameter must be finite")
-
-
-def _within(records: Records, bound: float) -> bool:
-    """Return whether targets are known to be within a bound."""
-    if records.target_bound is None:
-        return records.binary and bound >= 1
-    return records.target_bound <= bound
 
 
 def _no_design(design: PairDesign | None) -> None:

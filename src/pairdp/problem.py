@@ -23,6 +23,7 @@ from pairdp import constraints, pairs
 from pairdp._checks import PARAMETERS, STEPS, between, integer, keep, non_negative
 from pairdp._reading import Invalid
 from pairdp.clipping import check_data_norm
+from pairdp.label_coding import check_target_bound
 from pairdp.losses import Domain, Holder, PairwiseLoss
 from pairdp.losses.convexity import declared_convex
 from pairdp.losses.trust import is_library_loss
@@ -187,12 +188,17 @@ class Problem(Storable):
     @property
     def labels_in_words(self) -> str:
         """A sentence about labels, for certificates."""
+        if self._target_bound is not None:
+            return (
+                f"Every target is clipped to at most {self._target_bound:g} in size, which is "
+                "public."
+            )
         return "Labels are two classes." if self.loss.binary else "Labels only name classes."
 
-    @property
+    @cached_property
     def _target_bound(self) -> float | None:
         """The bound that targets are clipped to; None if labels are classes."""
-        return None
+        return None if self.loss.binary else check_target_bound(self.loss.label_bound)
 
     def domain(self, radius: float | None = None) -> Domain:
         """Return the domain of the loss, with parameters within a radius if it is known.
@@ -386,11 +392,17 @@ class Problem(Storable):
         )
 
     def check_records(self, records: Records) -> None:
-        """Raise an error for records that were not clipped to the norm of this problem."""
+        """Raise an error for records that were not clipped to the bounds of this problem."""
         if records.data_norm > self.data_norm:
             raise ValueError(
                 f"the records are clipped to norm {records.data_norm:g}, but the problem needs "
                 f"{self.data_norm:g}: make them with problem.records(x, y)"
+            )
+        bound = self._target_bound
+        if bound is not None and not records.targets_are_within(bound):
+            raise ValueError(
+                f"{type(self.loss).__name__} needs targets clipped to {bound:g}: make the records "
+                "with problem.records(x, y)"
             )
 
     def risk(self, records: Records, design: pairs.PairDesign | None = None) -> Risk:

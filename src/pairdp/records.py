@@ -37,8 +37,8 @@ class Records:
     binary : bool
         Whether labels are -1 and +1 (ranking) or names of classes (metric learning).
     target_bound : float, optional
-        Y. If given, labels are numbers to be predicted (regression) and clipped to ±Y; ``binary``
-        is then ignored.
+        Y. If given, labels are numbers (targets of regression, graded responses of ranking) and
+        clipped to ±Y; ``binary`` is then ignored.
     invalid : {"error", "null"}
         What to do with a record whose features include NaN, infinity or something that is not a
         number, or whose label is not accepted: raise an error, or make it a null record. An error
@@ -168,6 +168,12 @@ class Records:
     def features(self) -> int:
         """Number of features, which is public."""
         return int(self.x.shape[1])
+
+    def targets_are_within(self, bound: float) -> bool:
+        """Return whether labels are known to be numbers within a bound."""
+        if self.target_bound is None:
+            return self.binary and bound >= 1
+        return self.target_bound <= bound
 
     @cached_property
     def positive(self) -> NDArray[np.intp]:

@@ -56,7 +56,8 @@ def problem(name: str, regularization: float = 0.0) -> Problem:
 
 def apart(plan: Plan, pair: Neighbours, seed: int) -> float:
     """How far the averages of two neighbours are apart, drawn alike and without noise."""
-    bare = plan.algorithm.plan(plan.problem, plan.task.n, plan.task.features)
+    task = plan.task
+    bare = plan.algorithm.plan(plan.problem, task.n, task.features, schedule=task.schedule)
     ends = [
         bare.run(plan.problem.records(x, y), NoiseSource(seed)).parameters for x, y in pair.both()
     ]

@@ -70,7 +70,7 @@ def test_settings_are_frozen_dataclasses_that_certificates_record(name: str) -> 
         decoded = {key: decode(value) for key, value in recorded.items()}
         assert decoded == plan.settings.to_dict()
         assert all(type(value) in (int, float, str, bool) for value in decoded.values())
-        assert stored_plan(plan.certificate, plan.reasons) == plan
+        assert stored_plan(plan.certificate, plan.reasons, plan.departures) == plan
 
 
 @pytest.mark.parametrize("name", [name for name in ALGORITHMS if "threshold" not in name])

@@ -198,4 +198,4 @@ def test_honest_certificates_are_planned_again(name: str) -> None:
     assert list(differences(stored, again.certificate)) == []
     # "auto" is the estimator's, and its reason is in the model's file.
     assert again.reasons == tuple(r for r in original.reasons if not r.startswith("auto: "))
-    assert stored_plan(stored, original.reasons) == original
+    assert stored_plan(stored, original.reasons, original.departures) == original

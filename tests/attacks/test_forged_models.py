@@ -107,10 +107,12 @@ def test_reasons_of_a_model_are_those_of_its_plan(tmp_path: Path, fitted: dict[s
     path = tmp_path / "model"
     save(fitted["ranker"], path)
     header, arrays = opened(path)
-    header["steps"][0]["reasons"] = ["the noise is far larger than it need be"]
-    forge(path, header, arrays)
-    with pytest.raises(CertificateError, match="plan_ does not follow"):
-        verify_file(path)
+    for name in ("reasons", "departures"):
+        forged = json.loads(json.dumps(header))
+        forged["steps"][0][name] = ["the noise is far larger than it need be"]
+        forge(path, forged, arrays)
+        with pytest.raises(CertificateError, match="plan_ does not follow"):
+            verify_file(path)
 
 
 def test_no_number_of_a_plan_is_in_a_file_twice(tmp_path: Path, fitted: dict[str, Any]) -> None:

@@ -87,6 +87,7 @@ def test_kang_as_printed_for_metrics(projected: bool) -> None:
         2,
         Budget(1.0, 1e-5),
         calibration="printed",
+        schedule="tuned",  # a random first iterate would need a full run for each draw
         climbs=5,
         runs=2_000_000,
         confidence=SURE,
@@ -102,6 +103,7 @@ def test_kang_as_printed_for_metrics(projected: bool) -> None:
         2,
         Budget(1.0, 1e-5),
         calibration="printed",
+        schedule="tuned",  # a random first iterate would need a full run for each draw
         climbs=5,
         confidence=SURE,
     )

@@ -71,3 +71,12 @@ def test_what_is_refused() -> None:
     assert "for named algorithms" in refused("audit", "auto", "--loss", "tight")
     assert "confidence must be between" in refused("audit", "DPGDC", "--confidence", "1")
     run("audit", code=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["DPEGD", "Kang2021"])
+def test_the_schedule_of_a_theorem_is_consistent(name: str) -> None:
+    # n = 16: for fewer records Theorem 3 needs a step size above 2/L.
+    options = (name, "--n", "16", "--climbs", "0", *SURE, "--full", "--runs", "60")
+    (report,) = run_json("audit", *options, "--schedule", "theorem")["audits"]
+    assert report["verdict"] == "consistent"

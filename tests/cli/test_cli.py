@@ -187,3 +187,20 @@ def test_impossible_plans_are_refused(args: list[str], reason: str) -> None:
     given = args if "--algorithm" in args else [*args, "--algorithm", "DPGDC"]
     assert reason in refused("plan", *given)
     assert reason in run_json("plan", *given, code=1)["error"]
+
+
+def test_a_plan_with_the_schedule_of_a_theorem() -> None:
+    printed = ["plan", "--n", "512", "--features", "8", "--algorithm", "DPGDC2"]
+    printed += ["--delta", "1e-3", "--calibration", "printed"]
+    shown = run(*printed).stdout
+    assert "steps: Theorem 2 of Xue 2021 has T = min{n, n²ε²/(p·ln(1/δ))}" in shown
+    assert "departs from the paper: Theorem 2 prints the step size inverted" in shown
+    assert run_json(*printed)["chosen"]["settings"]["steps"] == 512
+    chosen = run_json(*printed, "--schedule", "tuned")["chosen"]
+    assert chosen["settings"]["steps"] < 512
+    assert chosen["departures"] == []
+    few = ["plan", "--n", "64", "--features", "8", "--schedule", "theorem"]
+    assert "chooses among tuned plans" in refused(*few)
+    assert "less than one step" in refused(
+        *few, "--algorithm", "Kang2021", "--epsilon", "0.04", "--delta", "1e-3"
+    )

@@ -203,6 +203,7 @@ def test_a_metric_is_fitted_to_any_number_of_classes() -> None:
 def test_printed_noise_is_named_as_what_it_is() -> None:
     found = run_json(*BOUNDED, "--calibration", "printed", "--epsilon", "2")
     assert found["certificate"]["calibration"] == "printed"
+    assert found["certificate"]["plan"]["schedule"] == "theorem"
     assert isinstance(found["claim_is_proved"], bool)
 
 

@@ -157,7 +157,9 @@ def test_losses_of_single_records() -> None:
     np.testing.assert_allclose(curvature.hessian(3, HIDDEN), expected, atol=1e-11)
 
 
-@pytest.mark.parametrize("kind", [RankingLoss, MetricLoss], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [RankingLoss, MetricLoss, PairwiseLoss], ids=lambda kind: kind.__name__
+)
 def test_every_named_loss(kind: type[PairwiseLoss]) -> None:
     """The gradients of records add up to twice that of the risk, for losses to come too."""
     x, y = data(12)

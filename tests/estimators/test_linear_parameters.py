@@ -24,6 +24,8 @@ from pairdp.losses import (
     LeastSquaresPointwise,
     LogisticPointwise,
     LogisticRanking,
+    PowerHingePointwise,
+    PowerPointwise,
 )
 from tests.estimators.data import FEW_RECORDS, two_classes
 from tests.estimators.linear import KINDS, MODELS, data, targets
@@ -86,6 +88,22 @@ def test_losses_as_objects(loss: Any) -> None:
     assert PrivateLinearClassifier(loss=loss, data_norm=1.0).plan(100, 3).problem.loss == loss
     regressor = PrivateLinearRegressor(target_bound=3.0, data_norm=1.0).plan(100, 3)
     assert regressor.problem.loss == LeastSquaresPointwise(3.0)
+
+
+def test_losses_of_wang() -> None:
+    classifier = PrivateLinearClassifier(20.0, loss="q_hinge", data_norm=1.0, random_state=0)
+    x, y = two_classes()
+    assert classifier.fit(x, y).score(x, y) > 0.8
+    assert classifier.plan_.problem.loss == PowerHingePointwise()
+    regressor = PrivateLinearRegressor(50.0, loss="q_norm", target_bound=2.0, data_norm=1.0)
+    assert regressor.set_params(random_state=0).fit(*targets()).score(*targets()) > 0.5
+    assert regressor.plan_.problem.loss == PowerPointwise(1.5, 2.0)
+    absolute = PowerPointwise(1.0, 2.0)
+    assert regressor.set_params(loss=absolute).plan(100, 3).problem.loss == absolute
+    with pytest.raises(ValueError, match="they must be the same"):
+        regressor.set_params(target_bound=1.0).plan(100, 3)
+    with pytest.raises(ValueError, match="is a loss of two classes"):
+        regressor.set_params(loss="hinge").plan(100, 3)
 
 
 @pytest.mark.parametrize("size", [33, 400])

@@ -60,10 +60,10 @@ def test_labels_of_any_kind(low: object, high: object) -> None:
     labels = np.array([low, high])[y]
     ranker = PrivateRanker(3.0, random_state=0, data_norm=1.0).fit(x, labels)
     assert list(ranker.classes_) == [low, high]
-    assert ranker.score(x, labels) > 0.9
+    assert ranker.score(x, labels) > 0.85
     given = PrivateRanker(3.0, classes=[high, low], random_state=0, data_norm=1.0).fit(x, labels)
     assert list(given.classes_) == [low, high]  # sorted, as everywhere in scikit-learn
-    assert cross_val_score(given, x, labels, scoring="roc_auc", cv=3).min() > 0.9
+    assert cross_val_score(given, x, labels, scoring="roc_auc", cv=3).min() > 0.85
 
 
 def test_given_labels_need_not_occur() -> None:

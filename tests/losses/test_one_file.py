@@ -259,7 +259,7 @@ def test_names_are_given_once(mine: Any) -> None:
         register_loss("logistic", mine.ExponentialRanking())
     register_loss("exponential", mine.ExponentialRanking(rate=1.0))  # by the same class
     assert "exponential" in loss_names(RankingLoss)
-    with pytest.raises(TypeError, match="only ranking, metric and pointwise losses"):
+    with pytest.raises(TypeError, match="only pairwise and pointwise losses"):
         register_loss("mine", object())  # type: ignore[type-var]
 
 

@@ -320,6 +320,7 @@ FORGED: dict[str, tuple[Change, str]] = {
         "condition",
     ),
     "reasons that are text": (setting(*STEP, "reasons", to="because"), "reasons"),
+    "departures that are numbers": (setting(*STEP, "departures", to=[1]), "departures"),
     "problem out of range": (
         planned("problem", "fields", "regularization", to=-1),
         "regularization",

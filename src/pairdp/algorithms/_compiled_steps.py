@@ -127,6 +127,7 @@ def _pair_steps(
     parameters: tuple[float, ...],
     scale: float,
     weight: float,
+    one_order: bool,
     x: Array,
     y: Array,
     places: Places,
@@ -141,14 +142,15 @@ def _pair_steps(
 ) -> None:
     """Take a step for each row of ``places``, whose consecutive entries are pairs.
 
-    ``point`` and ``total`` are updated in place. Null records have the label 0.
+    With ``one_order``, pairs whose first record is negative have no loss. ``point`` and ``total``
+    are updated in place. Null records have the label 0.
     """
     gradient = np.empty(point.size)
     for t in range(places.shape[0]):
         gradient[:] = 0.0
         for q in range(0, places.shape[1], 2):
             i, j = places[t, q], places[t, q + 1]
-            if y[i] * y[j] >= 0:
+            if y[i] * y[j] >= 0 or (one_order and y[i] < 0):
                 continue
             signed = scale if y[i] > 0 else -scale
             u = signed * _pair_score(point, x[i], x[j])

@@ -30,7 +30,7 @@ from pairdp.algorithms.plan import Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need, check_needs
 from pairdp.algorithms.task import Calibration, S, Schedule, Task
 from pairdp.losses import PairwiseLoss
-from pairdp.losses.ranking import slow_sums
+from pairdp.losses.base import slow_sums
 from pairdp.privacy import Budget, Certificate, NoiseSource, Release
 from pairdp.problem import Problem
 from pairdp.storage import Storable
@@ -165,7 +165,10 @@ class Algorithm(Storable, ABC, Generic[S]):
             plan=plan_facts(self, problem, task, draft.settings, conditions),
         )
         reasons = (*draft.reasons, *slow_sums(problem.loss))
-        return Plan(self, task, certificate, draft.settings, reasons, draft.departures)
+        departures = draft.departures
+        if task.follows_theorem and budget is not None and not task.is_printed:
+            departures = (*departures, "the noise is certified, and not that of the paper")
+        return Plan(self, task, certificate, draft.settings, reasons, departures)
 
     def prepare(self, task: Task) -> PlanDraft[S]:
         """Check a task, and decide its releases and settings."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pairdp import losses
 from pairdp.algorithms.plan import Progress
 from pairdp.pairs import Risk
+from pairdp.privacy import packed_dimension, unpack
 from pairdp.problem import Problem
 
 Array = NDArray[np.float64]
@@ -59,6 +60,15 @@ def restart_radius(problem: Problem, step_size: float, steps: int) -> float:
     """
     radius = problem.constraint.radius
     return radius if problem.is_bounded else known_radius(problem, step_size, steps + 1)
+
+
+def uniform_in_ball(like: Array, radius: float, generator: np.random.Generator) -> Array:
+    """Return a uniform point of the ball, a vector or symmetric matrix of the shape of another."""
+    size = packed_dimension(len(like)) if like.ndim == 2 else like.size
+    direction = generator.standard_normal(size)
+    length = radius * generator.random() ** (1 / size)
+    point = direction * (length / float(np.linalg.norm(direction)))
+    return unpack(point) if like.ndim == 2 else point
 
 
 def descend(
@@ -123,8 +133,11 @@ def step_of_least_error(
     return eta, ("step_size minimises the predicted error",)
 
 
-def step_divergence(problem: Problem, step_size: float) -> StepDivergence:
+def step_divergence(problem: Problem, step_size: float, *, ordered: bool = False) -> StepDivergence:
     """Return how much one step can increase the distance of two neighbouring runs.
+
+    A step uses the mean of both orders of its pairs, or only one order of each if ``ordered``: then
+    D_o takes the place of D_h/2, and G that of G times half the number of orders with a loss.
 
     Replacing a record by a null record removes the gradient of a pair: at most D_h/2 at one point
     (`Problem.exact_record_diameter`), and at two points at most G times the fraction of orders with
@@ -132,17 +145,21 @@ def step_divergence(problem: Problem, step_size: float) -> StepDivergence:
     changes neither.
     """
     loss, domain = problem.loss, problem.domain()
+    if isinstance(loss, losses.GradedRanking):
+        loss = loss.two_class  # the same bounds, also at two points
     smoothness = loss.smoothness(domain) + problem.regularization
     lipschitz = loss.lipschitz(domain)
     # A record drawn twice may be paired with itself; then both records of the pair are replaced.
     # The gradient of such a pair is zero for ranking and metric losses.
     meets_itself = not isinstance(loss, losses.RankingLoss | losses.MetricLoss)
     if math.isfinite(smoothness) and step_size * smoothness <= 2 * (1 + 1e-12):
-        return StepDivergence(
-            problem.exact_record_diameter(domain) / (1 if meets_itself else 2), 0.0
-        )
+        replaced = problem.exact_record_diameter(domain) / 2
+        if ordered:
+            replaced = problem.constants(2).pair_diameter
+        return StepDivergence(2 * replaced if meets_itself else replaced, 0.0)
     if isinstance(loss, losses.RankingLoss):
         # Derivatives of the same sign differ by at most G.
-        both = lipschitz * loss.orders / 2 * (1 if loss.decreasing else 2)
+        share = 1.0 if ordered else loss.orders / 2
+        both = lipschitz * share * (1 if loss.decreasing else 2)
         return StepDivergence(both, both)
     return StepDivergence(2 * lipschitz, 2 * lipschitz if meets_itself else lipschitz)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -15,13 +14,16 @@ from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import contraction, descend, restart_radius
-from pairdp.algorithms.noise import add_noise, output_release
+from pairdp.algorithms.noise import add_noise, noise_reach, output_release
 from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import require_bounded, require_step
 from pairdp.algorithms.task import Settings, Task
+from pairdp.algorithms.theorem import ChosenSteps, Theorem
+from pairdp.constraints import FrobeniusBall, L2Ball
 from pairdp.constraints.vectors import shrink_to
-from pairdp.privacy import NoiseSource, Part, Sensitivity
+from pairdp.losses.trust import is_library_loss
+from pairdp.privacy import NoiseSource, Part, Release, Sensitivity
 from pairdp.problem import Problem
 from pairdp.records import Records
 
@@ -57,6 +59,10 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
     point, and the average is released with noise. The part of a record is determined by its index,
     so a replaced record affects one part, and the total cost is that of the worst part (parallel
     composition). The average changes by at most η_i·D_h(T_i+1)/(2n_i) if η_1 ≤ 2/L (errata, X4).
+    Noisy points are projected, unless ``schedule="theorem"``: the paper does not project them.
+    Then D_h of all epochs but the first is that of a larger ball, which contains the points at
+    which they start. Noise leaves this ball with a probability below e⁻⁷⁰⁰; such a point is
+    projected onto it.
 
     Parameters
     ----------
@@ -67,7 +73,8 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
 
     Notes
     -----
-    Printed noise: Δ_i = 4Gη_i (Algorithm 3).
+    Printed noise: Δ_i = 4Gη_i (Algorithm 3). The schedule of Theorem 3 is the default step size,
+    without the limit: it is refused above 2/L, with L the smoothness of the risk of any part.
     """
 
     step_size: float | None = None
@@ -75,6 +82,7 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
 
     settings_type = EpochSettings
     is_printed: ClassVar[bool] = True
+    has_theorem: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         keep_given(self, "step_size", between, *STEPS)
@@ -94,16 +102,24 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
         largest = min(
             2 * 4**i / problem.constants(size).smoothness for i, size in enumerate(sizes, start=1)
         )
-        step_size, reasons = self._step_size(task, largest)
+        departures: tuple[str, ...] = ()
+        if task.follows_theorem:
+            step_size, _, reasons, departures = self._theorem(task, sizes)
+        else:
+            step_size, reasons = self._step_size(task, largest)
         require_step(self.name, step_size, largest, "8/L")
         start = restart_radius(problem, step_size / 4, sum(sizes))
         radius = min(problem.constraint.radius, 2 * start)
-        releases = []
+        releases: list[Release] = []
         for i, size in enumerate(sizes, start=1):
             eta = step_size / 4**i
             constants = problem.constants(size)
+            around = problem
+            if task.follows_theorem and releases:
+                around = self._around(problem, releases[-1])
+                radius = around.constraint.radius
             inputs = {
-                "record_diameter": problem.record_diameter(size, radius, eta, task.features),
+                "record_diameter": around.record_diameter(size, radius, eta, task.features),
                 "n": size,
                 "step_size": eta,
                 "contraction": contraction(eta, constants.smoothness, constants.strong_convexity),
@@ -123,18 +139,53 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
                 )
             )
         settings = EpochSettings(len(sizes), step_size, sum(sizes))
-        return PlanDraft(tuple(releases), settings, reasons)
+        return PlanDraft(tuple(releases), settings, reasons, departures=departures)
+
+    def _around(self, problem: Problem, release: Release) -> Problem:
+        """Return the problem on a ball that contains the set and a noisy point of an epoch."""
+        ball = FrobeniusBall if problem.loss.matrix else L2Ball
+        return replace(problem, constraint=ball(problem.constraint.radius + noise_reach(release)))
+
+    def _theorem(self, task: Task, sizes: Sequence[int]) -> ChosenSteps:
+        """Return η of Theorem 3, with reasons and departures."""
+        problem, n, p = task.problem, task.n, task.dimension
+        require_bounded(self.name, problem, "for the diameter in the schedule of Xue 2021")
+        if not is_library_loss(problem.loss):
+            raise ValueError(
+                f"{self.name} starts epochs at noisy points, which Algorithm 3 does not project, "
+                f"and the constants of {type(problem.loss).__name__}, which is not of this "
+                'library, are known on the constraint set alone: use schedule="tuned"'
+            )
+        theorem = Theorem(self.name, "Theorem 3 of Xue 2021")
+        lipschitz = task.printed_lipschitz
+        formula, noisy = "(‖C‖/G)·4/√n", f"4/√{n}"
+        if task.budget is not None:
+            pure, epsilon, delta = task.budget.is_pure, task.budget.epsilon, task.budget.delta
+            formula = f"(‖C‖/G)·min{{4/√n, {'ε/p' if pure else 'ε/√(p·ln(1/δ))'}}}"
+            cost = f"{p}" if pure else f"√({p}·ln(1/{delta:.4g}))"
+            noisy = f"min{{{noisy}, {epsilon:.4g}/{cost}}}"
+        smoothness = max(problem.constants(size).smoothness for size in sizes)
+        step_size = theorem.step_size(
+            f"{formula} = ({task.diameter:.6g}/{lipschitz:.6g})·{noisy}",
+            printed.xue2021.epoch_step_size(task.diameter, lipschitz, n, p, task.budget),
+            self.step_size,
+            largest=("2/L", 2 / smoothness),
+        )
+        if n & (n - 1):
+            theorem.departures.append(
+                f"the paper assumes n = 2^k, and n = {n}: parts have ⌊n/2^i⌋ records, and the last "
+                "one has the rest"
+            )
+        return theorem.chosen(step_size, sum(sizes))
 
     def _step_size(self, task: Task, largest: float) -> tuple[float, tuple[str, ...]]:
         if self.step_size is not None:
             return self.step_size, ()
         require_bounded(self.name, task.problem, "to choose its step size (or give step_size)")
         lipschitz = task.problem.loss.lipschitz(task.problem.domain())
-        rate = 4 / math.sqrt(task.n)
-        if task.budget is not None:
-            p, epsilon, delta = task.dimension, task.budget.epsilon, task.budget.delta
-            rate = min(rate, epsilon / (p if delta == 0 else math.sqrt(p * math.log(1 / delta))))
-        default = task.diameter / lipschitz * rate
+        default = printed.xue2021.epoch_step_size(
+            task.diameter, lipschitz, task.n, task.dimension, task.budget
+        )
         reason = "step_size is the theorem's (diameter/G)·min(4/√n, ε/√(p·ln(1/δ)))"
         if default > largest:
             return largest, (f"{reason}, limited to 8/L",)
@@ -143,7 +194,7 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
     def execute(
         self, plan: Plan[EpochSettings], records: Records, noise: NoiseSource, progress: Progress
     ) -> Array:
-        """Return the noisy point of the last epoch, projected."""
+        """Return the noisy point of the last epoch, projected unless as in the theorem."""
         problem = plan.problem
         point = problem.constraint.initial(records.features)
         start, radius = 0, restart_radius(problem, plan.settings.step_size / 4, plan.task.n)
@@ -154,8 +205,11 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
             eta = plan.settings.step_size / 4**i
             average = descend(problem, problem.risk(part), point, eta, size, progress, average=True)
             noisy = add_noise(release.mechanism, average, noise.stream("epoch noise", i))
-            point = shrink_to(problem.constraint.project(noisy), radius)
-        return point
+            if plan.task.follows_theorem:
+                point = self._around(problem, release).constraint.project(noisy)
+            else:
+                point = shrink_to(problem.constraint.project(noisy), radius)
+        return noisy if plan.task.follows_theorem else point
 
 
 DPEGD = register_algorithm(

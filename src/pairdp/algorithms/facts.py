@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairdp._checks import keep
+from pairdp._checks import RECORDS, keep, real
 from pairdp._provenance import is_own
 from pairdp.algorithms.requirements import require_convex
 from pairdp.algorithms.task import Settings, Task
@@ -85,6 +85,45 @@ class ConstantFeature(Condition):
                 f"rows of norm {self.data_norm:g} with a constant feature of that size need a "
                 f"data_norm of √2 times that, and the problem has {problem.data_norm:g}"
             )
+
+
+@dataclass(frozen=True)
+class ResponseBounds(Condition):
+    """A graded response is clipped to public bounds, and mapped from these to [-1, 1].
+
+    Parameters
+    ----------
+    low, high : float
+        The bounds; the problem must have the label bound 1.
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            value = real(name, getattr(self, name))
+            if not abs(value) <= RECORDS[1]:
+                raise ValueError(f"a response bound must be at most {RECORDS[1]:g} in size")
+            keep(self, name, value)
+        if not self.low < self.high or self.high - self.low < RECORDS[0]:
+            raise ValueError(
+                f"response bounds must be (low, high) with low below high, got {self.low:g} and "
+                f"{self.high:g}"
+            )
+
+    @property
+    def sentence(self) -> str:
+        """What certificates say."""
+        return (
+            f"Responses are clipped to the range from {self.low:g} to {self.high:g}, which is "
+            "public, and mapped to the range from -1 to 1."
+        )
+
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError if the problem has another label bound."""
+        if problem.loss.label_bound != 1:
+            raise ValueError("responses between -1 and 1 need a loss with label_bound 1")
 
 
 def problem_facts(problem: Problem, features: int) -> dict[str, Scalar]:

@@ -20,6 +20,7 @@ from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded, require_step
 from pairdp.algorithms.task import Settings, Task
+from pairdp.algorithms.theorem import ChosenSteps, Theorem
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.problem import Problem
@@ -51,7 +52,7 @@ class GradientDescent(Algorithm[DescentSettings]):
     a convex loss contracts by q = max(|1-ηα|, |1-ηL|). So the distance between last iterates is at
     most η(D_h/n)(1-q^T)/(1-q), that between averages at most the average of this, and neither
     exceeds the diameter of the constraint set (errata, X1 and X2). The noisy point is projected,
-    which is post-processing.
+    which is post-processing, unless ``schedule="theorem"``: the papers do not project it.
 
     Parameters
     ----------
@@ -69,6 +70,10 @@ class GradientDescent(Algorithm[DescentSettings]):
     -----
     Printed noise: Δ = 8G/(αn) for the last iterate (Xue 2021, Algorithm 1) and 4GηT/n for the
     average (Algorithm 4, whose line 6 omits the noise for pure ε; here it is added).
+
+    The schedule of the theorems: T = (L/α)·ln n and η = 2/(L+α) for the last iterate (Theorem 1),
+    ηT = (‖C‖/G)·√n and η = 2/L for the average (Theorem 4, which leaves T open; see
+    `pairdp.algorithms.printed.xue2021`). L is the smoothness of the risk.
     """
 
     output: Literal["last", "average"] = "last"
@@ -78,6 +83,7 @@ class GradientDescent(Algorithm[DescentSettings]):
 
     settings_type = DescentSettings
     is_printed: ClassVar[bool] = True
+    has_theorem: ClassVar[bool] = True
     instead: ClassVar[str] = 'use GradientDescent(output="average") or PairwiseSGD'
 
     def __post_init__(self) -> None:
@@ -98,7 +104,9 @@ class GradientDescent(Algorithm[DescentSettings]):
         if self.step_size is not None:
             largest = 2 / (constants.smoothness + constants.strong_convexity)
             require_step(self.name, self.step_size, largest, "2/(L+α)")
-        step_size, steps, reasons = self._schedule(task)
+        step_size, steps, reasons, departures = (
+            self._theorem(task) if task.follows_theorem else self._schedule(task)
+        )
         radius = known_radius(problem, step_size, steps)
         inputs = {
             "record_diameter": problem.record_diameter(task.n, radius, step_size, task.features),
@@ -112,7 +120,8 @@ class GradientDescent(Algorithm[DescentSettings]):
         release = output_release(
             f"{self.output} iterate", task, sensitivity, self._printed(task, step_size, steps)
         )
-        return PlanDraft((release,), DescentSettings(self.output, steps, step_size), reasons)
+        settings = DescentSettings(self.output, steps, step_size)
+        return PlanDraft((release,), settings, reasons, departures=departures)
 
     def _printed(self, task: Task, step_size: float, steps: int) -> float:
         if not task.is_printed:
@@ -126,7 +135,33 @@ class GradientDescent(Algorithm[DescentSettings]):
             task.printed_lipschitz, step_size, steps, task.n
         )
 
-    def _schedule(self, task: Task) -> tuple[float, int, tuple[str, ...]]:
+    def _theorem(self, task: Task) -> ChosenSteps:
+        """Return η and T of the theorem, with reasons and departures."""
+        constants, n = task.problem.constants(task.n), task.n
+        smoothness, alpha = constants.smoothness, constants.strong_convexity
+        if self.output == "last":
+            theorem = Theorem(self.name, "Theorem 1 of Xue 2021")
+            step_size = theorem.step_size("2/(L+α)", 2 / (smoothness + alpha), self.step_size)
+            steps = theorem.steps(
+                f"(L/α)·ln n = ({smoothness:.6g}/{alpha:.6g})·ln {n}",
+                printed.xue2021.last_iterate_steps(smoothness, alpha, n),
+                self.steps,
+            )
+        else:
+            theorem = Theorem(self.name, "the discussion of Theorem 4 of Xue 2021")
+            require_bounded(self.name, task.problem, "for the diameter in the schedule of Xue 2021")
+            lipschitz = task.printed_lipschitz
+            step_size = theorem.step_size("2/L", 2 / smoothness, self.step_size)
+            steps = theorem.steps(
+                f"(‖C‖/G)·√n/η = ({task.diameter:.6g}/{lipschitz:.6g})·√{n}/{step_size:.6g}",
+                printed.xue2021.average_iterate_steps(task.diameter, lipschitz, n, step_size),
+                self.steps,
+            )
+            if task.is_printed and task.budget is not None and task.budget.is_pure:
+                theorem.departures.append("line 6 of Algorithm 4 omits the noise, which is added")
+        return theorem.chosen(step_size, steps)
+
+    def _schedule(self, task: Task) -> ChosenSteps:
         constants = task.problem.constants(task.n)
         largest = 2 / (constants.smoothness + constants.strong_convexity)
         reasons = []
@@ -139,9 +174,9 @@ class GradientDescent(Algorithm[DescentSettings]):
             if steps is None:
                 steps, reason = self._last_steps(task, step_size)
                 reasons.append(reason)
-            return step_size, steps, tuple(reasons)
+            return ChosenSteps(step_size, steps, tuple(reasons))
         if self.steps is not None and step_size is not None:
-            return step_size, self.steps, ()
+            return ChosenSteps(step_size, self.steps, ())
         travel = self._travel(task)
         balance = "balance predicted error and noise"
         if task.budget is None:
@@ -158,7 +193,7 @@ class GradientDescent(Algorithm[DescentSettings]):
             steps = max(1, min(_MOST_STEPS, math.ceil(travel / largest)))
             step_size = min(largest, travel / steps)
             reasons.append(f"steps and step_size {balance}")
-        return step_size, steps, tuple(reasons)
+        return ChosenSteps(step_size, steps, tuple(reasons))
 
     def _last_steps(self, task: Task, step_size: float) -> tuple[int, str]:
         r"""Return the T with the smallest q^{2T}·far² + E|noise|², and the reason for it."""
@@ -200,7 +235,7 @@ class GradientDescent(Algorithm[DescentSettings]):
     def execute(
         self, plan: Plan[DescentSettings], records: Records, noise: NoiseSource, progress: Progress
     ) -> Array:
-        """Return the noisy output, projected."""
+        """Return the noisy output, projected unless the schedule is that of the theorem."""
         problem = plan.problem
         point = descend(
             problem,
@@ -212,9 +247,8 @@ class GradientDescent(Algorithm[DescentSettings]):
             average=self.output == "average",
         )
         (release,) = plan.certificate.releases
-        return problem.constraint.project(
-            add_noise(release.mechanism, point, noise.stream("output noise"))
-        )
+        noisy = add_noise(release.mechanism, point, noise.stream("output noise"))
+        return noisy if plan.task.follows_theorem else problem.constraint.project(noisy)
 
 
 def _mu(task: Task) -> float:

@@ -15,7 +15,7 @@ from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.privacy.certificates.release import HIDDEN_ITERATES, rounded_dimension
 from pairdp.problem import Problem
 
-Pairing = Literal["all", "disjoint"]
+Pairing = Literal["all", "disjoint", "ordered"]
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Batches:
         Gives n, and whether the loss is of pairs or of one record.
     batch_size : int, optional
         b; all records by default.
-    pairing : {"all", "disjoint"}
-        All pairs of a batch, or pairs of consecutive draws.
+    pairing : {"all", "disjoint", "ordered"}
+        All pairs of a batch, or pairs of consecutive draws, with both orders or the one drawn.
 
     Raises
     ------
@@ -45,11 +45,11 @@ class Batches:
         if self.size > self.task.n:
             raise ValueError(f"batch_size must be at most n = {self.task.n}, got {self.size}")
         if not self.of_pairs:
-            if self.pairing == "disjoint":
+            if self.pairing != "all":
                 raise ValueError("a loss of one record has no pairs: leave pairing at its default")
         elif self.size == 1:
             raise ValueError("batch_size must be at least 2 for a pairwise loss, got 1")
-        elif self.pairing == "disjoint" and self.size % 2:
+        elif self.pairing != "all" and self.size % 2:
             which = "batch_size" if self.batch_size else "n, where batch_size is not given,"
             raise ValueError(
                 f"disjoint pairs need an even batch, and {which} is {self.size}: set "
@@ -69,7 +69,26 @@ class Batches:
     @property
     def disjoint(self) -> bool:
         """Whether a step uses disjoint pairs. Two records are one pair with either pairing."""
-        return self.of_pairs and (self.pairing == "disjoint" or self.size == 2)
+        return self.of_pairs and (self.pairing != "all" or self.size == 2)
+
+    @property
+    def diameter(self) -> float:
+        """The sensitivity of a step's gradient times b: D_h, or 2D_o for one order of each pair."""
+        problem = self.task.problem
+        both = problem.record_diameter(self.size)
+        if self.pairing != "ordered":
+            return both
+        rounding = both - problem.exact_record_diameter(problem.domain())
+        return 2 * problem.constants(self.size).pair_diameter + rounding
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """The sensitivity of the gradient of a step, when a record of the batch is replaced."""
+        if self.pairing == "ordered":
+            return Sensitivity.of(
+                "average over ordered pairs", diameter=self.diameter / 2, pairs=self.size // 2
+            )
+        return Sensitivity.of(self.task.problem.average, diameter=self.diameter, n=self.size)
 
     @property
     def sampling(self) -> FixedSizeSampling | None:
@@ -115,8 +134,7 @@ class GradientNoise:
         budget = task.budget
         if budget is None:
             return Release(f"{self.output} iterate", NoMechanism(), None, task.dimension), ()
-        b = self.batches.size
-        one = Sensitivity.of(task.problem.average, diameter=task.problem.record_diameter(b), n=b)
+        one = self.batches.sensitivity
         last = self.last_iterate(step_size, steps)
         name = "noisy gradient" if self.output == "average" else "noisy gradient (all of them)"
         sensitivity = one
@@ -138,6 +156,8 @@ class GradientNoise:
         """Return the sensitivity of the last iterate alone, or None if the bound does not apply."""
         task, problem = self.task, self.task.problem
         if self.output != "last" or self.batches.sampling is not None:
+            return None
+        if task.follows_theorem:  # as in the papers, every noisy gradient is accounted for
             return None
         if not (problem.is_convex and problem.is_smooth):  # steps may expand distances
             return None
@@ -164,14 +184,14 @@ class GradientNoise:
 
     def predicted_scale(self, step_size: float, steps: int) -> float:
         """Return approximately σ, without the numerical accounting of sampling."""
-        task, problem, b = self.task, self.task.problem, self.batches.size
+        task, b, diameter = self.task, self.batches.size, self.batches.diameter
         if task.budget is None:
             return 0.0
         mu = gdp_mu(task.budget.epsilon, task.budget.delta)
         if b < task.n:
-            return 2 * problem.record_diameter(b) * math.sqrt(steps) / (task.n * mu)
+            return 2 * diameter * math.sqrt(steps) / (task.n * mu)
         last = self.last_iterate(step_size, steps)
-        composed = math.sqrt(steps) * problem.sensitivity(task.n)
+        composed = math.sqrt(steps) * diameter / task.n
         return min(composed, math.inf if last is None else last.value) / mu
 
 

@@ -72,6 +72,8 @@ class Steps:
         b, the number of records that a step draws.
     paired : bool
         Whether the loss is pairwise; the pairs are then consecutive draws.
+    ordered : bool
+        Whether only the order of a pair counts in which it was drawn, instead of both.
     """
 
     problem: Problem
@@ -81,6 +83,7 @@ class Steps:
     steps: int
     batch_size: int
     paired: bool
+    ordered: bool = False
 
     @property
     def dimension(self) -> int:
@@ -220,9 +223,11 @@ def _compiled(steps: Steps) -> Callable[..., None]:
     x = np.ascontiguousarray(records.x)
     if isinstance(loss, RankingLoss):
         slope = compiled_slope(formula, 1 + len(parameters))
-        weight = loss.orders / steps.batch_size  # b/2 pairs, and 1/2 for each order with a loss
+        one_order = steps.ordered and not loss.symmetric
+        # There are b/2 pairs. Of both orders each counts 1/2, if it has a loss.
+        weight = (2 if one_order else loss.orders) / steps.batch_size
         y = np.ascontiguousarray(records.y)
-        return partial(pair_steps, slope, parameters, float(loss.scale), weight, x, y)
+        return partial(pair_steps, slope, parameters, float(loss.scale), weight, one_order, x, y)
     slope = compiled_slope(formula, 2 + len(parameters))
     y = np.ascontiguousarray(records.evaluable)
     return partial(record_steps, slope, parameters, 1 / steps.batch_size, x, y)
@@ -239,7 +244,7 @@ def _gradient(steps: Steps) -> Gradient:
         first, second = rows[0::2], rows[1::2]
         sides: Any = x[first], y[first], x[second], y[second]
         gradients = loss.gradient(point, *sides)
-        if not loss.symmetric:
+        if not (loss.symmetric or steps.ordered):
             gradients = (gradients + loss.gradient(point, *sides[2:], *sides[:2])) / 2
         if records.has_null:
             absent = null[first] | null[second]

@@ -128,6 +128,21 @@ def noise_length(release: Release) -> float:
     return 0.0
 
 
+def noise_reach(release: Release) -> float:
+    """Return a length that the noise of one release exceeds with a probability below e⁻⁷⁰⁰.
+
+    For standard normal numbers P(|z| > √p + t) ≤ exp(-t²/2). The norms of the others are at most
+    those of a sum of p + 1 exponential numbers, and P(sum > x) ≤ 2^(p+1)·exp(-x/2).
+    """
+    p = release.dimension
+    match release.mechanism:
+        case GaussianMechanism(scale=scale):
+            return scale * (math.sqrt(p) + 40)
+        case KNormMechanism(scale=scale) | LaplaceMechanism(scale=scale):
+            return scale * 2 * (p + 801)
+    return 0.0
+
+
 def noise_to_signal(release: Release, n: int, diameter: float = math.inf) -> float:
     r"""Return E|noise| divided by the largest signal, the change if all records are replaced.
 

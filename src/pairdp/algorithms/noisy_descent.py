@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from pairdp import algorithms, constraints
 from pairdp._checks import STEPS, between, flag, integer, keep_given, one_of
-from pairdp.algorithms import printed
+from pairdp.algorithms import noisy_descent_theorems, printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
+from pairdp.algorithms.descent import uniform_in_ball
 from pairdp.algorithms.gradient_noise import (
     Batches,
     GradientNoise,
@@ -31,7 +32,9 @@ from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
+from pairdp.algorithms.theorem import ChosenSteps
 from pairdp.constraints.vectors import shrink_to
+from pairdp.losses import PairwiseLoss
 from pairdp.privacy import GaussianMechanism, NoiseSource
 from pairdp.privacy.mechanisms.repeated_release import RepeatedRelease
 from pairdp.problem import Problem
@@ -50,14 +53,25 @@ _BATCHES_OF_LINEAR, _FULL_BATCH_UP_TO, _FEWEST_STEPS, _MOST_STEPS = 20, 20_000, 
 
 @dataclass(frozen=True)
 class NoisyDescentSettings(Settings):
-    """Which iterate is released, T, η, b, whether steps are projected, and the pairing."""
+    """Which iterate is released, T, η, b, whether steps are projected, the pairing, and the start.
+
+    The first iterate is zero, or uniform in the ball of ``initial_radius``. The average may omit
+    the last iterate; then the last step is not taken.
+    """
 
     output: Output
     steps: int
     step_size: float
     batch_size: int
     projected: bool
-    pairing: Literal["disjoint"] | None = None
+    pairing: Literal["disjoint", "ordered"] | None = None
+    initial_radius: float | None = None
+    omits_last: bool | None = None
+
+    @property
+    def taken(self) -> int:
+        """The number of steps that the output depends on."""
+        return self.steps - 1 if self.omits_last else self.steps
 
 
 @dataclass(frozen=True)
@@ -80,10 +94,17 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
     gradient is the mean of ½h(w;z,z') over them, with h(w;z,z') = ∇ℓ(w;z,z') + ∇ℓ(w;z',z). Its
     sensitivity is also D_h/b: a record is in one of the m pairs, whose ½h changes by at most D_h/2,
     and (D_h/2)/m = D_h/b. So disjoint pairs take O(b) time per step and need the same noise as all
-    pairs, but have a larger sampling variance. A batch of two has one pair, so either pairing is
-    Wang 2024's Algorithm 2, with the mean of both orders where the paper draws one. For a loss of
-    one record there are no pairs, and a batch of one is their Algorithm 1. The average includes the
-    last iterate, which theirs omits.
+    pairs, but have a larger sampling variance. With ``pairing="ordered"`` the gradient is the mean
+    of ∇ℓ(w;z,z') over the m pairs, in the order in which they were drawn. Its sensitivity is
+    D_o/m = 2D_o/b: the same for a symmetric loss, and twice as large for a one-sided one. (Given
+    the b records, their order is random: the gradient is a mixture over orders, in each of which
+    it changes by at most that, and a mixture is no easier to distinguish.)
+
+    Single pairs are Wang 2024's Algorithm 2, and for a loss of one record, a batch of one is their
+    Algorithm 1. With ``schedule="theorem"`` they are so to the letter: from w_1 = 0, one order of
+    each pair as drawn, and the average of w_1 … w_T, which omits w_{T+1}. Then the output depends
+    on T - 1 noisy gradients, and certified noise is for these. With ``schedule="tuned"``, gradients
+    are the mean of both orders and the average includes the last iterate.
 
     Long runs with small batches use compiled code if the loss supports it and numba is installed
     (``pip install pairdp[fast]``), with the same result up to rounding; see
@@ -99,12 +120,14 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         η, by default at most 1/L; it minimises the predicted error.
     batch_size : int, optional
         b; all records by default. At least 2 for a pairwise loss, and even for disjoint pairs.
-    pairing : {"all", "disjoint"}
-        The pairs of a batch that are used.
+    pairing : {"all", "disjoint", "ordered"}
+        The pairs of a batch that are used: all, or those of consecutive draws, with both orders or
+        only the order drawn.
     regime : {"general", "low-noise"}, optional
-        How T and η are chosen if they are not specified: by the theorems of Wang 2024 for any
-        problem, or for one whose best parameters have zero loss (see
-        `pairdp.algorithms.printed.wang2024_steps`); by default they minimise the predicted error.
+        Which part of the theorems of Wang 2024 chooses T and η if they are not specified: (a), for
+        any problem, or (b), for one whose best parameters have zero loss (see
+        `pairdp.algorithms.printed.wang2024_steps`). It does so with either schedule. By default
+        T and η minimise the predicted error, or with ``schedule="theorem"`` follow part (a).
     projected : bool
         Whether steps are projected. Otherwise the loss must be Lipschitz everywhere.
     printed_rule : {"xue", "kang", "wang"}
@@ -116,6 +139,14 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         metric learning, where the correct values are twice and four times as large.
     name : str
         Name in certificates.
+
+    Notes
+    -----
+    The schedule of the theorems, with L the smoothness of the risk: for "xue" and the average over
+    all pairs, T = min{n, n²ε²/(p·ln(1/δ))} and η = ‖C‖/(G√T) ≤ 1/(2L) (Theorem 2; see
+    `pairdp.algorithms.printed.xue2021`); for "kang" and the last iterate, T = ln(nε/√p), η = 1/L,
+    a random first iterate and no projection (Algorithm 1, Theorem 2 and Remark 2); for "wang" and
+    the average of steps on one pair or one record, that of the ``regime`` (Theorems 3, 4, 6, 7).
     """
 
     output: Output = "average"
@@ -136,7 +167,7 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
     def __post_init__(self) -> None:
         one_of("output", self.output, "last", "average")
         one_of("printed_rule", self.printed_rule, "xue", "kang", "wang")
-        one_of("pairing", self.pairing, "all", "disjoint")
+        one_of("pairing", self.pairing, "all", "disjoint", "ordered")
         one_of("regime", self.regime, "general", "low-noise", None)
         keep_given(self, "steps", integer)
         keep_given(self, "batch_size", integer)
@@ -145,41 +176,66 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         flag("projected", self.projected)
 
     @property
+    def has_theorem(self) -> bool:  # type: ignore[override]
+        """Whether it is an algorithm of a paper that states its schedule."""
+        if self.printed_rule == "wang":
+            return self.output == "average" and self.batch_size in (1, 2)
+        if self.batch_size is not None or self.pairing != "all":
+            return False
+        return (self.printed_rule, self.output) in (("xue", "average"), ("kang", "last"))
+
+    @property
     def needs(self) -> tuple[Need, ...]:
         """Bounded gradients."""
         return (Need.LIPSCHITZ,)
 
     def draft(self, task: Task) -> PlanDraft[NoisyDescentSettings]:
         """Decide steps, step size and noise."""
-        problem = task.problem if self.projected else self._without_projection(task.problem)
-        task = replace(task, problem=problem)
-        batches = Batches(task, self.batch_size, self.pairing)
+        given = task
+        # Algorithm 1 of Kang 2021 does not project, and starts at a random point.
+        as_kang = task.follows_theorem and self.printed_rule == "kang"
+        projected = self.projected and not as_kang
+        instead = 'use schedule="tuned"' if as_kang else "set projected=True"
+        if not projected:
+            task = replace(task, problem=self._without_projection(task.problem, instead))
+        problem = task.problem
+        # Algorithm 2 of Wang 2024 takes a pair in one order; its average omits the last iterate.
+        as_wang = task.follows_theorem and self.printed_rule == "wang"
+        one_pair = as_wang and self.batch_size == 2 and isinstance(problem.loss, PairwiseLoss)
+        pairing: Pairing = "ordered" if one_pair else self.pairing
+        batches = Batches(task, self.batch_size, pairing)
         noise = GradientNoise(task, batches, self.output)
-        step_size, steps, reasons = self._schedule(noise)
-        if not self.projected and problem.is_smooth:
+        step_size, steps, reasons, departures = self._schedule(noise)
+        if task.follows_theorem and not (projected or as_kang):
+            departures = (*departures, "steps are not projected")
+        if not projected and problem.is_smooth:
             smoothness = problem.constants(task.n).smoothness
             if step_size * smoothness > 2 * (1 + 1e-12):
                 raise ValueError(
                     f"{self.name} without projection diverges for steps above 2/L = "
-                    f"{2 / smoothness:.6g}, got {step_size:.6g}: take smaller steps, or "
-                    "projected=True"
+                    f"{2 / smoothness:.6g}, got {step_size:.6g}: take smaller steps, or {instead}"
                 )
         scale = None
         if task.is_printed:
-            lipschitz = self.printed_lipschitz or task.printed_lipschitz
+            # The papers' G is that of the constraint set, which steps may leave.
+            lipschitz = self.printed_lipschitz or given.printed_lipschitz
             scale = printed_scale(self.printed_rule, lipschitz, batches, steps)
-        release, more = noise.release(step_size, steps, scale)
         settings = NoisyDescentSettings(
             self.output,
             steps,
             step_size,
             batches.size,
-            self.projected,
-            None if self.pairing == "all" else self.pairing,
+            projected,
+            None if pairing == "all" else pairing,
+            given.problem.constraint.radius if as_kang and given.problem.is_bounded else None,
+            True if as_wang else None,
         )
-        return PlanDraft((release,), settings, (*reasons, *more), problem)
+        release, more = noise.release(step_size, settings.taken, scale)
+        if as_kang and settings.initial_radius is None:
+            departures = (*departures, "the first iterate is zero, as the set is unbounded")
+        return PlanDraft((release,), settings, (*reasons, *more), problem, departures)
 
-    def _without_projection(self, problem: Problem) -> Problem:
+    def _without_projection(self, problem: Problem, instead: str) -> Problem:
         """Return the problem on unbounded parameters."""
         free = (
             constraints.SymmetricMatrices() if problem.loss.matrix else constraints.Unconstrained()
@@ -188,20 +244,27 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         if not problem.is_lipschitz:
             raise ValueError(
                 f"{self.name} without projection needs a loss that is Lipschitz everywhere, "
-                f"and {type(problem.loss).__name__} is not: set projected=True"
+                f"and {type(problem.loss).__name__} is not: {instead}"
             )
         return problem
 
-    def _schedule(self, noise: GradientNoise) -> tuple[float, int, tuple[str, ...]]:
-        """Return η, T and the reasons for them."""
+    def _schedule(self, noise: GradientNoise) -> ChosenSteps:
+        """Return η and T, with the reasons for them."""
+        if noise.task.follows_theorem:
+            if self.printed_rule == "wang":
+                return noisy_descent_theorems.wang2024(
+                    self.name, noise.batches, self.regime, self.steps, self.step_size
+                )
+            of_paper = noisy_descent_theorems.kang2021
+            if self.printed_rule == "xue":
+                of_paper = noisy_descent_theorems.xue2021
+            return of_paper(self.name, noise.task, self.steps, self.step_size)
         if self.steps is not None and self.step_size is not None:
-            return self.step_size, self.steps, ()
+            return ChosenSteps(self.step_size, self.steps, ())
         if self.regime is None:
-            return least_error_schedule(self.name, noise, self.steps, self.step_size)
-        chosen = printed.wang2024_steps.schedule(
-            noise.task, self.regime, self.steps, self.step_size
-        )
-        return chosen.step_size, chosen.steps, chosen.reasons
+            found = least_error_schedule(self.name, noise, self.steps, self.step_size)
+            return ChosenSteps(*found)
+        return printed.wang2024_steps.schedule(noise.task, self.regime, self.steps, self.step_size)
 
     def noise_to_signal(self, plan: Plan[NoisyDescentSettings]) -> float:
         """Return the ratio of the noise of all gradients to their largest sum."""
@@ -217,9 +280,8 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         progress: Progress,
     ) -> Array:
         """Return the average or the last of the noisy iterates."""
-        steps = plan.settings.steps
         point, total = self._iterates(plan, records, noise, progress)
-        return total / (steps + 1) if self.output == "average" else point
+        return total / (plan.settings.taken + 1) if self.output == "average" else point
 
     def _iterates(
         self,
@@ -229,13 +291,21 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         progress: Progress,
     ) -> tuple[Array, Array]:
         """Return the last iterate and the sum of all iterates, including the first."""
-        problem, step_size, steps = plan.problem, plan.settings.step_size, plan.settings.steps
+        problem, step_size, steps = plan.problem, plan.settings.step_size, plan.settings.taken
         (release,) = plan.certificate.releases
-        mechanism, batches = release.mechanism, Batches(plan.task, self.batch_size, self.pairing)
+        mechanism, pairing = release.mechanism, plan.settings.pairing or "all"
+        batches = Batches(plan.task, self.batch_size, pairing)
         b, drawn = batches.size, batches.sampling is not None
         if batches.disjoint or (not batches.of_pairs and drawn):
             small = algorithms.kernels.Steps(
-                problem, records, mechanism, step_size, steps, b, batches.disjoint
+                problem,
+                records,
+                mechanism,
+                step_size,
+                steps,
+                b,
+                batches.disjoint,
+                pairing == "ordered",
             )
             return algorithms.kernels.take_steps(small, noise, progress)
         generator, draws = noise.stream("gradient noise"), noise.stream("batches")
@@ -247,6 +317,9 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         releases = RepeatedRelease(at_point or mechanism, plan.task.dimension, steps)
         risk = problem.risk(records)
         point = problem.constraint.initial(records.features)
+        if plan.settings.initial_radius is not None:
+            start = noise.stream("initial point")
+            point = uniform_in_ball(point, plan.settings.initial_radius, start)
         total = point.copy()
         for _ in progress.steps(steps, algorithms.kernels.WHAT):
             if drawn:
@@ -328,9 +401,11 @@ def _ranking(task: RankingTask) -> Iterator[Candidate]:
 
     if task.budget is not None and task.budget.is_pure:
         return
-    kinds: list[tuple[Output, int | None]] = [("last", None), ("average", None)]
+    kinds: list[tuple[Output, int | None]] = []
+    if task.all_pairs:
+        kinds += [("last", None), ("average", None)]
     if task.n >= 10 * _BATCHES_OF_RANKERS:
-        kinds.append(("average", task.n // _BATCHES_OF_RANKERS))
+        kinds.append(("average", task.batch_size(_BATCHES_OF_RANKERS)))
     for output, batch in kinds:
         yield from best(candidate(output, batch, *descent) for descent in task.descents)
 

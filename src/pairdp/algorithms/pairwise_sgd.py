@@ -18,6 +18,7 @@ from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
 from pairdp.algorithms.task import Settings, Task
+from pairdp.algorithms.theorem import ChosenSteps
 from pairdp.pairs import one_against
 from pairdp.privacy import (
     GaussianMechanism,
@@ -39,11 +40,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PairwiseSGDSettings(Settings):
-    """T, η, and the order in which records are drawn."""
+    """T, η, the order in which records are drawn, and whether pairs are ordered."""
 
     steps: int
     step_size: float
     order: Literal["replacement", "permutation"]
+    pairing: Literal["ordered"] | None = None
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,10 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         w_{t+1} = Π\Big(w_t - \frac{η}{t} \sum_{k ≤ t} g(w_t; z_{i_{t+1}}, z_{i_k})\Big), \quad
         \bar w = \frac1T \sum_{t=1}^T w_t
 
-    from w_1 = 0, with g the mean of a pair's gradient in both orders (Yang 2021, Algorithms 1 and
-    2). The loss must be convex and Lipschitz, and need not be smooth. Given the draws, the distance
-    of two neighbouring runs satisfies
+    from w_1 = 0 (Yang 2021, Algorithms 1 and 2), with g the mean of a pair's gradient in both
+    orders, or with ``schedule="theorem"`` its gradient with the current draw first, as in the
+    paper. The loss must be convex and Lipschitz, and need not be smooth. Given the draws, the
+    distance of two neighbouring runs satisfies
 
     .. math:: d_{t+1} ≤ \sqrt{d_t^2 + η^2G_0^2} + ηD^* Y_t,
 
@@ -68,16 +71,19 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
 
     G₀ = G and D* = G for ranking, G₀ = G and D* = 2G for metrics, 2G for other losses. If the
     loss is smooth and η ≤ 2/(L+λ), steps are non-expansive: then G₀ = 0, and D* = D_h/2 is that
-    at one parameter. A hinge smoothed with width h satisfies this if h ≥ (Lh)·η/2, where Lh does
+    at one parameter. With ``schedule="theorem"``, D* = D_o instead of D_h/2, which differ for
+    one-sided losses. A hinge smoothed with width h satisfies this if h ≥ (Lh)·η/2, where Lh does
     not depend on h.
 
     Parameters
     ----------
     steps : int, optional
-        T; by default n, one pass. Must be a multiple of n for permutations.
+        T; by default n, one pass, and with ``schedule="theorem"`` n², or n^(4/3) on an unbounded
+        set. Must be a multiple of n for permutations.
     step_size : float, optional
         η; by default it minimises the sum of B²/(2ηT), ηG²/2 and the cost of noise, and is at most
-        2/(L+λ) for smooth losses.
+        2/(L+λ) for smooth losses. With ``schedule="theorem"`` it is n^(-3/2), or 1/n on an
+        unbounded set (see `pairdp.algorithms.printed.yang2021`).
     order : {"replacement", "permutation"}
         Independent draws as in the paper, or passes with a new random order each, which need less
         noise. Pure ε needs permutations.
@@ -97,6 +103,7 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
 
     settings_type = PairwiseSGDSettings
     is_printed: ClassVar[bool] = True
+    has_theorem: ClassVar[bool] = True
     only_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -112,7 +119,37 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
 
     def draft(self, task: Task) -> PlanDraft[PairwiseSGDSettings]:
         """Decide steps, step size and noise."""
+        step_size, steps, reasons, departures = self._schedule(task)
+        if step_size * task.problem.regularization > 1:
+            raise ValueError(
+                f"{self.name} is certified for step sizes up to 1/λ = "
+                f"{1 / task.problem.regularization:.6g}, got {step_size:.6g}"
+            )
+        pairing: Literal["ordered"] | None = "ordered" if task.follows_theorem else None
+        settings = PairwiseSGDSettings(steps, step_size, self.order, pairing)
+        if step_divergence(task.problem, step_size).common == 0:
+            reasons = (*reasons, "the loss is smooth enough that steps are non-expansive")
+        release = self._release(task, step_size, steps)
+        return PlanDraft((release,), settings, reasons, departures=departures)
+
+    def _schedule(self, task: Task) -> ChosenSteps:
+        """Return η and T, with reasons and departures."""
+        if task.follows_theorem:
+            found = printed.yang2021.schedule(self.name, task, self.steps, self.step_size)
+            self._check_draws(task, found.steps)
+            if self.order == "replacement":
+                return found
+            passes = "records are drawn in passes of random order, and the paper's with replacement"
+            return found._replace(departures=(*found.departures, passes))
         steps = task.n if self.steps is None else self.steps
+        self._check_draws(task, steps)
+        step_size, reasons = self._step_size(task, steps)
+        if self.steps is None:
+            reasons = (*reasons, "steps are one pass over the records")
+        return ChosenSteps(step_size, steps, reasons)
+
+    def _check_draws(self, task: Task, steps: int) -> None:
+        """Raise ValueError if the order of the draws does not admit T or the budget."""
         if self.order == "permutation" and steps % task.n:
             raise ValueError(
                 f"steps must be a multiple of n = {task.n} for passes in random order, got "
@@ -123,24 +160,12 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
                 f"{self.name} draws with replacement, which cannot be pure ε-DP: set delta > 0, "
                 'or use order="permutation"'
             )
-        step_size, reasons = self._step_size(task, steps)
-        if step_size * task.problem.regularization > 1:
-            raise ValueError(
-                f"{self.name} is certified for step sizes up to 1/λ = "
-                f"{1 / task.problem.regularization:.6g}, got {step_size:.6g}"
-            )
-        settings = PairwiseSGDSettings(steps, step_size, self.order)
-        if self.steps is None:
-            reasons = (*reasons, "steps are one pass over the records")
-        if step_divergence(task.problem, step_size).common == 0:
-            reasons = (*reasons, "the loss is smooth enough that steps are non-expansive")
-        return PlanDraft((self._release(task, step_size, steps),), settings, reasons)
 
     def _draws(
         self, task: Task, step_size: float, steps: int
     ) -> tuple[RepeatedDraws, dict[str, float | int]]:
         """Return the draws for the accountant, and the inputs of the bound."""
-        divergence = step_divergence(task.problem, step_size)
+        divergence = step_divergence(task.problem, step_size, ordered=task.follows_theorem)
         inputs: dict[str, float | int] = {
             "step_size": step_size,
             "moved": divergence.replaced,
@@ -235,6 +260,7 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         """Return the noisy average, projected."""
         problem = plan.problem
         steps, eta = plan.settings.steps, plan.settings.step_size
+        ordered = plan.settings.pairing == "ordered"
         drawn = self._indices(records.n, steps, noise.stream("draws"))
         counts = np.zeros(records.n)
         point = problem.constraint.initial(records.features)
@@ -242,8 +268,10 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
         for t in progress.steps(steps - 1, "pairwise SGD"):
             counts[drawn[t]] += 1
             own = int(drawn[t + 1])
-            gradient = one_against(problem.loss, point, records, own, records, counts) / (t + 1)
-            point = problem.projected_step(point, eta, gradient)
+            gradient = one_against(
+                problem.loss, point, records, own, records, counts, ordered=ordered
+            )
+            point = problem.projected_step(point, eta, gradient / (t + 1))
             total += point
         (release,) = plan.certificate.releases
         noisy = add_noise(release.mechanism, total / steps, noise.stream("output noise"))

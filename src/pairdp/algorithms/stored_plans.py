@@ -88,14 +88,17 @@ def facts_of(certificate: Certificate, trusted: Trusted) -> PlanFacts:
 
 
 def stored_plan(
-    certificate: Certificate, reasons: Sequence[str] = (), trusted: Trusted | None = None
+    certificate: Certificate,
+    reasons: Sequence[str] = (),
+    departures: Sequence[str] = (),
+    trusted: Trusted | None = None,
 ) -> Plan:
     """Return the plan of a certificate as stored, without checking its numbers."""
     facts = facts_of(certificate, trusted or Trusted())
     planned = replace(certificate, noise_source=UNDRAWN)
     task = replace(facts.task, problem=facts.solved)
     settings = facts.algorithm.settings_from(facts.settings)
-    return Plan(facts.algorithm, task, planned, settings, tuple(reasons))
+    return Plan(facts.algorithm, task, planned, settings, tuple(reasons), tuple(departures))
 
 
 def plan_again(certificate: Certificate, trusted: Trusted | None = None) -> Plan:

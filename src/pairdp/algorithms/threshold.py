@@ -101,6 +101,11 @@ class WithThreshold(Algorithm[ThresholdSettings]):
         return self.algorithm.is_printed
 
     @property
+    def has_theorem(self) -> bool:  # type: ignore[override]
+        """Whether a theorem states the algorithm's schedule."""
+        return self.algorithm.has_theorem
+
+    @property
     def instead(self) -> str:  # type: ignore[override]
         """What to use if the algorithm does not apply."""
         return self.algorithm.instead
@@ -123,27 +128,32 @@ class WithThreshold(Algorithm[ThresholdSettings]):
 
     def draft(self, task: Task) -> PlanDraft[ThresholdSettings]:
         """Decide the releases of the model and of the threshold."""
-        if task.problem.loss.matrix or not isinstance(task.problem.loss, PairwiseLoss):
-            what = "a metric" if task.problem.loss.matrix else "one record"
+        loss = task.problem.loss
+        if loss.matrix or not isinstance(loss, PairwiseLoss):
+            what = "a metric" if loss.matrix else "one record"
             raise ValueError(f"a threshold is for rankers, and the problem has a loss of {what}")
+        if not loss.binary:
+            raise ValueError(
+                f"a threshold separates two classes, which {type(loss).__name__} does not have"
+            )
         if self.is_free:
             return self._without_release(self.algorithm.draft(task))
         sensitivity = Sensitivity.of("means of scores", largest=task.problem.data_norm, n=task.n)
         if task.budget is None:
-            return self._with(self.algorithm.draft(task), NoMechanism(), None)
+            return self._with(task, self.algorithm.draft(task), NoMechanism(), None)
         if task.budget.is_pure:
             epsilon = self.share * _SLACK * task.budget.epsilon
             mechanism: Mechanism = KNormMechanism.for_epsilon(epsilon, sensitivity.value, _MEANS)
             remaining = Budget((1 - self.share) * task.budget.epsilon)
             draft = self.algorithm.draft(replace(task, budget=remaining))
-            return self._with(draft, mechanism, sensitivity)
+            return self._with(task, draft, mechanism, sensitivity)
         mu = gdp_mu(task.budget.epsilon, task.budget.delta) * _SLACK
         threshold_mu = math.sqrt(self.share) * mu
         mechanism = GaussianMechanism.for_mu(threshold_mu, sensitivity.value, _MEANS)
         remaining = _budget_of(math.sqrt(1 - self.share) * mu, task.budget)
         while True:
             draft = self.algorithm.draft(replace(task, budget=remaining))
-            both = self._with(draft, mechanism, sensitivity)
+            both = self._with(task, draft, mechanism, sensitivity)
             # Exact if all noise is Gaussian; sampled steps may need slightly more noise.
             certificate = Certificate(self.name, task.budget, task.n, both.releases)
             if task.is_printed or certificate.holds:
@@ -153,19 +163,24 @@ class WithThreshold(Algorithm[ThresholdSettings]):
     def _without_release(self, draft: PlanDraft) -> PlanDraft[ThresholdSettings]:
         """Return the draft of the model, whose releases determine the threshold."""
         settings = ThresholdSettings(draft.settings)
-        return PlanDraft(draft.releases, settings, draft.reasons, draft.problem)
+        return PlanDraft(draft.releases, settings, draft.reasons, draft.problem, draft.departures)
 
     def _with(
-        self, draft: PlanDraft, mechanism: Mechanism, sensitivity: Sensitivity | None
+        self, task: Task, draft: PlanDraft, mechanism: Mechanism, sensitivity: Sensitivity | None
     ) -> PlanDraft[ThresholdSettings]:
         """Return the draft of the model with the release of the threshold added."""
         reason = "the threshold is midway between the noisy mean scores of the classes"
         release = Release(THRESHOLD, mechanism, sensitivity, _MEANS)
+        departures = draft.departures
+        if task.follows_theorem:
+            added = "a threshold is released too, and the model has the rest of the budget"
+            departures = (*departures, added)
         return PlanDraft(
             (*draft.releases, release),
             ThresholdSettings(draft.settings, self.share),
             (*draft.reasons, reason),
             draft.problem,
+            departures,
         )
 
     def settings_from(self, recorded: Mapping[str, Any]) -> ThresholdSettings:

@@ -103,7 +103,7 @@ def worst_cases(problem: Problem, n: int, features: int, place: int = 0) -> Iter
     integer("n", n, at_least=2)
     integer("features", features)
     integer("place", place, at_least=0, at_most=n - 1)
-    size = float(getattr(problem.loss, "label_bound", 1.0))
+    size = problem.loss.label_bound or 1.0
     norm = problem.data_norm
     e, f = np.zeros(features), np.zeros(features)
     e[0] = f[-1] = norm

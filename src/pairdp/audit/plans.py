@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pairdp._checks import flag, integer
 from pairdp.algorithms import Algorithm, Plan
-from pairdp.algorithms.task import Calibration
+from pairdp.algorithms.task import Calibration, Schedule
 from pairdp.audit.influential import influential_canaries
 from pairdp.audit.likelihood_ratios import NoisyValue, composed_distance
 from pairdp.audit.methods import (
@@ -48,10 +48,11 @@ def audit_algorithm(
     budget: Budget,
     *,
     calibration: Calibration = "certified",
+    schedule: Schedule | None = None,
     **options: object,
 ) -> AuditReport:
     """Plan an algorithm and audit the plan; the options are those of `audit_plan`."""
-    plan = algorithm.plan(problem, n, features, budget, calibration=calibration)
+    plan = algorithm.plan(problem, n, features, budget, calibration=calibration, schedule=schedule)
     return audit_plan(plan, **options)  # type: ignore[arg-type]
 
 

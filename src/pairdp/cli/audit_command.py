@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from pairdp.cli.common import (
     VIOLATED,
     budget_options,
+    calibration_options,
     echo_json,
     import_option,
     json_option,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _TIGHT = "tight"
 _PROBLEM = {
     "epsilon", "delta", "n", "features", "task", "loss", "radius", "regularization", "data_norm",
-    "calibration", "steps", "step_size",
+    "calibration", "schedule", "steps", "step_size",
 }  # fmt: skip
 
 
@@ -46,10 +47,7 @@ _PROBLEM = {
 )
 @click.option("--regularization", type=float, help="λ; chosen from public facts by default.")
 @click.option("--data-norm", type=float, default=1.0, show_default=True, help="Norm of rows.")
-@click.option(
-    "--calibration", type=click.Choice(("certified", "printed")), default="certified",
-    show_default=True, help="Proved noise, or the formula that a paper prints.",
-)  # fmt: skip
+@calibration_options
 @click.option("--steps", type=int, help="Number of steps, if it is a parameter.")
 @click.option("--step-size", type=float, help="Step size, if it is a parameter.")
 @click.option("--full", is_flag=True, help="Run the whole plan for every sample.")
@@ -208,9 +206,8 @@ def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:
             strength = 1.0 if Need.STRONGLY_CONVEX in algorithm.needs else 0.0
         problem = Problem(TightLoss(), constraint, strength, 0.0, options["data_norm"])
         budget = Budget(options["epsilon"], delta)
-        plan: Plan = algorithm.plan(
-            problem, n, features, budget, calibration=options["calibration"]
-        )
+        how = {key: options[key] for key in ("calibration", "schedule")}
+        plan: Plan = algorithm.plan(problem, n, features, budget, **how)
         return plan
     planned: Plan = _estimator(name, algorithm, options).plan(n, features)
     return planned
@@ -230,7 +227,7 @@ def _estimator(name: str, algorithm: Any, options: dict[str, Any]) -> Any:
         kind = PrivateRanker
     # The algorithm alone: a threshold would be another release.
     more = {"threshold": 0.0} if kind is PrivateRanker and name != "auto" else {}
-    shared = ("loss", "radius", "regularization", "data_norm", "calibration")
+    shared = ("loss", "radius", "regularization", "data_norm", "calibration", "schedule")
     return kind(
         options["epsilon"],
         options["delta"],

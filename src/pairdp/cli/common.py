@@ -101,10 +101,38 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
             type=float,
             help="The norm that rows are clipped to; 1 by default, as for rows scaled by bounds.",
         ),
+        click.option(
+            "--response-bounds",
+            type=(float, float),
+            metavar="LOW HIGH",
+            help="Public bounds of a graded response, to rank by it instead of by two classes.",
+        ),
+        click.option(
+            "--response-levels",
+            type=int,
+            help="Round responses to this many levels, which makes sums over pairs fast.",
+        ),
     )
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def calibration_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add ``--calibration`` and ``--schedule``."""
+    command = click.option(
+        "--schedule",
+        type=click.Choice(("theorem", "tuned")),
+        help="The steps that a paper's theorem states, or steps for a small predicted error; by "
+        "default those of the theorem for printed noise.",
+    )(command)
+    return click.option(
+        "--calibration",
+        type=click.Choice(("certified", "printed")),
+        default="certified",
+        show_default=True,
+        help="Proved noise, or the formula that a paper prints.",
+    )(command)
 
 
 trust_option = click.option(
@@ -185,7 +213,12 @@ def estimator(options: dict[str, Any], **more: Any) -> Any:
     """Return the unfitted estimator that options describe."""
     from pairdp.estimators import PrivateMetric, PrivateRanker
 
-    kind = PrivateRanker if options["task"] == "ranking" else PrivateMetric
+    kind: Any = PrivateMetric
+    of_responses = {name: options[name] for name in ("response_bounds", "response_levels")}
+    if options["task"] == "ranking":
+        kind, more = PrivateRanker, {**more, **of_responses}
+    elif any(value is not None for value in of_responses.values()):
+        raise TableError("--response-bounds and --response-levels are for --task ranking")
     return kind(
         options["epsilon"],
         options["delta"],

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from pairdp.algorithms import Plan
 from pairdp.cli.common import (
     budget_options,
+    calibration_options,
     check_output,
     echo_json,
     estimator,
@@ -34,7 +35,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command("fit", short_help="Fit a private ranker or metric to a table and save it.")
 @click.argument("data", type=FILE)
-@click.option("--label", required=True, help="Name of the label column.")
+@click.option("--label", required=True, help="Name of the label or response column.")
 @click.option("--bounds", type=FILE, help="JSON or CSV file with public bounds of the features.")
 @click.option(
     "--unscaled", is_flag=True, help="Do not scale features: rows are within --data-norm."
@@ -48,10 +49,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--threshold", type=float, help="A public threshold, instead of a noisy one.")
 @budget_options
 @model_options
-@click.option(
-    "--calibration", type=click.Choice(("certified", "printed")), default="certified",
-    show_default=True, help="Proved noise, or the formula that a paper prints.",
-)  # fmt: skip
+@calibration_options
 @click.option("--ledger", type=FILE, help="Pay for the fit from this ledger.")
 @click.option(
     "--seed", type=int, help="For tests only: anyone who knows it can subtract the noise."
@@ -71,6 +69,9 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     makes the fit fail, which reveals something about the data. With --invalid null it becomes a
     null record, which contributes nothing and reveals nothing.
 
+    With --response-bounds the label column is a graded response: numbers, clipped to these public
+    bounds, and records are ranked by them.
+
     \b
     Example:
       pairdp fit patients.csv --label outcome --bounds bounds.json \\
@@ -80,13 +81,15 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     table = open_table(data)
     table.check_columns([options["label"], *options["drop"]])
     names, scaler = _features(table, options)
-    n, found = table.count(options["label"], invalid=options["invalid"])
+    graded = options["response_bounds"] is not None
+    n, found = table.count(None if graded else options["label"], invalid=options["invalid"])
     if n < 2:
         raise TableError(f"{data} has {n} records; a pair needs two")
     if scaler is not None and options["data_norm"] is None:
         options["data_norm"] = 1.0  # the bound on scaled rows
     model = estimator(options, **_task_parameters(options))
-    labels = _classes(options, found) if options["task"] == "ranking" else None
+    two_classes = options["task"] == "ranking" and not graded
+    labels = _classes(options, found) if two_classes else None
     if labels is not None and options["classes"] is not None:
         model.set_params(classes=labels.values.tolist())
     plan = model.plan(n, len(names))
@@ -108,7 +111,7 @@ def _print_result(
     options: dict[str, Any],
     as_json: bool,
 ) -> None:
-    directions = None if labels is not None else model.n_directions_
+    directions = getattr(model, "n_directions_", None)
     if directions == 0 and len(names) > 1:
         click.echo(f"Warning: {EUCLIDEAN}", err=True)
     if as_json:
@@ -191,13 +194,14 @@ def _task_parameters(options: dict[str, Any]) -> dict[str, Any]:
     """Return the estimator's parameters that depend on the task."""
     more: dict[str, Any] = {
         "calibration": options["calibration"],
+        "schedule": options["schedule"],
         "random_state": options["seed"],
         "invalid": options["invalid"],
     }
-    if options["task"] != "ranking":
+    if options["task"] != "ranking" or options["response_bounds"] is not None:
         for name in ("classes", "threshold"):
             if options[name] is not None:
-                raise TableError(f"--{name} is for --task ranking")
+                raise TableError(f"--{name} is for --task ranking without --response-bounds")
         return more
     if options["threshold"] is not None:
         more["threshold"] = options["threshold"]
@@ -219,6 +223,14 @@ def _classes(options: dict[str, Any], found: tuple[Any, ...]) -> TwoLabels:
     return TwoLabels.named(found)
 
 
+def _coded(model: Any, labels: NDArray[Any], classes: TwoLabels | None) -> NDArray[Any]:
+    """Return signs of two classes, graded responses within ±1, or names of classes."""
+    if classes is not None:
+        return classes.signs(labels)
+    coded: NDArray[Any] = model._coded(labels, None)
+    return coded
+
+
 def _fit(
     model: Any,
     plan: Plan,
@@ -236,7 +248,7 @@ def _fit(
         batches = table.batches(names, label, invalid=model.invalid)
         for batch in with_progress(table, plan.task.n, batches, "reading"):
             rows = batch.features if scaler is None else scaler.scale(batch.features)
-            labels = batch.labels if classes is None else classes.signs(batch.labels)
+            labels = _coded(model, batch.labels, classes)
             if classes is not None and model.invalid == "error" and np.isnan(labels).any():
                 raise TableError(
                     f"the column {label!r} has labels other than {classes.low!r} and "

@@ -11,6 +11,7 @@ from pairdp.algorithms import Algorithm, Plan
 from pairdp.algorithms.choice import Candidate, Choice
 from pairdp.cli.common import (
     budget_options,
+    calibration_options,
     echo_json,
     estimator,
     json_option,
@@ -28,6 +29,7 @@ from pairdp.privacy import NoMechanism
 @click.option("--features", type=int, required=True, help="Number of features.")
 @budget_options
 @model_options
+@calibration_options
 @click.option("--details", is_flag=True, help="Print the chosen plan with all its numbers.")
 @click.option(
     "--theory", is_flag=True, help="Print the papers' bounds on accuracy instead of the noise."
@@ -60,6 +62,7 @@ def command(
     \b
     Examples:
       pairdp plan --n 10000 --features 20 --epsilon 0.5 --delta 1e-6
+      pairdp plan --n 512 --features 8 --algorithm DPGDC2 --calibration printed
       pairdp plan --n 10000 --features 20 --theory --regularization 0.1 --excess-risk 0.1
     """  # noqa: D301 - the command line's help reads the control character
     if options["data_norm"] is None:
@@ -69,7 +72,8 @@ def command(
     if theory:
         print_theory(n, features, excess_risk, as_json, options)
         return
-    model = estimator(options)
+    how = {key: options[key] for key in ("calibration", "schedule")}
+    model = estimator(options, **how)
     chosen = model.plan(n, features)
     choice = model.choices(n, features) if options["algorithm"] == "auto" else None
     rows = [_row(model, choice, each) for each in choice.candidates] if choice else []
@@ -135,6 +139,7 @@ def _described(plan: Plan) -> dict[str, Any]:
         "releases": [entry.describe() for entry in plan.certificate.releases],
         "settings": plan.settings.to_dict(),
         "reasons": list(plan.reasons),
+        "departures": list(plan.departures),
         "warnings": list(plan.warnings),
     }
 

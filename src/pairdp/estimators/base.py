@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp import constraints, model_file, privacy
+from pairdp._checks import one_of
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, Plan, choice, find_algorithm
 from pairdp.algorithms.choice import Choice
@@ -56,7 +57,6 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     _loss_kind: ClassVar[type[Loss]]
     _problem_kind: ClassVar[type[Problem]] = Problem
-    _numeric_targets: ClassVar[bool] = False
 
     def plan(self, n: int, n_features: int) -> Plan:
         """Return what `fit` would do with data of this size, without any data.
@@ -102,6 +102,12 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 'algorithm="auto" chooses among certified plans: name a published algorithm '
                 'such as "DPGDSC" for calibration="printed"'
             )
+        one_of("schedule", self.schedule, None, "theorem", "tuned")
+        if self.schedule == "theorem":
+            raise ValueError(
+                'algorithm="auto" chooses among tuned plans: name a published algorithm such as '
+                '"DPGDSC" for schedule="theorem"'
+            )
         return self._choose(
             n,
             self._columns(n_features),
@@ -131,6 +137,11 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _given_loss(self) -> Loss | None:
         """Return the loss that the parameters specify, None if they specify none."""
         return loss_of(self.loss, self._loss_kind)
+
+    @property
+    def _numeric_targets(self) -> bool:
+        """Whether labels are numbers."""
+        return False
 
     def _columns(self, n_features: int) -> int:
         """Return the number of features of a record, given that of the data."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,9 +87,10 @@ class PrivateLinearClassifier(LinearModel, TwoClassEstimator):
 
     Parameters
     ----------
-    loss : {"logistic", "hinge", "rounded_hinge", "least_squares"} or PointwiseLoss, \
+    loss : {"logistic", "hinge", "rounded_hinge", "q_hinge", "least_squares"} or PointwiseLoss, \
 default="logistic"
-        The loss of a record. "rounded_hinge" is a hinge whose kink is replaced by a parabola.
+        The loss of a record. "rounded_hinge" is a hinge whose kink is replaced by a parabola, and
+        "q_hinge" a power of it, for others see `PowerHingePointwise`.
     algorithm : "auto", str or Algorithm, default="auto"
         "auto" chooses the algorithm with the smallest predicted error, see `choices`: noise on
         every gradient (only if δ > 0; in mini-batches for more than 20 000 records) or noise on the
@@ -101,8 +103,8 @@ default="logistic"
     fit_intercept : bool, default=True
         Whether to learn an intercept, as the weight of a constant feature of value R. Records
         then have norm up to √2·R, which the noise is made for.
-    epsilon, delta, regularization, data_norm, classes, calibration, ledger, random_state, \
-verbose, invalid
+    epsilon, delta, regularization, data_norm, classes, calibration, schedule, ledger, \
+random_state, verbose, invalid
         As for `PrivateRanker`.
 
     Attributes
@@ -151,6 +153,7 @@ verbose, invalid
         fit_intercept: bool = True,
         classes: ArrayLike | None = None,
         calibration: str = "certified",
+        schedule: str | None = None,
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
@@ -166,6 +169,7 @@ verbose, invalid
         self.fit_intercept = fit_intercept
         self.classes = classes
         self.calibration = calibration
+        self.schedule = schedule
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
@@ -179,19 +183,24 @@ verbose, invalid
 
 @stored_in_model_files({"coef_": ("d",), "intercept_": ()})
 class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
-    """Linear least squares with a privacy guarantee for every training record.
+    """Linear regression with a privacy guarantee for every training record.
 
-    It learns weights w that minimise the mean of (wᵀx - y)² and releases them with noise.
+    It learns weights w that minimise the mean of (wᵀx - y)², or of another loss of targets, and
+    releases them with noise.
 
     Parameters
     ----------
     target_bound : float, default=1.0
         Every target is clipped to ± this bound. It must not be computed from the data.
+    loss : {"least_squares", "q_norm"} or PointwiseLoss, default="least_squares"
+        The loss of a record. "q_norm" is |wᵀx - y|^q with q = 1.5, for others see
+        `PowerPointwise`. The ``label_bound`` of an object must be ``target_bound``.
     radius : float, default=1.0
         Largest norm of the weights, including the intercept's.
     algorithm, fit_intercept
         As for `PrivateLinearClassifier`.
-    epsilon, delta, regularization, data_norm, calibration, ledger, random_state, verbose, invalid
+    epsilon, delta, regularization, data_norm, calibration, schedule, ledger, random_state, \
+verbose, invalid
         As for `PrivateRanker`.
 
     Attributes
@@ -231,12 +240,14 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         delta: float | None = None,
         *,
         target_bound: float = 1.0,
+        loss: str | PointwiseLoss = "least_squares",
         algorithm: str | Algorithm = "auto",
         radius: float = 1.0,
         regularization: float | None = None,
         data_norm: float | None = None,
         fit_intercept: bool = True,
         calibration: str = "certified",
+        schedule: str | None = None,
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
@@ -245,23 +256,41 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         self.epsilon = epsilon
         self.delta = delta
         self.target_bound = target_bound
+        self.loss = loss
         self.algorithm = algorithm
         self.radius = radius
         self.regularization = regularization
         self.data_norm = data_norm
         self.fit_intercept = fit_intercept
         self.calibration = calibration
+        self.schedule = schedule
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid
 
-    _numeric_targets = True
+    @property
+    def _numeric_targets(self) -> bool:
+        return True
 
     def _given_loss(self) -> PointwiseLoss:
         bound = real("target_bound", self.target_bound)
         check_target_bound(bound)
-        return LeastSquaresPointwise(bound)
+        found: Any = super()._given_loss() or LeastSquaresPointwise(bound)
+        if found.binary:
+            raise ValueError(
+                f"{type(found).__name__} is a loss of two classes: use a loss of targets such as "
+                '"least_squares" or "q_norm"'
+            )
+        if isinstance(self.loss, str):
+            found = replace(found, label_bound=bound)
+        if found.label_bound != bound:
+            raise ValueError(
+                f"the loss has label_bound = {found.label_bound:g}, and target_bound is {bound:g}: "
+                "they must be the same"
+            )
+        given: PointwiseLoss = found
+        return given
 
     def _set_fitted(self, fit: Fit) -> None:
         self.coef_, self.intercept_ = self._parts(fit)

@@ -51,7 +51,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         Largest Frobenius norm of M.
     regularization : float, default=None
         λ of the penalty. None chooses it from public facts where one is needed.
-    epsilon, delta, data_norm, calibration, ledger, random_state, verbose, invalid
+    epsilon, delta, data_norm, calibration, schedule, ledger, random_state, verbose, invalid
         As for `PrivateRanker`.
 
     Attributes
@@ -100,6 +100,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         regularization: float | None = None,
         data_norm: float | None = None,
         calibration: str = "certified",
+        schedule: str | None = None,
         ledger: BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
@@ -113,6 +114,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         self.regularization = regularization
         self.data_norm = data_norm
         self.calibration = calibration
+        self.schedule = schedule
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose

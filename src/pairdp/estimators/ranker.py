@@ -1,4 +1,4 @@
-"""PrivateRanker: a private linear model that ranks one class above the other."""
+"""PrivateRanker: a private linear model that ranks by two classes or by a graded response."""
 
 from __future__ import annotations
 
@@ -13,10 +13,19 @@ from pairdp._checks import real
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, MomentRelease, WithThreshold
 from pairdp.algorithms.choice import Choice, choose_ranker
+from pairdp.algorithms.facts import Condition, ResponseBounds
 from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.constraints import L2Ball
+from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.graded import check_response_bounds, coded_responses, concordance
 from pairdp.estimators.two_classes import AUCScoreMixin, TwoClassEstimator
-from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
+from pairdp.losses import (
+    GradedRanking,
+    LeastSquaresRanking,
+    LogisticRanking,
+    PairwiseLoss,
+    RankingLoss,
+)
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.privacy import Budget
 
@@ -28,7 +37,8 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
     """A linear ranker with a privacy guarantee for every training record.
 
     It learns weights w that rank records of the second class above those of the first, by
-    minimising a loss over all pairs (AUC maximisation), and releases them with noise.
+    minimising a loss over all pairs (AUC maximisation), and releases them with noise. With
+    ``response_bounds`` it ranks by a graded response instead of two classes.
 
     Parameters
     ----------
@@ -38,8 +48,8 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
     loss : str or RankingLoss, default=None
         The loss of a pair, or its name: "logistic", "least_squares", "hinge", "squared_hinge",
-        "sigmoid", or a registered name (`pairdp.losses.register_loss`). None leaves it to
-        ``algorithm``.
+        "q_hinge", "sigmoid", or a registered name (`pairdp.losses.register_loss`). None leaves it
+        to ``algorithm``.
     algorithm : "auto", str or Algorithm, default="auto"
         "auto" chooses, from public facts (n, d, ε, δ and the parameters), the algorithm with the
         smallest predicted error. Otherwise the name of an algorithm, such as "DPEGD" or "moments",
@@ -59,8 +69,22 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
     classes : array-like of two labels, default=None
         The labels. None takes them from y, which assumes that the labels that occur are public.
         The larger one, in sorted order, is ranked higher.
+    response_bounds : tuple of two floats, default=None
+        Public bounds (low, high) of a graded response. If they are given, y are numbers such as
+        relevance grades, which are clipped to these bounds, and records are ranked by them: the
+        loss of a pair is φ((y - y')·wᵀ(x - x')/τ), with y mapped to [-1, 1] and φ that of ``loss``
+        (`GradedRanking`). There is no threshold, and `predict` returns scores. None ranks two
+        classes.
+    response_levels : int, default=None
+        Responses are rounded to this many equidistant levels from low to high, such as 6 for grades
+        from 0 to 5. Sums over all pairs are then fast; without levels they take O(n²) time, except
+        for the loss "least_squares".
     calibration : {"certified", "printed"}, default="certified"
         "printed" uses a paper's noise formula as printed, for study.
+    schedule : {"theorem", "tuned"}, default=None
+        "theorem" takes steps, step sizes, averaging, initial point and projections from the paper
+        of a published algorithm, "tuned" chooses them for a small predicted error. None is
+        "theorem" for printed noise, and "tuned" otherwise.
     ledger : BudgetLedger, default=None
         The ledger that pays for the fit. A fit it cannot pay for is refused before data is read.
     random_state : int, RandomState or Generator, default=None
@@ -80,7 +104,7 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
     intercept_ : array of shape (1,)
         Minus the threshold.
     classes_ : array of shape (2,)
-        The labels.
+        The labels. Not set for a graded response.
     certificate_ : Certificate
         What was released and why it is private; `pairdp.verify` checks it.
     plan_ : Plan
@@ -101,6 +125,9 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
     data, but their results on sensitive data are not private: do not publish them. Choosing
     parameters by cross-validation on the sensitive data is not covered either, unless each fit is
     paid for from a ledger and scores are computed on public data.
+
+    `score` is the AUC or, for a graded response, the concordance: how often the record with the
+    larger response has the larger score.
 
     Examples
     --------
@@ -128,7 +155,10 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         data_norm: float | None = None,
         threshold: Literal["midpoint"] | float = "midpoint",
         classes: ArrayLike | None = None,
+        response_bounds: tuple[float, float] | None = None,
+        response_levels: int | None = None,
         calibration: str = "certified",
+        schedule: str | None = None,
         ledger: privacy.BudgetLedger | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
@@ -143,7 +173,10 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         self.data_norm = data_norm
         self.threshold = threshold
         self.classes = classes
+        self.response_bounds = response_bounds
+        self.response_levels = response_levels
         self.calibration = calibration
+        self.schedule = schedule
         self.ledger = ledger
         self.random_state = random_state
         self.verbose = verbose
@@ -151,19 +184,56 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
 
     _loss_kind = RankingLoss
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.response_bounds is not None:
+            tags.estimator_type, tags.classifier_tags = None, None
+        return tags
+
+    @property
+    def _numeric_targets(self) -> bool:
+        return self.response_bounds is not None
+
+    def _responses(self) -> ResponseBounds | None:
+        """Return the bounds of a graded response; None for two classes."""
+        bounds = check_response_bounds(self.response_bounds)
+        if bounds is None and self.response_levels is not None:
+            raise ValueError("response_levels are for a graded response: give response_bounds")
+        if bounds is not None and self.classes is not None:
+            raise ValueError("classes are not for a graded response: leave out response_bounds")
+        return bounds
+
+    def _of_labels(self, loss: RankingLoss) -> PairwiseLoss:
+        """Return the loss of pairs of classes or of graded responses."""
+        if self._responses() is None:
+            return loss
+        return GradedRanking(loss, levels=self.response_levels)
+
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
+        if self._responses() is not None:
+            given = facts["loss"]
+            facts["loss"] = given and given.ranking
+            facts["graded"] = GradedRanking(levels=self.response_levels)
         return choose_ranker(n, features, budget, **facts)
 
     def _constraint(self) -> L2Ball:
         return L2Ball(self.radius)
 
-    def _default_loss(self, algorithm: Algorithm) -> RankingLoss:
+    def _given_loss(self) -> PairwiseLoss | None:
+        loss: Any = super()._given_loss()
+        return None if loss is None else self._of_labels(loss)
+
+    def _default_loss(self, algorithm: Algorithm) -> PairwiseLoss:
         inner = algorithm.algorithm if isinstance(algorithm, WithThreshold) else algorithm
         moments = isinstance(inner, MomentRelease)
-        return LeastSquaresRanking() if moments else LogisticRanking()
+        return self._of_labels(LeastSquaresRanking() if moments else LogisticRanking())
 
     def completed(self, algorithm: Algorithm) -> Algorithm:
         """Return the algorithm, with a threshold if one is released."""
+        if self._responses() is not None:
+            if self.threshold != "midpoint":
+                raise ValueError("threshold is for two classes: leave it out with response_bounds")
+            return algorithm
         with_threshold = isinstance(algorithm, WithThreshold)
         if not isinstance(self.threshold, str):
             if not math.isfinite(real("threshold", self.threshold)):
@@ -173,9 +243,60 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
             raise ValueError(f'threshold must be "midpoint" or a number, got {self.threshold!r}')
         return algorithm if with_threshold else WithThreshold(algorithm)
 
+    def _conditions(self) -> tuple[Condition, ...]:
+        bounds = self._responses()
+        return super()._conditions() if bounds is None else (bounds,)
+
+    def _labels(  # type: ignore[override]
+        self, y: NDArray[Any] | None, given: ArrayLike | None
+    ) -> NDArray[Any] | None:
+        return super()._labels(y, given) if self._responses() is None else None
+
+    def _coded(self, y: ArrayLike, labels: Any) -> Array:
+        bounds = self._responses()
+        if bounds is None:
+            return super()._coded(y, labels)
+        return coded_responses(y, bounds, self.invalid)
+
     def _set_fitted(self, fit: Fit) -> None:
         self.coef_ = np.array(fit.parameters)[None, :]
+        if self._responses() is not None:
+            self.__dict__.pop("classes_", None)
+            self.intercept_ = np.zeros(1)
+            return
         threshold = float(
             fit.statistics[THRESHOLD][0] if self.threshold == "midpoint" else self.threshold
         )
         self.intercept_ = np.array([-threshold])
+
+    def privacy_statement(self) -> str:
+        """Return the privacy statement of the fitted model, for a privacy officer."""
+        if self.response_bounds is None:
+            return super().privacy_statement()
+        statement = PrivateEstimator.privacy_statement(self)
+        return f"{statement}\n\nLarger responses are ranked above smaller ones."
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the second class if the score is above zero, otherwise the first.
+
+        For a graded response, return the scores.
+        """
+        return super().predict(X) if self.response_bounds is None else self.decision_function(X)
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the AUC on the given data, or the concordance for a graded response.
+
+        It is not private: do not publish scores on sensitive data.
+
+        Raises
+        ------
+        ValueError
+            If y has labels other than the two in ``classes_`` or only one of them; for a graded
+            response, if all responses are equal or there are weights.
+        """
+        bounds = self._responses()
+        if bounds is None:
+            return super().score(X, y, sample_weight)
+        if sample_weight is not None:
+            raise ValueError("the concordance of a graded response has no sample_weight")
+        return concordance(coded_responses(y, bounds, "error"), self.decision_function(X))

@@ -3,6 +3,8 @@ from .base import Domain as Domain
 from .base import Holder as Holder
 from .base import Loss as Loss
 from .base import PairwiseLoss as PairwiseLoss
+from .bilinear_similarity import BilinearSimilarity as BilinearSimilarity
+from .graded_ranking import GradedRanking as GradedRanking
 from .hinge_metric import HingeMetric as HingeMetric
 from .hinge_pointwise import HingePointwise as HingePointwise
 from .hinge_ranking import HingeRanking as HingeRanking
@@ -12,9 +14,12 @@ from .logistic_metric import LogisticMetric as LogisticMetric
 from .logistic_pointwise import LogisticPointwise as LogisticPointwise
 from .logistic_ranking import LogisticRanking as LogisticRanking
 from .metric import MetricLoss as MetricLoss
+from .minimum_error_entropy import MinimumErrorEntropy as MinimumErrorEntropy
 from .pointwise import PointwiseLoss as PointwiseLoss
+from .power_hinge_pointwise import PowerHingePointwise as PowerHingePointwise
 from .power_hinge_ranking import PowerHingeRanking as PowerHingeRanking
 from .power_hinge_ranking import SquaredHingeRanking as SquaredHingeRanking
+from .power_pointwise import PowerPointwise as PowerPointwise
 from .ranking import RankingLoss as RankingLoss
 from .registry import find_loss as find_loss
 from .registry import loss_names as loss_names

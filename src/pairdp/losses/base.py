@@ -113,11 +113,15 @@ class Loss(Storable, ABC):
         Whether the parameter is a symmetric d × d matrix instead of a vector.
     binary : bool
         Whether labels must be -1 and +1.
+    label_bound : float or None
+        Y, if labels are numbers that are clipped to ±Y: targets of regression, or graded responses
+        of ranking. None if labels are classes.
     """
 
     convex: ClassVar[bool]
     matrix: ClassVar[bool] = False
     binary: ClassVar[bool] = True
+    label_bound: float | None = None
 
     @abstractmethod
     def lipschitz(self, domain: Domain) -> float:
@@ -150,7 +154,8 @@ class PairwiseLoss(Loss):
     Attributes
     ----------
     binary : bool
-        Whether labels must be -1 and +1; otherwise they are class names.
+        Whether labels must be -1 and +1; otherwise they are class names, or numbers up to
+        ``label_bound``.
     symmetric : bool
         Whether ℓ(w; z, z') = ℓ(w; z', z).
     """
@@ -195,6 +200,10 @@ class PairwiseLoss(Loss):
         integer("n", n, at_least=2)
         return self.smoothness(domain)
 
+    def why_slow(self) -> str:
+        """Return why sums over all pairs take O(n²) time; "" if they do not, or for metrics."""
+        return ""
+
     def sensitivity(self, domain: Domain, n: int) -> float:
         """Return D_h / n, the sensitivity of the average gradient over all pairs.
 
@@ -213,3 +222,16 @@ class PairwiseLoss(Loss):
             self.pair_diameter(domain),
             self.record_diameter(domain),
         )
+
+
+def slow_sums(loss: Loss) -> tuple[str, ...]:
+    """Return a sentence if a loss is summed pair by pair, otherwise nothing."""
+    why = loss.why_slow() if isinstance(loss, PairwiseLoss) else ""
+    return (
+        (f"a sum over all pairs takes O(n²) time for {type(loss).__name__}: {why}",) if why else ()
+    )
+
+
+def check_label_bound(label_bound: object) -> float:
+    """Return a bound on the absolute value of labels between 1e-30 and 1e30."""
+    return between("label_bound", label_bound, *RECORDS)

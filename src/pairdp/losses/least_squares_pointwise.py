@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import RECORDS, between
-from pairdp.losses.base import Domain
+from pairdp.losses.base import Domain, check_label_bound
 from pairdp.losses.pointwise import PointwiseLoss
 from pairdp.losses.registry import register_loss
 
@@ -39,7 +38,7 @@ class LeastSquaresPointwise(PointwiseLoss):
     binary: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "label_bound", between("label_bound", self.label_bound, *RECORDS))
+        object.__setattr__(self, "label_bound", check_label_bound(self.label_bound))
 
     def value(self, parameters: Array, x: Array, y: Array) -> Array:
         """Return (wᵀx - y)²."""

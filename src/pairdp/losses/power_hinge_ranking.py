@@ -86,3 +86,4 @@ class SquaredHingeRanking(PowerHingeRanking):
 
 
 register_loss("squared_hinge", SquaredHingeRanking())
+register_loss("q_hinge", PowerHingeRanking())

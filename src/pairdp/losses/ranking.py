@@ -179,16 +179,15 @@ class RankingLoss(PairwiseLoss):
         counted = self.orders * (n // 2) * (n - n // 2)
         return self.smoothness(domain) * (counted / (n * (n - 1)))
 
-
-def slow_sums(loss: object) -> tuple[str, ...]:
-    """Return a sentence if a ranking loss is summed pair by pair, otherwise nothing."""
-    if not isinstance(loss, RankingLoss) or is_own(type(loss)):  # those of the library are fast
-        return ()
-    kind = type(loss)
-    if kind.value is not RankingLoss.value or kind.gradient is not RankingLoss.gradient:
-        why = "it overrides value or gradient"
-    elif isinstance(loss.structure(), score_sums.AllPairs):
-        why = "its structure is AllPairs()"
-    else:
-        return ()
-    return (f"a sum over all pairs takes O(n²) time for {kind.__name__}: {why}",)
+    def why_slow(self) -> str:
+        """Return why sums are computed pair by pair, for a loss outside this library."""
+        kind = type(self)
+        if is_own(kind):  # those of the library are fast
+            return ""
+        if kind.value is not RankingLoss.value or kind.gradient is not RankingLoss.gradient:
+            return "it overrides value or gradient"
+        return (
+            "its structure is AllPairs()"
+            if isinstance(self.structure(), score_sums.AllPairs)
+            else ""
+        )

@@ -17,7 +17,7 @@ from pairdp.storage.registry import path_of
 
 Named = TypeVar("Named", bound=Loss)
 _PACKAGE = "pairdp.losses"
-_KINDS = ("RankingLoss", "MetricLoss", "PointwiseLoss")
+_KINDS = ("RankingLoss", "MetricLoss", "PointwiseLoss", "PairwiseLoss")
 _NAMED: defaultdict[type[Loss], dict[str, Loss]] = defaultdict(dict)
 
 
@@ -28,8 +28,9 @@ def register_loss(name: str, loss: Named) -> Named:
     ----------
     name : str
         Unique among losses of its kind; a ranking, a metric and a pointwise loss may share a name.
-    loss : RankingLoss, MetricLoss or PointwiseLoss
-        The loss with its parameters.
+    loss : PairwiseLoss or PointwiseLoss
+        The loss with its parameters. Its kind is the first of `RankingLoss`, `MetricLoss`,
+        `PointwiseLoss` and `PairwiseLoss` that it is.
 
     Raises
     ------
@@ -39,7 +40,7 @@ def register_loss(name: str, loss: Named) -> Named:
     kinds = (kind for kind in type(loss).__mro__ if is_own(kind) and kind.__name__ in _KINDS)
     kind = next(kinds, None)
     if kind is None:
-        raise TypeError(f"only ranking, metric and pointwise losses have names, got {loss!r}")
+        raise TypeError(f"only pairwise and pointwise losses have names, got {loss!r}")
     if not is_own(type(loss)):
         import_modules(_PACKAGE)  # names of the library cannot be replaced
     named = _NAMED[kind]
@@ -52,7 +53,7 @@ def register_loss(name: str, loss: Named) -> Named:
 
 
 def loss_names(kind: type[Loss]) -> list[str]:
-    """Return all names of losses of a kind: `RankingLoss`, `MetricLoss` or `PointwiseLoss`."""
+    """Return all names of losses of a kind, such as `RankingLoss`; see `register_loss`."""
     import_modules(_PACKAGE)
     return sorted(_NAMED[kind])
 

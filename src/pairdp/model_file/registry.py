@@ -48,7 +48,7 @@ class StoredEstimator:
 
     @property
     def has_classes(self) -> bool:
-        """Whether it has ``classes_``."""
+        """Whether it may have ``classes_``; a ranker of graded responses has none."""
         return issubclass(self.kind, ClassifierMixin)
 
 

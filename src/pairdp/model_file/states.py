@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._sealed import fields_of
@@ -47,14 +48,15 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
                 raise ValueError(
                     "a model file cannot store a plan with objects that are not dataclasses"
                 )
-            # The certificate has all of the plan except the reasons, so no number is stored twice.
+            # The certificate has all of the plan except these, so no number is stored twice.
             state["certificate"] = json.loads(model.certificate_.to_json())
             state["reasons"] = list(model.plan_.reasons)
+            state["departures"] = list(model.plan_.departures)
     except ValueError as error:
         raise ModelFileError(str(error)) from None
     if hasattr(model, "feature_names_in_"):
         state["names"] = [str(item) for item in model.feature_names_in_]
-    if stored.has_classes:
+    if stored.has_classes and is_classifier(model):
         state["classes"] = _encode_labels(model.classes_)
     for array in stored.arrays:
         arrays[prefix + array] = np.array(getattr(model, array), np.float64, order="C")
@@ -66,13 +68,14 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     stored = find_stored(state.get("class"), trusted)
     required = {"class", "params", "features", "names"}
     if stored.has_certificate:
-        required |= {"certificate", "reasons"}
-    if stored.has_classes:
-        required |= {"classes"}
-    fields = fields_of(stored.name, state, required=required)
+        required |= {"certificate", "reasons", "departures"}
+    optional = {"classes"} if stored.has_classes else set()
+    fields = fields_of(stored.name, state, required=required, optional=optional)
     model = stored.kind()
     params = fields_of("params", fields["params"], required=set(model.get_params(deep=False)))
     model.set_params(**{key: decode(value, trusted) for key, value in params.items()})
+    if stored.has_classes and is_classifier(model) != ("classes" in fields):
+        raise ValueError(f"{stored.name} lacks classes, or has them without being a classifier")
     d = fields["features"]
     if isinstance(d, bool) or not isinstance(d, int) or d < 1:
         raise ValueError(f"the number of features is {d!r}")
@@ -92,7 +95,8 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         stored.check(model)
     if stored.has_certificate:
         model.certificate_ = Certificate.from_json(json.dumps(fields["certificate"]))
-        model.plan_ = stored_plan(model.certificate_, _reasons(fields["reasons"]), trusted)
+        reasons, departures = (_sentences(name, fields[name]) for name in ("reasons", "departures"))
+        model.plan_ = stored_plan(model.certificate_, reasons, departures, trusted)
         columns = model._columns(d)  # an intercept adds one
         if model.plan_.task.features != columns:
             raise ValueError(f"the plan is for {model.plan_.task.features} features, not {columns}")
@@ -101,9 +105,9 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     return model
 
 
-def _reasons(values: object) -> list[str]:
+def _sentences(name: str, values: object) -> list[str]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise ValueError("the reasons of the plan are malformed")
+        raise ValueError(f"the {name} of the plan are malformed")
     return values
 
 

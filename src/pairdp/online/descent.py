@@ -162,6 +162,11 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
 
     def draft(self, task: Task) -> PlanDraft[OnlineDescentSettings]:
         """Decide the noise and the steps."""
+        if task.problem.loss.label_bound is not None:
+            raise ValueError(
+                f"labels of a stream are classes, and those of {type(task.problem.loss).__name__} "
+                "are numbers: use an algorithm that reads all records, such as NoisyGradientDescent"
+            )
         if self.noise == "models":
             return self._on_models(task)
         if task.is_printed or task.follows_theorem:

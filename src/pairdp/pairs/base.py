@@ -30,3 +30,13 @@ class Risk(Protocol):
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return both, with common computations done once."""
+
+
+def check_shape(parameters: Array, shape: tuple[int, ...]) -> None:
+    """Raise an error for a parameter that is not finite or has another shape."""
+    if np.shape(parameters) != shape:
+        raise ValueError(
+            f"the parameter must have shape {shape} for these records, got {np.shape(parameters)}"
+        )
+    if not np.all(np.isfinite(parameters)):
+        raise ValueError("the parameter must be finite")

@@ -20,6 +20,8 @@ def one_against(
     own: int,
     others: Records,
     counts: Array | None = None,
+    *,
+    ordered: bool = False,
 ) -> Array:
     """Return Σ c_j(∇ℓ(w;z,z_j) + ∇ℓ(w;z_j,z))/2 over other records with counts c_j.
 
@@ -39,6 +41,8 @@ def one_against(
         The partners z_j.
     counts : array, optional
         c_j; 1 by default.
+    ordered : bool
+        Whether to return Σ c_j∇ℓ(w;z,z_j) instead, with z first in every pair.
     """
     if records.null[own]:
         return np.zeros_like(parameters)
@@ -52,25 +56,31 @@ def one_against(
         pulls = turn * loss.slope(loss.scale * turn * scores)
         if counts is not None:
             pulls *= counts
+        share = loss.orders / 2
+        if ordered and not loss.symmetric:
+            pulls *= turn > 0
+            share = 1.0
         total = pulls.sum() * own_x - weighted_rows(others.x, pulls)
-        return np.asarray(loss.orders / 2 * loss.scale * total)
+        return np.asarray(share * loss.scale * total)
     total = np.zeros_like(parameters)
     for start in range(0, others.n, _BLOCK):
         some = slice(start, start + _BLOCK)
         weights = None if counts is None else counts[some]
         if weights is not None and not weights.any():
             continue
-        total += _both_orders(loss, parameters, own_x, own_y, others.part(some), weights)
+        part = others.part(some)
+        total += _sum_over(loss, parameters, own_x, own_y, part, weights, ordered)
     return total
 
 
-def _both_orders(
+def _sum_over(
     loss: PairwiseLoss,
     parameters: Array,
     own_x: Array,
     own_y: Array,
     others: Records,
     counts: Array | None,
+    ordered: bool,
 ) -> Array:
     x, y = others.x, others.evaluable
     weights = np.ones(len(y)) if counts is None else counts
@@ -79,5 +89,7 @@ def _both_orders(
         squared = np.einsum("ij,ij->i", difference @ parameters, difference)
         return np.asarray((difference.T * (weights * loss.slope(squared, y == own_y))) @ difference)
     mine = np.broadcast_to(own_x, x.shape), np.broadcast_to(own_y, y.shape)
-    both = loss.gradient(parameters, *mine, x, y) + loss.gradient(parameters, x, y, *mine)
-    return np.asarray(np.tensordot(weights, both, axes=1) / 2)
+    gradients = loss.gradient(parameters, *mine, x, y)
+    if not ordered:
+        gradients = (gradients + loss.gradient(parameters, x, y, *mine)) / 2
+    return np.asarray(np.tensordot(weights, gradients, axes=1))

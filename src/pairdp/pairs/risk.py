@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairdp.losses.base import PairwiseLoss
+from pairdp.losses.bilinear_similarity import BilinearSimilarity
+from pairdp.losses.graded_ranking import GradedRanking
 from pairdp.losses.metric import MetricLoss
+from pairdp.losses.minimum_error_entropy import MinimumErrorEntropy
 from pairdp.losses.ranking import RankingLoss
-from pairdp.pairs.base import Risk
+from pairdp.pairs.base import Risk, check_shape
 from pairdp.pairs.blocked import design_gradient, design_value
 from pairdp.pairs.design import PairDesign
+from pairdp.pairs.error_entropy import ErrorEntropyRisk
+from pairdp.pairs.graded import GradedRisk
 from pairdp.pairs.metric import metric_gradient, metric_value, metric_value_and_gradient
 from pairdp.pairs.ranking import (
     average_loss,
@@ -21,6 +28,7 @@ from pairdp.pairs.ranking import (
     in_classes,
     score_sums,
 )
+from pairdp.pairs.similarity import SimilarityRisk
 from pairdp.records import Records
 from pairdp.score_sums.base import Index, ScoreSums
 
@@ -36,8 +44,9 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
     ----------
     loss : PairwiseLoss
         The time is O(n) or O(n log n) for a ranking loss, depending on its structure (O(n²) for
-        `AllPairs`), O(n²d) for a metric loss, and O(n²) evaluations for any other; the memory is
-        O(nd).
+        `AllPairs`), O(n²) for a graded response unless the loss is quadratic, O(n) for minimum
+        error entropy, O(n²d) for a metric or a similarity, and O(n²) evaluations for any other; the
+        memory is O(nd).
     records : Records
         The data.
     design : PairDesign, optional
@@ -62,6 +71,8 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
         return RankingRisk(loss, records)
     if isinstance(loss, MetricLoss) and _inherits(loss, MetricLoss.value, MetricLoss.gradient):
         return MetricRisk(loss, records)
+    if type(loss) in _RISKS:
+        return _RISKS[type(loss)](loss, records)
     return DesignRisk(loss, records, PairDesign.complete(records.n))
 
 
@@ -78,7 +89,7 @@ class RankingRisk:
 
     def _sums(self, weights: Array) -> tuple[ScoreSums, Array, Index]:
         """Return the sums, the scaled scores, and which are those of positives."""
-        _check_shape(weights, (self.records.features,))
+        check_shape(weights, (self.records.features,))
         scores = np.asarray(self.records.x @ (self.loss.scale * weights))
         u, positive = in_classes(self.records, scores)
         low, high = (float(u.min()), float(u.max())) if u.size else (0.0, 0.0)
@@ -117,7 +128,7 @@ class MetricRisk:
     records: Records
 
     def _data(self, matrix: Array) -> tuple[MetricLoss, Array, Array, Array]:
-        _check_shape(matrix, (self.records.features,) * 2)
+        check_shape(matrix, (self.records.features,) * 2)
         return self.loss, matrix, self.records.x, self.records.y
 
     def value(self, parameters: Array) -> float:
@@ -165,10 +176,8 @@ def _null(records: Records) -> NDArray[np.bool_] | None:
     return records.null if records.has_null else None
 
 
-def _check_shape(parameters: Array, shape: tuple[int, ...]) -> None:
-    if np.shape(parameters) != shape:
-        raise ValueError(
-            f"the parameter must have shape {shape} for these records, got {np.shape(parameters)}"
-        )
-    if not np.all(np.isfinite(parameters)):
-        raise ValueError("the parameter must be finite")
+_RISKS: dict[type[PairwiseLoss], Callable[[Any, Records], Risk]] = {
+    GradedRanking: GradedRisk,
+    MinimumErrorEntropy: ErrorEntropyRisk,
+    BilinearSimilarity: SimilarityRisk,
+}

@@ -104,6 +104,8 @@ def check_pairwise_loss(
     declared_convex(loss)
     default = _MATRIX_DOMAINS if loss.matrix else _VECTOR_DOMAINS
     labels = (-1.0, 1.0) if loss.binary else (0.0, 1.0, 2.0)
+    if loss.label_bound is not None:
+        labels = (-loss.label_bound, loss.label_bound, 0.0)
     spaces = _search_spaces(domains or default, features, loss.matrix, labels)
     report = _report(Subject(loss, 2), spaces, random_state, tolerance, raise_on_failure)
     _remember(loss, report, spaces, tolerance)
@@ -144,7 +146,7 @@ def check_pointwise_loss(
     if not isinstance(loss, PointwiseLoss):
         raise TypeError(f"loss must be a PointwiseLoss, got {type(loss).__name__}")
     declared_convex(loss)
-    bound = float(getattr(loss, "label_bound", 1.0))
+    bound = loss.label_bound or 1.0
     tried = tuple(float(label) for label in labels) if labels else (-bound, bound)
     spaces = _search_spaces(domains or _VECTOR_DOMAINS, features, False, tried)
     report = _report(Subject(loss, 1), spaces, random_state, tolerance, raise_on_failure)

@@ -24,6 +24,7 @@ from pairdp.privacy import (
 from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.appearances import appearance_weights
 from pairdp.privacy.accounting.events import event_from_dict, event_to_dict
+from pairdp.privacy.accounting.second_routes import cosine_series
 from pairdp.privacy.accounting.second_routes.cosine_series import series_delta
 from pairdp.privacy.accounting.second_routes.dp_accounting import accountant_delta
 from pairdp.privacy.bounds.pairwise_sgd import beyond_appearances
@@ -145,6 +146,21 @@ def test_calibration_against_another_route(
     series, error = series_delta(SampledEvent(mu, draws, 1), epsilon)
     assert series - error <= delta * (1 + 1e-6)
     assert series + error >= 0.9 * delta
+
+
+@pytest.mark.parametrize("base", [0.0, 20.0])
+def test_the_second_route_bounds_the_error_of_grouped_weights(
+    base: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = SampledEvent(0.02, RepeatedDraws(40, 1600, base=base), 1)
+    monkeypatch.setattr(cosine_series, "_WORK", 1e5)
+    exact = series_delta(event, 1.0)
+    monkeypatch.setattr(cosine_series, "_MOST_EXACT", 100)
+    monkeypatch.setattr(cosine_series, "_HEAD", 128)
+    grouped = series_delta(event, 1.0)
+    apart = abs(grouped.delta - exact.delta)
+    assert 1e-13 < apart <= grouped.error + exact.error
+    assert grouped.error < 1e-3 * exact.delta
 
 
 def test_a_limit_cuts_what_many_appearances_do() -> None:

@@ -8,7 +8,7 @@ same variance in all directions and class means at a typical distance D. Its pre
 where t is the ratio of the norms of noise and signal, s the same for the sampling error of n
 records, and e ≤ 1 the efficiency with which the covariance is used: 1 without a ridge, and smaller
 for a larger ridge or an equivalent (a regulariser, few steps). The error is the difference to
-Φ(D/√2).
+Φ(D/√2). A graded response is assumed to be uniform, and the concordance is predicted like the AUC.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from pairdp.algorithms.task import S, Task
 from pairdp.clipping import check_data_norm
 from pairdp.constraints import L2Ball
 from pairdp.losses import LogisticRanking, RankingLoss
+from pairdp.losses.base import slow_sums
+from pairdp.losses.graded_ranking import GradedRanking
 from pairdp.privacy import Budget, Release
 from pairdp.privacy.accounting.budget import check_budget
 from pairdp.problem import Problem
@@ -37,6 +39,11 @@ from pairdp.problem import Problem
 # The typical data set: class means at a distance of 1.5 standard deviations (an AUC of 0.856),
 # records with a standard deviation of a fifth of the bound, and π(1-π) for 28 % positives.
 _DISTANCE, _SPREAD, _POSITIVE_NEGATIVE = 1.5, 0.2, 0.2
+# The variance of a uniform response relative to that of two classes, 4π(1-π).
+_UNIFORM = (1 / 3) / (4 * _POSITIVE_NEGATIVE)
+# The limit for sums over all pairs of graded responses, whose time is quadratic in n, and the
+# largest batch beyond it.
+_MOST_RECORDS, _LARGEST_BATCH = 10_000, 2000
 # The e of a direction that ignores the covariance, such as the difference of class means.
 _WITHOUT_COVARIANCE = 0.92
 # The rate at which a ridge lowers e, in units of an average eigenvalue; below 1 because the largest
@@ -61,6 +68,7 @@ def choose_ranker(
     radius: float = 1.0,
     loss: RankingLoss | None = None,
     regularization: float | None = None,
+    graded: GradedRanking | None = None,
 ) -> Choice:
     """Return the rankers for a task, the one with the smallest predicted error first.
 
@@ -78,6 +86,8 @@ def choose_ranker(
         The loss; by default the one with the smallest predicted error.
     regularization : float, optional
         λ; by default the one with the smallest predicted error for each algorithm.
+    graded : GradedRanking, optional
+        The bound and the levels of a graded response, with any ``ranking``; None for two classes.
 
     Examples
     --------
@@ -98,8 +108,13 @@ def choose_ranker(
         L2Ball(radius),
         loss,
         regularization,
+        graded,
     )
+    if n > _MOST_RECORDS and graded is not None and slow_sums(task.problems[0].loss):
+        task = replace(task, all_pairs=False)
     found = candidates_for("ranking", task)
+    if not found and not task.all_pairs:
+        found = candidates_for("ranking", replace(task, all_pairs=True))
     if not found:
         raise ValueError(
             f"{type(task.problems[0].loss).__name__} is not convex, and there is no pure ε-DP "
@@ -122,12 +137,18 @@ class RankingTask(ModelTask):
         The loss, or None if it is to be chosen.
     regularization : float or None
         λ, or None if it is to be chosen.
+    graded : GradedRanking or None
+        The bound and the levels of a graded response; None for two classes.
+    all_pairs : bool
+        Whether sums over all pairs are fast enough.
     """
 
     data_norm: float
     ball: L2Ball
     loss: RankingLoss | None = None
     regularization: float | None = None
+    graded: GradedRanking | None = None
+    all_pairs: bool = True
 
     imbalance: ClassVar[float] = 0.5
     """|1-2π| of the typical data set, the factor of errors in the mean of records."""
@@ -140,8 +161,9 @@ class RankingTask(ModelTask):
         return self.data_norm * self.ball.radius / _INVERSE_TEMPERATURE
 
     def problem(self, loss: RankingLoss) -> Problem:
-        """Return the problem of minimising a loss."""
-        return Problem(loss, self.ball, self.regularization or 0.0, data_norm=self.data_norm)
+        """Return the problem of minimising a loss, of classes or of graded responses."""
+        of_pairs = loss if self.graded is None else replace(self.graded, ranking=loss)
+        return Problem(of_pairs, self.ball, self.regularization or 0.0, data_norm=self.data_norm)
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
@@ -157,7 +179,7 @@ class RankingTask(ModelTask):
     def regularized(self) -> tuple[tuple[Problem, float], ...]:
         """Regularised problems to choose from, and the sensitivities of their minimisers."""
         found = []
-        for problem in self.problems:
+        for problem in self.problems if self.all_pairs else ():
             smoothness = problem.constants(self.n).smoothness
             if not problem.is_convex or not math.isfinite(smoothness) or self.regularization == 0:
                 continue
@@ -183,8 +205,17 @@ class RankingTask(ModelTask):
         return tuple(found)
 
     def contracts(self, problem: Problem) -> bool:
-        """Return whether gradient descent on a problem contracts: it is convex and smooth."""
-        return problem.is_convex and 0 < problem.constants(self.n).smoothness < math.inf
+        """Return whether full gradient descent contracts: the problem is convex and smooth."""
+        return (
+            self.all_pairs
+            and problem.is_convex
+            and 0 < problem.constants(self.n).smoothness < math.inf
+        )
+
+    def batch_size(self, parts: int) -> int:
+        """Return the size of batches that are a fraction of the records, if it is not too large."""
+        size = self.n // parts
+        return size if self.all_pairs else min(size, _LARGEST_BATCH)
 
     def draft(self, problem: Problem, algorithm: Algorithm[S]) -> PlanDraft[S]:
         """Return the draft of an algorithm for a problem."""
@@ -231,9 +262,10 @@ class RankingTask(ModelTask):
         best = _DISTANCE / math.sqrt(2)
         reached = best * (_WITHOUT_COVARIANCE + (1 - _WITHOUT_COVARIANCE) * used)
         reached /= math.sqrt(1 + noise**2 + sampling)
+        measure = "AUC" if self.graded is None else "concordance"
         reason = (
-            f"noise {noise:.2g} times the expected signal; {used:.0%} of the gain "
-            f"from the covariance; a predicted AUC of {ndtr(reached):.3f}, at best {ndtr(best):.3f}"
+            f"noise {noise:.2g} times the expected signal; {used:.0%} of the gain from the "
+            f"covariance; a predicted {measure} of {ndtr(reached):.3f}, at best {ndtr(best):.3f}"
         )
         return Candidate(problem, algorithm, float(ndtr(best) - ndtr(reached)), reason, draft)
 
@@ -272,9 +304,12 @@ class RankingTask(ModelTask):
     def _risk(self, problem: Problem) -> tuple[float, float]:
         """Return the slope at zero and the curvature of a quadratic model of the typical risk."""
         loss: RankingLoss = problem.loss  # type: ignore[assignment]
+        spread = 1.0
+        if isinstance(problem.loss, GradedRanking):
+            loss, spread = problem.loss.two_class, _UNIFORM
         derivative = abs(float(loss.slope(np.zeros(1))[0]))
         curvature = loss.curvature(loss.margin_bound(problem.domain()))
         # A kink of the loss is averaged over the margins of the data.
         curvature = curvature if 0 < curvature < math.inf else 1.0
-        slope = loss.orders * loss.scale * derivative * self.difference
-        return slope, loss.orders * loss.scale**2 * curvature * self.eigenvalue
+        slope = loss.orders * loss.scale * derivative * self.difference * spread
+        return slope, loss.orders * loss.scale**2 * curvature * self.eigenvalue * spread

@@ -160,7 +160,7 @@ def noise_table(
                         features,
                         budget,
                         calibration=calibration,  # type: ignore[arg-type]
-                        schedule="tuned",
+                        schedule="tuned",  # the same steps for all columns
                     )
 
                 printed = plan(own, "printed")

@@ -3,9 +3,11 @@
 Run with ``python -m pairdp.algorithms.printed.sgd_table``. Three tables:
 
 - Yang 2021, equation (5): σ/(ηG) at ε = 1, δ = 1e-5, compared with the certified noise for any
-  loss, for the ranking hinge, and for the smoothed hinge, also with passes in random order;
+  loss, for the ranking hinge, and for the smoothed hinge, also with passes in random order; T = n
+  is one pass, and T = n² the number of steps of Theorem 5;
 - Wang 2024, Theorems 2 and 5: σ/G at δ = 1/n² with the best β, compared with the certified noise
-  for a pair diameter of 2G, as for any loss, and of G, as for ranking;
+  for a pair diameter of 2G, as for any loss, and of G, as for ranking; T = n is the number of steps
+  of Theorems 3 and 6, and T = 1000 that of the simulations;
 - the certified noise of larger batches with all their pairs.
 """
 
@@ -19,7 +21,7 @@ from pairdp.algorithms.printed import wang2024, yang2021
 from pairdp.privacy import Budget, FixedSizeSampling, RepeatedDraws, noise_multiplier
 
 BUDGET = Budget(1.0, 1e-5)
-SIZES = ((100, 1), (100, 100), (1000, 1), (1000, 10), (10_000, 1))
+SIZES = ((100, 1), (100, 100), (1000, 1), (1000, 10), (1000, 1000), (10_000, 1))
 WANG = ((1000, 1000), (5000, 1000), (5000, 5000), (10_000, 10_000))
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 BATCHES = (2, 10, 50, 200, 5000)

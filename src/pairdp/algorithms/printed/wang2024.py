@@ -87,7 +87,7 @@ def gradient_noise(n: int, steps: int, budget: Budget, drawn: int) -> GradientNo
         around = logits[max(place - 1, 0)], logits[min(place + 1, logits.size - 1)]
         logits = np.linspace(*around, _REFINED)
     if best is None:
-        raise ValueError(_refusal(n, steps, budget, drawn))
+        raise ValueError(_refusal(n, steps, budget, drawn, float(beta[place])))
     return best
 
 
@@ -104,11 +104,17 @@ def _conditions(
     return beta, square, np.where(np.isfinite(slack), slack, -np.inf)
 
 
-def _refusal(n: int, steps: int, budget: Budget, drawn: int) -> str:
+def _refusal(n: int, steps: int, budget: Budget, drawn: int, beta: float) -> str:
+    """Return the error message, with both sides of the second condition where they are closest."""
     number = "2" if drawn == 1 else "5"
+    order = math.log(1 / budget.delta) / ((1 - beta) * budget.epsilon)
+    square = 14 * drawn**2 * steps / (beta * n**2 * budget.epsilon) * (order + 1)
+    most = square / 6 * math.log(n / (drawn * (order + 1) * (1 + square / 4)))
     return (
         f"Wang 2024 print no noise for n = {n}, T = {steps}, ε = {budget.epsilon:g}, "
         f"δ = {budget.delta:g}: no β in (0, 1) satisfies the conditions of Theorem {number} "
-        "(σ² ≥ 2.68G², and an upper bound on the Rényi order λ). Use calibration='certified', "
-        "which has no such conditions, or a larger ε, δ or n"
+        "(σ² ≥ 2.68G², and an upper bound on the Rényi order λ): at best, with "
+        f"β = {beta:.3g} and σ = {math.sqrt(square):.3g}·G, λ - 1 = {order:.3g} must be at most "
+        f"{most:.3g}. Use calibration='certified', which has no such conditions, or a larger ε, δ "
+        "or n"
     )

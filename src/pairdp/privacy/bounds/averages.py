@@ -1,4 +1,4 @@
-"""Bounds for averages over all pairs, and over all records.
+"""Bounds for averages over all pairs, over disjoint ordered pairs, and over all records.
 
 The term of a null record, or of a pair with one, is zero. D must cover the change to zero
 (`pairdp.problem.Problem.exact_record_diameter`).
@@ -22,8 +22,16 @@ def count_changed_pairs(diameter: float, n: int) -> float:
     return changed_ordered_pairs * (diameter / 2) / pairs
 
 
+def _average_over_ordered_pairs(diameter: float, pairs: int) -> float:
+    return positive("diameter", diameter) / integer("pairs", pairs)
+
+
 def _average_over_records(diameter: float, n: int) -> float:
     return positive("diameter", diameter) / integer("n", n)
+
+
+def _ordered_pairs_of_two_data_sets(diameter: float, pairs: int) -> float:
+    return _average_of_two_data_sets(diameter, pairs)
 
 
 def _average_of_two_data_sets(diameter: float, n: int) -> float:
@@ -52,6 +60,17 @@ register_bound(
         "record is in one of the n terms",
         _average_over_records,
         _average_of_two_data_sets,
+        ("loss",),
+    )
+)
+register_bound(
+    Bound(
+        "average over ordered pairs",
+        "the average of f over disjoint ordered pairs changes by at most D divided by their "
+        "number, where D bounds the change of f(z,p) and of f(p,z) when z is replaced, by another "
+        "record or by a null record, for which it is zero: one record is in one of the pairs",
+        _average_over_ordered_pairs,
+        _ordered_pairs_of_two_data_sets,
         ("loss",),
     )
 )
