@@ -135,6 +135,7 @@ SMOOTH = [LogisticRanking(), HingeRanking(width=1.0), LeastSquaresRanking("one-s
 
 
 @pytest.mark.parametrize("loss", SMOOTH, ids=lambda loss: type(loss).__name__)
+@pytest.mark.slow
 def test_averages(loss: RankingLoss) -> None:
     """An average keeps 1/T of where it began, so F is off by 1/T² inside the ball.
 
@@ -206,6 +207,7 @@ def test_metrics(algorithm: Algorithm) -> None:
 
 
 @pytest.mark.parametrize("problem", ["logistic", "rounded hinge", "least squares"])
+@pytest.mark.slow
 def test_epochs(problem: str) -> None:
     """Epochs see each record once, so what they find is the minimiser as far as parts agree.
 

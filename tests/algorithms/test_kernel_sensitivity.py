@@ -51,6 +51,7 @@ def clipped(rng: np.random.Generator, count: int, norm: float) -> np.ndarray:
 
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("terms", [1, 3])
+@pytest.mark.slow
 def test_one_record_moves_a_step_by_what_is_certified(name: str, terms: int) -> None:
     loss, norm, radius = LOSSES[name], 1.5, 0.8
     paired = isinstance(loss, RankingLoss)

@@ -48,6 +48,7 @@ def released(
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("secrets", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_no_neighbour_moves_a_paused_stream_further(
     name: str, shape: dict[str, int], secrets: bool, tmp_path: Path
 ) -> None:

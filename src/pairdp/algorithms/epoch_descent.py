@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp import constraints
 from pairdp._checks import STEPS, between, keep_given
 from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
@@ -20,7 +21,6 @@ from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import require_bounded, require_step
 from pairdp.algorithms.task import Settings, Task
 from pairdp.algorithms.theorem import ChosenSteps, Theorem
-from pairdp.constraints import FrobeniusBall, L2Ball
 from pairdp.constraints.vectors import shrink_to
 from pairdp.losses.trust import is_library_loss
 from pairdp.privacy import NoiseSource, Part, Release, Sensitivity
@@ -143,7 +143,7 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
 
     def _around(self, problem: Problem, release: Release) -> Problem:
         """Return the problem on a ball that contains the set and a noisy point of an epoch."""
-        ball = FrobeniusBall if problem.loss.matrix else L2Ball
+        ball = constraints.FrobeniusBall if problem.loss.matrix else constraints.L2Ball
         return replace(problem, constraint=ball(problem.constraint.radius + noise_reach(release)))
 
     def _theorem(self, task: Task, sizes: Sequence[int]) -> ChosenSteps:

@@ -33,6 +33,7 @@ def kinds(choice: Choice) -> set[type]:
 
 @pytest.mark.parametrize("budget", [BUDGET, PURE, Budget(8.0, 1e-8), None], ids=str)
 @pytest.mark.parametrize(("n", "d"), [(100, 30), (1000, 2), (4000, 10), (20_000, 20)])
+@pytest.mark.slow
 def test_candidates_are_sorted_plan_and_keep_their_budget(
     n: int, d: int, budget: Budget | None
 ) -> None:
@@ -190,6 +191,7 @@ def gain(name: str, n: int, d: int, budget: Budget, seed: int) -> float:
         ("nuisance", 300, 20, Budget(0.3, 1e-4), -0.02),
     ],
 )
+@pytest.mark.slow
 def test_the_choice_is_no_worse_than_euclid(
     name: str, n: int, d: int, budget: Budget, least: float
 ) -> None:

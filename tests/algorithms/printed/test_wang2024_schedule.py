@@ -124,6 +124,7 @@ CASES: dict[str, Any] = {
 @pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
 @pytest.mark.parametrize("regime", ["general", "low-noise"])
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.slow
 def test_every_step_is_the_pseudo_code(
     name: str, regime: str, compiled: bool, monkeypatch: Any
 ) -> None:

@@ -207,6 +207,7 @@ def test_sampling_is_pessimistic_and_sharp(
 
 @pytest.mark.parametrize("multiplier", [0.8, 1.5, 4.0])
 @pytest.mark.parametrize(("size", "n", "steps"), [(2, 1000, 1000), (50, 5000, 500), (1, 300, 50)])
+@pytest.mark.slow
 def test_never_above_the_renyi_accountant(multiplier: float, size: int, n: int, steps: int) -> None:
     accountant = RdpAccountant(range(2, 80), REPLACE_ONE)
     drawn = dp_accounting.SampledWithoutReplacementDpEvent(
@@ -220,6 +221,7 @@ def test_never_above_the_renyi_accountant(multiplier: float, size: int, n: int, 
 
 @pytest.mark.parametrize("multiplier", [0.8, 2.0])
 @pytest.mark.parametrize(("size", "n", "steps"), [(2, 1000, 300), (100, 1000, 50)])
+@pytest.mark.slow
 def test_never_below_the_mixture_that_attains_one_step(
     multiplier: float, size: int, n: int, steps: int
 ) -> None:
