@@ -240,6 +240,7 @@ def test_pure_budgets(algorithm: Algorithm) -> None:
 
 @pytest.mark.parametrize("name", ["hinge", pytest.param("logistic", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("algorithm", [PairwiseSGD(20 * 150), PhasedSGD()], ids=["sgd", "phased"])
+@pytest.mark.slow
 def test_without_noise_the_risk_comes_near_its_minimum(name: str, algorithm: Algorithm) -> None:
     rng = np.random.default_rng(0)
     n = 150 if isinstance(algorithm, PairwiseSGD) else 3000
@@ -257,6 +258,7 @@ def test_without_noise_the_risk_comes_near_its_minimum(name: str, algorithm: Alg
 
 
 @pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.slow
 def test_no_neighbour_moves_a_phase_further(name: str) -> None:
     task = problem(name)
     for step_size in (0.01, 0.5):

@@ -106,6 +106,7 @@ def test_no_neighbour_moves_a_release_further(algorithm: str, problem: str) -> N
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.slow
 def test_bounds_are_nearly_attained_and_smaller_ones_fall(algorithm: str) -> None:
     # The minimiser's bound has 2 % for its tolerance, so it is not quite attained.
     problem = "least squares" if algorithm in OF_LEAST_SQUARES else "rounded hinge"
@@ -175,6 +176,7 @@ def iterates(plan: Plan, pair: Neighbours, steps: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("problem", ["logistic", "rounded hinge", "metric", "least squares"])
+@pytest.mark.slow
 def test_iterates_drift_and_contract_as_the_last_iterate_bound_says(problem: str) -> None:
     chosen = PROBLEMS[problem]
     step = largest_step(chosen, 8)

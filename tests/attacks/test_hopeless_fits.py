@@ -47,6 +47,8 @@ from pairdp.algorithms.registry import algorithms
 from pairdp.cli.main import main
 from pairdp.online import OnlineDescent, OnlineMoments
 
+pytestmark = pytest.mark.slow
+
 KINDS: tuple[type, ...] = (
     PrivateRanker,
     PrivateMetric,

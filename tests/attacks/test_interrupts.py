@@ -71,6 +71,8 @@ def struck(*args, **options):
     time.sleep(30)
 {owner}.{name} = struck
 from pairdp.cli.main import main
+
+pytestmark = pytest.mark.slow
 main(sys.argv[1:])
 """
 PLACES = {

@@ -119,6 +119,7 @@ def test_nor_in_algorithms_of_other_kinds(name: str) -> None:
 
 
 @pytest.mark.parametrize("statistics", ["means", "pairs"])
+@pytest.mark.slow
 def test_nor_among_many_classes(statistics: str) -> None:
     rng, n = np.random.default_rng(0), 12
     plan = ScatterMetric(statistics).plan(METRIC, n, 2, BUDGET)  # type: ignore[arg-type]

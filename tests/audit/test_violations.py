@@ -33,6 +33,8 @@ from tests.audit.broken import (
 )
 from tests.audit.cases import RANKING, SURE, TIGHT
 
+pytestmark = pytest.mark.slow
+
 FREE = Problem(TightLoss(), L2Ball(10.0))
 
 

@@ -60,6 +60,7 @@ def test_other_tasks() -> None:
 
 
 @pytest.mark.parametrize("name", ["moments", "minimizer", "scatter"])
+@pytest.mark.slow
 def test_algorithms_that_no_paper_names(name: str) -> None:
     found = run_json("audit", name, *QUICK, "--runs", "200")
     assert found["verdict"] == "consistent"

@@ -29,6 +29,7 @@ def test_names_are_those_of_the_studies() -> None:
     assert study.params[0].type.choices == (*STUDIES, "all")  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_a_quick_study_from_beginning_to_end_and_again() -> None:
     code, shown, _ = run(*QUICK, "--json")
     assert code == 0
@@ -55,6 +56,7 @@ def test_a_quick_study_from_beginning_to_end_and_again() -> None:
     assert (again.cells, again.certificates) == (results.cells, results.certificates)
 
 
+@pytest.mark.slow
 def test_the_same_is_found_elsewhere() -> None:
     run(*QUICK)
     run(*QUICK[:-1], "other")

@@ -97,6 +97,7 @@ SHAPES = [
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("noise", ["gradients", "models"])
+@pytest.mark.slow
 def test_no_neighbour_moves_the_stream_further(
     name: str, shape: dict[str, object], noise: str
 ) -> None:

@@ -37,6 +37,8 @@ from pairdp.testing.loss_checker import (
 )
 from tests.testing.examined import BALL, examine
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("loss", [LogisticRanking(), LogisticMetric()], ids=repr)
 @pytest.mark.slow

@@ -44,6 +44,7 @@ def test_output_perturbation_holds_everywhere_as_printed(rows: list[Row]) -> Non
             assert row.claim_holds
 
 
+@pytest.mark.slow
 def test_one_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--n", "200", "--features", "4"])
     out = capsys.readouterr().out

@@ -192,6 +192,7 @@ def test_three_routes_agree(events: tuple[Event, ...], epsilon: float) -> None:
     epsilon=st.floats(0.3, 3.0),
 )
 @settings(max_examples=12, deadline=None, derandomize=True)
+@pytest.mark.slow
 def test_sampling_is_pessimistic_and_sharp(
     multiplier: float, size: int, steps: int, epsilon: float
 ) -> None:

@@ -38,6 +38,8 @@ from pairdp.studies.regret.stream_regret import TOLERANCE
 from pairdp.studies.regret.stream_risk import step_loss, stream_risk
 from tests.oracles.all_pairs import average_value
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class OddLoss(PairwiseLoss):

@@ -14,6 +14,8 @@ from pairdp.studies.report import write_report
 from tests.drawing.browser import start_browser
 from tests.studies.report.synthetic import make_results
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = '</script><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
 
 
