@@ -53,7 +53,7 @@ def test_average_regret_falls(
     problem: Problem,
     algorithm: Callable[[int], OnlineAlgorithm],
 ) -> None:
-    x, y = prepared(name, "paper", DIRECTORY)
+    x, y = prepared(name, "standardised", DIRECTORY)
     found, idle = np.empty((2, SEEDS)), np.empty((2, SEEDS))
     for row, n in enumerate(sizes):
         plan = algorithm(n).plan(problem, n, x.shape[1], BUDGET)
