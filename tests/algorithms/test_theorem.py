@@ -77,9 +77,10 @@ def test_the_theorem_is_the_default_of_printed_noise_alone() -> None:
          r"T = \(L/α\)·ln n = \(2.00784/1e-06\)·ln 256 = 1.11.*e\+07, which is more than 1e\+07"),
         ("DPGDC2", FREE, 256, Budget(0.01, 1e-3),
          r"min\{256, \(256·0.01\)²/\(8·ln\(1/0.001\)\)\} = 0.118.*, which is less than one step"),
-        ("DPGDC2", FREE, 256, Budget(0.05, 1e-3), r"= 0.2939.*, and needs η ≤ 1/\(2L\) = 0.249"),
-        ("DPEGD", FREE, 4, Budget(9.0, 0.1), r"min\{4/√4, .* = 1.018.*, and needs η ≤ 2/L = 0.5"),
+        ("DPGDC2", FREE, 256, Budget(0.05, 1e-3), r"= 0.2939.*, above .* 1/\(2L\) = 0.249"),
+        ("DPEGD", FREE, 4, Budget(9.0, 0.1), r"min\{4/√4, .* = 1.018.*, above .* 2/L = 0.5"),
         ("Kang2021", FREE, 64, Budget(0.04, 1e-3), r"ln\(64·0.04/√8\) = -0.0997.*less than one"),
+        ("Kang2021", FREE, 64, Budget(0.05, 1e-3), r"ln\(64·0.05/√8\) = 0.123.*less than one"),
         ("Kang2021", FREE, 64, None, r"ln\(64·inf/√8\) = inf"),
         ("DPGDC", replace(FREE, constraint=Unconstrained()), 64, None, "diameter"),
         ("DPGDC2", replace(FREE, constraint=Unconstrained()), 64, None, "diameter"),
@@ -133,19 +134,84 @@ def test_other_departures() -> None:
         plan = find_algorithm(name).plan(problem, n, 8, budget, calibration=calibration)  # type: ignore[arg-type]
         return "; ".join(plan.departures)
 
-    assert departures("DPGDSC", RIDGE) == departures("DPEGD", FREE) == ""
-    assert departures("Kang2021", RIDGE) == ""
+    assert departures("DPEGD", FREE) == ""  # its numbers are exact, and L is that of a pair
     assert "G/(‖C‖√T) = 0.1227" in departures("DPGDC2", FREE)
     assert "n = 300" in departures("DPEGD", FREE, 300)
     assert "Polyak-Łojasiewicz" in departures("Kang2021", FREE)
     assert "convex" in departures("DPGDC2", Problem(SigmoidRanking(), L2Ball(1.0)))
     assert "is zero" in departures("Kang2021", replace(FREE, constraint=Unconstrained()))
     pure = find_algorithm("DPGDC").plan(FREE, 256, 8, Budget(1.0), calibration="printed")
-    assert pure.departures == ("line 6 of Algorithm 4 omits the noise, which is added",)
+    assert pure.departures[-1] == "line 6 of Algorithm 4 omits the noise, which is added"
     with_threshold = WithThreshold(find_algorithm("DPGDSC"))
     plan = with_threshold.plan(RIDGE, 256, 8, budget, calibration="printed")
     assert plan.settings.model.steps == 11140
-    assert "threshold" in plan.departures[0]
+    assert "threshold" in plan.departures[-1]
+
+
+def found_in(sentences: tuple[str, ...], *words: str) -> bool:
+    return any(all(word in sentence for word in words) for sentence in sentences)
+
+
+def test_orders_and_open_numbers_are_departures() -> None:
+    budget = Budget(1.0, 1e-3)
+    one = planned("DPGDSC", RIDGE, 256, budget)
+    assert found_in(one.departures, "T as an order", "constant and other logarithmic factors")
+    assert found_in(one.departures, "admits every η ≤ 2/(L+α)")
+    assert found_in(one.departures, "is rounded to 11140")
+    four = planned("DPGDC", FREE, 256, budget)
+    assert found_in(four.departures, "Theorem 4 of Xue 2021 leaves T open")
+    assert found_in(four.departures, "admits every η ≤ 2/L:")
+    assert found_in(four.departures, "T = 8.", "rounded to 9")
+    two = planned("DPGDC2", FREE, 512, Budget(0.05, 1 / 512))
+    assert found_in(two.departures, "rounded to 14")
+    kang = planned("Kang2021", RIDGE, 256, budget)
+    assert found_in(kang.departures, "T as an order", "constant")
+    assert found_in(kang.departures, "rounded to 5")
+    assert found_in(kang.departures, "first iterate", "uniform in the ball")
+    # Numbers that are given have no constant and are not rounded.
+    for name in ("DPGDSC", "DPGDC", "DPGDC2", "Kang2021"):
+        given = planned(name, RIDGE, 256, budget, steps=7, step_size=0.25)
+        assert not found_in(given.departures, "rounded")
+        assert not found_in(given.departures, "as an order")
+        assert not found_in(given.departures, "smoothness of the risk")
+
+
+def test_no_reason_has_a_formula_that_the_paper_does_not() -> None:
+    budget = Budget(1.0, 1e-3)
+    for name in ("DPGDSC", "DPGDC", "DPGDC2", "Kang2021"):
+        plan = planned(name, RIDGE, 512, budget)
+        exact = [
+            reason for reason in plan.reasons if " has T = " in reason or " has η = " in reason
+        ]
+        stated = {"DPGDC2": "min{n, n²ε²/(p·ln(1/δ))}", "Kang2021": "η = 1/L"}
+        assert len(exact) == (name in stated)
+        assert all(stated[name] in reason for reason in exact)
+
+
+def test_the_smoothness_of_a_pair_is_stated() -> None:
+    # That of the risk is n/(2(n-1)) of it: hardly more than half of all pairs have a loss.
+    budget = Budget(1.0, 1e-3)
+    pair, alpha = 4 + 1e-3, 1e-3
+    steps = pair / alpha * math.log(256)
+    one = planned("DPGDSC", RIDGE, 256, budget)
+    words = f"with L = 4.001, η = {2 / (pair + alpha):.6g} and T = {steps:.6g}"
+    assert found_in(one.departures, "L = 2.00884 is the smoothness of the risk", words)
+    given = planned("DPGDSC", RIDGE, 256, budget, step_size=0.1)
+    assert found_in(given.departures, f"with L = 4.001, T = {steps:.6g}")
+    four = planned("DPGDC", FREE, 256, budget)
+    assert found_in(four.departures, f"with L = 4, η = 0.5 and T = {2 / G * 16 / 0.5:.6g}")
+    assert found_in(planned("DPGDC2", FREE, 512, budget).departures, "η ≤ 1/(2L) = 0.125")
+    assert found_in(planned("DPEGD", FREE, 6, budget).departures, "η ≤ 2/L = 0.5")
+    assert found_in(planned("Kang2021", RIDGE, 256, budget).departures, f"η = {1 / pair:.6g}")
+
+
+def test_the_printed_g_of_kang_is_that_of_the_set() -> None:
+    algorithm = find_algorithm("Kang2021")
+    words = "that of C, which iterates may leave"
+    budget = Budget(1.0, 1e-3)
+    printed = algorithm.plan(RIDGE, 256, 8, budget, calibration="printed")
+    assert found_in(printed.departures, words)
+    assert not found_in(planned("Kang2021", RIDGE, 256, budget).departures, words)
 
 
 def test_what_no_paper_states_is_tuned() -> None:

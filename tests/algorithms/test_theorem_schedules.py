@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from pairdp import Budget, NoiseSource, verify
 from pairdp.algorithms import Algorithm, EpochGradientDescent, Plan, find_algorithm
-from pairdp.algorithms.descent import uniform_in_ball
-from pairdp.constraints import L2Ball, PSDFrobeniusBall
+from pairdp.algorithms.random_points import random_point
+from pairdp.constraints import Constraint, FrobeniusBall, L2Ball, PSDFrobeniusBall
 from pairdp.losses import LeastSquaresRanking, LogisticMetric, LogisticRanking, RankingLoss
 from pairdp.privacy import unpack
 from pairdp.problem import Problem
@@ -112,8 +112,9 @@ def test_dpegd_at_every_epoch(problem: Problem, pair: object, kick: float) -> No
 @pytest.mark.parametrize("kick", [0.0, 1.0])
 @pytest.mark.parametrize("problem", [RIDGE, METRIC], ids=["ranking", "metric"])
 def test_kang_at_every_step(problem: Problem, kick: float) -> None:
-    gradient, _, zero = oracle(problem)
-    start = uniform_in_ball(zero, 1.0, NoiseSource(SEED).stream("initial point"))
+    gradient, _, _ = oracle(problem)
+    ball = FrobeniusBall(1.0) if problem.loss.matrix else L2Ball(1.0)
+    start = random_point(ball, D, NoiseSource(SEED).stream("initial point"))
     for steps in (None, 1, 12):
         plan = planned("Kang2021", problem, steps=steps)
         values, zetas, found = ran(plan, kick)
@@ -145,9 +146,10 @@ def test_no_noise_without_a_budget() -> None:
 
 def test_the_random_start_is_uniform_and_reads_no_record() -> None:
     rng = np.random.default_rng(0)
-    for zero in (np.zeros(2), np.zeros((2, 2))):
-        p = 2 if zero.ndim == 1 else 3
-        points = np.array([uniform_in_ball(zero, 5.0, rng) for _ in range(4000)])
+    balls: tuple[Constraint, ...] = (L2Ball(5.0), FrobeniusBall(5.0))
+    for ball in balls:
+        p = ball.dimension(2)
+        points = np.array([random_point(ball, 2, rng) for _ in range(4000)])
         norms = np.linalg.norm(points.reshape(4000, -1), axis=1) / 5
         assert norms.max() <= 1
         quantiles = np.quantile(norms**p, [0.1, 0.5, 0.9])  # volumes are uniform

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pairdp import Budget, NoiseSource, verify
+from pairdp import Budget, NoiseSource, PrivateRanker, verify
 from pairdp.algorithms import (
     Algorithm,
     EpochGradientDescent,
@@ -17,6 +17,7 @@ from pairdp.algorithms import (
     NoisyGradientDescent,
     PairwiseSGD,
     WithThreshold,
+    find_algorithm,
 )
 from pairdp.algorithms.threshold import THRESHOLD, _score_means
 from pairdp.privacy import Sensitivity
@@ -108,6 +109,15 @@ def test_all_releases_stay_within_the_budget(name: str, budget: Budget | None) -
     assert fit.statistics[THRESHOLD].shape == (1,)
     named = [release.name for release in plan.certificate.releases]
     assert (THRESHOLD in named) == (name != "moments")
+
+
+def test_the_advice_is_that_of_the_algorithm() -> None:
+    algorithm = WithThreshold(find_algorithm("OffPairStrC"))
+    with pytest.raises(ValueError, match="use OffPairC, which adds a regulariser"):
+        algorithm.plan(CONVEX, 40, 2, BUDGET)
+    ranker = PrivateRanker(algorithm="OffPairStrC", regularization=0.0, data_norm=1.0)
+    with pytest.raises(ValueError, match="use OffPairC, which adds a regulariser"):
+        ranker.plan(40, 2)
 
 
 def test_a_metric_has_no_threshold() -> None:

@@ -18,7 +18,7 @@ from pairdp import (
     PrivateRanker,
 )
 from pairdp._sealed import seal, unseal
-from pairdp.algorithms import MinimizerRelease, NoisyGradientDescent, Plan
+from pairdp.algorithms import MinimizerRelease, NoisyGradientDescent, Plan, find_algorithm
 from tests.audit.cases import ALL, RANKING, plan, pure_ones
 
 N, D = 40, 3
@@ -54,6 +54,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
     "centre": lambda: MinimizerRelease().plan(
         dataclasses.replace(RANKING, center=np.array([1.0, 0.0, 2.0])), N, D, BUDGET
     ),
+    "theorem": lambda: find_algorithm("DPEGD").plan(RANKING, 6, D, BUDGET, schedule="theorem"),
     "without projection": lambda: NoisyGradientDescent(
         steps=3, step_size=0.1, projected=False
     ).plan(RANKING, N, D, BUDGET),

@@ -180,7 +180,7 @@ def test_output_noise_refuses_it_and_says_where_to_go(
     for budget in (BUDGET, None):
         with pytest.raises(ValueError, match="needs a convex loss") as refusal:
             algorithm.plan(problem(Concave(), regularization), 100, 2, budget)
-        for place in ("NoisyGradientDescent", "Kang2021"):
+        for place in ("NoisyGradientDescent", "Kang2021", "OnlineDescent"):
             assert place in str(refusal.value)
 
 

@@ -50,7 +50,7 @@ STRINGS = [
     "GradientDescent", "NoisyGradientDescent", "MomentRelease", "OnlineMoments", "one-sided",
     "permutation", "replacement", "reservoir", "kang", "wang", "models", "gradients", "disjoint",
     "pair", "average over pairs", "means of classes", "stated", SECURE, SEEDED, UNDRAWN,
-    "PublicLabels", "0.0.1", "os:system",
+    "PublicLabels", "0.0.1", "os:system", "theorem", "tuned", "ordered", "general", "low-noise",
 ]  # fmt: skip
 
 
@@ -171,7 +171,7 @@ def attack(name: str, share: float = 1.0) -> int:
 # Each takes a second or more where an edit leaves a plan that holds, whose arithmetic is slow.
 QUICK = [
     "DPGDSC", "DPGDC, pure", "moments", "scatter", "threshold", "OnPairStrC", "ranker",
-    "classifier, pure", "baseline", "printed",
+    "classifier, pure", "baseline", "printed", "theorem",
 ]  # fmt: skip
 
 

@@ -194,7 +194,7 @@ def test_a_plan_with_the_schedule_of_a_theorem() -> None:
     printed += ["--delta", "1e-3", "--calibration", "printed"]
     shown = run(*printed).stdout
     assert "steps: Theorem 2 of Xue 2021 has T = min{n, n²ε²/(p·ln(1/δ))}" in shown
-    assert "departs from the paper: Theorem 2 prints the step size inverted" in shown
+    assert "departs from the paper: Theorem 2 of Xue 2021 prints the step size inverted" in shown
     assert run_json(*printed)["chosen"]["settings"]["steps"] == 512
     chosen = run_json(*printed, "--schedule", "tuned")["chosen"]
     assert chosen["settings"]["steps"] < 512

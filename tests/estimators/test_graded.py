@@ -214,7 +214,8 @@ def test_many_records_are_summed_in_batches() -> None:
         ({"classes": (0, 1)}, "classes are not for a graded response"),
         ({"loss": LogisticRanking("one-sided")}, "two-sided form"),
         ({"algorithm": WithThreshold(NoisyGradientDescent())}, "a threshold separates two classes"),
-        ({"algorithm": MomentRelease()}, "solves least squares"),
+        ({"algorithm": MomentRelease()}, "moments of two classes.*use .*DPGDC2"),
+        ({"algorithm": "moments"}, "moments of two classes.*use .*DPGDC2"),
     ],
 )
 def test_refusals(params: dict[str, Any], message: str) -> None:

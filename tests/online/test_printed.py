@@ -71,6 +71,7 @@ def test_random_points_see_no_record() -> None:
         ).statistics["models"]
         for _ in range(2)
     ]
+    assert any("line 13" in sentence for sentence in plan.departures)
     random = plan.settings.burn_in
     np.testing.assert_array_equal(found[0][:random], found[1][:random])
     assert len(np.unique(found[0][:random], axis=0)) == random

@@ -172,6 +172,15 @@ class Algorithm(Storable, ABC, Generic[S]):
 
     def prepare(self, task: Task) -> PlanDraft[S]:
         """Check a task, and decide its releases and settings."""
+        self.check(task)
+        draft = self.draft(task)
+        check_convexity(self.name, draft.problem or task.problem, draft.releases)
+        if self.settings_from(draft.settings.to_dict()) != draft.settings:
+            raise TypeError(f"the settings of {self.name} are not of its settings_type")
+        return draft
+
+    def check(self, task: Task) -> None:
+        """Raise ValueError if the task lacks what the algorithm needs."""
         problem, budget = task.problem, task.budget
         if budget is not None and budget.is_pure and self.needs_delta:
             raise ValueError(
@@ -192,11 +201,6 @@ class Algorithm(Storable, ABC, Generic[S]):
                 "loss of one record: use GradientDescent, MinimizerRelease or NoisyGradientDescent"
             )
         check_needs(self.name, self.needs, problem, self.instead)
-        draft = self.draft(task)
-        check_convexity(self.name, draft.problem or problem, draft.releases)
-        if self.settings_from(draft.settings.to_dict()) != draft.settings:
-            raise TypeError(f"the settings of {self.name} are not of its settings_type")
-        return draft
 
     def draft_from(self, other: Algorithm, draft: PlanDraft[Any]) -> PlanDraft[S] | None:
         """Return its draft if another algorithm's draft determines it, otherwise None."""

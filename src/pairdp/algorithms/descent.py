@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from pairdp import losses
 from pairdp.algorithms.plan import Progress
 from pairdp.pairs import Risk
-from pairdp.privacy import packed_dimension, unpack
 from pairdp.problem import Problem
 
 Array = NDArray[np.float64]
@@ -60,15 +59,6 @@ def restart_radius(problem: Problem, step_size: float, steps: int) -> float:
     """
     radius = problem.constraint.radius
     return radius if problem.is_bounded else known_radius(problem, step_size, steps + 1)
-
-
-def uniform_in_ball(like: Array, radius: float, generator: np.random.Generator) -> Array:
-    """Return a uniform point of the ball, a vector or symmetric matrix of the shape of another."""
-    size = packed_dimension(len(like)) if like.ndim == 2 else like.size
-    direction = generator.standard_normal(size)
-    length = radius * generator.random() ** (1 / size)
-    point = direction * (length / float(np.linalg.norm(direction)))
-    return unpack(point) if like.ndim == 2 else point
 
 
 def descend(

@@ -164,12 +164,16 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
             formula = f"(‖C‖/G)·min{{4/√n, {'ε/p' if pure else 'ε/√(p·ln(1/δ))'}}}"
             cost = f"{p}" if pure else f"√({p}·ln(1/{delta:.4g}))"
             noisy = f"min{{{noisy}, {epsilon:.4g}/{cost}}}"
-        smoothness = max(problem.constants(size).smoothness for size in sizes)
+        constants = max(map(problem.constants, sizes), key=lambda found: found.smoothness)
+        if self.step_size is None:
+            theorem.use_risk_smoothness(
+                constants, f"the theorem needs η ≤ 2/L = {2 / constants.pair_smoothness:.6g}"
+            )
         step_size = theorem.step_size(
             f"{formula} = ({task.diameter:.6g}/{lipschitz:.6g})·{noisy}",
             printed.xue2021.epoch_step_size(task.diameter, lipschitz, n, p, task.budget),
             self.step_size,
-            largest=("2/L", 2 / smoothness),
+            largest=("2/L", 2 / constants.smoothness),
         )
         if n & (n - 1):
             theorem.departures.append(

@@ -20,7 +20,7 @@ from pairdp.algorithms.plan import Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded, require_step
 from pairdp.algorithms.task import Settings, Task
-from pairdp.algorithms.theorem import ChosenSteps, Theorem
+from pairdp.algorithms.theorem import ORDER, ChosenSteps, Theorem
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.problem import Problem
@@ -71,8 +71,8 @@ class GradientDescent(Algorithm[DescentSettings]):
     Printed noise: Δ = 8G/(αn) for the last iterate (Xue 2021, Algorithm 1) and 4GηT/n for the
     average (Algorithm 4, whose line 6 omits the noise for pure ε; here it is added).
 
-    The schedule of the theorems: T = (L/α)·ln n and η = 2/(L+α) for the last iterate (Theorem 1),
-    ηT = (‖C‖/G)·√n and η = 2/L for the average (Theorem 4, which leaves T open; see
+    With ``schedule="theorem"``: T = (L/α)·ln n, of the order of Theorem 1, and η = 2/(L+α) for the
+    last iterate; for the average η = 2/L and, as Theorem 4 leaves T open, ηT = (‖C‖/G)·√n (see
     `pairdp.algorithms.printed.xue2021`). L is the smoothness of the risk.
     """
 
@@ -136,29 +136,67 @@ class GradientDescent(Algorithm[DescentSettings]):
         )
 
     def _theorem(self, task: Task) -> ChosenSteps:
-        """Return η and T of the theorem, with reasons and departures."""
+        return self._last_theorem(task) if self.output == "last" else self._average_theorem(task)
+
+    def _last_theorem(self, task: Task) -> ChosenSteps:
+        """Return η and T of Theorem 1, with reasons and departures."""
         constants, n = task.problem.constants(task.n), task.n
         smoothness, alpha = constants.smoothness, constants.strong_convexity
-        if self.output == "last":
-            theorem = Theorem(self.name, "Theorem 1 of Xue 2021")
-            step_size = theorem.step_size("2/(L+α)", 2 / (smoothness + alpha), self.step_size)
-            steps = theorem.steps(
-                f"(L/α)·ln n = ({smoothness:.6g}/{alpha:.6g})·ln {n}",
-                printed.xue2021.last_iterate_steps(smoothness, alpha, n),
-                self.steps,
+        theorem = Theorem(self.name, "Theorem 1 of Xue 2021")
+        step_size = theorem.step_size(
+            "2/(L+α)",
+            2 / (smoothness + alpha),
+            self.step_size,
+            states="admits η ≤ 2/(L+α), of which the largest is",
+            departure=f"{theorem.source} admits every η ≤ 2/(L+α): the largest is taken",
+        )
+        steps = theorem.steps(
+            f"(L/α)·ln n = ({smoothness:.6g}/{alpha:.6g})·ln {n}",
+            printed.xue2021.last_iterate_steps(smoothness, alpha, n),
+            self.steps,
+            states=ORDER,
+            departure=theorem.order_of("T", "constant and other logarithmic factors"),
+        )
+        pair = constants.pair_smoothness
+        literal = printed.xue2021.last_iterate_steps(pair, alpha, n)
+        theorem.use_risk_smoothness(
+            constants,
+            f"η = {2 / (pair + alpha):.6g}" if self.step_size is None else "",
+            f"T = {literal:.6g}" if self.steps is None else "",
+        )
+        return theorem.chosen(step_size, steps)
+
+    def _average_theorem(self, task: Task) -> ChosenSteps:
+        """Return η and T for Theorem 4, which leaves T open, with reasons and departures."""
+        constants, n = task.problem.constants(task.n), task.n
+        theorem = Theorem(self.name, "Theorem 4 of Xue 2021")
+        require_bounded(self.name, task.problem, "for the diameter in the schedule of Xue 2021")
+        diameter, lipschitz = task.diameter, task.printed_lipschitz
+        step_size = theorem.step_size(
+            "2/L",
+            2 / constants.smoothness,
+            self.step_size,
+            states="admits η ≤ 2/L, of which the largest is",
+            departure=f"{theorem.source} admits every η ≤ 2/L: the largest is taken",
+        )
+        steps = theorem.steps(
+            f"(‖C‖/G)·√n/η = ({diameter:.6g}/{lipschitz:.6g})·√{n}/{step_size:.6g}",
+            printed.xue2021.average_iterate_steps(diameter, lipschitz, n, step_size),
+            self.steps,
+            states="leaves T open, and the default here is",
+            departure=f"{theorem.source} leaves T open: ηT = (‖C‖/G)·√n is chosen, which minimises "
+            "two of the three terms of its bound, ‖w₀-w*‖²/(ηT) + G²ηT/n, with ‖w₀-w*‖ ≤ ‖C‖",
+        )
+        if self.step_size is None:
+            largest = 2 / constants.pair_smoothness
+            literal = printed.xue2021.average_iterate_steps(diameter, lipschitz, n, largest)
+            theorem.use_risk_smoothness(
+                constants,
+                f"η = {largest:.6g}",
+                f"T = {literal:.6g}" if self.steps is None else "",
             )
-        else:
-            theorem = Theorem(self.name, "the discussion of Theorem 4 of Xue 2021")
-            require_bounded(self.name, task.problem, "for the diameter in the schedule of Xue 2021")
-            lipschitz = task.printed_lipschitz
-            step_size = theorem.step_size("2/L", 2 / smoothness, self.step_size)
-            steps = theorem.steps(
-                f"(‖C‖/G)·√n/η = ({task.diameter:.6g}/{lipschitz:.6g})·√{n}/{step_size:.6g}",
-                printed.xue2021.average_iterate_steps(task.diameter, lipschitz, n, step_size),
-                self.steps,
-            )
-            if task.is_printed and task.budget is not None and task.budget.is_pure:
-                theorem.departures.append("line 6 of Algorithm 4 omits the noise, which is added")
+        if task.is_printed and task.budget is not None and task.budget.is_pure:
+            theorem.departures.append("line 6 of Algorithm 4 omits the noise, which is added")
         return theorem.chosen(step_size, steps)
 
     def _schedule(self, task: Task) -> ChosenSteps:

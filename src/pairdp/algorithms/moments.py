@@ -19,7 +19,7 @@ from pairdp.algorithms.plan import Plan, Progress, RunResult
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
-from pairdp.losses import LeastSquaresRanking
+from pairdp.losses import GradedRanking, LeastSquaresRanking
 from pairdp.privacy import (
     NoiseSource,
     Sensitivity,
@@ -115,6 +115,11 @@ class MomentRelease(Algorithm[MomentSettings]):
     def draft(self, task: Task) -> PlanDraft[MomentSettings]:
         """Decide the noise of each moment and the ridge."""
         problem = task.problem
+        if isinstance(problem.loss, GradedRanking):
+            raise ValueError(
+                f"{self.name} releases moments of two classes, and responses are graded: use an "
+                'algorithm for any ranking loss, such as "DPGDC2" or NoisyGradientDescent'
+            )
         if not isinstance(problem.loss, LeastSquaresRanking):
             raise ValueError(
                 f"{self.name} solves least squares, and the problem's loss is "

@@ -15,7 +15,6 @@ from pairdp._checks import STEPS, between, flag, integer, keep_given, one_of
 from pairdp.algorithms import noisy_descent_theorems, printed
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
-from pairdp.algorithms.descent import uniform_in_ball
 from pairdp.algorithms.gradient_noise import (
     Batches,
     GradientNoise,
@@ -29,6 +28,7 @@ from pairdp.algorithms.gradient_noise import (
 )
 from pairdp.algorithms.noise import add_noise, noise_to_signal
 from pairdp.algorithms.plan import Plan, Progress
+from pairdp.algorithms.random_points import random_point
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
@@ -231,9 +231,21 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
             True if as_wang else None,
         )
         release, more = noise.release(step_size, settings.taken, scale)
-        if as_kang and settings.initial_radius is None:
-            departures = (*departures, "the first iterate is zero, as the set is unbounded")
+        if as_kang:
+            departures += self._departures_from_kang(given)
         return PlanDraft((release,), settings, (*reasons, *more), problem, departures)
+
+    def _departures_from_kang(self, task: Task) -> tuple[str, ...]:
+        """Return where the first iterate and the printed G depart from Kang 2021."""
+        if not task.problem.is_bounded:
+            return ("the first iterate is zero, and not random, as the set is unbounded",)
+        start = (
+            "the paper does not say how the random first iterate is drawn: it is uniform in the "
+            "ball of the radius of C"
+        )
+        if not task.is_printed or self.printed_lipschitz is not None:
+            return (start,)
+        return (start, "the G of the printed noise is that of C, which iterates may leave")
 
     def _without_projection(self, problem: Problem, instead: str) -> Problem:
         """Return the problem on unbounded parameters."""
@@ -318,8 +330,9 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         risk = problem.risk(records)
         point = problem.constraint.initial(records.features)
         if plan.settings.initial_radius is not None:
-            start = noise.stream("initial point")
-            point = uniform_in_ball(point, plan.settings.initial_radius, start)
+            ball = constraints.FrobeniusBall if problem.loss.matrix else constraints.L2Ball
+            start = ball(plan.settings.initial_radius)
+            point = random_point(start, records.features, noise.stream("initial point"))
         total = point.copy()
         for _ in progress.steps(steps, algorithms.kernels.WHAT):
             if drawn:

@@ -8,7 +8,7 @@ from pairdp.algorithms import printed
 from pairdp.algorithms.gradient_noise import Batches
 from pairdp.algorithms.requirements import require_bounded, require_smooth
 from pairdp.algorithms.task import Task
-from pairdp.algorithms.theorem import ChosenSteps, Theorem
+from pairdp.algorithms.theorem import ORDER, ChosenSteps, Theorem
 
 
 def xue2021(name: str, task: Task, steps: int | None, step_size: float | None) -> ChosenSteps:
@@ -39,17 +39,22 @@ def xue2021(name: str, task: Task, steps: int | None, step_size: float | None) -
     steps = theorem.steps(formula, value, steps, at_least=1.0)
     require_bounded(name, problem, "for the diameter in the schedule of Xue 2021")
     lipschitz, diameter = task.printed_lipschitz, task.diameter
+    constants = problem.constants(n)
     if step_size is None:
         require_smooth(name, problem, "give step_size; the guarantee does not need smoothness")
-        theorem.departures.append(
-            "Theorem 2 prints the step size inverted, "
-            f"G/(‖C‖√T) = {lipschitz / (diameter * math.sqrt(steps)):.6g}"
+        theorem.use_risk_smoothness(
+            constants, f"the proof needs η ≤ 1/(2L) = {1 / (2 * constants.pair_smoothness):.6g}"
         )
+    root = math.sqrt(steps)
     step_size = theorem.step_size(
         f"‖C‖/(G√T) = {diameter:.6g}/({lipschitz:.6g}·√{steps})",
         printed.xue2021.gradient_noise_step_size(diameter, lipschitz, steps),
         step_size,
-        largest=("1/(2L)", 1 / (2 * problem.constants(n).smoothness)),
+        largest=("1/(2L)", 1 / (2 * constants.smoothness)),
+        states="prints η inverted, and the default here is",
+        departure=f"{theorem.source} prints the step size inverted, G/(‖C‖√T) = "
+        f"{lipschitz / (diameter * root):.6g}, and its proof has ‖C‖²/(G√T) = "
+        f"{diameter**2 / (lipschitz * root):.6g}: ‖C‖/(G√T) is taken, which gives their bound",
     )
     return theorem.chosen(step_size, steps)
 
@@ -57,7 +62,7 @@ def xue2021(name: str, task: Task, steps: int | None, step_size: float | None) -
 def kang2021(name: str, task: Task, steps: int | None, step_size: float | None) -> ChosenSteps:
     """Return η and T of Algorithm 1 (Theorem 2 and Remark 2); the parameters as for `xue2021`."""
     problem, n, p = task.problem, task.n, task.dimension
-    theorem = Theorem(name, "Theorem 2 of Kang 2021")
+    theorem = Theorem(name, "Theorem 2 with Remark 2 of Kang 2021")
     if not problem.is_strongly_convex:
         theorem.departures.append(
             "Theorem 2 assumes a Polyak-Łojasiewicz condition, for its bound on the error, and "
@@ -67,10 +72,19 @@ def kang2021(name: str, task: Task, steps: int | None, step_size: float | None) 
         return theorem.both_given(step_size, steps)
     epsilon = math.inf if task.budget is None else task.budget.epsilon
     value = printed.kang2021.steps(n, p, task.budget)
-    steps = theorem.steps(f"ln(nε/√p) = ln({n}·{epsilon:.4g}/√{p})", value, steps)
+    steps = theorem.steps(
+        f"ln(nε/√p) = ln({n}·{epsilon:.4g}/√{p})",
+        value,
+        steps,
+        at_least=1.0,
+        states=ORDER,
+        departure=theorem.order_of("T"),
+    )
+    constants = problem.constants(n)
     if step_size is None:
         require_smooth(name, problem, "give step_size; the guarantee does not need smoothness")
-    smoothness = problem.constants(n).smoothness
+        theorem.use_risk_smoothness(constants, f"η = {1 / constants.pair_smoothness:.6g}")
+    smoothness = constants.smoothness
     step_size = theorem.step_size(f"1/L = 1/{smoothness:.6g}", 1 / smoothness, step_size)
     return theorem.chosen(step_size, steps)
 

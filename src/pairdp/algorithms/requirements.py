@@ -13,12 +13,6 @@ from pairdp.algorithms.task import Task
 from pairdp.losses import PairwiseLoss
 from pairdp.problem import Problem
 
-ANY_LOSS = (
-    "use an algorithm with noise on every gradient and delta > 0 (NoisyGradientDescent, "
-    '"Kang2021", OnlineDescent(noise="gradients")), or a convex loss'
-)
-"""Advice for a loss that is not convex."""
-
 Regularizer = Literal["needed", "theorem", "none"]
 
 
@@ -52,10 +46,15 @@ def check_needs(name: str, needs: Iterable[Need], problem: Problem, instead: str
 
 def require_convex(name: str, problem: Problem) -> None:
     """Raise ValueError for a loss that is not convex, with the algorithms that support it."""
+    loss = problem.loss
     if not problem.is_convex:
+        named = 'NoisyGradientDescent, "Kang2021"'
+        # Labels of a stream are classes.
+        if isinstance(loss, PairwiseLoss) and loss.label_bound is None:
+            named += ', OnlineDescent(noise="gradients")'
         raise ValueError(
-            f"{name} needs a convex loss, and {type(problem.loss).__name__} declares that it is "
-            f"not: {ANY_LOSS}"
+            f"{name} needs a convex loss, and {type(loss).__name__} declares that it is not: use "
+            f"an algorithm with noise on every gradient and delta > 0 ({named}), or a convex loss"
         )
 
 

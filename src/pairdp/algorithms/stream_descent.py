@@ -101,13 +101,13 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
         strongly = (Need.STRONGLY_CONVEX,) if self.regularizer == "none" else ()
         return (*super().needs, *strongly)
 
-    def prepare(self, task: Task) -> PlanDraft[StreamDescentSettings]:
-        """Check a task, and decide its releases and settings."""
+    def check(self, task: Task) -> None:
+        """Raise ValueError if the task lacks what the algorithm needs."""
         if self.regularizer == "none" and task.problem.is_convex:
             require_strongly_convex(
                 self.name, task.problem, "use OffPairC, which adds a regulariser"
             )
-        return super().prepare(task)
+        super().check(task)
 
     def draft(self, task: Task) -> PlanDraft[StreamDescentSettings]:
         """Decide the regulariser and the noise."""

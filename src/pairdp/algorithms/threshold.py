@@ -106,11 +106,6 @@ class WithThreshold(Algorithm[ThresholdSettings]):
         return self.algorithm.has_theorem
 
     @property
-    def instead(self) -> str:  # type: ignore[override]
-        """What to use if the algorithm does not apply."""
-        return self.algorithm.instead
-
-    @property
     def one_pass(self) -> bool:
         """Whether it needs only sums over the records."""
         return self.is_free
@@ -126,8 +121,9 @@ class WithThreshold(Algorithm[ThresholdSettings]):
             return self._without_release(draft)
         return super().draft_from(other, draft)
 
-    def draft(self, task: Task) -> PlanDraft[ThresholdSettings]:
-        """Decide the releases of the model and of the threshold."""
+    def check(self, task: Task) -> None:
+        """Raise ValueError if the task lacks what the algorithm or a threshold needs."""
+        self.algorithm.check(task)
         loss = task.problem.loss
         if loss.matrix or not isinstance(loss, PairwiseLoss):
             what = "a metric" if loss.matrix else "one record"
@@ -136,6 +132,9 @@ class WithThreshold(Algorithm[ThresholdSettings]):
             raise ValueError(
                 f"a threshold separates two classes, which {type(loss).__name__} does not have"
             )
+
+    def draft(self, task: Task) -> PlanDraft[ThresholdSettings]:
+        """Decide the releases of the model and of the threshold."""
         if self.is_free:
             return self._without_release(self.algorithm.draft(task))
         sensitivity = Sensitivity.of("means of scores", largest=task.problem.data_norm, n=task.n)

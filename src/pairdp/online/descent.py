@@ -152,13 +152,13 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
         strongly = (Need.STRONGLY_CONVEX,) if self.regularizer == "none" else ()
         return (Need.CONVEX, Need.SMOOTH, Need.LIPSCHITZ, *strongly)
 
-    def prepare(self, task: Task) -> PlanDraft[OnlineDescentSettings]:
-        """Check a task, and decide its releases and settings."""
+    def check(self, task: Task) -> None:
+        """Raise ValueError if the task lacks what the algorithm needs."""
         if self.regularizer == "none" and task.problem.is_convex:
             require_strongly_convex(
                 self.name, task.problem, "use OnPairC, which adds a regulariser"
             )
-        return super().prepare(task)
+        super().check(task)
 
     def draft(self, task: Task) -> PlanDraft[OnlineDescentSettings]:
         """Decide the noise and the steps."""
@@ -289,7 +289,14 @@ class OnlineDescent(OnlineAlgorithm[OnlineDescentSettings]):
             omitted = printed.huai2020.burn_in(curvature.smoothness, curvature.strong_convexity)
             reasons += (f"the paper's random burn-in of {omitted:.4g} steps is omitted",)
             last_step = float(_step_sizes(solved, StreamShape(n), None)[-1])
-        reasons += ("noise is added to models, not to the state (line 13 can be read both ways)",)
+        no_feedback = (
+            'line 13 of Algorithm 1, "Output w_t = argmin …", can be read to replace w_t: here '
+            "noise is added to released models, and the next step starts from w_t without noise"
+        )
+        if not task.follows_theorem:
+            reasons += (no_feedback,)
+        elif task.budget is not None:
+            departures += (no_feedback,)
         inputs = {"n": n, "burn_in": random, **curvature._asdict(), **task.diameter_input}
         inputs["record_diameter"] = _record_diameter(
             task, replace(problem, center=center), last_step, radius

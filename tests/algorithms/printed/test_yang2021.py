@@ -182,7 +182,9 @@ def test_printed_plans_follow_the_theorem_and_certified_ones_are_tuned() -> None
     assert certified.settings.pairing is None
     plan = YANG.plan(ONE_SIDED, 50, 2, BUDGET, calibration="printed")
     assert (plan.task.schedule, plan.settings.steps) == ("theorem", 2500)
-    assert plan.departures == ()
+    assert plan.departures == (
+        "Theorem 5 of Yang 2021 states η as an order: one is taken for its constant",
+    )
     assert all("Theorem 5 of Yang 2021" in reason for reason in plan.reasons)
     baseline = YANG.plan(ONE_SIDED, 50, 2, schedule="theorem")
     assert all("Theorem 2 of Yang 2021" in reason for reason in baseline.reasons)
@@ -196,6 +198,7 @@ def test_certified_noise_of_the_theorem_is_proved() -> None:
         assert plan.claim_is_proved
         assert verify(plan.certificate)
     assert any("needs a bounded set" in sentence for sentence in plan.departures)
+    assert any("T = 54.2884 is rounded to 54" in sentence for sentence in plan.departures)
 
 
 def test_noise_with_as_many_steps_as_pairs() -> None:

@@ -30,7 +30,7 @@ import math
 from typing import Literal
 
 from pairdp.algorithms.task import Task
-from pairdp.algorithms.theorem import ChosenSteps, Theorem
+from pairdp.algorithms.theorem import ORDER, ChosenSteps, Theorem
 
 Regime = Literal["general", "low-noise"]
 
@@ -53,7 +53,8 @@ def schedule(
     source = _source(task, regime, a)
     reasons = []
     if steps is None:
-        formula, steps = _steps(task, regime, a)
+        formula, value = _steps(task, regime, a)
+        steps = max(1, round(value))
         reasons.append(f"steps = {formula}, by {source}")
     if step_size is None:
         step_size, limited = _step_size(task, regime, a, steps, _constant(task))
@@ -69,7 +70,7 @@ def theorem_schedule(
     steps: int | None = None,
     step_size: float | None = None,
 ) -> ChosenSteps:
-    """Return T and η of a regime with c = 1, and where given values depart from the theorem.
+    """Return T and η of a regime with c = 1, and where they depart from the theorem.
 
     Raises
     ------
@@ -78,10 +79,18 @@ def theorem_schedule(
     """
     a = _exponent(task)
     theorem = Theorem(name, _source(task, regime, a))
-    taken = theorem.steps(*_steps(task, regime, a), steps)
-    value, _ = _step_size(task, regime, a, taken, 1.0)
-    formula = f"{_in_words(regime, a)}, at most min{{2/L, 1}},"
-    size = theorem.step_size(formula, value, step_size)
+    taken = theorem.steps(
+        *_steps(task, regime, a), steps, states=ORDER, departure=theorem.order_of("T"), nearest=True
+    )
+    value, limited = _step_size(task, regime, a, taken, 1.0)
+    constant = "the largest that η ≤ min{2/L, 1} admits" if limited else "1"
+    size = theorem.step_size(
+        f"{_in_words(regime, a)}, at most min{{2/L, 1}},",
+        value,
+        step_size,
+        states=ORDER,
+        departure=f"{theorem.source} leaves the constant c of η open: it is {constant}",
+    )
     if not task.problem.is_convex:
         theorem.departures.append("the theorem assumes a convex loss, for its bound on the error")
     return theorem.chosen(size, taken)
@@ -105,11 +114,11 @@ def _in_words(regime: Regime, a: float) -> str:
     return f"min{{n^{_size_power(regime, a):.3g}, {noise}}}"
 
 
-def _steps(task: Task, regime: Regime, a: float) -> tuple[str, int]:
-    """Return the formula and the value of T."""
+def _steps(task: Task, regime: Regime, a: float) -> tuple[str, float]:
+    """Return the formula and the value of T, which may not be an integer."""
     power = _steps_power(regime, a)
     formula = "n" if power == 1 else f"n^{power:.3g}"
-    return formula, max(1, round(task.n**power))
+    return formula, float(task.n**power)
 
 
 def _steps_power(regime: Regime, a: float) -> float:

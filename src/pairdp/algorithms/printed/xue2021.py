@@ -36,8 +36,8 @@ def last_iterate_steps(smoothness: float, strong_convexity: float, n: int) -> fl
 def average_iterate_steps(diameter: float, lipschitz: float, n: int, step_size: float) -> float:
     """Return T of Algorithm 4, with ηT = (‖C‖/G)·√n.
 
-    Theorem 4 leaves T open. Its bound contains ‖C‖²/(ηT) + G²ηT/n, which this ηT minimises; the
-    discussion of the theorem takes the same order.
+    Theorem 4 leaves T open. Two of the three terms of its bound are ‖w₀-w*‖²/(ηT) + G²ηT/n, which
+    this ηT minimises for ‖w₀-w*‖ = ‖C‖. The end of its proof has ηT = O(√T) instead.
     """
     return diameter / lipschitz * math.sqrt(n) / step_size
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from pairdp.algorithms.task import Task
-from pairdp.algorithms.theorem import ChosenSteps, Theorem
+from pairdp.algorithms.theorem import ORDER, ChosenSteps, Theorem
 from pairdp.privacy import Budget
 
 
@@ -49,12 +49,18 @@ def schedule(
     if task.problem.is_bounded:
         theorem = Theorem(name, f"Theorem {2 if task.budget is None else 5} of Yang 2021")
         taken = theorem.steps("n²", n**2, steps)
-        return theorem.chosen(theorem.step_size("n^(-3/2)", n**-1.5, step_size), taken)
+        size = _of_order(theorem, "n^(-3/2)", n**-1.5, step_size)
+        return theorem.chosen(size, taken)
     theorem = Theorem(name, "Theorem 3 of Yang 2021")
     if task.budget is not None:
         theorem.departures.append(
             "Theorem 3 is on the algorithm without noise; Theorem 5, with noise, needs a bounded "
             "set"
         )
-    taken = theorem.steps("n^(4/3)", round(n ** (4 / 3)), steps)
-    return theorem.chosen(theorem.step_size("1/n", 1 / n, step_size), taken)
+    taken = theorem.steps("n^(4/3)", n ** (4 / 3), steps, nearest=True)
+    return theorem.chosen(_of_order(theorem, "1/n", 1 / n, step_size), taken)
+
+
+def _of_order(theorem: Theorem, formula: str, value: float, given: float | None) -> float:
+    """Return η, of which the theorems state the order."""
+    return theorem.step_size(formula, value, given, states=ORDER, departure=theorem.order_of("η"))
