@@ -23,6 +23,8 @@ import pairdp
 from pairdp.cli import main as cli
 from pairdp.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = {
     "plan": ["--n", "100", "--features", "2"],
     "fit": ["data.csv", "--label", "y", "--unscaled", "-o", "model"],
@@ -71,8 +73,6 @@ def struck(*args, **options):
     time.sleep(30)
 {owner}.{name} = struck
 from pairdp.cli.main import main
-
-pytestmark = pytest.mark.slow
 main(sys.argv[1:])
 """
 PLACES = {

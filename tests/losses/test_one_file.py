@@ -191,6 +191,7 @@ def test_its_steps_are_compiled(mine: Any) -> None:
         np.testing.assert_allclose(fast, slow, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_command_line_imports_it(tmp_path: Path) -> None:
     (tmp_path / "exponential_ranking.py").write_text(FILE)
     (tmp_path / "broken.py").write_text("1 / 0")

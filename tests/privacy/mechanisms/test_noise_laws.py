@@ -26,6 +26,8 @@ from pairdp.privacy import (
 )
 from tests.privacy.mechanisms.examples import BUDGET, Array, generator
 
+pytestmark = pytest.mark.slow
+
 FALSE_ALARM = 1e-8
 SURELY_REJECTED = 6.1
 
