@@ -14,6 +14,7 @@ import pytest
 
 from pairdp.algorithms import find_algorithm
 from pairdp.algorithms.registry import algorithms
+from pairdp.cli.plan_command import command as plan_command
 from pairdp.cli.study_command import command as study_command
 from pairdp.studies.run import find_study
 from pairdp.studies.study import Scale, Study
@@ -27,7 +28,9 @@ TESTS = [name for name in NAMES if name.startswith("tests/") and "::" in name]
 COMMANDS = [name for name in NAMES if name.startswith("pairdp study ")]
 OBJECTS = [name for name in NAMES if re.fullmatch(r"pairdp(\.\w+)+", name)]
 ALGORITHMS = re.findall(r'find_algorithm\("(\w+)"\)', TEXT)
-RUNS = re.compile(r"`(tests/[^`]+::|pairdp study |pairdp\.(theory|diagnostics)[.`])")
+PLANS = [name for name in NAMES if name.startswith("pairdp plan ")]
+RUNS = re.compile(r"`(tests/[^`]+::|pairdp study )")
+PACKAGE = re.compile(r"`pairdp\.\w+`")
 
 
 @cache
@@ -52,7 +55,9 @@ def test_there_is_a_table_for_each_paper() -> None:
 def test_every_row_is_run_and_says_what_came_out(row: str) -> None:
     item, runs, found = (part.strip() for part in row.strip("|").split(" | "))
     assert item
-    assert RUNS.search(runs)
+    assert RUNS.search(runs), "a row needs a test or a study"
+    packages = [name for name in PACKAGE.findall(runs) if importlib.util.find_spec(name[1:-1])]
+    assert not packages, "a row names functions, not packages"
     assert found
 
 
@@ -69,6 +74,12 @@ def test_named_exhibits_are_those_of_the_study(text: str) -> None:
     assert len(part.exhibits) >= max(1, len(exhibits))
 
 
+@pytest.mark.parametrize("text", PLANS)
+def test_named_plans_are_those_of_the_command(text: str) -> None:
+    with plan_command.make_context("plan", shlex.split(text)[2:]) as context:
+        assert context.params["theory"]
+
+
 def test_a_wrong_command_would_be_noticed() -> None:
     name, exhibits = _parsed("pairdp study wang2024 --figure 3")
     with pytest.raises(ValueError, match="no exhibit 'Figure 3'"):
@@ -79,11 +90,6 @@ def test_a_wrong_command_would_be_noticed() -> None:
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_named_functions_exist(name: str) -> None:
-    package = ".".join(name.split(".")[:2])
-    if importlib.util.find_spec(package) is None and not hasattr(
-        importlib.import_module("pairdp"), name.split(".")[1]
-    ):
-        pytest.skip(f"{package} is not part of this version")
     try:
         importlib.import_module(name)
     except ModuleNotFoundError:

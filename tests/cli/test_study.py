@@ -103,6 +103,16 @@ def test_a_single_exhibit_is_run_and_an_unknown_one_lists_those_that_there_are()
     assert not Path("other").exists()
 
 
+def test_errors_of_all_studies_have_a_line_each() -> None:
+    code, _, said = run("study", "all", "--table", "9")
+    first, *lines = said.splitlines()
+    assert (code, first) == (1, "Error: no study has this")
+    assert [line.split()[0] for line in lines] == list(STUDIES)
+    code, shown, _ = run("study", "all", "--table", "9", "--json")
+    assert code == 1
+    assert len(json.loads(shown)["details"]) == len(STUDIES)
+
+
 def test_data_sets_that_are_installed_need_no_directory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loader, "fetch_url", lambda url: pytest.fail(f"{url} was fetched"))
     monkeypatch.delenv("PAIRDP_DATA", raising=False)

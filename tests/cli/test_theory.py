@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from click.testing import CliRunner
 
 from pairdp.cli.main import main
@@ -44,8 +45,39 @@ def test_json_and_records_for_an_excess_risk() -> None:
     assert len(report["gradient_complexities"]) == 8
 
 
-def test_an_excess_risk_needs_the_theory() -> None:
-    arguments = ["plan", "--n", "100", "--features", "2", "--excess-risk", "0.1"]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 1
-    assert "--theory" in result.output
+def refused(*arguments: str) -> str:
+    result = CliRunner().invoke(main, list(arguments))
+    assert result.exit_code == 1, result.output
+    return result.output
+
+
+@pytest.mark.parametrize("option", ["--excess-risk", "--failure", "--solution-norm"])
+def test_options_of_the_theory_need_it(option: str) -> None:
+    assert f"is for --theory: leave out {option}" in refused(*PLAN[:-1], option, "0.1")
+
+
+@pytest.mark.parametrize(
+    "option", [("--calibration", "certified"), ("--schedule", "tuned"), ("--details",)]
+)
+def test_options_of_plans_are_refused(option: tuple[str, ...]) -> None:
+    assert f"not plans: leave out {option[0]}" in refused(*PLAN, *option)
+
+
+def test_algorithms_for_single_records_are_refused() -> None:
+    said = refused(*PLAN, "--algorithm", "Wang2024Pointwise")
+    assert "Wang2024Pointwise learns from single records: --theory covers pairs only" in said
+
+
+def test_the_failure_and_the_norm_of_the_solution_change_the_bounds() -> None:
+    def value(*arguments: str) -> float:
+        report = run_json(*PLAN, *arguments, "--json")
+        (found,) = (b for b in report["bounds"] if b["statement"] == "Theorem 3 (no privacy)")
+        return float(found["value"])
+
+    usual = value()
+    assert value("--failure", "0.2") < usual
+    assert value("--solution-norm", "0.5") < usual
+
+
+def test_a_risk_that_nothing_reaches_is_told_with_what_was_tried() -> None:
+    assert "any n up to 10¹⁵" in printed("--excess-risk", "1e-12")

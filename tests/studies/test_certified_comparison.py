@@ -93,3 +93,28 @@ def test_zero_models_are_compared_with_their_own_series_only() -> None:
 def test_more_is_not_worse_for_auc() -> None:
     found = results(cell(ZERO, 0.5, kind="baseline"), cell("DPGDSC", 0.6))
     assert list(zero_model.remarks(found, "xue2021")) == []
+
+
+def runs(series: str, values: tuple[float, ...], measure: str = "AUC") -> Cell:
+    """Return a cell with its runs; the interval of its mean is far wider than their differences."""
+    mean = sum(values) / len(values)
+    return cell(series, mean, half=0.2, measure=measure, values=values)
+
+
+@pytest.mark.parametrize(
+    ("difference", "outcome"),
+    [
+        ((-0.02, -0.03, -0.02, -0.03), "loses"),  # always worse, though both intervals overlap
+        ((-0.09, 0.05, -0.08, 0.06), "ties"),
+        ((0.01, 0.02, 0.01, 0.02), "wins"),
+    ],
+)
+@pytest.mark.parametrize("measure", ["AUC", "excess risk"])
+def test_runs_on_the_same_permutations_are_compared_in_pairs(
+    measure: str, difference: tuple[float, ...], outcome: str
+) -> None:
+    own = (0.5, 0.7, 0.4, 0.8)
+    sign = 1 if measure == "AUC" else -1
+    auto = tuple(a + sign * b for a, b in zip(own, difference, strict=True))
+    (found,) = duels(results(runs("auto", auto, measure), runs("DPGDSC", own, measure)))
+    assert found.outcome == outcome

@@ -74,3 +74,11 @@ def test_other_csv_is_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace(repr(1 / 3), "much"))
     with pytest.raises(ValueError, match="does not hold results"):
         Results.from_csv(path)
+
+
+def test_json_keeps_the_runs_and_csv_does_not(tmp_path: Path) -> None:
+    results = replace(RESULTS, cells=(replace(CELL, values=(0.3, 0.4)),))
+    results.to_json(tmp_path / "r.json")
+    results.to_csv(tmp_path / "r.csv")
+    assert Results.from_json(tmp_path / "r.json").cells[0].values == (0.3, 0.4)
+    assert Results.from_csv(tmp_path / "r.csv").cells[0].values == ()

@@ -68,6 +68,12 @@ def test_unknown_parts_are_refused_with_those_that_there_are() -> None:
         _study().only(datasets=["iris"])
 
 
+def test_a_selection_without_cells_is_refused_with_what_there_is() -> None:
+    study = find_study("xue2021", Scale(2, quick=True))
+    with pytest.raises(ValueError, match=r"no cell of diabetes there; Figure 3 has: retinopathy"):
+        study.only(["Figure 3"], ["diabetes"])
+
+
 def test_of_several_studies_those_with_the_exhibit_are_run() -> None:
     studies = [find_study(name, Scale(2, quick=True)) for name in ("kang2021", "wang2024")]
     (found,) = select(studies, ["Figure 2"])

@@ -19,7 +19,15 @@ from pairdp.losses import (
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Budget
 from pairdp.problem import Problem
-from pairdp.theory import TABLE, Facts, UtilityBound, as_text, evaluate, records_needed
+from pairdp.theory import (
+    RISK_RATES,
+    TABLE,
+    Facts,
+    UtilityBound,
+    as_text,
+    evaluate,
+    records_needed,
+)
 from tests.theory.populations import METRIC, RANKING, REGULARIZED, population
 
 BUDGET = Budget(1.0, 1e-6)
@@ -167,3 +175,47 @@ def test_bounds_are_frozen() -> None:
     bound = evaluate(RANKING, 1000, 5, BUDGET)[0]
     with pytest.raises(dataclasses.FrozenInstanceError):
         bound.value = 0.0  # type: ignore[misc]
+
+
+def test_theorem_2_of_xue_needs_a_smooth_loss_for_its_noise() -> None:
+    name = "Xue 2021 Theorem 2 (DPGDC2)"
+    enough = by_name(RANKING)[name]
+    assert enough.applies
+    few = by_name(RANKING, budget=Budget(1e-3, 1e-6))[name]
+    (unmet,) = few.unmet
+    assert unmet.startswith("L ≤ (‖C‖/2G)·min(n, nε/√(d·ln(1/δ)))")
+
+
+@pytest.mark.parametrize("theorem", ["4 (OnPairC)", "5 (OffPairC)"])
+def test_theorems_of_huai_need_a_small_delta(theorem: str) -> None:
+    name = f"Huai 2020 Theorem {theorem}"
+    assert by_name(RANKING, budget=Budget(1.0, 1e-6))[name].applies
+    (unmet,) = by_name(RANKING, budget=Budget(1.0, 1e-2))[name].unmet
+    assert unmet.startswith("ln(1/δ) ≫ 1")
+
+
+def test_bounds_go_on_decreasing_beyond_a_million_records() -> None:
+    for problem, name in (
+        (RANKING, "Xue 2021 Theorem 4 (DPGDC)"),
+        (Problem(LogisticRanking(), L2Ball(1.0), regularization=1e-6), "Kang 2021 Theorem 2"),
+    ):
+        values = []
+        for n in (10**12, 10**14):
+            found = by_name(problem, n, Budget(1.0, 1e-9))[name].proved
+            assert found is not None
+            values.append(found.value)
+        assert values[1] < values[0] / 9
+
+
+def test_rates_of_tables_are_those_of_the_theorems() -> None:
+    expected, likely = (
+        next(
+            rate.upper
+            for rate in RISK_RATES
+            if rate.table == rate.work == "Kang 2021" and rate.holds == holds
+        )
+        for holds in ("in expectation", "with high probability")
+    )
+    bounds = by_name(REGULARIZED)
+    assert bounds["Kang 2021 Theorem 2"].rate == expected
+    assert bounds["Kang 2021 Theorem 3"].rate == likely

@@ -133,7 +133,7 @@ def audit_noise(settings: AuditSettings, values: list[NoisyValue], total: int) -
     )
     note = (
         f"{samples} draws of the noise for each of two data sets; the values without noise were "
-        "computed once, so the code that runs was not audited (use full=True)"
+        "computed once, so the code that runs was not audited (use full=True, or --full)"
     )
     return AuditReport(
         settings.plan.algorithm.name,

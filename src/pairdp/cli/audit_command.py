@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from pairdp.cli.common import (
     VIOLATED,
@@ -17,6 +16,7 @@ from pairdp.cli.common import (
     echo_json,
     import_option,
     json_option,
+    refuse_options,
     report_errors,
     trust_option,
 )
@@ -124,7 +124,7 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
     known = {**algorithms(), "auto": "auto"}
     options["records"] = None
     if options["data"] is None:
-        _refuse("this option is for --data", "label", "bounds", "canary")
+        refuse_options("this option is for --data", "label", "bounds", "canary")
     if target in known:
         found = None if options["data"] is None else _read_data(options)
         plan = _plan(target, known[target], options)
@@ -134,7 +134,7 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
     if not path.exists():
         names = ", ".join(known)
         raise ValueError(f"{target} is neither a file nor an algorithm; known: {names}")
-    _refuse(f"{target} is a model, which has a plan", *_PROBLEM)
+    refuse_options(f"{target} is a model, which has a plan", *_PROBLEM)
     from sklearn.pipeline import Pipeline
 
     from pairdp.estimators import load
@@ -149,7 +149,7 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
     if options["data"] is not None:
         from pairdp.cli.audit_data import read_data_for
 
-        _refuse(f"{target} is a model, which scales its features", "bounds")
+        refuse_options(f"{target} is a model, which scales its features", "bounds")
         if len(plans) > 1:
             raise ValueError(f"{target} has several private steps: audit it without --data")
         found = read_data_for(steps, options["data"], options["label"], plans[0].task.n)
@@ -161,23 +161,10 @@ def _read_data(options: dict[str, Any]) -> AuditData:
     """Return the table of an algorithm's audit, which determines n and the number of features."""
     from pairdp.cli.audit_data import read_data
 
-    _refuse("--data has the number of records and of features", "n", "features")
+    refuse_options("--data has the number of records and of features", "n", "features")
     found = read_data(options["data"], options["label"], options["bounds"])
     options["n"], options["features"] = found.rows.shape
     return found
-
-
-def _refuse(why: str, *names: str) -> None:
-    """Refuse options that were given."""
-    context = click.get_current_context()
-    given = [
-        option.opts[0]
-        for option in context.command.params
-        if option.name in names
-        and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
-    ]
-    if given:
-        raise ValueError(f"{why}: leave out {given[0]}")
 
 
 def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:

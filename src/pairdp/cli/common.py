@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from pairdp._checks import on_one_line
 from pairdp._files import destination
@@ -183,13 +184,29 @@ def _warn(message: Warning | str, *_: object, **__: object) -> None:
     click.echo(f"Warning: {' '.join(str(message).split())}", err=True)
 
 
-def fail(message: str, options: dict[str, Any], code: int = FAILED) -> NoReturn:
-    """Print an error, as JSON if requested, and exit."""
-    line = on_one_line(" ".join(message.split()))
+def refuse_options(why: str, *names: str) -> None:
+    """Refuse options that were given."""
+    context = click.get_current_context()
+    given = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name in names
+        and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise ValueError(f"{why}: leave out {given[0]}")
+
+
+def fail(
+    message: str, options: dict[str, Any], code: int = FAILED, details: Sequence[str] = ()
+) -> NoReturn:
+    """Print an error and a line for each detail, as JSON if requested, and exit."""
+    line, *more = (on_one_line(" ".join(text.split())) for text in (message, *details))
     if options.get("as_json"):
-        click.echo(json.dumps({"error": line}, ensure_ascii=False))
+        found = {"error": line, "details": more} if more else {"error": line}
+        click.echo(json.dumps(found, ensure_ascii=False))
     else:
-        click.echo(f"Error: {line}", err=True)
+        click.echo("\n  ".join([f"Error: {line}", *more]), err=True)
     sys.exit(code)
 
 

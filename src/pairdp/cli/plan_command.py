@@ -16,6 +16,7 @@ from pairdp.cli.common import (
     estimator,
     json_option,
     model_options,
+    refuse_options,
     report_errors,
 )
 from pairdp.cli.theory import print_theory
@@ -39,6 +40,18 @@ from pairdp.privacy import NoMechanism
     type=float,
     help="With --theory: also print how many records make each bound this small.",
 )
+@click.option(
+    "--failure",
+    type=float,
+    default=0.05,
+    show_default=True,
+    help="With --theory: γ, the probability with which a bound may fail.",
+)
+@click.option(
+    "--solution-norm",
+    type=float,
+    help="With --theory: a bound on the norm of the best parameters, if less than the radius.",
+)
 @json_option
 @report_errors
 def command(
@@ -47,6 +60,8 @@ def command(
     details: bool,
     theory: bool,
     excess_risk: float | None,
+    failure: float,
+    solution_norm: float | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -56,8 +71,9 @@ def command(
     release if there are several. The error is predicted from public facts; it is only meaningful
     for comparing algorithms with each other.
 
-    With --theory, every theorem of the papers about accuracy is evaluated instead, for the problem
-    of the algorithm that is named, or by default for a logistic loss without regularisation.
+    With --theory, every theorem of the papers about the accuracy of learning from pairs is
+    evaluated instead, for the problem of the algorithm that is named, or by default for a logistic
+    loss without regularisation.
 
     \b
     Examples:
@@ -67,11 +83,12 @@ def command(
     """  # noqa: D301 - the command line's help reads the control character
     if options["data_norm"] is None:
         options["data_norm"] = 1.0  # there are no rows to warn about
-    if excess_risk is not None and not theory:
-        raise ValueError("--excess-risk is for --theory")
     if theory:
-        print_theory(n, features, excess_risk, as_json, options)
+        refuse_options("--theory prints bounds, not plans", "calibration", "details", "schedule")
+        known = {"failure": failure, "solution_norm": solution_norm}
+        print_theory(n, features, excess_risk, as_json, options, known)
         return
+    refuse_options("this option is for --theory", "excess_risk", "failure", "solution_norm")
     how = {key: options[key] for key in ("calibration", "schedule")}
     model = estimator(options, **how)
     chosen = model.plan(n, features)

@@ -59,7 +59,7 @@ def command(
     from pairdp.studies.data import DatasetError
     from pairdp.studies.engine import default_workers
     from pairdp.studies.journal import JournalError
-    from pairdp.studies.run import run_studies
+    from pairdp.studies.run import SelectionError, run_studies
     from pairdp.studies.study import QUICK_RUNS, RUNS, Scale
     from pairdp.studies.summary import summary
 
@@ -79,6 +79,8 @@ def command(
             workers=jobs or default_workers(),
             command=_in_words(name, quick, permutations, exhibits, datasets),
         )
+    except SelectionError as error:
+        fail("no study has this", options, FAILED, error.problems)
     except (DatasetError, JournalError) as error:
         fail(str(error), options, FAILED)
     except KeyboardInterrupt:

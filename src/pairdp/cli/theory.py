@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from pairdp import losses
+from pairdp.algorithms.registry import algorithms
 from pairdp.cli.common import echo_json, estimator
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.privacy import Budget, default_delta
@@ -16,16 +17,24 @@ from pairdp.theory import TABLE, RecordsNeeded, as_text, evaluate, records_neede
 
 
 def print_theory(
-    n: int, features: int, excess_risk: float | None, as_json: bool, options: dict[str, Any]
+    n: int,
+    features: int,
+    excess_risk: float | None,
+    as_json: bool,
+    options: dict[str, Any],
+    known: dict[str, Any],
 ) -> None:
-    """Print every bound for the problem that options describe."""
+    """Print every bound for the problem that options describe.
+
+    ``known`` has the "failure" and the "solution_norm" of `evaluate`.
+    """
     delta = default_delta(n) if options["delta"] is None else options["delta"]
     budget = Budget(options["epsilon"], delta)
     problem = _problem(n, features, options)
-    bounds = evaluate(problem, n, features, budget)
+    bounds = evaluate(problem, n, features, budget, **known)
     needed: tuple[RecordsNeeded, ...] = ()
     if excess_risk is not None:
-        needed = records_needed(problem, features, budget, excess_risk)
+        needed = records_needed(problem, features, budget, excess_risk, **known)
     if as_json:
         echo_json(
             {
@@ -33,6 +42,7 @@ def print_theory(
                 "features": features,
                 "epsilon": budget.epsilon,
                 "delta": budget.delta,
+                **known,
                 "problem": repr(problem),
                 "bounds": [bound.to_dict() for bound in bounds],
                 "excess_risk": excess_risk,
@@ -41,14 +51,21 @@ def print_theory(
             }
         )
         return
-    click.echo(f"{problem}\nn = {n}, ε = {budget.epsilon:g}, δ = {budget.delta:g}\n")
+    facts = f"n = {n}, ε = {budget.epsilon:g}, δ = {budget.delta:g}, γ = {known['failure']:g}"
+    click.echo(f"{problem}\n{facts}\n")
     click.echo(as_text(bounds, needed, TABLE))
     if excess_risk is not None and not needed:
-        click.echo(f"\nno number of records makes a bound as small as {excess_risk:g}")
+        click.echo(
+            f"\nno bound here is at most {excess_risk:g} for any n up to 10¹⁵; where T is free, "
+            "numbers of steps up to max(10⁶, n) were tried"
+        )
 
 
 def _problem(n: int, features: int, options: dict[str, Any]) -> Problem:
-    if options["algorithm"] != "auto":
+    name = options["algorithm"]
+    if name != "auto":
+        if name in algorithms("records"):
+            raise ValueError(f"{name} learns from single records: --theory covers pairs only")
         chosen: Problem = estimator(options).plan(n, features).problem
         return chosen
     ranking = options["task"] == "ranking"

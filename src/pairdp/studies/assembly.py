@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from pairdp.studies.jobs import RunResult, certificate_key
@@ -25,7 +26,7 @@ class Interval(NamedTuple):
     high: float
 
 
-def interval(runs: Sequence[float]) -> Interval:
+def interval(runs: Sequence[float] | NDArray[np.float64]) -> Interval:
     """Return the mean of runs and its 95 % confidence interval by Student's t."""
     values = np.asarray(runs, dtype=np.float64)
     if values.size < 2:
@@ -74,6 +75,7 @@ def _cell(study: str, planned: PlannedCell, runs: tuple[float, ...], certificate
         **{**at, "x": float(planned.x)},
         **interval(runs)._asdict(),
         runs=len(runs),
+        values=runs,
         certificate=certificate,
     )
 

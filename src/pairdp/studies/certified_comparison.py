@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
+import numpy as np
+
+from pairdp.studies.assembly import interval
 from pairdp.studies.learning import AUTO
 from pairdp.studies.results import HIGHER_IS_BETTER, Cell, Remark, Results
 
@@ -19,11 +22,18 @@ class Duel(NamedTuple):
 
     @property
     def outcome(self) -> Outcome:
-        """Whether ``auto`` has the better mean, ties within the intervals, or loses."""
-        sign = _sign(self.auto)
-        if sign * self.auto.mean >= sign * self.best.mean:
+        """Whether ``auto`` has the better mean, ties within 95 % intervals, or loses.
+
+        Both series have the same permutations. The interval is that of the mean difference over
+        them; if the numbers of the runs are not known, the intervals of both means must overlap.
+        """
+        auto, best, sign = self.auto, self.best, _sign(self.auto)
+        if sign * auto.mean >= sign * best.mean:
             return "wins"
-        overlap = self.auto.low <= self.best.high and self.best.low <= self.auto.high
+        if len(auto.values) == len(best.values) >= 2:
+            differences = np.subtract(auto.values, best.values)
+            return "ties" if interval(sign * differences).high >= 0 else "loses"
+        overlap = auto.low <= best.high and best.low <= auto.high
         return "ties" if overlap else "loses"
 
     def __str__(self) -> str:
@@ -79,7 +89,8 @@ def remarks(results: Results, study: str) -> Iterator[Remark]:
             f"auto against the paper's algorithms at the same certified budget: {count(those)}",
             "The best of the paper's algorithms is picked in each cell with the results known, "
             "which favours it. auto wins where its mean is not worse, and ties where it is worse "
-            "but the intervals overlap.\n" + "\n".join(lines),
+            "but the 95 % interval of the mean difference over the same permutations includes "
+            "zero.\n" + "\n".join(lines),
         )
 
 

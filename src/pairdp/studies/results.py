@@ -7,7 +7,7 @@ import io
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,9 @@ class Cell:
         Number of runs; 0 for the paper's.
     certificate : str
         Key into ``Results.certificates``; empty if there is none.
+    values : tuple of float
+        The number of each run, in their order; empty if they are not known. They are stored in
+        JSON, not in CSV.
     """
 
     study: str
@@ -60,6 +63,7 @@ class Cell:
     runs: int
     certificate: str
     note: str = ""
+    values: tuple[float, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -144,7 +148,7 @@ class Results:
         try:
             return cls(
                 title=values["title"],
-                cells=tuple(Cell(**cell) for cell in values["cells"]),
+                cells=tuple(_from_json(cell) for cell in values["cells"]),
                 remarks=tuple(Remark(**remark) for remark in values["remarks"]),
                 certificates=values["certificates"],
                 facts=values["facts"],
@@ -155,7 +159,7 @@ class Results:
     def to_csv(self, path: str | Path) -> None:
         """Write the cells to a CSV file with a header, whole or not at all."""
         text = io.StringIO()
-        writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n", extrasaction="ignore")
         writer.writeheader()
         writer.writerows(asdict(cell) for cell in self.cells)
         write_atomically(Path(path), text.getvalue().encode())
@@ -174,7 +178,11 @@ class Results:
         return cls(title, cells, (), {}, {})
 
 
-_COLUMNS = tuple(field.name for field in fields(Cell))
+_COLUMNS = tuple(each.name for each in fields(Cell) if each.name != "values")
+
+
+def _from_json(cell: Mapping[str, Any]) -> Cell:
+    return Cell(**{**cell, "values": tuple(map(float, cell.get("values", ())))})
 
 
 def _read_cell(row: dict[str, str]) -> Cell:

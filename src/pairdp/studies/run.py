@@ -30,6 +30,20 @@ def find_study(name: str, scale: Scale) -> Study:
     return make(scale)
 
 
+class SelectionError(ValueError):
+    """None of several studies has what was selected.
+
+    Attributes
+    ----------
+    problems : tuple of str
+        A sentence for each study, with the exhibits and data sets that it has.
+    """
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(["no study has this", *problems]))
+
+
 def select(
     studies: Sequence[Study], exhibits: Collection[str] = (), datasets: Collection[str] = ()
 ) -> list[Study]:
@@ -38,7 +52,8 @@ def select(
     Raises
     ------
     ValueError
-        If no study has one of them; the message lists those that there are.
+        If no study has one of them; the message lists those that there are. For several studies it
+        is a `SelectionError`.
     """
     if len(studies) == 1:
         return [studies[0].only(exhibits, datasets)]
@@ -50,7 +65,7 @@ def select(
         except ValueError as error:
             problems.append(str(error))
     if not found:
-        raise ValueError("\n".join(problems))
+        raise SelectionError(problems)
     return found
 
 

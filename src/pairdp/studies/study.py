@@ -115,7 +115,8 @@ class Study:
         Raises
         ------
         ValueError
-            If there is no such exhibit or data set; the message lists those that there are.
+            If there is no such exhibit or data set, or no cell has both; the message lists those
+            that there are.
         """
         _check_known("exhibit", exhibits, self.exhibits, self.name)
         _check_known("data set", datasets, self.datasets, self.name)
@@ -134,12 +135,24 @@ class Study:
                 if not kept.isdisjoint(_exhibits_of(remark)):
                     yield remark
 
+        planned = tuple(filter(is_kept, self.planned))
+        if not planned:
+            raise ValueError(self._nothing(kept, datasets))
         return replace(
             self,
-            planned=tuple(filter(is_kept, self.planned)),
+            planned=planned,
             reported=tuple(filter(is_kept, self.reported)),
             remarks=remarks,
         )
+
+    def _nothing(self, exhibits: Collection[str], datasets: Collection[str]) -> str:
+        """Return that exhibits have none of the data sets, with those that they have."""
+        has = []
+        for exhibit in self.exhibits:
+            if exhibit in exhibits:
+                cells = (cell for cell in self.planned if cell.exhibit == exhibit)
+                has.append(f"{exhibit} has: {'; '.join(dict.fromkeys(map(_dataset, cells)))}")
+        return f"{self.name} has no cell of {', '.join(datasets)} there; {'. '.join(has)}"
 
 
 def _is_part(name: str, wanted: str) -> bool:

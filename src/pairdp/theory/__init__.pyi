@@ -4,8 +4,11 @@ from .evaluation import RecordsNeeded as RecordsNeeded
 from .evaluation import evaluate as evaluate
 from .evaluation import records_needed as records_needed
 from .facts import Facts as Facts
+from .gradient_complexity import POINTWISE_TABLE as POINTWISE_TABLE
 from .gradient_complexity import TABLE as TABLE
 from .gradient_complexity import GradientComplexity as GradientComplexity
+from .risk_rates import RISK_RATES as RISK_RATES
+from .risk_rates import RiskRate as RiskRate
 from .table import as_text as as_text
 from .utility_bound import Assumption as Assumption
 from .utility_bound import Proved as Proved

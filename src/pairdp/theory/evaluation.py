@@ -36,6 +36,8 @@ OTHERS: tuple[Statement, ...] = (
     wang2024.lemma_19,
     xue2021.lemma_5_strongly_convex,
     xue2021.lemma_5_convex,
+    wang2024.lemma_17,
+    wang2024.lemma_20,
     yang2021.lemma_4,
     yang2021.lemma_5,
     yang2021.frobenius_ball,
@@ -94,7 +96,7 @@ class RecordsNeeded:
         The statement.
     printed, proved : int or None
         n for the printed and for the proved number; None if there is no number, or if it is not
-        small enough for any n up to 10¹⁵.
+        small enough for any n up to 10¹⁵, with steps among those of `proved.tried_steps`.
     """
 
     paper: str

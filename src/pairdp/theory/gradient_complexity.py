@@ -1,4 +1,4 @@
-"""Table 2 of Wang 2024: how many gradients private pairwise learning computes."""
+"""Tables 1 and 2 of Wang 2024: how many gradients private learning computes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _OPTIMAL = "O(1/√n + √(d·ln(1/δ))/(nε))"
 
 @dataclass(frozen=True)
 class GradientComplexity:
-    """One row of the table; all losses are convex and Lipschitz.
+    """One row of a table; all losses are convex.
 
     Attributes
     ----------
@@ -22,6 +22,8 @@ class GradientComplexity:
         Whether the best parameters must have zero risk.
     gradients, excess_risk : str
         Orders, as the table prints them.
+    lipschitz : bool
+        Whether the loss must be Lipschitz.
     """
 
     work: str
@@ -30,6 +32,7 @@ class GradientComplexity:
     low_noise: bool
     gradients: str
     excess_risk: str
+    lipschitz: bool = True
 
 
 TABLE = (
@@ -64,4 +67,39 @@ TABLE = (
         "O(n^(-(1+a)/2) + √(d·ln(1/δ))/(nε))",
     ),
 )
-"""The rows. The utility of Huai 2020 is printed with √(nε) for √n·ε."""
+"""The rows of Table 2, for pairs. The utility of Huai 2020 is printed with √(nε) for √n·ε."""
+
+_PRIVATE_SGD = "SGD, noisy gradients"
+POINTWISE_TABLE = (
+    GradientComplexity(
+        "Bassily et al. 2019",
+        _PRIVATE_SGD,
+        "smooth",
+        False,
+        "O(n^1.5·√ε + (nε)^2.5/(d·ln(1/δ)))",
+        _OPTIMAL,
+    ),
+    GradientComplexity(
+        "Bassily et al. 2019",
+        _PRIVATE_SGD,
+        "any",
+        False,
+        "O(n^4.5·√ε + n^6.5·ε^4.5/(d·ln(1/δ))²)",
+        _OPTIMAL,
+    ),
+    GradientComplexity("Bassily et al. 2020", _PRIVATE_SGD, "any", False, "O(n²)", _OPTIMAL),
+    GradientComplexity(
+        "Wang et al. 2022", _PRIVATE_SGD, "smooth", False, "O(n)", _OPTIMAL, lipschitz=False
+    ),
+    GradientComplexity(
+        "Wang et al. 2022",
+        _PRIVATE_SGD,
+        "Hölder",
+        False,
+        "O(n^((2-a)/(1+a)) + n)",
+        _OPTIMAL,
+        lipschitz=False,
+    ),
+    *(row for row in TABLE if row.work == "Wang 2024"),
+)
+"""The rows of Table 1, for single records; the four of Wang 2024 itself are those of Table 2."""

@@ -6,6 +6,7 @@ from pairdp.theory.facts import Facts
 from pairdp.theory.utility_bound import Assumption, UtilityBound
 
 PAPER = "Huai 2020"
+_MUCH = 10.0
 _REMARK = "an order only; the proof is in a supplement that is not published with the paper"
 
 
@@ -55,4 +56,8 @@ def _assumptions(facts: Facts) -> tuple[Assumption, ...]:
         facts.is_bounded(),
         facts.is_approximate(),
         Assumption("ε ≤ 1", facts.budget.epsilon <= 1),
+        Assumption(
+            f"ln(1/δ) ≫ 1, of which no factor is stated; here at least {_MUCH:g}",
+            facts.log_delta >= _MUCH,
+        ),
     )

@@ -11,8 +11,6 @@ from pairdp.theory.facts import Facts
 from pairdp.theory.utility_bound import Assumption, UtilityBound
 
 PAPER = "Kang 2021"
-_MOST_STEPS = 1e6
-_STEPS = np.unique(np.round(np.geomspace(1, _MOST_STEPS, 300)))
 
 
 def theorem_2(facts: Facts, steps: float | None = None) -> UtilityBound:
@@ -30,7 +28,7 @@ def theorem_2(facts: Facts, steps: float | None = None) -> UtilityBound:
         Of the problem.
     steps : float, optional
         T. Remark 2 has T = O(ln(nε/√p)) without a constant; by default the T with the smallest
-        bound is taken.
+        bound of `proved.tried_steps` is taken.
     """
     assumptions = (*_assumptions(facts), facts.is_approximate())
     value, setting = None, ""
@@ -90,7 +88,7 @@ def _value(facts: Facts, steps: float | None) -> tuple[float, str]:
         facts.strong_convexity,
     )
     n, p, budget = facts.n, facts.dimension, facts.budget
-    tried = _STEPS if steps is None else np.array([float(steps)])
+    tried = proved.tried_steps(facts.n) if steps is None else np.array([float(steps)])
     sigma = 8 * lipschitz * np.sqrt(tried * facts.log_delta) / (n * budget.epsilon)
     spread = (tried / smoothness) ** 2 * (
         16 * (lipschitz / n) ** 2 + p * sigma**2 / 2 + 4 * math.sqrt(2 * p) * lipschitz * sigma / n

@@ -20,6 +20,7 @@ of values to the grid before noise is added, which is far below the noise, is no
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,20 @@ from pairdp.theory.facts import Facts
 from pairdp.theory.utility_bound import Proved
 
 Array = NDArray[np.float64]
-_STEPS = np.unique(np.round(np.geomspace(1, 1e6, 300)))
+_PER_DECADE = 50
+
+
+@lru_cache(maxsize=16)
+def _steps_up_to(exponent: int) -> Array:
+    return np.unique(np.round(np.geomspace(1, 10.0**exponent, _PER_DECADE * exponent)))
+
+
+def tried_steps(n: int) -> Array:
+    """Return the numbers of steps among which the best is chosen: up to n, and at least 10⁶.
+
+    The bounds hold for every one of them; with more steps, some could be smaller.
+    """
+    return _steps_up_to(max(6, math.ceil(math.log10(n))))
 
 
 def noisy_last_iterate(facts: Facts, steps: float | None = None) -> Proved | None:
@@ -54,11 +68,11 @@ def noisy_last_iterate(facts: Facts, steps: float | None = None) -> Proved | Non
     facts : Facts
         Of a strongly convex, smooth problem with δ > 0; otherwise the result is None.
     steps : float, optional
-        T; by default the smallest with nearly the least bound.
+        T; by default the smallest of `tried_steps` with nearly the least bound.
     """
     if not _strongly(facts) or facts.budget.is_pure:
         return None
-    tried = _STEPS if steps is None else np.array([float(steps)])
+    tried = tried_steps(facts.n) if steps is None else np.array([float(steps)])
     alpha, smoothness = facts.strong_convexity, facts.risk_smoothness
     left = (
         np.exp(tried * math.log1p(-alpha / smoothness))
@@ -100,12 +114,12 @@ def noisy_average(
     facts : Facts
         Of a convex, smooth problem on a bounded set with δ > 0; otherwise the result is None.
     steps, step_size : float, optional
-        T and η; by default the fewest steps with nearly the least bound.
+        T and η; by default the fewest steps of `tried_steps` with nearly the least bound.
     """
     if not _smooth_on_bounded_set(facts) or facts.budget.is_pure:
         return None
     smoothness = facts.risk_smoothness
-    tried = _STEPS if steps is None else np.array([float(steps)])
+    tried = tried_steps(facts.n) if steps is None else np.array([float(steps)])
     sigma = _gradient_noise(facts, tried)
     noise = facts.dimension * sigma**2 * tried / (tried + 1)
     drift = facts.lipschitz * facts.record_diameter * tried / facts.n
@@ -146,11 +160,11 @@ def noisy_output(facts: Facts, steps: float | None = None) -> Proved | None:
     facts : Facts
         Of a strongly convex, smooth problem; otherwise the result is None.
     steps : float, optional
-        T; by default the smallest with nearly the least bound.
+        T; by default the smallest of `tried_steps` with nearly the least bound.
     """
     if not _strongly(facts):
         return None
-    tried = _STEPS if steps is None else np.array([float(steps)])
+    tried = tried_steps(facts.n) if steps is None else np.array([float(steps)])
     alpha, smoothness = facts.strong_convexity, facts.risk_smoothness
     left = (
         np.exp(tried * math.log1p(-alpha / smoothness))
@@ -182,21 +196,22 @@ def noisy_average_output(facts: Facts) -> Proved | None:
     ----------
     facts : Facts
         Of a convex, smooth problem on a bounded set; otherwise the result is None. η = 1/L, and T
-        has nearly the least bound.
+        of `tried_steps` has nearly the least bound.
     """
     if not _smooth_on_bounded_set(facts):
         return None
     eta = 1 / facts.risk_smoothness
-    spread = np.minimum(facts.record_diameter * eta * (_STEPS + 1) / (2 * facts.n), facts.diameter)
+    tried = tried_steps(facts.n)
+    spread = np.minimum(facts.record_diameter * eta * (tried + 1) / (2 * facts.n), facts.diameter)
     scale, mean, _ = _output_noise(facts, spread)
     values = (
-        facts.diameter**2 / (2 * eta * _STEPS)
+        facts.diameter**2 / (2 * eta * tried)
         + facts.regularized_lipschitz * mean
         + 2 * facts.lipschitz * spread
     )
     at = _fewest(values)
     return _if_finite(
-        values[at], f"T = {_STEPS[at]:g}, η = 1/L = {eta:.3g}, noise scale {scale[at]:.3g}"
+        values[at], f"T = {tried[at]:g}, η = 1/L = {eta:.3g}, noise scale {scale[at]:.3g}"
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 Quantity = Literal[
     "excess risk",
     "generalization gap",
+    "optimization error",
     "distance of two runs",
     "squared distance of two runs",
     "Rademacher complexity",

@@ -130,7 +130,12 @@ def theorem_2(facts: Facts) -> UtilityBound:
         "Theorem 2 (DPGDC2)",
         "excess risk",
         "in expectation",
-        (*_convex(facts, step_size), facts.is_bounded(), facts.is_approximate()),
+        (
+            *_convex(facts, step_size),
+            facts.is_bounded(),
+            facts.is_approximate(),
+            _smooth_enough(facts),
+        ),
         rate="O(G‖C‖(1/√n + √(d·ln(1/δ))/(nε)))",
         trivial=facts.zero_excess,
         proved=proved.noisy_average(facts),
@@ -181,6 +186,15 @@ def _convex(facts: Facts, step_size: float) -> tuple[Assumption, ...]:
         facts.is_smooth(),
         facts.is_lipschitz(),
         Assumption("the step size is at most 2/L", small),
+    )
+
+
+def _smooth_enough(facts: Facts) -> Assumption:
+    """Return whether L ≤ (‖C‖/2G)·min(n, nε/√(d·ln(1/δ))), which Theorem 2 requires."""
+    noise = facts.n * facts.budget.epsilon / math.sqrt(facts.dimension * facts.log_delta)
+    largest = facts.diameter / (2 * facts.regularized_lipschitz) * min(facts.n, noise)
+    return Assumption(
+        f"L ≤ (‖C‖/2G)·min(n, nε/√(d·ln(1/δ))) = {largest:.3g}", facts.smoothness <= largest
     )
 
 

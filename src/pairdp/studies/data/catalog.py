@@ -122,7 +122,7 @@ _SOURCES = (
         url=f"{_UCI}/hepatitis/hepatitis.data",
         convert=delimited(_HEPATITIS, label=0, classes={"1": "0", "2": "1"}),
         missing="167 values in 75 rows, most of them protime and alk_phosphate",
-        citation="Gong (1988), doi:10.24432/C5Q59J, CC BY 4.0",
+        citation="Gong (1983), doi:10.24432/C5Q59J, CC BY 4.0",
     ),
     Source(
         name="cancer_original",
@@ -133,7 +133,7 @@ _SOURCES = (
         url=f"{_UCI}/breast-cancer-wisconsin/breast-cancer-wisconsin.data",
         convert=delimited(_ORIGINAL, label=-1, classes={"2": "0", "4": "1"}, dropped=(0,)),
         missing="16 values of bare_nuclei",
-        citation="Wolberg (1992), doi:10.24432/C5HP4Z, CC BY 4.0",
+        citation="Wolberg (1990), doi:10.24432/C5HP4Z, CC BY 4.0",
     ),
     Source(
         name="cancer_wdbc",
