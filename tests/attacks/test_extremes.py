@@ -62,6 +62,8 @@ from pairdp.privacy.bounds.sensitivity import ROUNDING_SLACK
 from pairdp.problem import Problem
 from pairdp.records import Records
 
+pytestmark = pytest.mark.slow
+
 Array = NDArray[Any]
 _N, _D = 30, 3
 _UNITS = st.integers(-98, 98)

@@ -51,6 +51,8 @@ from pairdp.records import Records
 from pairdp.score_sums.quadratic import ClassPowers
 from pairdp.score_sums.sparse_pieces import SparseMoments
 
+pytestmark = pytest.mark.slow
+
 Array = NDArray[Any]
 _U = 2.0**-53
 

@@ -19,6 +19,8 @@ from pairdp.audit.repeated_runs import run_many, run_seed
 from pairdp.privacy import GaussianMechanism, KNormMechanism, LaplaceMechanism
 from tests.audit.cases import SURE, plan
 
+pytestmark = pytest.mark.slow
+
 LAX = 0.999
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.cli.helpers import BOUNDED, refused, run, run_json
 
+pytestmark = pytest.mark.slow
+
 # Wrong with a probability of 1e-8 each, as in tests/audit.
 SURE = ("--confidence", "0.99999999")
 QUICK = ("--n", "4", "--climbs", "0", *SURE)

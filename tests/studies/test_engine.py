@@ -19,6 +19,8 @@ from pairdp.studies.jobs import RunResult
 from pairdp.studies.journal import Journal, JournalError
 from tests.studies.small import Count, Die, jobs, times_run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
