@@ -148,6 +148,9 @@ class Algorithm(Storable, ABC, Generic[S]):
         task = replace(
             task, problem=solved, calibration="certified" if budget is None else calibration
         )
+        departures = draft.departures
+        if task.follows_theorem and budget is not None and not task.is_printed:
+            departures = (*departures, "the noise is certified, and not that of the paper")
         assumed = assumption_facts(solved, draft.releases, _is_of_this_library(self))
         certificate = Certificate(
             algorithm=self.name,
@@ -162,12 +165,9 @@ class Algorithm(Storable, ABC, Generic[S]):
                 *assumption_sentences(solved, draft.releases, assumed, type(self).__name__),
                 *(condition.sentence for condition in conditions),
             ),
-            plan=plan_facts(self, problem, task, draft.settings, conditions),
+            plan=plan_facts(self, problem, task, draft.settings, departures, conditions),
         )
         reasons = (*draft.reasons, *slow_sums(problem.loss))
-        departures = draft.departures
-        if task.follows_theorem and budget is not None and not task.is_printed:
-            departures = (*departures, "the noise is certified, and not that of the paper")
         return Plan(self, task, certificate, draft.settings, reasons, departures)
 
     def prepare(self, task: Task) -> PlanDraft[S]:

@@ -149,6 +149,7 @@ def plan_facts(
     problem: Problem,
     task: Task,
     settings: Settings,
+    departures: Sequence[str],
     conditions: Sequence[Condition],
 ) -> dict[str, Any] | None:
     """Return the inputs and the settings of a plan, as JSON values.
@@ -165,6 +166,7 @@ def plan_facts(
             "solved": None if solved == problem else encode(solved),
             "features": task.features,
             "schedule": task.schedule,
+            "departures": list(departures),
             "conditions": [encode(condition) for condition in conditions],
             "settings": {name: encode(value) for name, value in settings.to_dict().items()},
         }

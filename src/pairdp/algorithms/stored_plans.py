@@ -17,7 +17,10 @@ from pairdp.privacy.mechanisms.noise_source import UNDRAWN
 from pairdp.problem import Problem
 from pairdp.storage import Trusted, decode
 
-_FIELDS = {"algorithm", "problem", "solved", "features", "schedule", "conditions", "settings"}
+_FIELDS = {
+    "algorithm", "problem", "solved", "features", "schedule", "departures", "conditions",
+    "settings",
+}  # fmt: skip
 NO_FACTS = (
     "it stores no facts of a plan: it was made by hand, or from objects that are not dataclasses"
 )
