@@ -25,10 +25,11 @@ from pairdp.cli.common import (
     report_errors,
     with_progress,
 )
+from pairdp.cli.table_options import open_with, table_options
 from pairdp.estimators import Bounds, BoundsScaler, read_bounds
 from pairdp.estimators.fit_warnings import EUCLIDEAN
 from pairdp.privacy import BudgetLedger
-from pairdp.tables import Table, TableError, TwoLabels, open_table
+from pairdp.tables import Table, TableError, TwoLabels
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -61,6 +62,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
     "--seed", type=int, help="For tests only: anyone who knows it can subtract the noise."
 )
 @invalid_option
+@table_options
 @click.option("-o", "--output", type=FILE, required=True, help="Where to save the model.")
 @click.option("--force", is_flag=True, help="Replace an existing model.")
 @json_option
@@ -84,7 +86,7 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
           --epsilon 1 --delta 1e-6 -o model.pairdp
     """  # noqa: D301 - the command line's help reads the control character
     check_output(output, force, data, options["bounds"], options["ledger"])
-    table = open_table(data)
+    table = open_with(data, options)
     table.check_columns([options["label"], *options["drop"]])
     names, scaler = _features(table, options)
     graded = options["response_bounds"] is not None
