@@ -24,6 +24,7 @@ LAYERS = (
         "drawing",
     ),
     ("storage", "tables", "clipping", "label_coding"),
+    ("schema",),
     ("privacy.accounting", "privacy.errors"),
     ("privacy.mechanisms",),
     ("privacy.bounds",),
