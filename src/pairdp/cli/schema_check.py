@@ -60,7 +60,7 @@ def check(path: Path, data: Path, options: dict[str, Any], as_json: bool) -> Non
 def _lines(schema: Schema, counts: dict[str, Counter[str]], n: int) -> list[str]:
     """Return a table of counts, with what the schema says of such cells."""
     heads = ("column", *KINDS, "so")
-    rows = [heads]
+    rows: list[tuple[str, ...]] = [heads]
     for name, found in counts.items():
         column = next(column for column in schema.columns if column.name == name)
         rows.append((name, *(str(found[kind]) for kind in KINDS), _result(column, found)))
@@ -94,5 +94,7 @@ def _result(column: Any, found: Counter[str]) -> str:
         if other is False:
             words.append("unknown cells are refused")
         else:
-            words.append(f"unknown cells {'count as other' if other is True else f'become {other}'}")
+            words.append(
+                f"unknown cells {'count as other' if other is True else f'become {other}'}"
+            )
     return ", ".join(words)

@@ -40,9 +40,7 @@ def cells_for(
     return table.cells(list(dict.fromkeys(names)), numbers=numbers, invalid=invalid)
 
 
-def encoded(
-    schema: Schema, cells: Cells, start: int, invalid: Invalid
-) -> NDArray[np.float64]:
+def encoded(schema: Schema, cells: Cells, start: int, invalid: Invalid) -> NDArray[np.float64]:
     """Return rows of features, all NaN for malformed lines and for null records."""
     rows = schema.encode(cells.columns, cells.rows, invalid=invalid, start=start)
     rows[cells.unreadable] = np.nan
