@@ -25,10 +25,11 @@ from pairdp.cli.common import (
     report_errors,
     with_progress,
 )
+from pairdp.cli.table_options import open_with, table_options
 from pairdp.estimators import Bounds, BoundsScaler, read_bounds
 from pairdp.estimators.fit_warnings import EUCLIDEAN
 from pairdp.privacy import BudgetLedger
-from pairdp.tables import Table, TableError, TwoLabels, open_table
+from pairdp.tables import Table, TableError, TwoLabels
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -52,9 +53,16 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @calibration_options
 @click.option("--ledger", type=FILE, help="Pay for the fit from this ledger.")
 @click.option(
+    "--data-set",
+    metavar="NAME",
+    help="Name of the data set, for the ledger; the file's by default.",
+)
+@click.option("--note", help="A remark for the entry in the ledger.")
+@click.option(
     "--seed", type=int, help="For tests only: anyone who knows it can subtract the noise."
 )
 @invalid_option
+@table_options
 @click.option("-o", "--output", type=FILE, required=True, help="Where to save the model.")
 @click.option("--force", is_flag=True, help="Replace an existing model.")
 @json_option
@@ -78,7 +86,7 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
           --epsilon 1 --delta 1e-6 -o model.pairdp
     """  # noqa: D301 - the command line's help reads the control character
     check_output(output, force, data, options["bounds"], options["ledger"])
-    table = open_table(data)
+    table = open_with(data, options)
     table.check_columns([options["label"], *options["drop"]])
     names, scaler = _features(table, options)
     graded = options["response_bounds"] is not None
@@ -87,13 +95,13 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
         raise TableError(f"{data} has {n} records; a pair needs two")
     if scaler is not None and options["data_norm"] is None:
         options["data_norm"] = 1.0  # the bound on scaled rows
-    model = estimator(options, **_task_parameters(options))
+    model = estimator(options, **_task_parameters(options), data_set=options["data_set"])
     two_classes = options["task"] == "ranking" and not graded
     labels = _classes(options, found) if two_classes else None
     if labels is not None and options["classes"] is not None:
         model.set_params(classes=labels.values.tolist())
     plan = model.plan(n, len(names))
-    ledger = _ledger(options, plan)
+    ledger = _ledger(options, plan, data, names, output)
     fitted = _fit(model, plan, scaler, table, names, options["label"], labels)
     _release(fitted, model, output, ledger)
     try:
@@ -137,13 +145,23 @@ def _print_result(
     click.echo(f"\nSaved to {output}. Check it with  pairdp verify {output}")
 
 
-def _ledger(options: dict[str, Any], plan: Plan) -> BudgetLedger | None:
+def _ledger(
+    options: dict[str, Any], plan: Plan, data: Path, names: list[str], output: Path
+) -> BudgetLedger | None:
     """Return the ledger that pays for the fit, after checking that it has room for the plan."""
     ledger = open_ledger(options["ledger"])
     if ledger is None:
+        if options["note"] is not None:
+            raise TableError("--note is for the entry in a ledger: give --ledger too")
         return None
     if options["seed"] is not None:
         raise TableError("a ledger pays for independent noise, and --seed repeats it: drop one")
+    ledger = ledger.annotated(
+        data_set=options["data_set"] or data.name,
+        columns=names,
+        model_file=output.name,
+        note=options["note"],
+    )
     ledger.check(plan.certificate, plan.algorithm.name)
     return ledger
 

@@ -49,6 +49,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     calibration: str = "certified"
     schedule: str | None = None
     ledger: privacy.BudgetLedger | None = None
+    data_set: str | None = None
     random_state: Any = None
     verbose: bool | None = None
     invalid: Invalid = "error"
@@ -289,7 +290,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         records = plan.read(prepared, invalid=self.invalid)
         warn_before(plan, norm_is_given=self.data_norm is not None)
         source = self._source(plan)
-        spent = None if self.ledger is None else self._ledger().spend(plan.certificate)
+        spent = None if self.ledger is None else self._entry().spend(plan.certificate)
         try:
             fit = plan.run(records, source, progress=self.verbose)
         except BaseException as error:
@@ -341,6 +342,13 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 "random_state or the ledger"
             )
         return self.ledger
+
+    def _entry(self) -> privacy.BudgetLedger:
+        """Return the ledger, with the public facts of this fit for its entry."""
+        names = getattr(self, "feature_names_in_", None)
+        return self._ledger().annotated(
+            data_set=self.data_set, columns=None if names is None else names.tolist()
+        )
 
     def _source(self, plan: Plan) -> NoiseSource:
         # A seed gives different noise for each plan; that of two budgets would cancel otherwise.

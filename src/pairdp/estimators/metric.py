@@ -51,7 +51,8 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         Largest Frobenius norm of M.
     regularization : float, default=None
         λ of the penalty. None chooses it from public facts where one is needed.
-    epsilon, delta, data_norm, calibration, schedule, ledger, random_state, verbose, invalid
+    epsilon, delta, data_norm, calibration, schedule, ledger, data_set, \
+random_state, verbose, invalid
         As for `PrivateRanker`.
 
     Attributes
@@ -102,6 +103,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         calibration: str = "certified",
         schedule: str | None = None,
         ledger: BudgetLedger | None = None,
+        data_set: str | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
@@ -116,6 +118,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         self.calibration = calibration
         self.schedule = schedule
         self.ledger = ledger
+        self.data_set = data_set
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid
