@@ -43,6 +43,10 @@ WITH_DRAWS = (
 IN_PARTS = "the records of a unit may be in several of its parts, each of which costs privacy"
 
 
+class UnitsNotOfferedError(ValueError):
+    """The bounds of an algorithm do not hold for all records of a unit."""
+
+
 @dataclass(frozen=True)
 class PlanDraft(Generic[S]):
     """The releases and settings that an algorithm decides for a task; the basis of its plan.
@@ -239,7 +243,7 @@ class Algorithm(Storable, ABC, Generic[S]):
                 'calibration="certified", or no unit'
             )
         if not self.offers_units:
-            raise ValueError(
+            raise UnitsNotOfferedError(
                 f"{self.name} does not offer units of several records, as {self.why_no_units}: use "
                 'algorithm="auto", or one that does, such as GradientDescent, MinimizerRelease, '
                 "MomentRelease, ScatterMetric or NoisyGradientDescent without batch_size"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from pairdp._discovery import import_modules
-from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft, UnitsNotOfferedError
 from pairdp.algorithms.facts import Condition
 from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.task import Task
@@ -203,9 +203,18 @@ def candidates_for(model: Model, task: ModelTask) -> tuple[Candidate, ...]:
     return tuple(
         candidate
         for entry in sorted(_ENTRIES[model].values(), key=lambda entry: entry[:2])
-        for candidate in entry.source(task)
-        if task.unit is None or candidate.algorithm.offers_units
+        for candidate in _offered(entry.source, task)
     )
+
+
+def _offered(source: Source, task: ModelTask) -> Iterator[Candidate]:
+    """Yield the candidates that offer the unit of a task; a source may compute drafts of others."""
+    try:
+        for candidate in source(task):
+            if task.unit is None or candidate.algorithm.offers_units:
+                yield candidate
+    except UnitsNotOfferedError:
+        return
 
 
 def best(candidates: Iterable[Candidate]) -> Iterator[Candidate]:

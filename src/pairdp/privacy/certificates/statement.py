@@ -142,8 +142,8 @@ def _of_unit(unit: Unit | None) -> list[str]:
     return [
         (
             f"Of each {unit.name} the first {unit.max_records} rows are used, in the order of the "
-            f"table, whatever they contain; rows without a {unit.name} are not used. That all rows of "
-            f"a person have the same {unit.name} is taken on trust."
+            f"table, whatever they contain; rows without a {unit.name} are not used. That all "
+            f"rows of a person have the same {unit.name} is taken on trust."
         )
     ]
 
