@@ -24,6 +24,7 @@ LAYERS = (
         "drawing",
     ),
     ("storage", "tables", "clipping", "label_coding", "unit_limit"),
+    ("schema",),
     ("privacy.accounting", "privacy.errors"),
     ("privacy.mechanisms",),
     ("privacy.bounds",),

@@ -76,7 +76,7 @@ def command(
 
     def lines() -> Iterator[list[Any]]:
         batches = table.batches(names, None, invalid=invalid)
-        for batch in with_progress(table, n, batches, "scoring"):
+        for batch in with_progress(n, batches, "scoring"):
             unreadable = np.isnan(batch.features[:, 0])
             predicted = iter([] if unreadable.all() else predict(batch.features[~unreadable]))
             yield from ([None] * len(head) if null else next(predicted) for null in unreadable)
