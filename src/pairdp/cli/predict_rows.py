@@ -80,7 +80,7 @@ class Predictor:
 
     def lines(self, rows: Array) -> list[Line]:
         """Return the predictions for each record, empty ones if it cannot be read."""
-        unreadable: NDArray[np.bool_] = np.isnan(rows).any(axis=1)
+        unreadable = np.asarray(np.isnan(rows).any(axis=1))
         found = iter([] if unreadable.all() else self.predict(rows[~unreadable]))
         return [[None] * len(self.head) if null else next(found) for null in unreadable]
 
