@@ -23,7 +23,7 @@ LAYERS = (
         "_discovery",
         "drawing",
     ),
-    ("storage", "tables", "clipping", "label_coding"),
+    ("storage", "tables", "clipping", "label_coding", "unit_limit"),
     ("schema",),
     ("privacy.accounting", "privacy.errors"),
     ("privacy.mechanisms",),
