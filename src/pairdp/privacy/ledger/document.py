@@ -29,9 +29,9 @@ from pairdp.privacy.ledger.entries import (
 
 FORMAT = "pairdp ledger"
 FORMAT_VERSION = 3
-"""Version 3 added the data set, the unit, and the facts of an entry. A file of version 2 has none of
-them, and is read as such; its entries keep their digests, since an entry states only the facts that
-it has."""
+"""Version 3 added the data set, the unit, and the facts of an entry. A file of version 2 has none,
+and is read as such; its entries keep their digests, since an entry states only the facts that it
+has."""
 _OLDEST_VERSION = 2
 
 
