@@ -92,11 +92,11 @@ def _of_encoded_rows(model: Any, schema: Schema) -> Any:
     return bare
 
 
-def kept_cells(table: Table, names: Sequence[str], *, invalid: Invalid) -> Iterator[list[Line]]:
-    """Yield the cells of columns that are copied to the output, by record."""
+def kept_cells(table: Table, names: Sequence[str], *, invalid: Invalid) -> Iterator[Line]:
+    """Yield the cells of columns that are copied to the output, record by record."""
     for cells in table.cells(names, invalid=invalid):
         columns = [map(_plain, cells.columns[name]) for name in names]
-        yield [list(line) for line in zip(*columns, strict=True)]
+        yield from map(list, zip(*columns, strict=True))
 
 
 def _plain(cell: Any) -> Any:
