@@ -31,6 +31,11 @@ class Batch(NamedTuple):
     features: Array
     labels: NDArray[Any]
 
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self.features)
+
 
 class Cells(NamedTuple):
     """Cells of some rows as they are in the file.
