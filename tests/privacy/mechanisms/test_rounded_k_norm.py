@@ -13,8 +13,9 @@ from scipy import stats
 
 from pairdp.privacy import KNormMechanism, NoiseSource
 from pairdp.privacy.mechanisms import rounded_k_norm as module
-from pairdp.privacy.mechanisms.lattice import LARGEST_INTEGER, LARGEST_NOISE
+from pairdp.privacy.mechanisms.lattice import LARGEST_INTEGER
 from pairdp.privacy.mechanisms.rounded_k_norm import rounded_k_norm, rounded_laplace
+from pairdp.privacy.mechanisms.rounded_normal import LARGEST_NOISE
 
 FALSE_ALARM = 1e-7
 FINE = 2.0**26
