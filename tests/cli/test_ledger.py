@@ -27,6 +27,7 @@ def test_an_entry_has_cost_data_set_columns_file_and_note() -> None:
         "columns": ["age", "bmi"],
         "model_file": "model.pairdp",
         "note": "for the\nboard",
+        "unit": None,
     }
     shown = run("ledger", "show", "study.ledger").stdout
     assert "for the data set 'admissions'" in shown

@@ -31,6 +31,11 @@ def command() -> None:
     help="The data set that the budget is for; a fit to another one warns. By default that of the "
     "first fit.",
 )
+@click.option(
+    "--unit",
+    metavar="NAME",
+    help="Protect all records of each unit, such as patient_id; by default single records.",
+)
 @json_option
 @report_errors
 def new(
@@ -40,6 +45,7 @@ def new(
     n: int | None,
     adaptive: bool,
     data_set: str | None,
+    unit: str | None,
     as_json: bool,
 ) -> None:
     """Create a ledger with a budget."""
@@ -47,7 +53,7 @@ def new(
         delta = default_delta(n or 1)
     if file.exists():
         raise LedgerError(f"{file} already exists: a budget must not be created twice")
-    BudgetLedger(Budget(epsilon, delta), file, adaptive=adaptive, data_set=data_set)
+    BudgetLedger(Budget(epsilon, delta), file, adaptive=adaptive, data_set=data_set, unit=unit)
     if as_json:
         echo_json(
             {
@@ -56,11 +62,12 @@ def new(
                 "delta": delta,
                 "adaptive": adaptive,
                 "data_set": data_set,
+                "unit": unit,
             }
         )
         return
     what = "" if data_set is None else f" for the data set {data_set!r}"
-    click.echo(f"Created {file} with ε = {epsilon:g}, δ = {delta:g}{what}")
+    click.echo(f"Created {file} with ε = {epsilon:g}, δ = {delta:g}{what}{_for_unit(unit)}")
 
 
 @command.command("show")
@@ -84,6 +91,7 @@ def show(file: Path, as_json: bool) -> None:
                 "delta": delta,
                 "adaptive": ledger.adaptive,
                 "data_set": ledger.data_set,
+                "unit": ledger.unit,
                 "spent_epsilon": spent,
                 "remaining": {
                     "pure_epsilon": left.pure_epsilon,
@@ -97,7 +105,9 @@ def show(file: Path, as_json: bool) -> None:
         )
         return
     named = "" if ledger.data_set is None else f", for the data set {ledger.data_set!r}"
-    click.echo(f"Budget: ε = {ledger.budget.epsilon:g}, δ = {delta:g}{named}")
+    click.echo(
+        f"Budget: ε = {ledger.budget.epsilon:g}, δ = {delta:g}{named}{_for_unit(ledger.unit)}"
+    )
     if spends:
         rows = [_row(spend, cost) for spend, cost in zip(spends, costs, strict=True)]
         click.echo(_table([_HEADER, *rows]))
@@ -115,15 +125,26 @@ def _described(spend: Spend, cost: float) -> dict[str, Any]:
         "columns": facts.columns,
         "model_file": facts.model_file,
         "note": facts.note,
+        "unit": facts.unit,
     }
 
 
-_HEADER = ("time", "ε", "release", "data set", "columns", "model file", "note")
+def _for_unit(unit: str | None) -> str:
+    return "" if unit is None else f", for all records of one {on_one_line(unit)} together"
+
+
+_HEADER = ("time", "ε", "release", "unit", "data set", "columns", "model file", "note")
 
 
 def _row(spend: Spend, cost: float) -> tuple[str, ...]:
     facts = spend.facts
-    named = (facts.data_set, _columns(facts.columns), facts.model_file, facts.note)
+    named = (
+        facts.unit,
+        facts.data_set,
+        _columns(facts.columns),
+        facts.model_file,
+        facts.note,
+    )
     texts = (spend.time, f"{cost:.4g}", spend.label, *(text or "-" for text in named))
     return tuple(on_one_line(text) for text in texts)
 

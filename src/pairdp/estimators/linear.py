@@ -104,7 +104,7 @@ default="logistic"
         Whether to learn an intercept, as the weight of a constant feature of value R. Records
         then have norm up to √2·R, which the noise is made for.
     epsilon, delta, regularization, data_norm, classes, calibration, schedule, ledger, \
-data_set, random_state, verbose, invalid
+data_set, unit, max_records, random_state, verbose, invalid
         As for `PrivateRanker`.
 
     Attributes
@@ -156,6 +156,8 @@ data_set, random_state, verbose, invalid
         schedule: str | None = None,
         ledger: BudgetLedger | None = None,
         data_set: str | None = None,
+        unit: str | None = None,
+        max_records: int | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
@@ -173,6 +175,8 @@ data_set, random_state, verbose, invalid
         self.schedule = schedule
         self.ledger = ledger
         self.data_set = data_set
+        self.unit = unit
+        self.max_records = max_records
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid
@@ -202,7 +206,7 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     algorithm, fit_intercept
         As for `PrivateLinearClassifier`.
     epsilon, delta, regularization, data_norm, calibration, schedule, ledger, data_set, \
-random_state, verbose, invalid
+unit, max_records, random_state, verbose, invalid
         As for `PrivateRanker`.
 
     Attributes
@@ -252,6 +256,8 @@ random_state, verbose, invalid
         schedule: str | None = None,
         ledger: BudgetLedger | None = None,
         data_set: str | None = None,
+        unit: str | None = None,
+        max_records: int | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
@@ -269,6 +275,8 @@ random_state, verbose, invalid
         self.schedule = schedule
         self.ledger = ledger
         self.data_set = data_set
+        self.unit = unit
+        self.max_records = max_records
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid

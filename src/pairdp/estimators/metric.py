@@ -52,7 +52,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     regularization : float, default=None
         λ of the penalty. None chooses it from public facts where one is needed.
     epsilon, delta, data_norm, calibration, schedule, ledger, data_set, \
-random_state, verbose, invalid
+unit, max_records, random_state, verbose, invalid
         As for `PrivateRanker`.
 
     Attributes
@@ -104,6 +104,8 @@ random_state, verbose, invalid
         schedule: str | None = None,
         ledger: BudgetLedger | None = None,
         data_set: str | None = None,
+        unit: str | None = None,
+        max_records: int | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
@@ -119,6 +121,8 @@ random_state, verbose, invalid
         self.schedule = schedule
         self.ledger = ledger
         self.data_set = data_set
+        self.unit = unit
+        self.max_records = max_records
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid

@@ -15,6 +15,7 @@ from .accounting.sampling import FixedSizeSampling as FixedSizeSampling
 from .accounting.sampling import PoissonSampling as PoissonSampling
 from .accounting.sampling import RepeatedDraws as RepeatedDraws
 from .accounting.sampling import Sampling as Sampling
+from .accounting.unit import Unit as Unit
 from .bounds.sensitivity import Bound as Bound
 from .bounds.sensitivity import Sensitivity as Sensitivity
 from .bounds.sensitivity import register_bound as register_bound

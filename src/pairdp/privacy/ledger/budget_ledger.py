@@ -13,7 +13,14 @@ from pairdp.privacy.accounting.budget import Budget, check_budget
 from pairdp.privacy.certificates.certificate import Certificate
 from pairdp.privacy.errors import BudgetExceededError, DataSetWarning, LedgerError
 from pairdp.privacy.ledger.balance import Balance, Remaining
-from pairdp.privacy.ledger.costs import Cost, cost_in_words, event_of
+from pairdp.privacy.ledger.costs import (
+    Cost,
+    check_unit_of,
+    cost_in_words,
+    event_of,
+    protected,
+    unit_of,
+)
 from pairdp.privacy.ledger.document import LedgerState
 from pairdp.privacy.ledger.entries import Facts, Spend, StreamEntry, optional_text
 from pairdp.privacy.ledger.stores import FileStore, MemoryStore, reason
@@ -41,6 +48,13 @@ class BudgetLedger:
         The name of the data set that the budget is for. A release of another one warns. A ledger
         without a name is tied to the data set of its first entry that has one. An existing ledger
         must have this name.
+    unit : str, optional
+        The name of the unit that the budget protects, such as "patient_id": all records of one
+        person, in all releases together. By default, it protects single records. A certificate for
+        single records cannot be paid from a ledger for units. One for units can be paid from a
+        ledger for single records, since its guarantee covers each record of a unit; how many
+        records of a unit it uses does not matter. A cost that is not a certificate must be for what
+        the ledger protects.
     timeout : float, default=60
         Seconds to wait for another process that is spending.
 
@@ -86,10 +100,16 @@ class BudgetLedger:
         *,
         adaptive: bool = False,
         data_set: str | None = None,
+        unit: str | None = None,
         timeout: float = 60.0,
     ) -> None:
         check_budget(budget)
-        state = LedgerState(budget, bool(adaptive), named=optional_text("data_set", data_set))
+        state = LedgerState(
+            budget,
+            bool(adaptive),
+            named=optional_text("data_set", data_set),
+            unit=optional_text("unit", unit),
+        )
         self._store = MemoryStore(state) if path is None else FileStore(path, timeout, state)
         if self.budget != budget:
             raise LedgerError(
@@ -100,6 +120,11 @@ class BudgetLedger:
             raise LedgerError(
                 f"{self._store} has adaptive={self.adaptive}, not {bool(adaptive)}: open it with "
                 "that value, or with BudgetLedger.load"
+            )
+        if self.unit != unit:
+            raise LedgerError(
+                f"{self._store} protects {protected(self.unit)}, not {protected(unit)}: open it "
+                "with that unit, or with BudgetLedger.load"
             )
         if data_set is not None and (tied := self.data_set) != data_set:
             if tied is None:
@@ -143,6 +168,11 @@ class BudgetLedger:
     def adaptive(self) -> bool:
         """Whether costs may be chosen after seeing earlier results."""
         return self._store.state.adaptive
+
+    @property
+    def unit(self) -> str | None:
+        """The name of the unit that its budget protects; None for single records."""
+        return self._store.state.unit
 
     @property
     def data_set(self) -> str | None:
@@ -213,6 +243,7 @@ class BudgetLedger:
             If the ledger is tied to another data set than the one that `annotated` states.
         """
         event, balance = event_of(cost), self._balance()
+        check_unit_of(cost, self.unit, label)
         if not balance.fits(event):
             raise balance.exceeded(label)
         self._warn_of_another_data_set()
@@ -265,7 +296,10 @@ class BudgetLedger:
         event = event_of(cost)
         if label is None and isinstance(cost, Certificate):
             label = cost.algorithm
-        return Spend(text("label", label), _now(), event, facts=self._facts)
+        facts = self._facts.updated(Facts(unit=unit_of(cost)))
+        entry = Spend(text("label", label), _now(), event, facts=facts)
+        check_unit_of(cost, self.unit, entry.label)
+        return entry
 
     def _add(self, spend: Spend) -> None:
         with self._store.exclusive() as write:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from pairdp._checks import text
 from pairdp._sealed import digest, fields_of, seal, unseal
 from pairdp.privacy.accounting.budget import RELATION, Budget
+from pairdp.privacy.accounting.unit import UNIT_RELATION
 from pairdp.privacy.ledger.balance import Balance
 from pairdp.privacy.ledger.entries import (
     Action,
@@ -28,8 +29,9 @@ from pairdp.privacy.ledger.entries import (
 
 FORMAT = "pairdp ledger"
 FORMAT_VERSION = 3
-"""Version 3 added the data set, and the facts of an entry. A file of version 2 has neither, and is
-read as such; its entries keep their digests, since an entry states only the facts that it has."""
+"""Version 3 added the data set, the unit, and the facts of an entry. A file of version 2 has none,
+and is read as such; its entries keep their digests, since an entry states only the facts that it
+has."""
 _OLDEST_VERSION = 2
 
 
@@ -59,6 +61,8 @@ class LedgerState:
         The streams that were saved and resumed.
     named : str or None
         The data set that the ledger was created for, if it was named.
+    unit : str or None
+        The name of the unit that the budget protects; None for single records.
     """
 
     budget: Budget
@@ -67,6 +71,7 @@ class LedgerState:
     spends: tuple[Spend, ...] = ()
     streams: tuple[StreamEntry, ...] = ()
     named: str | None = None
+    unit: str | None = None
 
     @property
     def data_set(self) -> str | None:
@@ -115,7 +120,7 @@ class LedgerState:
         document = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
-            "relation": RELATION,
+            **({"relation": RELATION} if self.unit is None else _of_unit(self.unit)),
             "identity": self.identity,
             "budget": {"epsilon": self.budget.epsilon, "delta": self.budget.delta},
             "adaptive": self.adaptive,
@@ -152,8 +157,11 @@ class LedgerState:
         }  # fmt: skip
         if version > _OLDEST_VERSION:
             required.add("data_set")
-        fields = fields_of("ledger", values, required)
-        if fields["relation"] != RELATION:
+        fields = fields_of(
+            "ledger", values, required, {"unit"} if version > _OLDEST_VERSION else None
+        )
+        unit = optional_text("unit", fields.get("unit"))
+        if fields["relation"] != (RELATION if unit is None else UNIT_RELATION):
             raise ValueError(f"unknown neighbouring relation {fields['relation']!r}")
         budget = fields_of("budget", fields["budget"], {"epsilon", "delta"})
         if not isinstance(fields["adaptive"], bool):
@@ -167,10 +175,15 @@ class LedgerState:
             tuple(Spend.from_dict(entry) for entry in spends),
             tuple(StreamEntry.from_dict(entry) for entry in streams),
             optional_text("data_set", fields.get("data_set")),
+            unit,
         )
         if (spend_links, stream_links) != tuple(list(chain[1:]) for chain in state._chains):
             raise ValueError("its entries do not form a chain: some were changed, removed or moved")
         return state
+
+
+def _of_unit(unit: str) -> dict[str, str]:
+    return {"relation": UNIT_RELATION, "unit": unit}
 
 
 def _chain(identity: str, what: str, entries: Iterable[dict[str, object]]) -> tuple[str, ...]:

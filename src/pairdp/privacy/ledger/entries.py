@@ -37,15 +37,19 @@ class Facts:
         The file of the model that was released.
     note : str or None
         A remark of the user.
+    unit : str or None
+        The name of the unit that the release protects, all records of it together; None for single
+        records, and where only the cost of a release is known.
     """
 
     data_set: str | None = None
     columns: tuple[str, ...] | None = None
     model_file: str | None = None
     note: str | None = None
+    unit: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("data_set", "model_file", "note"):
+        for name in ("data_set", "model_file", "note", "unit"):
             optional_text(name, getattr(self, name))
         if self.columns is not None:
             if isinstance(self.columns, str):
