@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pairdp import PrivateRanker, load
@@ -118,3 +119,34 @@ def test_what_is_not_a_model_is_refused() -> None:
     assert "none.pairdp" in refused("show", "none.pairdp")
     Path("c.json").write_text(json.dumps({"format": "pairdp certificate"}))
     assert "c.json" in refused("show", "c.json")
+
+
+def test_a_model_with_a_schema_and_a_unit_names_what_was_encoded() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(N) % 2
+    frame = pd.DataFrame(
+        {
+            "patient": np.arange(N) // 2,
+            "age": rng.normal(50 + 15 * y, 10),
+            "sex": rng.choice(["F", "M"], N),
+            "systolic": np.where(rng.random(N) < 0.2, np.nan, 130.0),
+            "died": np.where(y, "yes", "no"),
+        }
+    )
+    schema = {
+        "patient": "id",
+        "age": [0, 120],
+        "sex": ["F", "M"],
+        "systolic": {"range": [60, 260], "missing": "indicator"},
+        "died": {"label": ["no", "yes"]},
+    }
+    model = PrivateRanker(2.0, schema=schema, unit="patient", max_records=2, random_state=0)
+    model.fit(frame).save("model.pairdp")
+    found = run_json("show", "model.pairdp")
+    names = ["age", "sex=F", "sex=M", "systolic", "systolic (missing)"]
+    assert [weight["name"] for weight in found["weights"]] == names
+    assert found["unit"] == {"name": "patient", "max_records": 2}
+    assert found["columns"]["systolic"] == "range 60 to 260; missing indicator"
+    shown = run("show", "model.pairdp").stdout
+    assert "label yes has higher scores than label no" in shown
+    assert "all records of each unit (patient), of which at most 2 records are used" in shown

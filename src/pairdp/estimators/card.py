@@ -166,7 +166,7 @@ def card_of(model: Any) -> ModelCard:
 
 
 def _is_for(noise: ParameterNoise, count: int) -> bool:
-    return np.ndim(noise.deviation) == 0 or np.size(noise.deviation) == count
+    return not isinstance(noise.deviation, np.ndarray) or noise.deviation.size == count
 
 
 def _values(estimator: Any) -> Array:
@@ -276,7 +276,7 @@ def frame_of(card: ModelCard) -> Any:
         If pandas is not installed.
     """
     try:
-        import pandas as pd
+        import pandas as pd  # type: ignore[import-untyped]
     except ImportError:
         raise ImportError(
             "weights_frame returns a pandas DataFrame: install pandas, or use coef_ and "
