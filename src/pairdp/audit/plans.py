@@ -144,9 +144,8 @@ def audit_plan(
     if data is None:
         return report
     kind = "an influential" if canary == "influential" else "an extreme"
-    return replace(
-        report, notes=(*report.notes, _ON_DATA.format(kind, ", ".join(map(str, pair.rows))))
-    )
+    where = ", ".join(map(str, pair.rows))
+    return replace(report, notes=(*report.notes, _ON_DATA.format(kind, where)))
 
 
 def _audit(settings: AuditSettings, pair: Neighbours, view: View, full: bool) -> AuditReport:
