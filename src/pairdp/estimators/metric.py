@@ -15,18 +15,18 @@ from pairdp._reading import Invalid, uses_null_records
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.algorithms.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
-from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.base import GivenSchema, PrivateEstimator
 from pairdp.estimators.fit_warnings import EUCLIDEAN, EuclideanWarning
 from pairdp.estimators.validation import (
     check_labels,
     checked_array,
     finite,
     products,
-    validated,
 )
 from pairdp.losses import LogisticMetric, MetricLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.privacy import Budget, BudgetLedger
+from pairdp.schema import Schema
 
 Array = NDArray[np.float64]
 _SAME = 1e-9
@@ -109,6 +109,7 @@ unit, max_records, random_state, verbose, invalid
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
+        schema: GivenSchema | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -126,6 +127,7 @@ unit, max_records, random_state, verbose, invalid
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid
+        self.schema = schema
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -144,8 +146,15 @@ unit, max_records, random_state, verbose, invalid
         return LogisticMetric()
 
     def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> None:
+        schema = self._schema()
+        if schema is not None and schema.response is not None:
+            return  # its classes are those of the schema
         if y is not None and not uses_null_records(self.invalid):
             check_labels(y)
+
+    def _check_schema(self, schema: Schema) -> None:
+        if schema.target is not None:
+            raise ValueError(f"{type(self).__name__} needs a label with classes, not a target")
 
     def _set_fitted(self, fit: Fit) -> None:
         self.components_ = components_of(fit.parameters)
@@ -157,7 +166,7 @@ unit, max_records, random_state, verbose, invalid
         return directions_of(self.components_)
 
     def _warn_of_release(self) -> None:
-        if self.n_features_in_ > 1 and self.n_directions_ == 0:
+        if len(self.components_) > 1 and self.n_directions_ == 0:
             warnings.warn(EUCLIDEAN, EuclideanWarning, stacklevel=3)
 
     @property
@@ -167,8 +176,7 @@ unit, max_records, random_state, verbose, invalid
     def transform(self, X: ArrayLike) -> Array:
         """Return XLᵀ, whose Euclidean distances are those of the metric."""
         check_is_fitted(self, "components_")
-        rows = validated(self, X, reset=False)
-        return products(rows, self.components_.T)
+        return products(self._features(X), self.components_.T)
 
     def pair_distance(self, pairs: ArrayLike) -> Array:
         """Return the distance of each pair.
@@ -176,14 +184,13 @@ unit, max_records, random_state, verbose, invalid
         Parameters
         ----------
         pairs : array-like of shape (n_pairs, 2, n_features)
-            Pairs of records.
+            Pairs of records; with a schema, of encoded ones (`SchemaEncoder`).
         """
         check_is_fitted(self, "components_")
         checked = checked_array(pairs, allow_nd=True, input_name="pairs")
-        if checked.ndim != 3 or checked.shape[1:] != (2, self.n_features_in_):
-            raise ValueError(
-                f"pairs must have shape (n_pairs, 2, {self.n_features_in_}), got {checked.shape}"
-            )
+        d = self.components_.shape[1]
+        if checked.ndim != 3 or checked.shape[1:] != (2, d):
+            raise ValueError(f"pairs must have shape (n_pairs, 2, {d}), got {checked.shape}")
         halves = products(checked[:, 0] / 2 - checked[:, 1] / 2, self.components_.T)
         largest = np.maximum(np.abs(halves).max(axis=1), _TINY)
         unit = halves / largest[:, None]  # its squares neither overflow nor underflow
