@@ -18,7 +18,9 @@ from .privacy import BudgetExceededError as BudgetExceededError
 from .privacy import BudgetLedger as BudgetLedger
 from .privacy import Certificate as Certificate
 from .privacy import CertificateError as CertificateError
+from .privacy import DataSetWarning as DataSetWarning
 from .privacy import LedgerError as LedgerError
 from .privacy import NoiseSource as NoiseSource
+from .privacy import Unit as Unit
 from .privacy import default_delta as default_delta
 from .verification import verify as verify

@@ -6,7 +6,7 @@ import math
 import numbers
 import reprlib
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import SupportsFloat, cast
 
 
@@ -99,6 +99,23 @@ def one_of(name: str, value: object, *known: str | None) -> None:
     if value not in known:
         words = " or ".join("None" if word is None else f'"{word}"' for word in known)
         raise ValueError(f"{name} must be {words}, got {value!r}")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return "; did you mean 'age'?" if a known name is similar, whatever its case, else nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("dpgsdc", ["DPGDC", "DPGDSC", "Kang2021"])
+    "; did you mean 'DPGDSC'?"
+    >>> did_you_mean("age", ["bmi"])
+    ''
+    """
+    from difflib import get_close_matches
+
+    by_word = {word.casefold(): word for word in known}
+    found = get_close_matches(name.casefold(), by_word, n=1)
+    return f"; did you mean {by_word[found[0]]!r}?" if found else ""
 
 
 def flag(name: str, value: object) -> bool:

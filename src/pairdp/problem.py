@@ -28,8 +28,9 @@ from pairdp.losses import Domain, Holder, PairwiseLoss
 from pairdp.losses.convexity import declared_convex
 from pairdp.losses.trust import is_library_loss
 from pairdp.pairs import ACCURACY, Risk
-from pairdp.records import Records
+from pairdp.records import Batch, Records
 from pairdp.storage import Storable
+from pairdp.unit_limit import UnitLimit
 
 Array = NDArray[np.float64]
 _LARGEST_SCORE = 1e9
@@ -358,10 +359,19 @@ class Problem(Storable):
     def _pair_diameter(self, domain: Domain) -> float:
         return max(self.loss.pair_diameter(domain), self.loss.lipschitz(domain))
 
-    def records(self, x: ArrayLike, y: ArrayLike, *, invalid: Invalid = "error") -> Records:
+    def records(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        *,
+        invalid: Invalid = "error",
+        groups: ArrayLike | None = None,
+        limit: UnitLimit | None = None,
+    ) -> Records:
         """Return the data with rows clipped to R, and targets to their bound.
 
-        Records that cannot be read are an error, or null records; see `Records`.
+        Records that cannot be read are an error, or null records. With groups and a limit, at most
+        that many records of each unit are used; see `Records`.
         """
         return Records(
             x,
@@ -370,15 +380,18 @@ class Problem(Storable):
             binary=self.loss.binary,
             target_bound=self._target_bound,
             invalid=invalid,
+            groups=groups,
+            limit=limit,
         )
 
     def gather(
         self,
-        batches: Iterable[tuple[ArrayLike, ArrayLike]],
+        batches: Iterable[Batch],
         n: int,
         features: int,
         *,
         invalid: Invalid = "error",
+        limit: UnitLimit | None = None,
     ) -> Records:
         """Return n records that come in batches, without holding them in memory twice."""
         return Records.gather(
@@ -389,6 +402,7 @@ class Problem(Storable):
             binary=self.loss.binary,
             target_bound=self._target_bound,
             invalid=invalid,
+            limit=limit,
         )
 
     def check_records(self, records: Records) -> None:

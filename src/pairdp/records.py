@@ -21,6 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 from pairdp._reading import Invalid, label_array, read_labels, uses_null_records
 from pairdp.clipping import check_data_norm, clip_rows
 from pairdp.label_coding import Array, Mask, check_target_bound, code_labels
+from pairdp.unit_limit import UnitLimit
+
+Batch = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike]
+"""Features and labels and, if units are protected, the unit of each record."""
 
 
 class Records:
@@ -43,6 +47,10 @@ class Records:
         What to do with a record whose features include NaN, infinity or something that is not a
         number, or whose label is not accepted: raise an error, or make it a null record. An error
         reveals something about the data to anyone who sees it; null records reveal nothing.
+    groups : array-like of shape (n,), optional
+        The unit (person) of each record, with ``limit``. They are not kept.
+    limit : UnitLimit, optional
+        Decides from the groups which records are used; all others become null records.
 
     Attributes
     ----------
@@ -51,6 +59,8 @@ class Records:
         features and a special label: 0 among labels -1 and +1 and among targets, -1 among codes.
     null : array of bool
         Which records are null.
+    max_records : int or None
+        How many records of each unit may be used; None if they were not limited.
     """
 
     def __init__(
@@ -62,13 +72,20 @@ class Records:
         binary: bool = True,
         target_bound: float | None = None,
         invalid: Invalid = "error",
+        groups: ArrayLike | None = None,
+        limit: UnitLimit | None = None,
     ) -> None:
-        self._configure(data_norm, binary, target_bound)
+        self._configure(data_norm, binary, target_bound, limit)
         null = uses_null_records(invalid)
         rows = clip_rows(x, self.data_norm, invalid)
-        self._fill(rows, *code_labels(y, self.binary, self.target_bound, null=null))
+        labels, unreadable = code_labels(y, self.binary, self.target_bound, null=null)
+        unused = unused_rows(limit, groups, len(rows))
+        self._fill(rows, labels, unreadable if unused is None else unreadable | unused)
 
-    def _configure(self, data_norm: float, binary: bool, target_bound: float | None) -> None:
+    def _configure(
+        self, data_norm: float, binary: bool, target_bound: float | None, limit: UnitLimit | None
+    ) -> None:
+        self.max_records = None if limit is None else limit.max_records
         self.data_norm = check_data_norm(data_norm)
         self.target_bound = check_target_bound(target_bound)
         self.binary = binary and target_bound is None
@@ -92,7 +109,7 @@ class Records:
     @classmethod
     def gather(
         cls,
-        batches: Iterable[tuple[ArrayLike, ArrayLike]],
+        batches: Iterable[Batch],
         n: int,
         features: int,
         *,
@@ -100,13 +117,14 @@ class Records:
         binary: bool = True,
         target_bound: float | None = None,
         invalid: Invalid = "error",
+        limit: UnitLimit | None = None,
     ) -> Records:
-        """Return n records that come in batches of features and labels.
+        """Return n records that come in batches of features and labels, and groups with a limit.
 
         Each batch is clipped into one table, so that nothing is held in memory twice.
         """
         records = object.__new__(cls)
-        records._configure(data_norm, binary, target_bound)
+        records._configure(data_norm, binary, target_bound, limit)
         null = uses_null_records(invalid)
         code = partial(
             code_labels, binary=records.binary, target_bound=records.target_bound, null=null
@@ -115,13 +133,17 @@ class Records:
         table: Array | None = None
         names: list[NDArray[Any]] = []
         coded: list[tuple[Array, Mask]] = []
+        unused = np.zeros(n, dtype=np.bool_)
         filled = 0
-        for x, y in batches:
+        for x, y, *groups in batches:
             rows = clip_rows(x, records.data_norm, invalid, features)
             labels = read_labels(y) if null else label_array(y)
             if labels.shape != (len(rows),) or filled + len(rows) > n:
                 raise ValueError(f"the batches do not have {n} records with one label each")
             table = _place(rows, table, filled, n)
+            some = unused_rows(limit, groups[0] if groups else None, len(rows))
+            if some is not None:
+                unused[filled : filled + len(rows)] = some
             filled += len(rows)
             if by_name:  # copied, since a reader may reuse one buffer for all of its batches
                 names.append(np.array(labels, dtype=object if null else None))
@@ -131,7 +153,8 @@ class Records:
             raise ValueError(f"the batches have {filled} records, not {n}")
         if by_name:
             coded = [code(np.concatenate(names))]
-        records._fill(table, *map(np.concatenate, zip(*coded, strict=True)))
+        y, unreadable = map(np.concatenate, zip(*coded, strict=True))
+        records._fill(table, y, unreadable | unused)
         return records
 
     def part(self, rows: slice) -> Records:
@@ -156,6 +179,7 @@ class Records:
         some = object.__new__(Records)
         some.data_norm, some.binary, some.x, some.y = self.data_norm, self.binary, x, y
         some.target_bound, some.null = self.target_bound, null
+        some.max_records = self.max_records
         some._freeze()
         return some
 
@@ -201,6 +225,15 @@ class Records:
 
     def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError("records contain raw data and cannot be pickled: pickle the release")
+
+
+def unused_rows(limit: UnitLimit | None, groups: ArrayLike | None, n: int) -> Mask | None:
+    """Return which of n rows a limit excludes; None without a limit."""
+    if (limit is None) != (groups is None):
+        given = "a limit on the records of a unit" if groups is None else "groups"
+        missing = "groups" if groups is None else "a limit"
+        raise ValueError(f"{given} was given without {missing}: units need both")
+    return None if limit is None or groups is None else limit.unused(groups, n)
 
 
 def _place(rows: Array, table: Array | None, start: int, n: int) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import subprocess
 import sys
 
@@ -204,3 +205,52 @@ def test_a_plan_with_the_schedule_of_a_theorem() -> None:
     assert "less than one step" in refused(
         *few, "--algorithm", "Kang2021", "--epsilon", "0.04", "--delta", "1e-3"
     )
+
+
+# Did you mean
+
+
+@pytest.mark.parametrize(
+    ("args", "meant", "code"),
+    [
+        (["fti"], "fit", 2),
+        (["Verfy"], "verify", 2),
+        ([*BOUNDED, "--label", "outcom"], "outcome", 1),
+        ([*BOUNDED, "--drop", "AGE"], "age", 1),
+        ([*BOUNDED, "--algorithm", "kang2012"], "Kang2021", 1),
+        ([*BOUNDED, "--loss", "logistc"], "logistic", 1),
+        (["audit", "Kng2021"], "Kang2021", 1),
+    ],
+    ids=str,
+)
+def test_an_unknown_name_that_is_similar_to_a_known_one(
+    args: list[str], meant: str, code: int
+) -> None:
+    assert f"did you mean '{meant}'?" in run(*args, code=code).stderr
+
+
+def test_an_unknown_name_that_is_similar_to_nothing() -> None:
+    assert "did you mean" not in run("xqzw", code=2).stderr.casefold()
+    assert "did you mean" not in refused(*BOUNDED, "--label", "xqzw")
+
+
+# Completion
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_tab_completion_is_a_script_of_the_shell(shell: str) -> None:
+    environment = {**os.environ, "_PAIRDP_COMPLETE": f"{shell}_source"}
+    code = "from pairdp.cli.main import main; main(prog_name='pairdp')"
+    script = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, check=True, env=environment, timeout=60,
+    ).stdout  # fmt: skip
+    assert "_PAIRDP_COMPLETE" in script
+
+
+def test_tab_completion_knows_commands_and_options() -> None:
+    from click.shell_completion import BashComplete
+
+    found = BashComplete(main, {}, "pairdp", "_PAIRDP_COMPLETE")
+    assert [item.value for item in found.get_completions([], "ver")] == ["verify"]
+    assert "--encoding" in {item.value for item in found.get_completions(["fit"], "--enc")}

@@ -222,7 +222,7 @@ BAD_FITS: dict[str, tuple[list[str], str]] = {
     "no label": ([*BOUNDED, "--label", "result"], "no column 'result'; it has age, bmi, outcome"),
     "no dropped column": ([*BOUNDED, "--drop", "id"], "no column 'id'"),
     "all dropped": ([*BOUNDED, "--drop", "age", "--drop", "bmi"], "features must be at least 1"),
-    "no bounds": ([*FIT, "-o", "model.pairdp"], "give --bounds FILE, or --unscaled"),
+    "no bounds": ([*FIT, "-o", "model.pairdp"], "--bounds FILE, or --unscaled"),
     "bounds and unscaled": ([*BOUNDED, "--unscaled"], "give only one of"),
     "no bounds file": ([*FIT, "--bounds", "no.json", "-o", "m"], "no.json cannot be read"),
     "bounds of data": ([*FIT, "--bounds", "data.csv", "-o", "m"], "lack the columns"),

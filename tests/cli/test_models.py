@@ -77,6 +77,7 @@ def test_a_ledger_is_not_opened_twice() -> None:
         "epsilon": 2.0,
         "delta": 1e-6,
         "adaptive": True,
+        "data_set": None,
     }
     assert "already exists" in refused(*args)
     assert run_json("ledger", "show", "ledger.json")["adaptive"] is True

@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from pairdp.tables import Table, open_table
+from pairdp.tables import Table, TextFormat, open_table
 
 PLAIN = "x,y,label\n1,-2.5,a\n3e2,0.5,b\n-0.25,7,a\n"
 
 
-def csv_table(tmp_path: Path, content: str | bytes, name: str = "data.csv") -> Table:
+def csv_table(
+    tmp_path: Path, content: str | bytes, name: str = "data.csv", form: TextFormat | None = None
+) -> Table:
     raw = content.encode() if isinstance(content, str) else content
     (tmp_path / name).write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
-    return open_table(tmp_path / name)
+    return open_table(tmp_path / name, form)
 
 
 def read(

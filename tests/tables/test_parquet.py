@@ -119,8 +119,11 @@ def test_missing_labels_of_a_parquet_column_are_no_reason_to_refuse_it(
 def test_parquet_columns_twice_are_refused(tmp_path: Path) -> None:
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
     parquet.write_table(twice, tmp_path / "data.parquet")
+    table = open_table(tmp_path / "data.parquet")
     with pytest.raises(TableError, match="has the column 'x' twice"):
-        open_table(tmp_path / "data.parquet")
+        read(table, ["x"])
+    with pytest.raises(TableError, match="has the column 'x' twice"):
+        list(table.cells(["x"]))
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" * 5, PLAIN.encode()])

@@ -31,11 +31,20 @@ from pairdp.algorithms.requirements import Need, check_needs
 from pairdp.algorithms.task import Calibration, S, Schedule, Task
 from pairdp.losses import PairwiseLoss
 from pairdp.losses.base import slow_sums
-from pairdp.privacy import Budget, Certificate, NoiseSource, Release
+from pairdp.privacy import Budget, Certificate, NoiseSource, Release, Unit
 from pairdp.problem import Problem
 from pairdp.storage import Storable
 
 Array = NDArray[np.float64]
+WITH_DRAWS = (
+    "its cost averages over which records are drawn, and those of a unit are drawn more often than "
+    "one record"
+)
+IN_PARTS = "the records of a unit may be in several of its parts, each of which costs privacy"
+
+
+class UnitsNotOfferedError(ValueError):
+    """The bounds of an algorithm do not hold for all records of a unit."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,15 @@ class Algorithm(Storable, ABC, Generic[S]):
     only_pairs: ClassVar[bool] = False
     """Whether it supports pairwise losses only, and no losses of one record."""
 
+    offers_units: ClassVar[bool] = False
+    """Whether its bounds are worst cases over the data and hold for all records of a unit.
+
+    Then `draft` takes sensitivities from ``task.sensitivity``, and no release is sampled or on a
+    part of the records."""
+
+    why_no_units: ClassVar[str] = "it does not declare that its bounds hold for them"
+    """Why it offers no units, for the error message."""
+
     without_signal: ClassVar[str] = ""
     """The outcome that a warning names if noise exceeds any signal; by default, a random model."""
 
@@ -105,6 +123,7 @@ class Algorithm(Storable, ABC, Generic[S]):
         calibration: Calibration = "certified",
         schedule: Schedule | None = None,
         conditions: Sequence[Condition] = (),
+        unit: Unit | None = None,
         draft: PlanDraft[S] | None = None,
     ) -> Plan[S]:
         """Fix every number for a problem with n records, from public facts alone.
@@ -128,6 +147,9 @@ class Algorithm(Storable, ABC, Generic[S]):
             is "theorem" with printed noise and "tuned" with certified noise.
         conditions : sequence of Condition
             Further assumptions on the data, which the certificate states.
+        unit : Unit, optional
+            What is protected: all records of one unit, of which at most ``max_records`` are used,
+            with noise for that many replaced records. By default, a single record.
         draft : PlanDraft, optional
             The result of `prepare` for the same task, to avoid computing it again.
 
@@ -139,7 +161,7 @@ class Algorithm(Storable, ABC, Generic[S]):
         """
         if schedule is None:
             schedule = "theorem" if calibration == "printed" and self.has_theorem else "tuned"
-        task = Task(problem, n, features, budget, calibration, schedule)
+        task = Task(problem, n, features, budget, calibration, schedule, unit)
         for condition in conditions:
             condition.check(problem)
         draft = self.prepare(task) if draft is None else draft
@@ -166,6 +188,7 @@ class Algorithm(Storable, ABC, Generic[S]):
                 *(condition.sentence for condition in conditions),
             ),
             plan=plan_facts(self, problem, task, draft.settings, departures, conditions),
+            unit=unit,
         )
         reasons = (*draft.reasons, *slow_sums(problem.loss))
         return Plan(self, task, certificate, draft.settings, reasons, departures)
@@ -175,6 +198,13 @@ class Algorithm(Storable, ABC, Generic[S]):
         self.check(task)
         draft = self.draft(task)
         check_convexity(self.name, draft.problem or task.problem, draft.releases)
+        for release in draft.releases:
+            stated = release.sensitivity
+            if stated is not None and stated.records != task.records:
+                raise TypeError(
+                    f"the sensitivities of {self.name} must be those of task.sensitivity, for "
+                    f"{task.records} records of a unit"
+                )
         if self.settings_from(draft.settings.to_dict()) != draft.settings:
             raise TypeError(f"the settings of {self.name} are not of its settings_type")
         return draft
@@ -187,6 +217,7 @@ class Algorithm(Storable, ABC, Generic[S]):
                 f"{self.name} adds Gaussian noise at every step and cannot satisfy pure ε-DP: set "
                 "delta > 0, or use an output-perturbed algorithm such as GradientDescent"
             )
+        self.check_unit(task)
         if task.is_printed and not self.is_printed:
             raise ValueError(
                 f'no paper prints the noise of {self.name}: use calibration="certified"'
@@ -201,6 +232,22 @@ class Algorithm(Storable, ABC, Generic[S]):
                 "loss of one record: use GradientDescent, MinimizerRelease or NoisyGradientDescent"
             )
         check_needs(self.name, self.needs, problem, self.instead)
+
+    def check_unit(self, task: Task) -> None:
+        """Raise ValueError for a task with a unit that the algorithm does not offer."""
+        if task.unit is None:
+            return
+        if task.is_printed:
+            raise ValueError(
+                "printed noise is for one replaced record, and not for all records of a unit: use "
+                'calibration="certified", or no unit'
+            )
+        if not self.offers_units:
+            raise UnitsNotOfferedError(
+                f"{self.name} does not offer units of several records, as {self.why_no_units}: use "
+                'algorithm="auto", or one that does, such as GradientDescent, MinimizerRelease, '
+                "MomentRelease, ScatterMetric or NoisyGradientDescent without batch_size"
+            )
 
     def draft_from(self, other: Algorithm, draft: PlanDraft[Any]) -> PlanDraft[S] | None:
         """Return its draft if another algorithm's draft determines it, otherwise None."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pairdp._reading import Invalid, read_table, uses_null_records
 from pairdp._sums import BLOCK, Total
 from pairdp.problem import Problem
-from pairdp.records import Records
+from pairdp.records import Batch, Records
+from pairdp.unit_limit import UnitLimit
 
 Array = NDArray[np.float64]
 
@@ -32,6 +33,8 @@ class ClassMoments:
         Of (yx, x) and of xxᵀ over the positives and over the negatives, as one vector.
     data_norm : float
         R, which the records were clipped to.
+    limit : UnitLimit or None
+        The limit on the records of a unit, which counts those of all parts together.
     """
 
     n: int
@@ -40,6 +43,7 @@ class ClassMoments:
     features: int
     sums: Total
     data_norm: float
+    limit: UnitLimit | None = None
 
     @classmethod
     def of(cls, records: Records) -> ClassMoments:
@@ -58,11 +62,12 @@ class ClassMoments:
     def gather(
         cls,
         problem: Problem,
-        batches: Iterable[tuple[ArrayLike, ArrayLike]],
+        batches: Iterable[Batch],
         n: int,
         features: int,
         *,
         invalid: Invalid = "error",
+        limit: UnitLimit | None = None,
     ) -> ClassMoments:
         """Return the sums of n records in batches, with one batch in memory at a time.
 
@@ -70,20 +75,24 @@ class ClassMoments:
         ----------
         problem : Problem
             Converts batches to records.
-        batches : iterable of (x, y)
-            Features and labels.
+        batches : iterable of (x, y), or of (x, y, groups) with a limit
+            Features and labels, and the unit of each record.
         n, features : int
             Total number of records, and number of features.
         invalid : {"error", "null"}
             What to do with records that cannot be read; see `pairdp.records.Records`.
+        limit : UnitLimit, optional
+            Decides which records of each unit are used.
         """
         total: ClassMoments | None = None
-        for x, y in batches:
+        for x, y, *of_unit in batches:
             if uses_null_records(invalid):
                 x = x if hasattr(x, "shape") else read_table(x, features)
             elif np.ndim(y) != 1:
                 raise ValueError(f"y must have one label per record, got {np.ndim(y)} dimensions")
-            sums = cls.of(problem.records(x, y, invalid=invalid))
+            groups = of_unit[0] if of_unit else None
+            records = problem.records(x, y, invalid=invalid, groups=groups, limit=limit)
+            sums = replace(cls.of(records), limit=limit)
             if sums.features != features:
                 raise ValueError(f"a batch has {sums.features} features, not {features}")
             total = sums if total is None else total + sums
@@ -93,6 +102,11 @@ class ClassMoments:
                 f"{0 if total is None else total.n}: plan again for these"
             )
         return total
+
+    @property
+    def max_records(self) -> int | None:
+        """How many records of each unit may be used; None if they were not limited."""
+        return None if self.limit is None else self.limit.max_records
 
     @property
     def binary(self) -> bool:
@@ -136,6 +150,8 @@ class ClassMoments:
             self.features,
             self.sums + other.sums,
             max(self.data_norm, other.data_norm),
+            # Two limits would admit k records of a unit each.
+            self.limit if self.limit is other.limit else None,
         )
 
     def __reduce__(self) -> str | tuple[object, ...]:

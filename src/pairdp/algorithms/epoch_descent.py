@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pairdp import constraints
 from pairdp._checks import STEPS, between, keep_given
 from pairdp.algorithms import printed
-from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.algorithm import IN_PARTS, Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import contraction, descend, restart_radius
 from pairdp.algorithms.noise import add_noise, noise_reach, output_release
@@ -83,6 +83,7 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
     settings_type = EpochSettings
     is_printed: ClassVar[bool] = True
     has_theorem: ClassVar[bool] = True
+    why_no_units: ClassVar[str] = IN_PARTS
 
     def __post_init__(self) -> None:
         keep_given(self, "step_size", between, *STEPS)

@@ -21,7 +21,7 @@ from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded, require_step
 from pairdp.algorithms.task import Settings, Task
 from pairdp.algorithms.theorem import ORDER, ChosenSteps, Theorem
-from pairdp.privacy import NoiseSource, Sensitivity
+from pairdp.privacy import NoiseSource
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -84,6 +84,7 @@ class GradientDescent(Algorithm[DescentSettings]):
     settings_type = DescentSettings
     is_printed: ClassVar[bool] = True
     has_theorem: ClassVar[bool] = True
+    offers_units: ClassVar[bool] = True
     instead: ClassVar[str] = 'use GradientDescent(output="average") or PairwiseSGD'
 
     def __post_init__(self) -> None:
@@ -116,7 +117,7 @@ class GradientDescent(Algorithm[DescentSettings]):
             "steps": steps,
             **task.diameter_input,
         }
-        sensitivity = Sensitivity.of(f"{self.output} iterate of gradient descent", **inputs)
+        sensitivity = task.sensitivity(f"{self.output} iterate of gradient descent", **inputs)
         release = output_release(
             f"{self.output} iterate", task, sensitivity, self._printed(task, step_size, steps)
         )
@@ -242,7 +243,7 @@ class GradientDescent(Algorithm[DescentSettings]):
         if task.budget is None:
             steps = steps_to_shrink(q, 1 / _NEAR, _MOST_STEPS)
             return steps, f"steps reduce the distance to the minimiser by {q**steps:.1e}"
-        sensitivity = step_size * constants.record_diameter / task.n
+        sensitivity = step_size * task.records * constants.record_diameter / task.n
         noisy = math.sqrt(task.dimension) / _mu(task)
 
         def error(steps: int) -> float:
@@ -265,7 +266,7 @@ class GradientDescent(Algorithm[DescentSettings]):
         if task.budget is None:
             return 200 * 2 / constants.smoothness
         mu = _mu(task)
-        per_travel = constants.record_diameter / (2 * task.n * mu)
+        per_travel = task.records * constants.record_diameter / (2 * task.n * mu)
         # The cube root comes first, because squares of extreme budgets overflow.
         scale = (radius / math.sqrt(2 * constants.smoothness * task.dimension)) ** (2 / 3)
         return float(min(max(scale / max(per_travel, 1e-300) ** (2 / 3), 1e-100), 1e100))
@@ -316,7 +317,10 @@ DPGDC = register_algorithm(
 def _last_ranker(task: RankingTask) -> Iterator[Candidate]:
     yield from best(
         task.regularized_candidate(
-            problem, GradientDescent("last"), problem.regularization, task.noise(sensitivity)
+            problem,
+            GradientDescent("last"),
+            problem.regularization,
+            task.noise_on_weights(sensitivity),
         )
         for problem, sensitivity in task.regularized
     )
@@ -327,11 +331,11 @@ def _average_ranker(task: RankingTask) -> Iterator[Candidate]:
     def candidate(problem: Problem, steps: int, step_size: float) -> Candidate:
         travel = step_size * steps
         diameter = problem.record_diameter(task.n, known_radius(problem, step_size, steps))
-        sensitivity = min(travel * diameter / (2 * task.n), 2 * task.ball.radius)
+        noise = task.noise_on_weights(travel * diameter / (2 * task.n))
         # Few steps act as a regulariser.
         effective = 2 / travel + problem.regularization
         algorithm = GradientDescent("average", steps, step_size)
-        return task.regularized_candidate(problem, algorithm, effective, task.noise(sensitivity))
+        return task.regularized_candidate(problem, algorithm, effective, noise)
 
     yield from best(candidate(*descent) for descent in task.descents if task.contracts(descent[0]))
 

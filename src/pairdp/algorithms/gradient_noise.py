@@ -85,10 +85,10 @@ class Batches:
     def sensitivity(self) -> Sensitivity:
         """The sensitivity of the gradient of a step, when a record of the batch is replaced."""
         if self.pairing == "ordered":
-            return Sensitivity.of(
+            return self.task.sensitivity(
                 "average over ordered pairs", diameter=self.diameter / 2, pairs=self.size // 2
             )
-        return Sensitivity.of(self.task.problem.average, diameter=self.diameter, n=self.size)
+        return self.task.sensitivity(self.task.problem.average, diameter=self.diameter, n=self.size)
 
     @property
     def sampling(self) -> FixedSizeSampling | None:
@@ -180,7 +180,7 @@ class GradientNoise:
             "steps": steps,
             **task.diameter_input,
         }
-        return Sensitivity.of(HIDDEN_ITERATES, **inputs)
+        return task.sensitivity(HIDDEN_ITERATES, **inputs)
 
     def predicted_scale(self, step_size: float, steps: int) -> float:
         """Return approximately σ, without the numerical accounting of sampling."""
@@ -191,7 +191,7 @@ class GradientNoise:
         if b < task.n:
             return 2 * diameter * math.sqrt(steps) / (task.n * mu)
         last = self.last_iterate(step_size, steps)
-        composed = math.sqrt(steps) * diameter / task.n
+        composed = math.sqrt(steps) * task.records * diameter / task.n
         return min(composed, math.inf if last is None else last.value) / mu
 
 

@@ -22,7 +22,7 @@ from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
 from pairdp.pairs import ACCURACY, Risk
-from pairdp.privacy import NoiseSource, Sensitivity, pack, unpack
+from pairdp.privacy import NoiseSource, pack, unpack
 from pairdp.problem import Problem
 from pairdp.records import Records
 
@@ -84,6 +84,7 @@ class MinimizerRelease(Algorithm[MinimizerSettings]):
     name: str = "Minimiser with output noise"
 
     settings_type = MinimizerSettings
+    offers_units: ClassVar[bool] = True
     instead: ClassVar[str] = 'use GradientDescent(output="average") or PairwiseSGD'
 
     def __post_init__(self) -> None:
@@ -110,7 +111,7 @@ class MinimizerRelease(Algorithm[MinimizerSettings]):
             "tolerance": goal.tolerance,
             **task.diameter_input,
         }
-        sensitivity = Sensitivity.of("regularised minimiser", **inputs)
+        sensitivity = task.sensitivity("regularised minimiser", **inputs)
         release = output_release("minimiser", task, sensitivity, sensitivity.value)
         return PlanDraft((release,), MinimizerSettings(goal.tolerance, goal.rounds.total))
 
@@ -274,7 +275,7 @@ register_algorithm("minimizer", MinimizerRelease())
 def _ranking(task: RankingTask) -> Iterator[Candidate]:
     yield from best(
         task.regularized_candidate(
-            problem, MinimizerRelease(), problem.regularization, task.noise(sensitivity)
+            problem, MinimizerRelease(), problem.regularization, task.noise_on_weights(sensitivity)
         )
         for problem, sensitivity in task.regularized
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,7 @@ class MomentRelease(Algorithm[MomentSettings]):
     name: str = "Least squares from moments"
 
     settings_type = MomentSettings
+    offers_units: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         one_of("statistics", self.statistics, "class", "pair")
@@ -214,8 +215,8 @@ class ClassMeans(NamedTuple):
 
 def _class_moments(task: Task, weight: float) -> tuple[_Moment, _Moment]:
     n, norm, d = task.n, task.problem.data_norm, task.features
-    first = Sensitivity.of("means of classes", data_norm=norm, n=n, weight=weight)
-    second = Sensitivity.of("second moments of classes", data_norm=norm, n=n)
+    first = task.sensitivity("means of classes", data_norm=norm, n=n, weight=weight)
+    second = task.sensitivity("second moments of classes", data_norm=norm, n=n)
     return (
         _Moment("means of classes", first, 2 * d + 1),
         _Moment("second moments of classes", second, 2 * packed_dimension(d)),
@@ -224,8 +225,8 @@ def _class_moments(task: Task, weight: float) -> tuple[_Moment, _Moment]:
 
 def _pair_moments(task: Task) -> tuple[_Moment, _Moment]:
     n, norm, d = task.n, task.problem.data_norm, task.features
-    first = Sensitivity.of("difference of class sums", data_norm=norm, n=n)
-    second = Sensitivity.of("scatter between classes", data_norm=norm, n=n)
+    first = task.sensitivity("difference of class sums", data_norm=norm, n=n)
+    second = task.sensitivity("scatter between classes", data_norm=norm, n=n)
     return (
         _Moment("difference of class sums", first, d),
         _Moment("scatter between classes", second, packed_dimension(d)),

@@ -147,8 +147,9 @@ def noise_to_signal(release: Release, n: int, diameter: float = math.inf) -> flo
     r"""Return E|noise| divided by the largest signal, the change if all records are replaced.
 
     Two data sets of m records differ by at most m replacements, so by the triangle inequality their
-    released values differ by at most mΔ, and by no more than the diameter of the set of values. For
-    T releases of one kind (gradients) the sums are compared, :math:`\sqrt T·E|z| / (T·mΔ)`.
+    released values differ by at most mΔ (by mΔ/k if Δ is for k records of a unit), and by no more
+    than the diameter of the set of values. For T releases of one kind (gradients) the sums are
+    compared, :math:`\sqrt T·E|z| / (T·mΔ)`.
 
     The largest signal occurs if all records lie at two points on the boundary of their ball; that
     of real records is ten or twenty times smaller. At ratios of `MAX_NOISE_TO_SIGNAL` and above,
@@ -170,5 +171,5 @@ def noise_to_signal(release: Release, n: int, diameter: float = math.inf) -> flo
         records = release.sampling.size
     elif isinstance(release.sampling, RepeatedDraws):
         records = release.sampling.draws  # Δ is per draw
-    signal = min(records * release.sensitivity.value, diameter)
+    signal = min(records * release.sensitivity.value / release.sensitivity.records, diameter)
     return noise_length(release) / (math.sqrt(release.count) * signal)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pairdp import algorithms, constraints
 from pairdp._checks import STEPS, between, flag, integer, keep_given, one_of
 from pairdp.algorithms import noisy_descent_theorems, printed
-from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.algorithm import WITH_DRAWS, Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.gradient_noise import (
     Batches,
@@ -163,6 +163,7 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
     settings_type = NoisyDescentSettings
     is_printed: ClassVar[bool] = True
     needs_delta: ClassVar[bool] = True
+    why_no_units: ClassVar[str] = WITH_DRAWS
 
     def __post_init__(self) -> None:
         one_of("output", self.output, "last", "average")
@@ -183,6 +184,11 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         if self.batch_size is not None or self.pairing != "all":
             return False
         return (self.printed_rule, self.output) in (("xue", "average"), ("kang", "last"))
+
+    @property
+    def offers_units(self) -> bool:  # type: ignore[override]
+        """Whether every step uses all records."""
+        return self.batch_size is None
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -449,7 +455,8 @@ def _linear(task: LinearTask) -> Iterator[Candidate]:
     if task.budget is None and task.has_minimizer:
         return  # without noise, the minimiser is best
     problem, noise, radius = task.problem, task.gradient_noise, task.problem.constraint.radius
-    batch = task.n // _BATCHES_OF_LINEAR if task.n > _FULL_BATCH_UP_TO else None
+    in_batches = task.n > _FULL_BATCH_UP_TO and task.unit is None
+    batch = task.n // _BATCHES_OF_LINEAR if in_batches else None
     if problem.is_smooth:
         algorithm, error = NoisyGradientDescent(batch_size=batch), radius * noise
     else:

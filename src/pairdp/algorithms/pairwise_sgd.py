@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pairdp._checks import STEPS, between, integer, keep, keep_given, one_of
 from pairdp.algorithms import printed
-from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.algorithm import WITH_DRAWS, Algorithm, PlanDraft
 from pairdp.algorithms.descent import known_radius, step_divergence, step_of_least_error
 from pairdp.algorithms.noise import add_noise
 from pairdp.algorithms.plan import Plan, Progress
@@ -105,6 +105,7 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
     is_printed: ClassVar[bool] = True
     has_theorem: ClassVar[bool] = True
     only_pairs: ClassVar[bool] = True
+    why_no_units: ClassVar[str] = WITH_DRAWS
 
     def __post_init__(self) -> None:
         one_of("order", self.order, "replacement", "permutation")

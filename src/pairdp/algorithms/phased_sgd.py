@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pairdp import pairs
 from pairdp._checks import STEPS, between, keep_given
-from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.algorithm import IN_PARTS, Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, register_candidates
 from pairdp.algorithms.descent import restart_radius, step_divergence, step_of_least_error
 from pairdp.algorithms.epoch_descent import part_sizes
@@ -73,6 +73,7 @@ class PhasedSGD(Algorithm[PhasedSettings]):
 
     settings_type = PhasedSettings
     only_pairs: ClassVar[bool] = True
+    why_no_units: ClassVar[str] = IN_PARTS
 
     def __post_init__(self) -> None:
         keep_given(self, "step_size", between, *STEPS)

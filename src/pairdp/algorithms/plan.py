@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pairdp._reading import Invalid
 from pairdp.algorithms.class_moments import ClassMoments
@@ -16,7 +16,8 @@ from pairdp.algorithms.task import S, Task
 from pairdp.privacy import Certificate, NoiseSource
 from pairdp.privacy.certificates.certificate import Scalar
 from pairdp.problem import Problem
-from pairdp.records import Records
+from pairdp.records import Batch, Records
+from pairdp.unit_limit import UnitLimit
 
 if TYPE_CHECKING:
     from pairdp.algorithms.algorithm import Algorithm
@@ -158,7 +159,7 @@ class Plan(Generic[S]):
         return (sentence,)
 
     def read(
-        self, batches: Iterable[tuple[ArrayLike, ArrayLike]], *, invalid: Invalid = "error"
+        self, batches: Iterable[Batch], *, invalid: Invalid = "error"
     ) -> Records | ClassMoments:
         """Read records in batches, for `run`.
 
@@ -167,15 +168,21 @@ class Plan(Generic[S]):
 
         Parameters
         ----------
-        batches : iterable of (x, y)
-            Features and labels, as for ``problem.records``, n records in all.
+        batches : iterable of (x, y), or of (x, y, groups) for a plan with a unit
+            Features and labels, as for ``problem.records``, n records in all; and the unit of each
+            record. The first ``unit.max_records`` of each unit are used, and all others become null
+            records.
         invalid : {"error", "null"}
             What to do with records that cannot be read; see `pairdp.records.Records`.
         """
         n, features = self.task.n, self.task.features
+        unit = self.task.unit
+        limit = None if unit is None else UnitLimit(unit.max_records)
         if self.algorithm.one_pass:
-            return ClassMoments.gather(self.problem, batches, n, features, invalid=invalid)
-        return self.problem.gather(batches, n, features, invalid=invalid)
+            return ClassMoments.gather(
+                self.problem, batches, n, features, invalid=invalid, limit=limit
+            )
+        return self.problem.gather(batches, n, features, invalid=invalid, limit=limit)
 
     def run(
         self,
@@ -221,6 +228,11 @@ class Plan(Generic[S]):
             raise ValueError(
                 f"the plan is for {task.n} records of {task.features} features, got "
                 f"{records.n} of {records.features}: plan again for these"
+            )
+        if task.unit is not None and not 0 < (records.max_records or 0) <= task.records:
+            raise ValueError(
+                f"the plan protects units of which at most {task.records} records are used: make "
+                "the records with plan.read([(x, y, groups)])"
             )
         if records.data_norm > task.problem.data_norm:
             raise ValueError("make the records with problem.records(x, y), which clips them")

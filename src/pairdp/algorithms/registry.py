@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
-from pairdp._checks import text
+from pairdp._checks import did_you_mean, text
 from pairdp._discovery import find_registered, import_modules
 from pairdp._provenance import is_own
 from pairdp.algorithms.algorithm import Algorithm
@@ -96,5 +96,7 @@ def find_algorithm(name: str) -> Algorithm:
     entry = find_registered(_ENTRIES, name, *_PACKAGES)
     if entry is None:
         known = ", ".join(sorted(_ENTRIES))
-        raise ValueError(f"no algorithm is named {name!r}; known: {known}")
+        raise ValueError(
+            f"no algorithm is named {name!r}; known: {known}" + did_you_mean(name, _ENTRIES)
+        )
     return entry.algorithm

@@ -123,6 +123,7 @@ class ScatterMetric(Algorithm[ScatterSettings]):
     name: str = "Metric from noisy scatter"
 
     settings_type = ScatterSettings
+    offers_units: ClassVar[bool] = True
     without_signal: ClassVar[str] = "the metric will stay Euclidean"
     max_noise_to_signal: ClassVar[float] = 1.0  # eigenvalues below the noise are set to zero
 
@@ -187,7 +188,7 @@ class ScatterMetric(Algorithm[ScatterSettings]):
         p = packed_dimension(d)
 
         def of(bound: str, **more: float) -> Sensitivity:
-            return Sensitivity.of(bound, data_norm=norm, n=n, **more)
+            return task.sensitivity(bound, data_norm=norm, n=n, **more)
 
         first = (
             _Statistic(_FIRST[0], of("mean of records"), d, 0.03),

@@ -85,6 +85,7 @@ def facts_of(certificate: Certificate, trusted: Trusted) -> PlanFacts:
         certificate.budget,
         "printed" if printed else "certified",
         fields["schedule"],
+        certificate.unit,
     )
     settings = {name: decode(value) for name, value in fields["settings"].items()}
     return PlanFacts(algorithm, task, solved, conditions, settings)
@@ -117,4 +118,5 @@ def plan_again(certificate: Certificate, trusted: Trusted | None = None) -> Plan
             calibration=task.calibration,
             schedule=task.schedule,
             conditions=facts.conditions,
+            unit=task.unit,
         )

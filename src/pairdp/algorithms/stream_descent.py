@@ -28,7 +28,7 @@ from pairdp.algorithms.requirements import (
     require_strongly_convex,
 )
 from pairdp.algorithms.task import Settings, Task
-from pairdp.privacy import NoiseSource, Sensitivity
+from pairdp.privacy import NoiseSource
 from pairdp.privacy.bounds.stream_schedule import printed_steps, stream_steps
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -90,6 +90,7 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
     is_printed: ClassVar[bool] = True
     has_theorem: ClassVar[bool] = True
     only_pairs: ClassVar[bool] = True
+    offers_units: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         keep_given(self, "strong_convexity", between, *STEPS)
@@ -155,7 +156,7 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
             **task.diameter_input,
             **burn_in,
         }
-        sensitivity = Sensitivity.of("average iterate of descent on a stream of pairs", **inputs)
+        sensitivity = task.sensitivity("average iterate of descent on a stream of pairs", **inputs)
         stated = 0.0
         if task.is_printed:
             stated = printed.huai2020.average_iterate_sensitivity(lipschitz, alpha, task.n)
@@ -230,7 +231,7 @@ def _ranking(task: RankingTask) -> Iterator[Candidate]:
             problem,
             StreamGradientDescent(),
             problem.regularization,
-            task.noise(min(worst * sensitivity, 2 * task.ball.radius)),
+            task.noise_on_weights(worst * sensitivity),
         )
         for problem, sensitivity in task.regularized
     )

@@ -10,7 +10,9 @@ import numpy as np
 
 from pairdp._checks import between, integer, one_of
 from pairdp._sums import LARGEST_N
-from pairdp.privacy import Budget
+from pairdp.privacy import Budget, Sensitivity, Unit
+from pairdp.privacy.accounting.unit import check_unit, records_of
+from pairdp.privacy.bounds.sensitivity import Number
 from pairdp.privacy.certificates.certificate import Scalar
 from pairdp.problem import Problem
 
@@ -45,6 +47,8 @@ class Task:
     schedule : {"tuned", "theorem"}
         Whether steps, step sizes and the like are chosen for a small predicted error, or are those
         of the paper's theorem.
+    unit : Unit, optional
+        What is protected: all records of a unit; a single record by default.
     """
 
     problem: Problem
@@ -53,6 +57,7 @@ class Task:
     budget: Budget | None = None
     calibration: Calibration = "certified"
     schedule: Schedule = "tuned"
+    unit: Unit | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", integer("n", self.n, at_least=2))
@@ -74,6 +79,16 @@ class Task:
                 between("delta", self.budget.delta, *_DELTA, instead)
         one_of("calibration", self.calibration, "certified", "printed")
         one_of("schedule", self.schedule, "theorem", "tuned")
+        check_unit(self.unit)
+
+    @property
+    def records(self) -> int:
+        """How many records may differ between neighbours: k of a unit, otherwise 1."""
+        return records_of(self.unit)
+
+    def sensitivity(self, bound: str, **inputs: Number) -> Sensitivity:
+        """Return the sensitivity that a named bound gives for a record, or for a unit."""
+        return Sensitivity.of(bound, **inputs).for_records(self.records)
 
     @property
     def dimension(self) -> int:

@@ -101,6 +101,16 @@ class WithThreshold(Algorithm[ThresholdSettings]):
         return self.algorithm.is_printed
 
     @property
+    def offers_units(self) -> bool:  # type: ignore[override]
+        """Whether the algorithm offers units; the threshold does."""
+        return self.algorithm.offers_units
+
+    @property
+    def why_no_units(self) -> str:  # type: ignore[override]
+        """Why the algorithm offers no units."""
+        return self.algorithm.why_no_units
+
+    @property
     def has_theorem(self) -> bool:  # type: ignore[override]
         """Whether a theorem states the algorithm's schedule."""
         return self.algorithm.has_theorem
@@ -137,7 +147,7 @@ class WithThreshold(Algorithm[ThresholdSettings]):
         """Decide the releases of the model and of the threshold."""
         if self.is_free:
             return self._without_release(self.algorithm.draft(task))
-        sensitivity = Sensitivity.of("means of scores", largest=task.problem.data_norm, n=task.n)
+        sensitivity = task.sensitivity("means of scores", largest=task.problem.data_norm, n=task.n)
         if task.budget is None:
             return self._with(task, self.algorithm.draft(task), NoMechanism(), None)
         if task.budget.is_pure:
@@ -154,7 +164,7 @@ class WithThreshold(Algorithm[ThresholdSettings]):
             draft = self.algorithm.draft(replace(task, budget=remaining))
             both = self._with(task, draft, mechanism, sensitivity)
             # Exact if all noise is Gaussian; sampled steps may need slightly more noise.
-            certificate = Certificate(self.name, task.budget, task.n, both.releases)
+            certificate = Certificate(self.name, task.budget, task.n, both.releases, unit=task.unit)
             if task.is_printed or certificate.holds:
                 return both
             remaining = _budget_of(_LESS * gdp_mu(remaining.epsilon, remaining.delta), task.budget)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pairdp._checks import did_you_mean
 from pairdp.cli.common import (
     VIOLATED,
     budget_options,
@@ -133,7 +134,10 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
     path = Path(target)
     if not path.exists():
         names = ", ".join(known)
-        raise ValueError(f"{target} is neither a file nor an algorithm; known: {names}")
+        raise ValueError(
+            f"{target} is neither a file nor an algorithm; known: {names}"
+            + did_you_mean(target, known)
+        )
     refuse_options(f"{target} is a model, which has a plan", *_PROBLEM)
     from sklearn.pipeline import Pipeline
 

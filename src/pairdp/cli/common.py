@@ -19,7 +19,7 @@ from click.core import ParameterSource
 from pairdp._checks import on_one_line
 from pairdp._files import destination
 from pairdp.privacy import BudgetExceededError, BudgetLedger, LedgerError
-from pairdp.tables import Table, TableError
+from pairdp.tables import TableError
 
 FAILED, OVER_BUDGET, VIOLATED, NOT_PLANNED, INTERRUPTED = 1, 3, 4, 5, 130
 TASKS = ("ranking", "metric")
@@ -236,16 +236,10 @@ def estimator(options: dict[str, Any], **more: Any) -> Any:
         kind, more = PrivateRanker, {**more, **of_responses}
     elif any(value is not None for value in of_responses.values()):
         raise TableError("--response-bounds and --response-levels are for --task ranking")
-    return kind(
-        options["epsilon"],
-        options["delta"],
-        algorithm=options["algorithm"],
-        loss=options["loss"],
-        radius=options["radius"],
-        regularization=options["regularization"],
-        data_norm=options["data_norm"],
-        **more,
-    )
+    if options["data_norm"] is not None:
+        more["data_norm"] = options["data_norm"]
+    names = ("epsilon", "delta", "algorithm", "loss", "radius", "regularization")
+    return kind(**{name: options[name] for name in names}, **more)
 
 
 def open_ledger(path: Path | None) -> BudgetLedger | None:
@@ -274,7 +268,7 @@ def check_output(path: Path, force: bool, *inputs: Path | None) -> None:
         raise TableError(f"the directory {path.parent} is not writable")
 
 
-def with_progress(table: Table, n: int, batches: Any, what: str) -> Any:
+def with_progress(n: int, batches: Any, what: str) -> Any:
     """Yield batches, and show how many records were read."""
     from tqdm import tqdm
 
@@ -282,4 +276,4 @@ def with_progress(table: Table, n: int, batches: Any, what: str) -> Any:
     with tqdm(total=n, desc=what, unit=" records", delay=1, leave=False, disable=not shown) as bar:
         for batch in batches:
             yield batch
-            bar.update(len(batch.features))
+            bar.update(batch.rows)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
 from pairdp.algorithms import Plan
 from pairdp.cli.common import (
@@ -23,19 +19,19 @@ from pairdp.cli.common import (
     model_options,
     open_ledger,
     report_errors,
-    with_progress,
 )
-from pairdp.estimators import Bounds, BoundsScaler, read_bounds
+from pairdp.cli.fit_columns import FitColumns, NumberColumns
+from pairdp.cli.table_options import open_with, table_options
 from pairdp.estimators.fit_warnings import EUCLIDEAN
 from pairdp.privacy import BudgetLedger
-from pairdp.tables import Table, TableError, TwoLabels, open_table
+from pairdp.tables import TableError
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command("fit", short_help="Fit a private ranker or metric to a table and save it.")
 @click.argument("data", type=FILE)
-@click.option("--label", required=True, help="Name of the label or response column.")
+@click.option("--label", help="Name of the label or response column.")
 @click.option("--bounds", type=FILE, help="JSON or CSV file with public bounds of the features.")
 @click.option(
     "--unscaled", is_flag=True, help="Do not scale features: rows are within --data-norm."
@@ -52,9 +48,16 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @calibration_options
 @click.option("--ledger", type=FILE, help="Pay for the fit from this ledger.")
 @click.option(
+    "--data-set",
+    metavar="NAME",
+    help="Name of the data set, for the ledger; the file's by default.",
+)
+@click.option("--note", help="A remark for the entry in the ledger.")
+@click.option(
     "--seed", type=int, help="For tests only: anyone who knows it can subtract the noise."
 )
 @invalid_option
+@table_options
 @click.option("-o", "--output", type=FILE, required=True, help="Where to save the model.")
 @click.option("--force", is_flag=True, help="Replace an existing model.")
 @json_option
@@ -78,52 +81,35 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
           --epsilon 1 --delta 1e-6 -o model.pairdp
     """  # noqa: D301 - the command line's help reads the control character
     check_output(output, force, data, options["bounds"], options["ledger"])
-    table = open_table(data)
-    table.check_columns([options["label"], *options["drop"]])
-    names, scaler = _features(table, options)
-    graded = options["response_bounds"] is not None
-    n, found = table.count(None if graded else options["label"], invalid=options["invalid"])
-    if n < 2:
-        raise TableError(f"{data} has {n} records; a pair needs two")
-    if scaler is not None and options["data_norm"] is None:
-        options["data_norm"] = 1.0  # the bound on scaled rows
-    model = estimator(options, **_task_parameters(options))
-    two_classes = options["task"] == "ranking" and not graded
-    labels = _classes(options, found) if two_classes else None
-    if labels is not None and options["classes"] is not None:
-        model.set_params(classes=labels.values.tolist())
-    plan = model.plan(n, len(names))
-    ledger = _ledger(options, plan)
-    fitted = _fit(model, plan, scaler, table, names, options["label"], labels)
-    _release(fitted, model, output, ledger)
+    columns = NumberColumns.of(open_with(data, options), options)
+    if columns.n < 2:
+        raise TableError(f"{data} has {columns.n} records; a pair needs two")
+    more = {**_task_parameters(options), **columns.parameters, "data_set": options["data_set"]}
+    model = estimator(options, **more)
+    plan = model.plan(columns.n, columns.width)
+    ledger = _ledger(options, plan, data, columns.names, output)
+    model._fit_plan(plan, columns.batches(model), columns.width, columns.classes)
+    _release(columns.fitted(model), model, output, ledger)
     try:
-        _print_result(model, output, n, names, labels, options, as_json)
+        _print_result(model, output, columns, as_json)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted: the model is in {output}") from None
 
 
-def _print_result(
-    model: Any,
-    output: Path,
-    n: int,
-    names: list[str],
-    labels: TwoLabels | None,
-    options: dict[str, Any],
-    as_json: bool,
-) -> None:
+def _print_result(model: Any, output: Path, columns: FitColumns, as_json: bool) -> None:
     directions = getattr(model, "n_directions_", None)
-    if directions == 0 and len(names) > 1:
+    if directions == 0 and columns.width > 1:
         click.echo(f"Warning: {EUCLIDEAN}", err=True)
     if as_json:
         echo_json(
             {
                 "model": str(output),
-                "n": n,
-                "features": list(names),
-                "ranked_high": None if labels is None else labels.high,
+                "n": columns.n,
+                "features": columns.names,
+                "ranked_high": None if columns.classes is None else columns.classes.tolist()[-1],
                 "directions": directions,
                 "algorithm": model.certificate_.algorithm,
-                "epsilon": options["epsilon"],
+                "epsilon": model.epsilon,
                 "delta": model.certificate_.budget.delta,
                 "claim_is_proved": model.plan_.claim_is_proved,
                 "true_epsilon": model.plan_.true_epsilon,
@@ -133,17 +119,27 @@ def _print_result(
         return
     click.echo(model.privacy_statement())
     if directions is not None:
-        click.echo(f"\nDirections learned: {directions} of {len(names)}.")
+        click.echo(f"\nDirections learned: {directions} of {columns.width}.")
     click.echo(f"\nSaved to {output}. Check it with  pairdp verify {output}")
 
 
-def _ledger(options: dict[str, Any], plan: Plan) -> BudgetLedger | None:
+def _ledger(
+    options: dict[str, Any], plan: Plan, data: Path, names: list[str], output: Path
+) -> BudgetLedger | None:
     """Return the ledger that pays for the fit, after checking that it has room for the plan."""
     ledger = open_ledger(options["ledger"])
     if ledger is None:
+        if options["note"] is not None:
+            raise TableError("--note is for the entry in a ledger: give --ledger too")
         return None
     if options["seed"] is not None:
         raise TableError("a ledger pays for independent noise, and --seed repeats it: drop one")
+    ledger = ledger.annotated(
+        data_set=options["data_set"] or data.name,
+        columns=names,
+        model_file=output.name,
+        note=options["note"],
+    )
     ledger.check(plan.certificate, plan.algorithm.name)
     return ledger
 
@@ -162,34 +158,6 @@ def _release(fitted: Any, model: Any, output: Path, ledger: BudgetLedger | None)
         ledger.release(model.certificate_, draft_of(fitted, output))
 
 
-def _features(table: Table, options: dict[str, Any]) -> tuple[list[str], BoundsScaler | None]:
-    """Return the names of the features, and their scaler."""
-    rest = [
-        name for name in table.columns if name != options["label"] and name not in options["drop"]
-    ]
-    if options["bounds"] is None:
-        if not options["unscaled"]:
-            raise TableError(
-                "features need public bounds: give --bounds FILE, or --unscaled if rows are within "
-                "--data-norm already"
-            )
-        return rest, None
-    if options["unscaled"]:
-        raise TableError("--bounds scales the features: give only one of --bounds and --unscaled")
-    bounds = read_bounds(options["bounds"])
-    table.check_columns(list(bounds.lower))
-    if options["label"] in bounds.lower:
-        raise TableError(f"the label column {options['label']!r} must not have bounds")
-    if without := [name for name in rest if name not in bounds.lower]:
-        raise TableError(
-            f"{options['bounds']} has no bounds for {', '.join(map(repr, without))}: add them, or "
-            f"drop the columns with --drop {without[0]}"
-        )
-    names = [name for name in bounds.lower if name not in options["drop"]]
-    kept = Bounds(*({name: side[name] for name in names} for side in bounds))
-    return names, BoundsScaler(*kept, invalid=options["invalid"])
-
-
 def _task_parameters(options: dict[str, Any]) -> dict[str, Any]:
     """Return the estimator's parameters that depend on the task."""
     more: dict[str, Any] = {
@@ -206,59 +174,3 @@ def _task_parameters(options: dict[str, Any]) -> dict[str, Any]:
     if options["threshold"] is not None:
         more["threshold"] = options["threshold"]
     return more
-
-
-def _classes(options: dict[str, Any], found: tuple[Any, ...]) -> TwoLabels:
-    """Return the two labels: those of --classes if given, else those that occur."""
-    if options["classes"] is not None:
-        try:
-            return TwoLabels.named(options["classes"].split(","))
-        except TableError as error:
-            raise TableError(f"--classes: {error}") from None
-    if len(found) != 2:
-        raise TableError(
-            f"ranking needs two labels, but the column {options['label']!r} has {len(found)}: use "
-            "another column or --task metric, or give --classes A,B"
-        )
-    return TwoLabels.named(found)
-
-
-def _coded(model: Any, labels: NDArray[Any], classes: TwoLabels | None) -> NDArray[Any]:
-    """Return signs of two classes, graded responses within ±1, or names of classes."""
-    if classes is not None:
-        return classes.signs(labels)
-    coded: NDArray[Any] = model._coded(labels, None)
-    return coded
-
-
-def _fit(
-    model: Any,
-    plan: Plan,
-    scaler: BoundsScaler | None,
-    table: Table,
-    names: list[str],
-    label: str,
-    classes: TwoLabels | None,
-) -> Any:
-    """Fit the model to the table batch by batch; return it with the scaler, if there is one."""
-    if scaler is not None:
-        scaler.fit_columns(names)
-
-    def prepared() -> Iterator[tuple[NDArray[np.float64], NDArray[Any]]]:
-        batches = table.batches(names, label, invalid=model.invalid)
-        for batch in with_progress(table, plan.task.n, batches, "reading"):
-            rows = batch.features if scaler is None else scaler.scale(batch.features)
-            labels = _coded(model, batch.labels, classes)
-            if classes is not None and model.invalid == "error" and np.isnan(labels).any():
-                raise TableError(
-                    f"the column {label!r} has labels other than {classes.low!r} and "
-                    f"{classes.high!r}"
-                )
-            yield rows, labels
-
-    values = None if classes is None else classes.values
-    model._fit_plan(plan, prepared(), len(names), values)
-    if scaler is not None:
-        return Pipeline([("scale", scaler), ("model", model)])
-    model.feature_names_in_ = np.array(names, dtype=object)
-    return model

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from pairdp._checks import did_you_mean
 from pairdp._version import __version__
 
 # Listed here, so that --help does not import the commands.
@@ -43,6 +44,18 @@ class LazyGroup(click.Group):
         module = import_module(f"pairdp.cli.{cmd_name}_command")
         command: click.Command = module.command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; the error for an unknown one names a similar one."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if args[0] in _COMMANDS or "Did you mean" in error.message:
+                raise
+            known = did_you_mean(args[0], _COMMANDS)
+            raise click.UsageError(error.message.rstrip(".") + known, ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; any interrupt ends it with exit code 130."""

@@ -25,8 +25,9 @@ from pairdp.cli.common import (
     trust_option,
     with_progress,
 )
+from pairdp.cli.table_options import open_with, table_options
 from pairdp.estimators import BoundsScaler, load
-from pairdp.tables import TableError, open_table
+from pairdp.tables import TableError
 
 Array = NDArray[np.float64]
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -40,6 +41,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--positive", metavar="LABEL", help="The label that gets high scores.")
 @trust_option
 @invalid_option
+@table_options
 @json_option
 @report_errors
 def command(
@@ -51,6 +53,7 @@ def command(
     trusted: tuple[str, ...],
     invalid: Invalid,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Score the records of DATA (CSV or Parquet) with a saved MODEL.
 
@@ -65,7 +68,7 @@ def command(
     if output is not None:
         check_output(output, force, model, data)
     steps = _steps(load(model, trusted=trusted))
-    table = open_table(data)
+    table = open_with(data, options)
     names = [str(name) for name in steps[0].feature_names_in_]
     table.check_columns(names)
     head, predict = _predictor(steps, positive)
@@ -73,7 +76,7 @@ def command(
 
     def lines() -> Iterator[list[Any]]:
         batches = table.batches(names, None, invalid=invalid)
-        for batch in with_progress(table, n, batches, "scoring"):
+        for batch in with_progress(n, batches, "scoring"):
             unreadable = np.isnan(batch.features[:, 0])
             predicted = iter([] if unreadable.all() else predict(batch.features[~unreadable]))
             yield from ([None] * len(head) if null else next(predicted) for null in unreadable)

@@ -27,8 +27,10 @@ from pairdp.clipping import check_data_norm
 from pairdp.estimators.fit_warnings import NO_DATA_NORM, warn_before
 from pairdp.estimators.validation import public_shape, validated
 from pairdp.losses import Loss, find_loss, loss_names
-from pairdp.privacy import Budget, NoiseSource, default_delta
+from pairdp.privacy import Budget, NoiseSource, Unit, default_delta
+from pairdp.privacy.accounting.unit import records_of
 from pairdp.problem import Problem
+from pairdp.records import Batch
 
 Array = NDArray[np.float64]
 
@@ -49,6 +51,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     calibration: str = "certified"
     schedule: str | None = None
     ledger: privacy.BudgetLedger | None = None
+    data_set: str | None = None
+    unit: str | None = None
+    max_records: int | None = None
     random_state: Any = None
     verbose: bool | None = None
     invalid: Invalid = "error"
@@ -86,7 +91,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 calibration=self.calibration,  # type: ignore[arg-type]
                 schedule=self.schedule,  # type: ignore[arg-type]
                 conditions=self._conditions(),
+                unit=self._unit(),
             )
+        if plan.task.unit != self._unit():
+            raise TypeError(f"the choice of {type(self).__name__} does not plan for its unit")
         return replace(plan, reasons=(*why, *plan.reasons, *self._reasons_for_defaults(plan)))
 
     def choices(self, n: int, n_features: int) -> Choice:
@@ -108,10 +116,12 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 'algorithm="auto" chooses among tuned plans: name a published algorithm such as '
                 '"DPGDSC" for schedule="theorem"'
             )
+        unit = self._unit()
         return self._choose(
             n,
             self._columns(n_features),
             self._budget(n),
+            **({} if unit is None else {"unit": unit}),
             data_norm=self._norm(),
             radius=self.radius,
             loss=self._given_loss(),
@@ -169,7 +179,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         problem = self._problem_kind(loss, self._constraint(), given or 0.0, data_norm=self._norm())
         if given is None and problem.is_smooth and Need.STRONGLY_CONVEX in algorithm.needs:
             columns = self._columns(n_features)
-            chosen = choice.balanced_regularization(problem, n, columns, self._budget(n))
+            chosen = choice.balanced_regularization(
+                problem, n, columns, self._budget(n), records_of(self._unit())
+            )
             return replace(problem, regularization=chosen)
         return problem
 
@@ -188,6 +200,36 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             return None
         return Budget(self.epsilon, default_delta(n) if self.delta is None else self.delta)
 
+    def _unit(self) -> Unit | None:
+        """Return the unit that is protected; None for a single record."""
+        if self.max_records is None:
+            if self.unit is not None:
+                raise ValueError(
+                    f"unit={self.unit!r} needs max_records: how many records of each unit are used"
+                )
+            return None
+        return Unit("unit" if self.unit is None else self.unit, self.max_records)
+
+    def _checked_groups(self, groups: ArrayLike | None) -> tuple[ArrayLike, ...]:
+        """Return the groups, or nothing without a unit; an error if only one of them is given."""
+        unit = self._unit()
+        if groups is None:
+            if unit is not None:
+                raise ValueError(
+                    "max_records limits the records of each unit: pass groups, the unit of each row"
+                )
+            return ()
+        if unit is None and "max_records" not in self.get_params(deep=False):
+            raise ValueError(
+                f"{type(self).__name__} protects single records, and takes no groups: it would "
+                "have to remember the units that it has seen; use PrivateRanker or PrivateMetric"
+            )
+        if unit is None:
+            raise ValueError(
+                "groups need max_records: how many records of each unit are used, which is public"
+            )
+        return (groups,)
+
     def _reasons_for_defaults(self, plan: Plan) -> tuple[str, ...]:
         """Return sentences on the defaults that a plan uses for parameters that are not given."""
         reasons = []
@@ -200,7 +242,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             reasons.append(NO_DATA_NORM)
         return tuple(reasons)
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit the model and release it.
 
         Parameters
@@ -209,12 +251,17 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             Records. Rows are clipped to ``data_norm``.
         y : array-like of shape (n_samples,)
             Their labels, or their targets for regression.
+        groups : array-like of shape (n_samples,), optional
+            The unit (person) of each record, with the parameter ``max_records``: the first so many
+            rows of each unit are used, and the guarantee covers all records of a unit. Rows
+            without a unit (None, NaN, empty text) are not used. Groups are not stored.
 
         Returns
         -------
         self
         """
         with self._unchanged_on_error():
+            of_units = self._checked_groups(groups)
             shape = public_shape(X)
             plan = None if shape is None else self._affordable_plan(*shape)
             rows, targets = validated(
@@ -228,14 +275,14 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             if plan is None:
                 plan = self._affordable_plan(*rows.shape)
             labels = self._labels(targets, None)
-            batch = rows, self._coded(targets, labels)
+            batch: Any = (rows, self._coded(targets, labels), *of_units)
             self._fit_plan(plan, [batch], self.n_features_in_, labels)
         self._warn_of_release()
         return self
 
     def fit_batches(
         self,
-        batches: Iterable[tuple[ArrayLike, ArrayLike]],
+        batches: Iterable[Batch],
         n: int,
         n_features: int,
         *,
@@ -248,9 +295,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
         Parameters
         ----------
-        batches : iterable of (X, y)
-            Records and labels, n records in total. For those that cannot be read, see the
-            parameter ``invalid``.
+        batches : iterable of (X, y), or of (X, y, groups) with ``max_records``
+            Records and labels, n records in total, and the unit of each record. For records that
+            cannot be read, see the parameter ``invalid``.
         n, n_features : int
             The public size of the data.
         labels : array-like, optional
@@ -264,7 +311,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         plan = self._affordable_plan(n, n_features)
         with self._unchanged_on_error():
             known = self._labels(None, labels)
-            coded = ((x, self._coded(y, known)) for x, y in batches)
+            coded: Iterator[Any] = (
+                (x, self._coded(y, known), *self._checked_groups(groups[0] if groups else None))
+                for x, y, *groups in batches
+            )
             self.__dict__.pop("feature_names_in_", None)
             self._fit_plan(plan, coded, n_features, known)
         self._warn_of_release()
@@ -280,16 +330,16 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _fit_plan(
         self,
         plan: Plan,
-        batches: Iterable[tuple[ArrayLike, ArrayLike]],
+        batches: Iterable[Batch],
         n_features: int,
         labels: NDArray[Any] | None = None,
     ) -> None:
         """Read batches with coded labels, spend the budget of a plan, and run it."""
-        prepared = ((self._rows(x, n_features), y) for x, y in batches)
+        prepared: Iterator[Any] = ((self._rows(x, n_features), *rest) for x, *rest in batches)
         records = plan.read(prepared, invalid=self.invalid)
         warn_before(plan, norm_is_given=self.data_norm is not None)
         source = self._source(plan)
-        spent = None if self.ledger is None else self._ledger().spend(plan.certificate)
+        spent = None if self.ledger is None else self._entry().spend(plan.certificate)
         try:
             fit = plan.run(records, source, progress=self.verbose)
         except BaseException as error:
@@ -341,6 +391,13 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 "random_state or the ledger"
             )
         return self.ledger
+
+    def _entry(self) -> privacy.BudgetLedger:
+        """Return the ledger, with the public facts of this fit for its entry."""
+        names = getattr(self, "feature_names_in_", None)
+        return self._ledger().annotated(
+            data_set=self.data_set, columns=None if names is None else names.tolist()
+        )
 
     def _source(self, plan: Plan) -> NoiseSource:
         # A seed gives different noise for each plan; that of two budgets would cancel otherwise.

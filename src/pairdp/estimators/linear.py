@@ -104,7 +104,7 @@ default="logistic"
         Whether to learn an intercept, as the weight of a constant feature of value R. Records
         then have norm up to √2·R, which the noise is made for.
     epsilon, delta, regularization, data_norm, classes, calibration, schedule, ledger, \
-random_state, verbose, invalid
+data_set, unit, max_records, random_state, verbose, invalid
         As for `PrivateRanker`.
 
     Attributes
@@ -155,6 +155,9 @@ random_state, verbose, invalid
         calibration: str = "certified",
         schedule: str | None = None,
         ledger: BudgetLedger | None = None,
+        data_set: str | None = None,
+        unit: str | None = None,
+        max_records: int | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
@@ -171,6 +174,9 @@ random_state, verbose, invalid
         self.calibration = calibration
         self.schedule = schedule
         self.ledger = ledger
+        self.data_set = data_set
+        self.unit = unit
+        self.max_records = max_records
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid
@@ -199,8 +205,8 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
         Largest norm of the weights, including the intercept's.
     algorithm, fit_intercept
         As for `PrivateLinearClassifier`.
-    epsilon, delta, regularization, data_norm, calibration, schedule, ledger, random_state, \
-verbose, invalid
+    epsilon, delta, regularization, data_norm, calibration, schedule, ledger, data_set, \
+unit, max_records, random_state, verbose, invalid
         As for `PrivateRanker`.
 
     Attributes
@@ -249,6 +255,9 @@ verbose, invalid
         calibration: str = "certified",
         schedule: str | None = None,
         ledger: BudgetLedger | None = None,
+        data_set: str | None = None,
+        unit: str | None = None,
+        max_records: int | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
@@ -265,6 +274,9 @@ verbose, invalid
         self.calibration = calibration
         self.schedule = schedule
         self.ledger = ledger
+        self.data_set = data_set
+        self.unit = unit
+        self.max_records = max_records
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid

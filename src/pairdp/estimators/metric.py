@@ -42,7 +42,8 @@ class PrivateMetric(MahalanobisMixin, PrivateEstimator):
     n_components : int, default=None
         The number of axes to keep, those of the largest eigenvalues of M; None keeps all. It is a
         function of the release and costs no privacy.
-    epsilon, delta, data_norm, calibration, schedule, ledger, random_state, verbose, invalid
+    epsilon, delta, data_norm, calibration, schedule, ledger, data_set, \
+unit, max_records, random_state, verbose, invalid
         As for `PrivateRanker`.
 
     Attributes
@@ -100,6 +101,9 @@ class PrivateMetric(MahalanobisMixin, PrivateEstimator):
         calibration: str = "certified",
         schedule: str | None = None,
         ledger: BudgetLedger | None = None,
+        data_set: str | None = None,
+        unit: str | None = None,
+        max_records: int | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
@@ -115,6 +119,9 @@ class PrivateMetric(MahalanobisMixin, PrivateEstimator):
         self.calibration = calibration
         self.schedule = schedule
         self.ledger = ledger
+        self.data_set = data_set
+        self.unit = unit
+        self.max_records = max_records
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid

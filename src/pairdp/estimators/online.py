@@ -168,7 +168,7 @@ class OnlineEstimator(PrivateEstimator):
                 "longer horizon before the stream begins"
             )
         warn_before(plan, norm_is_given=self.data_norm is not None)
-        ledger = None if self.ledger is None else self._ledger()
+        ledger = None if self.ledger is None else self._entry()
         self._session = OnlineSession(plan, self._source(plan), ledger=ledger)
         self.plan_ = plan
         self._running = RunningAverage()

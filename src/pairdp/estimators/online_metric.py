@@ -34,7 +34,7 @@ OnlineAlgorithm, default="auto"
     radius : float, default=1.0
         Largest Frobenius norm of M.
     epsilon, delta, horizon, buffer, batch_size, average, regularization, data_norm, calibration, \
-schedule, ledger, random_state, verbose, invalid
+schedule, ledger, data_set, random_state, verbose, invalid
         As for `OnlinePrivateRanker`.
 
     Attributes
@@ -82,6 +82,7 @@ schedule, ledger, random_state, verbose, invalid
         calibration: str = "certified",
         schedule: str | None = None,
         ledger: BudgetLedger | None = None,
+        data_set: str | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
@@ -96,6 +97,7 @@ schedule, ledger, random_state, verbose, invalid
             data_norm=data_norm,
             calibration=calibration,
             ledger=ledger,
+            data_set=data_set,
             random_state=random_state,
             verbose=verbose,
             invalid=invalid,

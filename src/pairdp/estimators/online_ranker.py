@@ -68,6 +68,8 @@ OnlineAlgorithm
         The labels, if they are not passed to `partial_fit`. The larger one is ranked higher.
     ledger : BudgetLedger, default=None
         The ledger that pays for the whole stream when it begins.
+    data_set : str, default=None
+        The name of the stream, for the entry in the ledger; see `PrivateRanker`.
     verbose : bool, default=None
         Whether `fit` shows progress.
     schedule : {"theorem", "tuned"}, default=None
@@ -140,6 +142,7 @@ OnlineAlgorithm
         calibration: str = "certified",
         schedule: str | None = None,
         ledger: BudgetLedger | None = None,
+        data_set: str | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
@@ -160,6 +163,7 @@ OnlineAlgorithm
         self.calibration = calibration
         self.schedule = schedule
         self.ledger = ledger
+        self.data_set = data_set
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid

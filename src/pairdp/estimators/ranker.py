@@ -87,6 +87,15 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         "theorem" for printed noise, and "tuned" otherwise.
     ledger : BudgetLedger, default=None
         The ledger that pays for the fit. A fit it cannot pay for is refused before data is read.
+    data_set : str, default=None
+        The name of the data set, for the entry in the ledger. A ledger that is tied to another data
+        set warns. The name is public, and stored in the model.
+    unit : str, default=None
+        What all records of one person have in common, such as "patient_id"; a name for
+        certificates.
+    max_records : int, default=None
+        How many records of each unit are used at most, which is public. The guarantee then covers
+        all records of a unit, and `fit` needs ``groups``. By default, it covers each single record.
     random_state : int, RandomState or Generator, default=None
         None draws secret noise from the operating system, which privacy needs. A seed is for
         studies and tests: anyone who knows it can subtract the noise.
@@ -160,6 +169,9 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         calibration: str = "certified",
         schedule: str | None = None,
         ledger: privacy.BudgetLedger | None = None,
+        data_set: str | None = None,
+        unit: str | None = None,
+        max_records: int | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
@@ -178,6 +190,9 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         self.calibration = calibration
         self.schedule = schedule
         self.ledger = ledger
+        self.data_set = data_set
+        self.unit = unit
+        self.max_records = max_records
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TypeVar
 
-from pairdp._checks import text
+from pairdp._checks import did_you_mean, text
 from pairdp._discovery import find_registered, import_modules
 from pairdp._provenance import is_own
 from pairdp.losses.base import Loss
@@ -62,7 +62,9 @@ def find_loss(name: str, kind: type[Loss]) -> Loss:
     """Return the loss of a kind registered under a name."""
     found = find_registered(_NAMED[kind], name, _PACKAGE)
     if found is None:
+        known = loss_names(kind)
         raise ValueError(
-            f"loss must be one of {', '.join(loss_names(kind))}, or an object; got {name!r}"
+            f"loss must be one of {', '.join(known)}, or an object; got {name!r}"
+            + did_you_mean(name, known)
         )
     return found

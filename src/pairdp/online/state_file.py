@@ -18,7 +18,7 @@ from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.stored_plans import plan_again
 from pairdp.online.learner import NO_SEED, OnlineAlgorithm
 from pairdp.privacy import BudgetLedger, Certificate, LedgerError, NoiseSource
-from pairdp.privacy.ledger.document import random_name
+from pairdp.privacy.ledger.entries import random_name
 from pairdp.privacy.mechanisms.noise_source import SEEDED
 from pairdp.storage import NOT_VALID, FileKind, ModelFileError, Trusted, decode, encode
 

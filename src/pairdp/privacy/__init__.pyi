@@ -15,6 +15,7 @@ from .accounting.sampling import FixedSizeSampling as FixedSizeSampling
 from .accounting.sampling import PoissonSampling as PoissonSampling
 from .accounting.sampling import RepeatedDraws as RepeatedDraws
 from .accounting.sampling import Sampling as Sampling
+from .accounting.unit import Unit as Unit
 from .bounds.sensitivity import Bound as Bound
 from .bounds.sensitivity import Sensitivity as Sensitivity
 from .bounds.sensitivity import register_bound as register_bound
@@ -24,10 +25,12 @@ from .certificates.release import Part as Part
 from .certificates.release import Release as Release
 from .errors import BudgetExceededError as BudgetExceededError
 from .errors import CertificateError as CertificateError
+from .errors import DataSetWarning as DataSetWarning
 from .errors import LedgerError as LedgerError
 from .ledger.balance import Remaining as Remaining
 from .ledger.budget_ledger import BudgetLedger as BudgetLedger
-from .ledger.document import Spend as Spend
+from .ledger.entries import Facts as Facts
+from .ledger.entries import Spend as Spend
 from .mechanisms.additive_noise import GaussianMechanism as GaussianMechanism
 from .mechanisms.additive_noise import KNormMechanism as KNormMechanism
 from .mechanisms.additive_noise import LaplaceMechanism as LaplaceMechanism

@@ -13,6 +13,10 @@ class LedgerError(ValueError):
     """A ledger file is damaged, not a ledger, or not the one that was requested."""
 
 
+class DataSetWarning(UserWarning):
+    """A release of one data set is paid for from the ledger of another."""
+
+
 class CertificateError(ValueError):
     """A certificate does not hold, or is not a certificate.
 

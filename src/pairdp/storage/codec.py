@@ -41,6 +41,8 @@ def encode(value: Any) -> Any:
     if isinstance(value, list | tuple):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [encode(item) for item in value]}
+    if dataclasses.is_dataclass(value):
+        return _encode_object(value)
     if isinstance(value, Mapping) or hasattr(value, "to_dict"):  # a pandas Series has it
         entries = dict(value)
         if all(isinstance(key, str) for key in entries):

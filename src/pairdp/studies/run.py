@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from pairdp._checks import did_you_mean
 from pairdp._version import __version__
 from pairdp.studies.assembly import assemble
 from pairdp.studies.data import CATALOG
@@ -25,7 +26,10 @@ from pairdp.studies.summary import summary
 def find_study(name: str, scale: Scale) -> Study:
     """Return a study by name."""
     if name not in STUDIES:
-        raise ValueError(f"unknown study {name!r}; known: {', '.join(STUDIES)}, all")
+        raise ValueError(
+            f"unknown study {name!r}; known: {', '.join(STUDIES)}, all"
+            + did_you_mean(name, STUDIES)
+        )
     make: Callable[[Scale], Study] = import_module(f"pairdp.studies.papers.{name}").study
     return make(scale)
 

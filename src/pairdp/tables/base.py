@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._checks import did_you_mean
 from pairdp._reading import Invalid
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 BATCH = 16_384
 
 
@@ -29,6 +31,32 @@ class Batch(NamedTuple):
     features: Array
     labels: NDArray[Any]
 
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self.features)
+
+
+class Cells(NamedTuple):
+    """Cells of some rows as they are in the file.
+
+    Attributes
+    ----------
+    columns : dict of str to array of object
+        By name: text in a CSV file, and values of the column's type in a Parquet file; None if a
+        cell is empty.
+    unreadable : array of bool
+        Rows that have no cells, since their line is malformed; only with ``invalid="null"``.
+    """
+
+    columns: dict[str, NDArray[Any]]
+    unreadable: Mask
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return len(self.unreadable)
+
 
 class Table(ABC):
     """A table in one file.
@@ -42,7 +70,7 @@ class Table(ABC):
     path : Path
         The file.
     columns : tuple of str
-        Names of its columns.
+        Names of its columns. A name that occurs twice is an error only where it is asked for.
     """
 
     path: Path
@@ -65,24 +93,52 @@ class Table(ABC):
     ) -> Iterator[Batch]:
         """Yield all rows in order, at most ``size`` at a time."""
 
+    @abstractmethod
+    def cells(
+        self,
+        names: Sequence[str],
+        size: int = BATCH,
+        *,
+        numbers: Collection[str] = (),
+        invalid: Invalid = "error",
+    ) -> Iterator[Cells]:
+        """Yield the cells of all rows in order, at most ``size`` rows at a time.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The columns to read.
+        size : int
+            The largest number of rows of a batch.
+        numbers : collection of str
+            Columns whose text is numbers, written with the table's decimal mark; they are returned
+            with a decimal point.
+        invalid : {"error", "null"}
+            What to do with a malformed line. What a cell contains is never an error here.
+        """
+
     def check_columns(self, wanted: Sequence[str]) -> None:
-        """Raise an error for names that are not columns."""
+        """Raise an error for names that are not columns, or of two columns."""
         if missing := [name for name in wanted if name not in self.columns]:
             known = ", ".join(self.columns[:20]) + (", …" if len(self.columns) > 20 else "")
             raise TableError(
                 f"{self.path} has no column {', '.join(map(repr, missing))}; it has {known}"
+                + did_you_mean(missing[0], self.columns)
             )
+        if twice := sorted(name for name in set(wanted) if self.columns.count(name) > 1):
+            raise TableError(f"{self.path} has the column {twice[0]!r} twice: rename one")
+
+    def _place(self, name: str) -> int:
+        self.check_columns([name])
+        return self.columns.index(name)
 
 
 def check_names(path: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Return column names after checking that they are names and unique."""
+    """Return column names after checking that they are names."""
     if not names:
         raise TableError(f"{path} is empty: its first line must name the columns")
     if 2 * sum(map(_is_data, names)) > len(names):
         raise TableError(f"{path} has numbers in its first line, which must name the columns")
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise TableError(f"{path} has the column {twice[0]!r} twice: rename one")
     return tuple(names)
 
 

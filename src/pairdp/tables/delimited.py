@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import math
-import re
-import threading
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from pairdp._reading import Invalid, read_table, uses_null_records
-from pairdp.tables.base import BATCH, Array, Batch, Table, TableError, check_names
+from pairdp.tables.base import BATCH, Array, Batch, Cells, Table, TableError, check_names
+from pairdp.tables.lines import Row, read_names, records_of_lines, rows_of
+from pairdp.tables.text_format import TextFormat
 
-Row = list[str]
 _LARGEST_INTEGER = 2.0**53  # integers below are exact as floats
 
 
@@ -29,63 +24,37 @@ class CSVTable(Table):
     Parameters
     ----------
     path : Path
-        The file: UTF-8 text with column names in the first line, and commas, semicolons or tabs as
-        separators.
+        The file: text with column names in the first line.
+    form : TextFormat
+        Its encoding, separator and decimal mark.
 
     Notes
     -----
     With ``invalid="null"`` every line is one record, so that an unmatched quotation mark does not
     affect the lines after it; a line break between quotation marks ends a record as well. A line
     that is malformed, or whose number of entries differs from the number of columns, cannot be
-    read. Bytes that are not UTF-8 are replaced. Empty lines are not records: n, which is public, is
-    the number of all other lines.
+    read. Bytes that are not text of the encoding are replaced. Empty lines are not records: n,
+    which is public, is the number of all other lines.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, form: TextFormat | None = None) -> None:
         self.path = path
-        # The buffer may contain records as well, which are not decoded here.
-        with self._open("surrogateescape") as (file, mark):
-            (names,) = _next_rows(csv.reader(file, delimiter=mark, strict=True), 1) or [[]]
-            "".join(names).encode()  # fails if bytes are not UTF-8
-            self.columns = check_names(path, [name.strip() for name in names])
-
-    @contextmanager
-    def _open(self, errors: str = "strict") -> Iterator[tuple[Any, str]]:
-        """Open the file as lines of text, and detect its separator."""
-        try:
-            with self._text(errors) as file:
-                outside_quotes = re.sub(r'"[^"]*"', "", file.readline())
-                file.seek(0)
-                yield file, max(",;\t", key=outside_quotes.count)
-        except UnicodeError:
-            raise TableError(f"{self.path} is not UTF-8 text") from None
-        except csv.Error as error:
-            raise TableError(f"{self.path} is not a well-formed CSV file: {error}") from None
-        except OSError as error:
-            reason = error.strerror or "it is damaged"
-            raise TableError(f"{self.path} cannot be read: {reason}") from None
-        except EOFError:
-            raise TableError(f"{self.path} cannot be read: it is truncated") from None
-        except zlib.error:
-            raise TableError(f"{self.path} cannot be read: it is damaged") from None
-
-    def _text(self, errors: str = "strict") -> Any:
-        if self.path.suffix.lower() == ".gz":
-            return gzip.open(self.path, "rt", encoding="utf-8-sig", newline="", errors=errors)
-        return self.path.open(encoding="utf-8-sig", newline="", errors=errors)
+        self._form = form or TextFormat()
+        names = read_names(path, self._form)
+        self.columns = check_names(path, [name.strip() for name in names])
 
     def count(
         self, label: str | None, *, invalid: Invalid = "error"
     ) -> tuple[int, tuple[Any, ...]]:
         """Return the number of rows, and the labels that occur, sorted."""
-        place = None if label is None else self.columns.index(label)
+        place = None if label is None else self._place(label)
         seen: set[str] = set()
         rows = 0
         if uses_null_records(invalid):
             for row in self._lines():
                 rows += 1
                 if row is not None and place is not None and row[place].strip():
-                    seen.add(row[place].strip())
+                    seen.add(self._form.label(row[place].strip()))
             return rows, _sorted(seen)
         for batch in self._batches(BATCH):
             if place is not None:
@@ -102,12 +71,12 @@ class CSVTable(Table):
         invalid: Invalid = "error",
     ) -> Iterator[Batch]:
         """Yield all rows in order, at most ``size`` at a time."""
-        places = [self.columns.index(name) for name in features]
-        at = None if label is None else self.columns.index(label)
+        places = [self._place(name) for name in features]
+        at = None if label is None else self._place(label)
         if uses_null_records(invalid):
             lines = self._lines()
             while read := list(islice(lines, size)):
-                yield _readable(read, places, at)
+                yield self._readable(read, places, at)
             return
         before = 0
         for rows in self._batches(size):
@@ -117,37 +86,53 @@ class CSVTable(Table):
             yield Batch(numbers, np.array(labels, dtype=object))
             before += len(rows)
 
+    def cells(
+        self,
+        names: Sequence[str],
+        size: int = BATCH,
+        *,
+        numbers: Collection[str] = (),
+        invalid: Invalid = "error",
+    ) -> Iterator[Cells]:
+        """Yield all rows in order as cells of text, None if they are empty."""
+        places = {name: self._place(name) for name in names}
+        rows: Iterator[list[Row | None]]
+        if uses_null_records(invalid):
+            lines = self._lines()
+            rows = iter(lambda: list(islice(lines, size)), [])
+        else:
+            rows = (list(batch) for batch in self._batches(size))
+        for some in rows:
+            columns = {}
+            for name, place in places.items():
+                texts = [None if row is None else row[place].strip() or None for row in some]
+                if name in numbers:
+                    texts = [None if text is None else self._form.numeral(text) for text in texts]
+                columns[name] = np.array([*texts, None], dtype=object)[:-1]
+            yield Cells(columns, np.array([row is None for row in some], dtype=np.bool_))
+
     def _lines(self) -> Iterator[Row | None]:
         """Yield each line as a record, None if it is malformed."""
         width = len(self.columns)
-        with self._open("replace") as (file, mark):
-            _next_rows(csv.reader(file, delimiter=mark, strict=True), 1)
-            for line in file:
-                if not line.strip("\r\n"):  # an empty line is not a record
-                    continue
-                row = _record(line, mark)
-                yield row if row is not None and len(row) == width else None
+        for row in records_of_lines(self.path, self._form):
+            yield row if row is not None and len(row) == width else None
 
     def _batches(self, size: int) -> Iterator[list[Row]]:
         width = len(self.columns)
         before = 0
-        with self._open() as (file, mark):
-            rows = csv.reader(file, delimiter=mark, strict=True)
-            _next_rows(rows, 1)
-            while batch := _next_rows(rows, size):
-                filled = [row for row in batch if row]  # an empty line is not a record
-                for i, row in enumerate(filled):
-                    if len(row) != width:
-                        raise TableError(
-                            f"{self.path} has {len(row)} entries in record {before + i + 1}, but "
-                            f"{width} columns"
-                        )
-                before += len(filled)
-                if filled:
-                    yield filled
+        rows = (row for row in rows_of(self.path, self._form) if row)  # not empty lines
+        while batch := list(islice(rows, size)):
+            for i, row in enumerate(batch):
+                if len(row) != width:
+                    raise TableError(
+                        f"{self.path} has {len(row)} entries in record {before + i + 1}, but "
+                        f"{width} columns"
+                    )
+            before += len(batch)
+            yield batch
 
     def _labels(self, rows: list[Row], place: int, before: int) -> list[str]:
-        labels = [row[place].strip() for row in rows]
+        labels = [self._form.label(row[place].strip()) for row in rows]
         if "" in labels:
             raise TableError(
                 f"{self.path} has no label in column {self.columns[place]!r}, record "
@@ -159,7 +144,7 @@ class CSVTable(Table):
         table = np.empty((len(rows), len(places)))
         for j, place in enumerate(places):
             try:
-                table[:, j] = [float(row[place]) for row in rows]
+                table[:, j] = [float(self._form.numeral(row[place])) for row in rows]
             except ValueError:
                 self._refuse(rows, place, before)
         if not np.all(np.isfinite(table)):
@@ -174,7 +159,7 @@ class CSVTable(Table):
         """Raise an error with the position of the first entry that is not a number."""
         for i, row in enumerate(rows):
             try:
-                float(row[place])
+                float(self._form.numeral(row[place]))
             except ValueError:
                 kind = "no value" if not row[place].strip() else "an entry that is not a number"
                 raise TableError(
@@ -182,48 +167,17 @@ class CSVTable(Table):
                     f"{before + i + 1}: fill in or drop such records, or leave out the column"
                 ) from None
 
-
-_LOCK = threading.Lock()
-_LONGEST_FIELD = 2**31 - 1
-
-
-@contextmanager
-def _fields_of_any_length() -> Iterator[None]:
-    """Raise the csv module's limit on the length of fields, which is global."""
-    with _LOCK:
-        before = csv.field_size_limit(_LONGEST_FIELD)
-        try:
-            yield
-        finally:
-            csv.field_size_limit(before)
-
-
-def _next_rows(rows: Iterator[Row], size: int) -> list[Row]:
-    with _fields_of_any_length():
-        return list(islice(rows, size))
-
-
-def _record(line: str, mark: str) -> Row | None:
-    """Return the entries of one line, None if it is malformed."""
-    try:
-        with _fields_of_any_length():
-            (row,) = csv.reader([line], delimiter=mark, strict=True)
-    except (csv.Error, ValueError):
-        return None
-    return row
-
-
-def _readable(lines: list[Row | None], places: list[int], at: int | None) -> Batch:
-    """Return lines as a batch, with NaN and None where they cannot be read."""
-    table = np.empty((len(lines), len(places)), dtype=object)
-    labels = np.full(len(lines), None, dtype=object)
-    for i, row in enumerate(lines):
-        if row is not None:
-            table[i] = [row[place] for place in places]
-            if at is not None:
-                labels[i] = row[at].strip() or None
-    numbers = read_table(table) if places else np.empty(table.shape)
-    return Batch(numbers, labels if at is not None else np.array([]))
+    def _readable(self, lines: list[Row | None], places: list[int], at: int | None) -> Batch:
+        """Return lines as a batch, with NaN and None where they cannot be read."""
+        table = np.empty((len(lines), len(places)), dtype=object)
+        labels = np.full(len(lines), None, dtype=object)
+        for i, row in enumerate(lines):
+            if row is not None:
+                table[i] = [self._form.numeral(row[place]) for place in places]
+                if at is not None:
+                    labels[i] = self._form.label(row[at].strip()) or None
+        numbers = read_table(table) if places else np.empty(table.shape)
+        return Batch(numbers, labels if at is not None else np.array([]))
 
 
 def _sorted(labels: set[str]) -> tuple[Any, ...]:

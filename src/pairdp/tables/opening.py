@@ -7,10 +7,19 @@ from pathlib import Path
 from pairdp.tables.base import Table, TableError
 from pairdp.tables.delimited import CSVTable
 from pairdp.tables.parquet import ParquetTable
+from pairdp.tables.text_format import TextFormat
 
 
-def open_table(path: str | Path) -> Table:
-    """Return the table in a CSV or Parquet file, by its extension."""
+def open_table(path: str | Path, form: TextFormat | None = None) -> Table:
+    """Return the table in a CSV or Parquet file, by its extension.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    form : TextFormat, optional
+        Encoding, separator and decimal mark of a CSV file; a Parquet file has none of them.
+    """
     path = Path(path)
     if not path.exists():
         raise TableError(f"there is no file {path}")
@@ -18,7 +27,9 @@ def open_table(path: str | Path) -> Table:
         raise TableError(f"{path} is not a file")
     ending = "".join(path.suffixes[-2:]).lower()
     if ending.endswith((".parquet", ".pq")):
+        if form not in (None, TextFormat()):
+            raise TableError(f"{path} is not text: encoding, separator and decimal are for CSV")
         return ParquetTable(path)
     if ending.endswith((".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")):
-        return CSVTable(path)
+        return CSVTable(path, form)
     raise TableError(f"{path} must have the extension .csv, .csv.gz or .parquet")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._reading import Invalid, read_labels, read_table, uses_null_records
-from pairdp.tables.base import BATCH, Array, Batch, Table, TableError, check_names
+from pairdp.tables.base import BATCH, Array, Batch, Cells, Table, TableError, check_names
 
 
 class ParquetTable(Table):
@@ -57,6 +57,7 @@ class ParquetTable(Table):
     ) -> Iterator[Batch]:
         """Yield all rows in order, at most ``size`` at a time."""
         wanted = [*features, *([] if label is None else [label])]
+        self.check_columns(wanted)
         null = uses_null_records(invalid)
         for part in self._parts(size, wanted):
             if null:
@@ -68,6 +69,23 @@ class ParquetTable(Table):
             if not np.all(np.isfinite(table)):
                 raise TableError(f"{self.path} has NaN or infinity: fill in or drop such records")
             yield Batch(table, np.array([]) if label is None else self._labels(label, part))
+
+    def cells(
+        self,
+        names: Sequence[str],
+        size: int = BATCH,
+        *,
+        numbers: Collection[str] = (),
+        invalid: Invalid = "error",
+    ) -> Iterator[Cells]:
+        """Yield all rows in order as values of the columns' types, None if they are missing."""
+        uses_null_records(invalid)
+        self.check_columns(names)
+        for part in self._parts(size, list(names)):
+            columns = {
+                name: _values(part.column(part.schema.get_field_index(name))) for name in names
+            }
+            yield Cells(columns, np.zeros(part.num_rows, dtype=np.bool_))
 
     def _readable(self, part: Any, features: Sequence[str], label: str | None) -> Batch:
         """Return a batch whose records are read one by one, NaN and None if they cannot be read.
@@ -148,3 +166,34 @@ class ParquetTable(Table):
         elif labels.dtype.kind not in "iub" and not all(isinstance(x, str) for x in labels):
             raise TableError(f"{self.path} has labels {name!r} that are neither numbers nor text")
         return labels
+
+
+NOT_A_VALUE = "\ufffd"
+
+
+def _values(column: Any) -> NDArray[Any]:
+    """Return the values of a column.
+
+    One that Python cannot represent, such as a date after the year 9999, becomes the replacement
+    character, which is neither a number nor a date.
+    """
+    from pyarrow import timestamp, types
+
+    if types.is_timestamp(column.type) and column.type.unit == "ns":
+        # Python's dates have microseconds; without this, one cell would be an error.
+        column = column.cast(timestamp("us", column.type.tz), safe=False)
+    values = np.empty(len(column), dtype=object)
+    try:
+        found = column.to_pylist()
+    except (ValueError, OverflowError):
+        found = [_value(cell) for cell in column]
+    for i, value in enumerate(found):  # one by one: numpy would unpack lists
+        values[i] = value.strip() or None if isinstance(value, str) else value
+    return values
+
+
+def _value(cell: Any) -> Any:
+    try:
+        return cell.as_py()
+    except (ValueError, OverflowError):
+        return NOT_A_VALUE

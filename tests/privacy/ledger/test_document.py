@@ -68,7 +68,7 @@ def test_a_new_ledger_is_on_disk_at_once(tmp_path: Path) -> None:
     BudgetLedger(BUDGET, tmp_path / "ledger.json")
     document = json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8"))
     assert document["format"] == "pairdp ledger"
-    assert document["format_version"] == 2
+    assert document["format_version"] == 3
     assert document["relation"] == "replace-one-or-null"
     assert document["budget"] == {"epsilon": 1.0, "delta": 1e-5}
     assert document["spends"] == []
@@ -210,9 +210,9 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "not a number": edited(b'"epsilon": 0.25', b'"epsilon": NaN'),
     "infinite": edited(b'"epsilon": 0.25', b'"epsilon": 1e999'),
     "a key twice": edited(b'"mu": 0.125', b'"mu": 0.125, "mu": 0.125'),
-    "newer version": resealed(format_version=3),
+    "newer version": resealed(format_version=4),
     "older version": resealed(format_version=1),
-    "version in words": resealed(format_version="2"),
+    "version in words": resealed(format_version="3"),
     "another format": resealed(format="pairdp certificate"),
     "another relation": resealed(relation="add-remove"),
     "unknown field": resealed(comment="hello"),
@@ -267,8 +267,8 @@ def test_a_damaged_file_is_refused_and_left_as_it_is(written: Path, damage: str)
 
 
 def test_a_newer_version_is_named(written: Path) -> None:
-    written.write_bytes(resealed(format_version=3)(written.read_bytes()))
-    with pytest.raises(LedgerError, match=r"format version 3 .* use a newer pairdp"):
+    written.write_bytes(resealed(format_version=4)(written.read_bytes()))
+    with pytest.raises(LedgerError, match=r"format version 4 .* use a newer pairdp"):
         BudgetLedger.load(written)
 
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from pairdp._discovery import import_modules
-from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.algorithm import Algorithm, PlanDraft, UnitsNotOfferedError
 from pairdp.algorithms.facts import Condition
 from pairdp.algorithms.plan import Plan
-from pairdp.privacy import Budget
+from pairdp.algorithms.task import Task
+from pairdp.privacy import Budget, Unit
 from pairdp.privacy.accounting.gaussian import gdp_mu
+from pairdp.privacy.accounting.unit import records_of
 from pairdp.problem import Problem
 
 Model = Literal["ranking", "metric", "linear"]
@@ -57,12 +59,15 @@ class Choice:
         The privacy budget.
     candidates : tuple of Candidate
         In increasing order of predicted error.
+    unit : Unit or None
+        What is protected; a single record if it is None.
     """
 
     n: int
     features: int
     budget: Budget | None
     candidates: tuple[Candidate, ...]
+    unit: Unit | None = None
 
     def __post_init__(self) -> None:
         if not self.candidates:
@@ -101,6 +106,7 @@ class Choice:
             self.features,
             self.budget,
             conditions=conditions,
+            unit=self.unit,
             draft=chosen.draft and algorithm.draft_from(chosen.algorithm, chosen.draft),
         )
 
@@ -115,14 +121,35 @@ class ModelTask:
         The public size of the data.
     budget : Budget or None
         The privacy budget.
+    unit : Unit or None
+        What is protected; a single record if it is None.
     """
 
     n: int
     features: int
     budget: Budget | None
+    unit: Unit | None = field(default=None, kw_only=True)
 
-    def noise(self, sensitivity: float) -> float:
-        """Return approximately the norm of the noise on d numbers of a given sensitivity."""
+    @property
+    def records(self) -> int:
+        """How many records may differ between neighbours: k of a unit, otherwise 1."""
+        return records_of(self.unit)
+
+    def task(self, problem: Problem) -> Task:
+        """Return the task of solving a problem."""
+        return Task(problem, self.n, self.features, self.budget, unit=self.unit)
+
+    def noise(self, sensitivity: float, largest: float = math.inf) -> float:
+        """Return approximately the norm of the noise on d numbers.
+
+        Parameters
+        ----------
+        sensitivity : float
+            Their sensitivity if one record is replaced.
+        largest : float
+            A bound on their change if any number of records is replaced.
+        """
+        sensitivity = min(self.records * sensitivity, largest)
         if self.budget is None:
             return 0.0
         if self.budget.is_pure:
@@ -164,8 +191,10 @@ def register_candidates(model: Model, *, order: int = 100) -> Callable[[Register
     return register
 
 
-def candidates_for(model: Model, task: object) -> tuple[Candidate, ...]:
+def candidates_for(model: Model, task: ModelTask) -> tuple[Candidate, ...]:
     """Return the candidates of all algorithms, in an order that does not depend on imports.
+
+    If the task has a unit, only algorithms that offer units are candidates.
 
     Modules of `pairdp.algorithms` that register candidates for the model are imported first: those
     whose source contains ``register_candidates`` and the name of the model.
@@ -174,8 +203,18 @@ def candidates_for(model: Model, task: object) -> tuple[Candidate, ...]:
     return tuple(
         candidate
         for entry in sorted(_ENTRIES[model].values(), key=lambda entry: entry[:2])
-        for candidate in entry.source(task)
+        for candidate in _offered(entry.source, task)
     )
+
+
+def _offered(source: Source, task: ModelTask) -> Iterator[Candidate]:
+    """Yield the candidates that offer the unit of a task; a source may compute drafts of others."""
+    try:
+        for candidate in source(task):
+            if task.unit is None or candidate.algorithm.offers_units:
+                yield candidate
+    except UnitsNotOfferedError:
+        return
 
 
 def best(candidates: Iterable[Candidate]) -> Iterator[Candidate]:

@@ -20,7 +20,7 @@ from pairdp.algorithms.choice.regularization import balanced_regularization
 from pairdp.constraints import L2Ball
 from pairdp.losses import PointwiseLoss
 from pairdp.pointwise_problem import PointwiseProblem
-from pairdp.privacy import Budget
+from pairdp.privacy import Budget, Unit
 
 
 def choose_linear(
@@ -32,6 +32,7 @@ def choose_linear(
     radius: float,
     loss: PointwiseLoss,
     regularization: float | None = None,
+    unit: Unit | None = None,
 ) -> Choice:
     """Return the candidates for a linear model, from public facts alone.
 
@@ -47,6 +48,8 @@ def choose_linear(
         The loss of a record.
     regularization : float, optional
         λ; None to choose it.
+    unit : Unit, optional
+        What is protected; a single record by default.
 
     Raises
     ------
@@ -55,13 +58,14 @@ def choose_linear(
         perturbation needs δ > 0.
     """
     problem = PointwiseProblem(loss, L2Ball(radius), regularization or 0.0, data_norm=data_norm)
-    found = candidates_for("linear", LinearTask(n, features, budget, problem, regularization))
+    task = LinearTask(n, features, budget, problem, regularization, unit=unit)
+    found = candidates_for("linear", task)
     if not found:
         raise ValueError(
             f"{type(loss).__name__} with these parameters has no pure ε-DP algorithm: set "
             "delta > 0, or use a convex and smooth loss without regularization=0"
         )
-    return Choice(n, features, budget, found)
+    return Choice(n, features, budget, found, unit)
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class LinearTask(ModelTask):
     def balanced(self) -> float:
         """Return λ as specified, or from `balanced_regularization`."""
         return self.regularization or balanced_regularization(
-            self.problem, self.n, self.features, self.budget
+            self.problem, self.n, self.features, self.budget, self.records
         )
 
     @property

@@ -26,10 +26,10 @@ from pairdp._checks import integer, non_negative, positive
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, Choice, ModelTask, candidates_for
 from pairdp.algorithms.noise import deviation
-from pairdp.algorithms.task import S, Task
+from pairdp.algorithms.task import S
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.losses import LogisticMetric, MetricLoss
-from pairdp.privacy import Budget
+from pairdp.privacy import Budget, Unit
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.problem import Problem
 
@@ -51,6 +51,7 @@ def choose_metric(
     radius: float = 1.0,
     loss: MetricLoss | None = None,
     regularization: float | None = None,
+    unit: Unit | None = None,
 ) -> Choice:
     r"""Return the metric learners for a task, the one with the smallest predicted error first.
 
@@ -71,6 +72,8 @@ def choose_metric(
         λ, the regularisation towards a multiple of the identity, which is the Euclidean metric. By
         default so large that noise perturbs that metric by at most a fifth; if noise is large, the
         result is close to the Euclidean metric.
+    unit : Unit, optional
+        What is protected; a single record by default.
 
     Returns
     -------
@@ -105,6 +108,7 @@ def choose_metric(
         loss,
         regularization,
         all_pairs=n <= _MOST_RECORDS,
+        unit=unit,
     )
     found = candidates_for("metric", task)
     if not found and not task.all_pairs:
@@ -115,7 +119,7 @@ def choose_metric(
             "delta > 0, use a convex and smooth loss such as LogisticMetric(), or leave the loss "
             "out"
         )
-    return Choice(n, features, budget, found)
+    return Choice(n, features, budget, found, unit)
 
 
 @dataclass(frozen=True)
@@ -159,8 +163,9 @@ class MetricTask(ModelTask):
         if self.budget is None:
             return 0.0
         if self.budget.is_pure:
-            return math.sqrt(self.features * (self.features + 1) / 2 + 1) / self.budget.epsilon
-        return 1 / gdp_mu(self.budget.epsilon, self.budget.delta)
+            numbers = self.features * (self.features + 1) / 2
+            return self.records * math.sqrt(numbers + 1) / self.budget.epsilon
+        return self.records / gdp_mu(self.budget.epsilon, self.budget.delta)
 
     def slope(self, loss: MetricLoss) -> float:
         """Return the typical eigenvalue of the gradient at W = I that separates classes."""
@@ -183,7 +188,7 @@ class MetricTask(ModelTask):
 
     def draft(self, problem: Problem, algorithm: Algorithm[S]) -> PlanDraft[S]:
         """Return the draft of an algorithm for a problem."""
-        return algorithm.prepare(Task(problem, self.n, self.features, self.budget))
+        return algorithm.prepare(self.task(problem))
 
     def steps(self, problem: Problem) -> tuple[int, float]:
         """Return the number and size of steps that come within 5 % of the Euclidean metric."""

@@ -26,13 +26,13 @@ from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, Choice, ModelTask, candidates_for
 from pairdp.algorithms.descent import known_radius
 from pairdp.algorithms.noise import noise_length
-from pairdp.algorithms.task import S, Task
+from pairdp.algorithms.task import S
 from pairdp.clipping import check_data_norm
 from pairdp.constraints import L2Ball
 from pairdp.losses import LogisticRanking, RankingLoss
 from pairdp.losses.base import slow_sums
 from pairdp.losses.graded_ranking import GradedRanking
-from pairdp.privacy import Budget, Release
+from pairdp.privacy import Budget, Release, Unit
 from pairdp.privacy.accounting.budget import check_budget
 from pairdp.problem import Problem
 
@@ -69,6 +69,7 @@ def choose_ranker(
     loss: RankingLoss | None = None,
     regularization: float | None = None,
     graded: GradedRanking | None = None,
+    unit: Unit | None = None,
 ) -> Choice:
     """Return the rankers for a task, the one with the smallest predicted error first.
 
@@ -88,6 +89,8 @@ def choose_ranker(
         λ; by default the one with the smallest predicted error for each algorithm.
     graded : GradedRanking, optional
         The bound and the levels of a graded response, with any ``ranking``; None for two classes.
+    unit : Unit, optional
+        What is protected; a single record by default.
 
     Examples
     --------
@@ -109,6 +112,7 @@ def choose_ranker(
         loss,
         regularization,
         graded,
+        unit=unit,
     )
     if n > _MOST_RECORDS and graded is not None and slow_sums(task.problems[0].loss):
         task = replace(task, all_pairs=False)
@@ -120,7 +124,7 @@ def choose_ranker(
             f"{type(task.problems[0].loss).__name__} is not convex, and there is no pure ε-DP "
             "algorithm for it: set delta > 0, or use a convex loss such as LogisticRanking()"
         )
-    return Choice(n, features, budget, found)
+    return Choice(n, features, budget, found, unit)
 
 
 @dataclass(frozen=True)
@@ -187,8 +191,7 @@ class RankingTask(ModelTask):
             for strength in [smoothness * i for i in _RELATIVE] if fixed is None else [fixed]:
                 regular = replace(problem, regularization=strength)
                 diameter = problem.record_diameter(self.n, known_radius(regular, 1 / strength, 2))
-                sensitivity = min(diameter / (strength * self.n), 2 * self.ball.radius)
-                found.append((regular, sensitivity))
+                found.append((regular, diameter / (strength * self.n)))
         return tuple(found)
 
     @cached_property
@@ -203,6 +206,10 @@ class RankingTask(ModelTask):
                     size = 1 / constants.smoothness
                 found.append((problem, steps, size))
         return tuple(found)
+
+    def noise_on_weights(self, sensitivity: float) -> float:
+        """Return approximately the norm of the noise on weights in the ball."""
+        return self.noise(sensitivity, 2 * self.ball.radius)
 
     def contracts(self, problem: Problem) -> bool:
         """Return whether full gradient descent contracts: the problem is convex and smooth."""
@@ -219,7 +226,7 @@ class RankingTask(ModelTask):
 
     def draft(self, problem: Problem, algorithm: Algorithm[S]) -> PlanDraft[S]:
         """Return the draft of an algorithm for a problem."""
-        return algorithm.prepare(Task(problem, self.n, self.features, self.budget))
+        return algorithm.prepare(self.task(problem))
 
     @property
     def difference(self) -> float:

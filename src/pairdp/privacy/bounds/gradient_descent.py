@@ -190,6 +190,7 @@ register_bound(
         _last_iterate,
         _unrolled_last,
         ("loss", "convexity"),
+        per_record="record_diameter",
     )
 )
 register_bound(
@@ -200,6 +201,7 @@ register_bound(
         _average_iterate,
         _unrolled_average,
         ("loss", "convexity"),
+        per_record="record_diameter",
     )
 )
 register_bound(
@@ -212,6 +214,7 @@ register_bound(
         _noisy_last_iterate,
         _noisy_unrolled,
         ("loss", "convexity"),
+        per_record="record_diameter",
     )
 )
 register_bound(
@@ -223,5 +226,6 @@ register_bound(
         _minimiser,
         _minimiser_by_descent,
         ("loss", "convexity"),
+        per_record="record_diameter",
     )
 )

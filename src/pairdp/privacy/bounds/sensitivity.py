@@ -16,12 +16,12 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
-from pairdp._checks import between, keep, positive, real, text
+from pairdp._checks import between, integer, keep, positive, real, text
 from pairdp._discovery import find_registered, import_modules
 
 ROUNDING_SLACK = 1e-9
@@ -59,6 +59,12 @@ class Bound:
         on trust.
     rests_on : tuple of {"loss", "convexity"}
         What it assumes about the loss: the constants among its inputs, and convexity.
+    per_record : str
+        The input that is multiplied by k if k records are replaced, where the proof shows that this
+        suffices. If empty, the whole bound is multiplied by k, which the triangle inequality always
+        allows.
+    largest : str
+        An input that no change exceeds, for any number of records, such as the diameter of a set.
     """
 
     name: str
@@ -66,6 +72,28 @@ class Bound:
     formula: Callable[..., float]
     second_route: Callable[..., float] | None
     rests_on: tuple[Literal["loss", "convexity"], ...] = ()
+    per_record: str = ""
+    largest: str = ""
+
+    def routes(self) -> Iterator[tuple[str, Callable[..., float]]]:
+        """Yield the formula and the second route, with their names."""
+        yield "its formula", self.formula
+        if self.second_route is not None:
+            yield "its second route", self.second_route
+
+    def for_records(
+        self, route: Callable[..., float], inputs: Mapping[str, Number], records: int
+    ) -> float:
+        r"""Return the bound for k replaced records, by one of its routes.
+
+        Replacing k records one by one gives k + 1 data sets, each a neighbour of the next, so a
+        quantity that changes by at most Δ for neighbours changes by at most kΔ.
+        """
+        if records == 1:
+            return route(**inputs)
+        if self.per_record:
+            return route(**{**inputs, self.per_record: records * inputs[self.per_record]})
+        return min(records * route(**inputs), inputs.get(self.largest, math.inf))
 
 
 _PACKAGE = "pairdp.privacy.bounds"
@@ -111,7 +139,9 @@ class Sensitivity:
     inputs : mapping of str to number
         The public inputs of the bound.
     value : float
-        The replace-one ℓ2 sensitivity, with `ROUNDING_SLACK`.
+        The ℓ2 sensitivity, with `ROUNDING_SLACK`.
+    records : int, default=1
+        k: how many records are replaced.
 
     Examples
     --------
@@ -123,9 +153,11 @@ class Sensitivity:
     bound: str
     inputs: Mapping[str, Number]
     value: float
+    records: int = 1
 
     def __post_init__(self) -> None:
         text("bound", self.bound)
+        keep(self, "records", integer("records", self.records))
         inputs: dict[str, Number] = {}
         for name, value in self.inputs.items():
             number = real(f"input {name}", value)
@@ -136,10 +168,10 @@ class Sensitivity:
         keep(self, "value", between("sensitivity", self.value, *_VALUES, _INSTEAD))
 
     def __hash__(self) -> int:
-        return hash((self.bound, tuple(sorted(self.inputs.items())), self.value))
+        return hash((self.bound, tuple(sorted(self.inputs.items())), self.value, self.records))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Sensitivity, (self.bound, dict(self.inputs), self.value)
+        return Sensitivity, (self.bound, dict(self.inputs), self.value, self.records)
 
     @classmethod
     def of(cls, bound: str, **inputs: Number) -> Sensitivity:
@@ -151,6 +183,19 @@ class Sensitivity:
             takes = ", ".join(inspect.signature(formula).parameters)
             raise TypeError(f"the bound {bound!r} takes {takes}: {error}") from None
         return cls(bound, inputs, formula(**inputs) * (1 + ROUNDING_SLACK))
+
+    def for_records(self, records: int) -> Sensitivity:
+        """Return the sensitivity if this many records are replaced.
+
+        Examples
+        --------
+        >>> s = Sensitivity.of("average over pairs", diameter=4.0, n=100)
+        >>> round(s.for_records(3).value, 6)
+        0.12
+        """
+        bound = find_bound(self.bound)
+        value = bound.for_records(bound.formula, self.inputs, records) * (1 + ROUNDING_SLACK)
+        return replace(self, value=value, records=records)
 
     @classmethod
     def stated(cls, value: float) -> Sensitivity:

@@ -125,5 +125,6 @@ register_bound(
         _stream_average,
         _stream_one_by_one,
         ("loss", "convexity"),
+        largest="diameter",
     )
 )

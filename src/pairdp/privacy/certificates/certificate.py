@@ -19,6 +19,7 @@ from pairdp._version import __version__
 from pairdp.privacy.accounting.budget import RELATION, Budget
 from pairdp.privacy.accounting.composition import PrivacyCurve
 from pairdp.privacy.accounting.events import Event, NonPrivateEvent, ParallelEvent, SequentialEvent
+from pairdp.privacy.accounting.unit import UNIT_RELATION, Unit, check_unit
 from pairdp.privacy.certificates.release import Release
 from pairdp.privacy.errors import CertificateError
 from pairdp.privacy.mechanisms.noise_source import UNDRAWN, NoiseSource
@@ -65,6 +66,8 @@ class Certificate:
         problem, the number of features, conditions and settings. Together with n, the claim and the
         calibration these are all public facts, from which `pairdp.verify` plans again. None for a
         certificate that was made by hand.
+    unit : Unit, optional
+        What the claim protects: all records of one unit; a single record by default.
     """
 
     algorithm: str
@@ -77,8 +80,10 @@ class Certificate:
     assumptions: tuple[str, ...] = ()
     library_version: str = __version__
     plan: Mapping[str, Any] | None = None
+    unit: Unit | None = None
 
     def __post_init__(self) -> None:
+        check_unit(self.unit)
         for name in ("algorithm", "noise_source", "library_version"):
             text(name, getattr(self, name))
         if self.budget is not None and not isinstance(self.budget, Budget):
@@ -182,6 +187,11 @@ class Certificate:
         foreign = f"{type(source).__name__}, which is not of this library"
         return replace(self, noise_source=source.description if own else foreign)
 
+    @property
+    def relation(self) -> str:
+        """The name of the neighbouring relation that the claim refers to."""
+        return RELATION if self.unit is None else UNIT_RELATION
+
     def statement(self) -> str:
         """Return the statement for a privacy officer."""
         from pairdp.privacy.certificates.statement import write_statement
@@ -190,14 +200,18 @@ class Certificate:
 
     def to_dict(self) -> dict[str, object]:
         """Return the certificate as plain JSON values."""
-        budget = self.budget
+        budget, unit = self.budget, self.unit
+        of_unit: dict[str, object] = {}
+        if unit is not None:
+            of_unit["unit"] = {"name": unit.name, "max_records": unit.max_records}
         return {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "library_version": self.library_version,
             "algorithm": self.algorithm,
             "claim": None if budget is None else {"epsilon": budget.epsilon, "delta": budget.delta},
-            "relation": RELATION,
+            "relation": self.relation,
+            **of_unit,
             "n": self.n,
             "calibration": self.calibration,
             "releases": [release.to_dict() for release in self.releases],
@@ -262,9 +276,9 @@ class Certificate:
                 "format", "format_version", "library_version", "algorithm", "claim", "relation",
                 "n", "calibration", "releases", "problem", "noise_source", "assumptions", "plan",
             },
+            optional={"unit"},
         )  # fmt: skip
-        if fields["relation"] != RELATION:
-            raise CertificateError(f"unknown neighbouring relation {fields['relation']!r}")
+        unit = _unit(fields["relation"], fields.get("unit"))
         claim = fields["claim"]
         if claim is not None:
             claim = fields_of("claim", claim, required={"epsilon", "delta"})
@@ -284,7 +298,20 @@ class Certificate:
             assumptions=tuple(assumptions),
             library_version=fields["library_version"],
             plan=fields["plan"],
+            unit=unit,
         )
+
+
+def _unit(relation: object, values: object) -> Unit | None:
+    """Return the unit that a certificate states, which must fit its relation."""
+    if relation not in (RELATION, UNIT_RELATION):
+        raise CertificateError(f"unknown neighbouring relation {relation!r}")
+    if (relation == UNIT_RELATION) != (values is not None):
+        raise CertificateError(f"the relation {relation!r} does not fit the unit {values!r}")
+    if values is None:
+        return None
+    stated = fields_of("unit", values, required={"name", "max_records"})
+    return Unit(stated["name"], stated["max_records"])
 
 
 def _plain(value: object) -> Any:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from pairdp.privacy.accounting.sampling import PoissonSampling, RepeatedDraws
+from pairdp.privacy.accounting.unit import records_of
 from pairdp.privacy.bounds.pairwise_sgd import beyond_appearances
 from pairdp.privacy.certificates.certificate import Certificate
 from pairdp.privacy.certificates.on_trust import needs_convexity
@@ -33,6 +34,7 @@ def inconsistencies(certificate: Certificate) -> Iterator[str]:
             )
         yield from _averaged_records(release, used)
         yield from _repeated_draws(release)
+        yield from _unit_records(release, certificate)
         inputs = {} if release.sensitivity is None else release.sensitivity.inputs
         for name in inputs.keys() & certificate.problem.keys():
             if inputs[name] != certificate.problem[name]:
@@ -47,6 +49,22 @@ def inconsistencies(certificate: Certificate) -> Iterator[str]:
             f"the parts have {sum(sizes.values())} records, more than n = {certificate.n}: "
             "they cannot be disjoint"
         )
+
+
+def _unit_records(release: Release, certificate: Certificate) -> Iterator[str]:
+    """Yield where a release does not cover all records of a unit."""
+    stated, needed = release.sensitivity, records_of(certificate.unit)
+    if stated is not None and stated.records != needed:
+        yield (
+            f"{release.name}: its sensitivity is for {stated.records} replaced records, but "
+            f"neighbours differ in up to {needed}"
+        )
+    if certificate.unit is None:
+        return
+    if release.sampling is not None:
+        yield f"{release.name}: its cost averages over the records drawn, which is not for units"
+    if release.part is not None:
+        yield f"{release.name}: the records of a unit may be in several parts"
 
 
 def _repeated_draws(release: Release) -> Iterator[str]:

@@ -126,11 +126,8 @@ def _release_checks(release: Release) -> list[Check]:
     bound = find_bound(sensitivity.bound)
     slack = 1 + ROUNDING_SLACK
     checks = []
-    routes = [("its formula", bound.formula)]
-    if bound.second_route is not None:
-        routes.append(("its second route", bound.second_route))
-    for route, compute in routes:
-        value = compute(**sensitivity.inputs) * slack
+    for route, compute in bound.routes():
+        value = bound.for_records(compute, sensitivity.inputs, sensitivity.records) * slack
         same = math.isclose(value, sensitivity.value, rel_tol=_SAME)
         what = f"sensitivity of {release.name} ({sensitivity.bound})"
         checks.append(Check(what, sensitivity.value, value, route, same))

@@ -136,7 +136,10 @@ class Release:
         drawn = "" if self.sampling is None else f"; {self.sampling.describe()}"
         part = "" if self.part is None else f"; on the {self.part.size} records of {self.part.name}"
         grid = f"on multiples of 2^{round(math.log2(self.mechanism.grid))}"
-        sensitivity = f"sensitivity {self.mechanism.sensitivity:.6g}"
+        of_unit = ""
+        if self.sensitivity is not None and self.sensitivity.records > 1:
+            of_unit = f" for {self.sensitivity.records} records"
+        sensitivity = f"sensitivity {self.mechanism.sensitivity:.6g}{of_unit}"
         rounding = f"and {self.mechanism.rounding:.3g} for rounding"
         return f"{what}: {noise}, {grid}; {sensitivity} {rounding}{drawn}{part}."
 
@@ -151,11 +154,14 @@ class Release:
         if self.sensitivity is not None and not isinstance(self.mechanism, NoMechanism):
             values["scale"] = self.mechanism.scale
             values["grid"] = self.mechanism.grid
-            values["sensitivity"] = {
+            stated: dict[str, object] = {
                 "bound": self.sensitivity.bound,
                 "inputs": dict(self.sensitivity.inputs),
                 "value": self.sensitivity.value,
             }
+            if self.sensitivity.records != 1:
+                stated["records"] = self.sensitivity.records
+            values["sensitivity"] = stated
         if self.sampling is not None:
             values["sampling"] = sampling_to_dict(self.sampling)
         if self.part is not None:
@@ -191,11 +197,12 @@ class Release:
 def _sensitivity(values: object) -> Sensitivity | None:
     if values is None:
         return None
-    fields = fields_of("sensitivity", values, required={"bound", "inputs", "value"})
+    required = {"bound", "inputs", "value"}
+    fields = fields_of("sensitivity", values, required, optional={"records"})
     inputs = fields["inputs"]
     if not isinstance(inputs, dict):
         raise ValueError("the inputs of a sensitivity must be a JSON object")
-    return Sensitivity(fields["bound"], inputs, fields["value"])
+    return Sensitivity(fields["bound"], inputs, fields["value"], fields.get("records", 1))
 
 
 def _mechanism(fields: Mapping[str, Any], sensitivity: Sensitivity | None) -> Mechanism:

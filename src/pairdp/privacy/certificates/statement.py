@@ -13,6 +13,7 @@ from pairdp.privacy.certificates.on_trust import trust_lines
 from pairdp.privacy.mechanisms.noise_source import UNDRAWN
 
 if TYPE_CHECKING:
+    from pairdp.privacy.accounting.unit import Unit
     from pairdp.privacy.certificates.certificate import Certificate
 
 _WIDTH = 88
@@ -30,7 +31,6 @@ _ALWAYS = (
         "It covers what is listed here and nothing else: other releases of the same records, "
         "tuning on them, and the timing or memory of the machine are not covered."
     ),
-    "It protects each single record, not facts that many records show together.",
     (
         "An error for records that cannot be read reveals something about the data: show it only "
         'to those who hold them. Null records in their place (invalid="null") reveal nothing.'
@@ -48,6 +48,8 @@ def write_statement(certificate: Certificate) -> str:
     bounds = {r.sensitivity.bound for r in certificate.releases if r.sensitivity is not None}
     lines += ["", "Why this much noise:"] if bounds else []
     lines += [_item(f"{name}: {_words(name)}.") for name in sorted(bounds)]
+    if bounds and certificate.unit is not None:
+        lines.append(_item(_along_a_path(certificate.unit)))
     caveats = _caveats(certificate)
     lines += ["", "What this rests on:"] if caveats else []
     lines += [_item(sentence) for sentence in caveats]
@@ -74,15 +76,27 @@ def _claim(certificate: Certificate) -> str:
         f"Any conclusion drawn from it would be almost as likely (within a factor of "
         f"e^{budget.epsilon:g} = {_factor(budget.epsilon)}"
         + (f", up to a probability of {budget.delta:g}" if budget.delta else "")
-        + ") if any single record were another, or absent."
+        + f") if {_protected(certificate.unit)} another, or absent."
     )
     study = (
         " Its noise follows a published formula, for study."
         if certificate.calibration == "printed"
         else ""
     )
+    unit = certificate.unit
+    relation = RELATION_IN_WORDS if unit is None else unit.relation_in_words
+    return f"{who} is differentially private with {claim}, where {relation}. {meaning}{study}"
+
+
+def _protected(unit: Unit | None) -> str:
+    return "any single record were" if unit is None else f"all records of any one {unit.name} were"
+
+
+def _along_a_path(unit: Unit) -> str:
     return (
-        f"{who} is differentially private with {claim}, where {RELATION_IN_WORDS}. {meaning}{study}"
+        f"Bounds are stated for one replaced record. Here up to {unit.max_records} are replaced, "
+        "one after the other: no quantity changes by more than that many times its bound, and the "
+        "rounding to the grid is added once."
     )
 
 
@@ -114,7 +128,24 @@ def _caveats(certificate: Certificate) -> list[str]:
             f"δ = {budget.delta:g} is not below 1/n: so large a δ would allow publishing a random "
             "record. Use a δ far below 1/n."
         )
-    return caveats + (list(_ALWAYS) if budget is not None else [])
+    if budget is None:
+        return caveats
+    protects = "It protects each single record, not facts that many records show together."
+    if certificate.unit is not None:
+        protects = "It protects all records of each unit together, not facts that many units show."
+    return [*caveats, *_of_unit(certificate.unit), *_ALWAYS[:-1], protects, _ALWAYS[-1]]
+
+
+def _of_unit(unit: Unit | None) -> list[str]:
+    if unit is None:
+        return []
+    return [
+        (
+            f"Of each {unit.name} the first {unit.max_records} rows are used, in the order of the "
+            f"table, whatever they contain; rows without a {unit.name} are not used. That all "
+            f"rows of a person have the same {unit.name} is taken on trust."
+        )
+    ]
 
 
 def _wrap(sentence: str) -> str:

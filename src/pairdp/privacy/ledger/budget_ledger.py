@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pairdp._checks import text
 from pairdp._files import Draft
 from pairdp.privacy.accounting.budget import Budget, check_budget
-from pairdp.privacy.accounting.events import ApproximateEvent, Event, PureEvent
 from pairdp.privacy.certificates.certificate import Certificate
-from pairdp.privacy.errors import BudgetExceededError, LedgerError
+from pairdp.privacy.errors import BudgetExceededError, DataSetWarning, LedgerError
 from pairdp.privacy.ledger.balance import Balance, Remaining
-from pairdp.privacy.ledger.document import LedgerState, Spend, StreamEntry
+from pairdp.privacy.ledger.costs import (
+    Cost,
+    check_unit_of,
+    cost_in_words,
+    event_of,
+    protected,
+    unit_of,
+)
+from pairdp.privacy.ledger.document import LedgerState
+from pairdp.privacy.ledger.entries import Facts, Spend, StreamEntry, optional_text
 from pairdp.privacy.ledger.stores import FileStore, MemoryStore, reason
-
-Cost = Certificate | Budget | Event
 
 
 class BudgetLedger:
@@ -36,6 +44,17 @@ class BudgetLedger:
     adaptive : bool, default=False
         Whether the *cost* of a release may be chosen after seeing the results of earlier ones. This
         makes the accounting slightly looser: see the notes.
+    data_set : str, optional
+        The name of the data set that the budget is for. A release of another one warns. A ledger
+        without a name is tied to the data set of its first entry that has one. An existing ledger
+        must have this name.
+    unit : str, optional
+        The name of the unit that the budget protects, such as "patient_id": all records of one
+        person, in all releases together. By default, it protects single records. A certificate for
+        single records cannot be paid from a ledger for units. One for units can be paid from a
+        ledger for single records, since its guarantee covers each record of a unit; how many
+        records of a unit it uses does not matter. A cost that is not a certificate must be for what
+        the ledger protects.
     timeout : float, default=60
         Seconds to wait for another process that is spending.
 
@@ -60,6 +79,7 @@ class BudgetLedger:
 
     Examples
     --------
+    >>> from pairdp.privacy import Budget, BudgetLedger, PureEvent
     >>> ledger = BudgetLedger(Budget(1.0))
     >>> spent = ledger.spend(PureEvent(0.75), "first model")
     >>> ledger.spend(PureEvent(0.5), "second model")
@@ -71,6 +91,7 @@ class BudgetLedger:
     """
 
     _store: MemoryStore | FileStore
+    _facts: Facts = Facts()
 
     def __init__(
         self,
@@ -78,10 +99,17 @@ class BudgetLedger:
         path: str | Path | None = None,
         *,
         adaptive: bool = False,
+        data_set: str | None = None,
+        unit: str | None = None,
         timeout: float = 60.0,
     ) -> None:
         check_budget(budget)
-        state = LedgerState(budget, bool(adaptive))
+        state = LedgerState(
+            budget,
+            bool(adaptive),
+            named=optional_text("data_set", data_set),
+            unit=optional_text("unit", unit),
+        )
         self._store = MemoryStore(state) if path is None else FileStore(path, timeout, state)
         if self.budget != budget:
             raise LedgerError(
@@ -92,6 +120,21 @@ class BudgetLedger:
             raise LedgerError(
                 f"{self._store} has adaptive={self.adaptive}, not {bool(adaptive)}: open it with "
                 "that value, or with BudgetLedger.load"
+            )
+        if self.unit != unit:
+            raise LedgerError(
+                f"{self._store} protects {protected(self.unit)}, not {protected(unit)}: open it "
+                "with that unit, or with BudgetLedger.load"
+            )
+        if data_set is not None and (tied := self.data_set) != data_set:
+            if tied is None:
+                raise LedgerError(
+                    f"{self._store} was created without the name of a data set: open it without "
+                    "data_set; its first entry that names one ties it to that"
+                )
+            raise LedgerError(
+                f"{self._store} is for the data set {tied!r}, not for {data_set!r}: create another "
+                "ledger for that one"
             )
 
     @classmethod
@@ -127,6 +170,52 @@ class BudgetLedger:
         return self._store.state.adaptive
 
     @property
+    def unit(self) -> str | None:
+        """The name of the unit that its budget protects; None for single records."""
+        return self._store.state.unit
+
+    @property
+    def data_set(self) -> str | None:
+        """The data set that it is tied to: as created, or that of its first entry; None before."""
+        with self._store.exclusive():
+            return self._store.state.data_set
+
+    def annotated(
+        self,
+        *,
+        data_set: str | None = None,
+        columns: Sequence[str] | None = None,
+        model_file: str | None = None,
+        note: str | None = None,
+    ) -> BudgetLedger:
+        """Return the same ledger, which adds these public facts to each entry that it makes.
+
+        Parameters
+        ----------
+        data_set : str, optional
+            The name of the data set. `check` and `spend` warn if the ledger is for another one.
+        columns : sequence of str, optional
+            The columns that are used.
+        model_file : str, optional
+            The file of the released model.
+        note : str, optional
+            Any remark.
+
+        Examples
+        --------
+        >>> from pairdp.privacy import Budget, BudgetLedger, PureEvent
+        >>> ledger = BudgetLedger(Budget(1.0), data_set="admissions 2025")
+        >>> ledger.annotated(note="for the board").spend(PureEvent(0.5), "a mean").facts.note
+        'for the board'
+        >>> ledger.spent()
+        0.5
+        """
+        facts = Facts(data_set, None if columns is None else tuple(columns), model_file, note)
+        same = type(self).__new__(type(self))
+        same._store, same._facts = self._store, self._facts.updated(facts)
+        return same
+
+    @property
     def spends(self) -> tuple[Spend, ...]:
         """Everything spent so far, by any process."""
         with self._store.exclusive():
@@ -147,10 +236,28 @@ class BudgetLedger:
         ------
         BudgetExceededError
             If there is not.
+
+        Warns
+        -----
+        DataSetWarning
+            If the ledger is tied to another data set than the one that `annotated` states.
         """
-        event, balance = _event(cost), self._balance()
+        event, balance = event_of(cost), self._balance()
+        check_unit_of(cost, self.unit, label)
         if not balance.fits(event):
             raise balance.exceeded(label)
+        self._warn_of_another_data_set()
+
+    def _warn_of_another_data_set(self) -> None:
+        stated, tied = self._facts.data_set, self.data_set
+        if stated is not None and tied is not None and stated != tied:
+            warnings.warn(
+                f"{self._store} is for the data set {tied!r}, but this release is of {stated!r}: "
+                "a budget covers the releases of one data set; use another ledger, or the same "
+                "name if it is the same data set",
+                DataSetWarning,
+                stacklevel=3,
+            )
 
     def _balance(self) -> Balance:
         """Return what is currently spent and left."""
@@ -174,16 +281,25 @@ class BudgetLedger:
             If it exceeds the budget; nothing is spent, and the error says what is left.
         LedgerError
             If the file is damaged, or is locked for longer than the timeout.
+
+        Warns
+        -----
+        DataSetWarning
+            As for `check`, before anything is spent.
         """
         spend = self._entry(cost, label)
+        self._warn_of_another_data_set()
         self._add(spend)
         return spend
 
     def _entry(self, cost: Cost, label: str | None) -> Spend:
-        event = _event(cost)
+        event = event_of(cost)
         if label is None and isinstance(cost, Certificate):
             label = cost.algorithm
-        return Spend(text("label", label), _now(), event)
+        facts = self._facts.updated(Facts(unit=unit_of(cost)))
+        entry = Spend(text("label", label), _now(), event, facts=facts)
+        check_unit_of(cost, self.unit, entry.label)
+        return entry
 
     def _add(self, spend: Spend) -> None:
         with self._store.exclusive() as write:
@@ -205,7 +321,8 @@ class BudgetLedger:
         Parameters
         ----------
         cost, label
-            As for `spend`.
+            As for `spend`. Call `check` before the release is computed: unlike `spend`, this
+            method does not warn of another data set.
         draft : Draft
             The file.
 
@@ -247,7 +364,7 @@ class BudgetLedger:
         if spent is False:
             draft.discard()
             return f"{failed}: nothing was spent from {self._store}, and nothing was released"
-        amount = f"{_in_words(cost)} for {spend.label}"
+        amount = f"{cost_in_words(cost)} for {spend.label}"
         was = f"{amount} was spent from {self._store}"
         if spent is None:
             was = f"{amount} may have been spent from {self._store}, which cannot be read now"
@@ -293,23 +410,3 @@ class BudgetLedger:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _in_words(cost: Cost) -> str:
-    budget = cost.budget if isinstance(cost, Certificate) else cost
-    if isinstance(budget, Budget):
-        return f"ε = {budget.epsilon:g}, δ = {budget.delta:g}"
-    return str(budget)
-
-
-def _event(cost: Cost) -> Event:
-    if isinstance(cost, Certificate):
-        return cost.event
-    if isinstance(cost, Budget):
-        pure = cost.is_pure
-        return PureEvent(cost.epsilon) if pure else ApproximateEvent(cost.epsilon, cost.delta)
-    if isinstance(cost, Event):
-        return cost
-    raise TypeError(
-        f"cost must be a Certificate, a Budget or a privacy event, got {type(cost).__name__}"
-    )

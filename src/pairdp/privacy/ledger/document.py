@@ -9,69 +9,30 @@ two histories are equal by accident.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, Self
+from typing import NamedTuple
 
 from pairdp._checks import text
 from pairdp._sealed import digest, fields_of, seal, unseal
 from pairdp.privacy.accounting.budget import RELATION, Budget
-from pairdp.privacy.accounting.events import Event, event_from_dict, event_to_dict
+from pairdp.privacy.accounting.unit import UNIT_RELATION
 from pairdp.privacy.ledger.balance import Balance
+from pairdp.privacy.ledger.entries import (
+    Action,
+    Spend,
+    StreamEntry,
+    optional_text,
+    random_name,
+)
 
 FORMAT = "pairdp ledger"
-FORMAT_VERSION = 2
-Action = Literal["saved", "resumed"]
-
-
-def random_name() -> str:
-    """Return a random identity of a ledger, an entry or a stream."""
-    return secrets.token_hex(16)
-
-
-@dataclass(frozen=True)
-class Spend:
-    """One entry of a ledger: what was released, when, and what it costs."""
-
-    label: str
-    time: str
-    event: Event
-    id: str = field(default_factory=random_name, repr=False)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the entry as plain JSON values."""
-        event = event_to_dict(self.event)
-        return {"label": self.label, "time": self.time, "event": event, "id": self.id}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, object]) -> Self:
-        """Return the entry that `to_dict` wrote."""
-        fields = fields_of("spend", values, {"label", "time", "event", "id"})
-        label, time = text("label", fields["label"]), text("time", fields["time"])
-        return cls(label, time, event_from_dict(fields["event"]), text("id", fields["id"]))
-
-
-@dataclass(frozen=True)
-class StreamEntry:
-    """An entry that a stream was saved to a file with this token, or resumed from it."""
-
-    token: str
-    action: Action
-    time: str
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the entry as plain JSON values."""
-        return {"token": self.token, "action": self.action, "time": self.time}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, object]) -> Self:
-        """Return the entry that `to_dict` wrote."""
-        fields = fields_of("stream", values, {"token", "action", "time"})
-        if fields["action"] not in ("saved", "resumed"):
-            raise ValueError("the action of a stream must be saved or resumed")
-        return cls(text("token", fields["token"]), fields["action"], text("time", fields["time"]))
+FORMAT_VERSION = 3
+"""Version 3 added the data set, the unit, and the facts of an entry. A file of version 2 has none,
+and is read as such; its entries keep their digests, since an entry states only the facts that it
+has."""
+_OLDEST_VERSION = 2
 
 
 class Seen(NamedTuple):
@@ -98,6 +59,10 @@ class LedgerState:
         What was spent.
     streams : tuple of StreamEntry
         The streams that were saved and resumed.
+    named : str or None
+        The data set that the ledger was created for, if it was named.
+    unit : str or None
+        The name of the unit that the budget protects; None for single records.
     """
 
     budget: Budget
@@ -105,6 +70,14 @@ class LedgerState:
     identity: str = field(default_factory=random_name)
     spends: tuple[Spend, ...] = ()
     streams: tuple[StreamEntry, ...] = ()
+    named: str | None = None
+    unit: str | None = None
+
+    @property
+    def data_set(self) -> str | None:
+        """The data set that the ledger is tied to: as created, or that of the first entry."""
+        stated = (spend.facts.data_set for spend in self.spends)
+        return self.named or next((name for name in stated if name is not None), None)
 
     def balance(self) -> Balance:
         """Return what is spent and left."""
@@ -147,10 +120,11 @@ class LedgerState:
         document = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
-            "relation": RELATION,
+            **({"relation": RELATION} if self.unit is None else _of_unit(self.unit)),
             "identity": self.identity,
             "budget": {"epsilon": self.budget.epsilon, "delta": self.budget.delta},
             "adaptive": self.adaptive,
+            "data_set": self.named,
             "spends": _chained(self.spends, spends),
             "streams": _chained(self.streams, streams),
         }
@@ -169,17 +143,25 @@ class LedgerState:
         if values.get("format") != FORMAT:
             raise ValueError(f"its format is {values.get('format')!r}, not {FORMAT!r}")
         version = values.get("format_version")
-        if version != FORMAT_VERSION:
+        if type(version) is not int or not _OLDEST_VERSION <= version <= FORMAT_VERSION:
             advice = "use a newer pairdp"
-            if isinstance(version, int) and version < FORMAT_VERSION:
+            if isinstance(version, int) and version < _OLDEST_VERSION:
                 advice = "it was made before ledgers had an identity, and cannot be continued"
-            raise ValueError(f"its format version {version!r} is not {FORMAT_VERSION}: {advice}")
+            raise ValueError(
+                f"its format version {version!r} is not {_OLDEST_VERSION} to {FORMAT_VERSION}: "
+                f"{advice}"
+            )
         required = {
             "format", "format_version", "relation", "identity", "budget", "adaptive", "spends",
             "streams",
         }  # fmt: skip
-        fields = fields_of("ledger", values, required)
-        if fields["relation"] != RELATION:
+        if version > _OLDEST_VERSION:
+            required.add("data_set")
+        fields = fields_of(
+            "ledger", values, required, {"unit"} if version > _OLDEST_VERSION else None
+        )
+        unit = optional_text("unit", fields.get("unit"))
+        if fields["relation"] != (RELATION if unit is None else UNIT_RELATION):
             raise ValueError(f"unknown neighbouring relation {fields['relation']!r}")
         budget = fields_of("budget", fields["budget"], {"epsilon", "delta"})
         if not isinstance(fields["adaptive"], bool):
@@ -192,10 +174,16 @@ class LedgerState:
             text("identity", fields["identity"]),
             tuple(Spend.from_dict(entry) for entry in spends),
             tuple(StreamEntry.from_dict(entry) for entry in streams),
+            optional_text("data_set", fields.get("data_set")),
+            unit,
         )
         if (spend_links, stream_links) != tuple(list(chain[1:]) for chain in state._chains):
             raise ValueError("its entries do not form a chain: some were changed, removed or moved")
         return state
+
+
+def _of_unit(unit: str) -> dict[str, str]:
+    return {"relation": UNIT_RELATION, "unit": unit}
 
 
 def _chain(identity: str, what: str, entries: Iterable[dict[str, object]]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._checks import did_you_mean
 from pairdp._files import write_atomically
 from pairdp.studies.data.catalog import CATALOG, Source
 from pairdp.studies.data.convert import write_rows
@@ -73,7 +74,9 @@ def load(name: str, directory: str | Path | None = None, *, fetch: Fetch | None 
         If it is not found and cannot be downloaded, or has a different digest.
     """
     if name not in CATALOG:
-        raise ValueError(f"unknown data set {name!r}; known: {', '.join(CATALOG)}")
+        raise ValueError(
+            f"unknown data set {name!r}; known: {', '.join(CATALOG)}" + did_you_mean(name, CATALOG)
+        )
     source = CATALOG[name]
     content = _embedded(source) if not source.url else _found(source, directory, fetch)
     return Dataset(source, *_parsed(content))

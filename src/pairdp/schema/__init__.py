@@ -1,0 +1,5 @@
+"""Public descriptions of a table's columns, and records encoded by them."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,141 @@
+"""The encoding of records by a schema, cell by cell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairdp._reading import Invalid, uses_null_records
+from pairdp.schema.cells import Array, Cell, MissingValues, Status
+from pairdp.schema.columns import ResponseColumn
+from pairdp.schema.features import NULL, FeatureColumn, Mask
+from pairdp.schema.flag_column import FlagColumn
+from pairdp.schema.frames import as_cells
+
+_BLOCK = 65_536
+
+
+class CellCounts(NamedTuple):
+    """How many cells of a column are missing, outside their range, or cannot be read."""
+
+    rows: int
+    missing: int
+    outside: int
+    unknown: int
+
+
+def shares(columns: Sequence[FeatureColumn], sparse: int | None) -> tuple[Array, float]:
+    r"""Return the factor of each column, and the norm that sparse flags are clipped to.
+
+    A column c has a block :math:`b_c` of norm at most 1 and a weight :math:`w_c`. Without sparse
+    flags the row is :math:`(w_c b_c)_c / \sqrt{W}` with :math:`W = \sum_c w_c^2`, so
+
+    .. math:: |row|^2 = \sum_c w_c^2 |b_c|^2 / W \le 1.
+
+    If at most k flags are yes in a usual record, they are encoded as 0 and 1, and the part
+    :math:`f = (w_c b_c)_c` of the flags is clipped to norm :math:`\sqrt{F}`, where F is the smaller
+    of :math:`k \max_c w_c^2` and :math:`\sum_c w_c^2` over flags. With
+    :math:`W = F + \sum_c w_c^2` over the other columns, the norm is again at most 1, for every
+    record, whatever it contains.
+    """
+    weights = np.array([column.weight for column in columns])
+    flags = np.array([sparse is not None and isinstance(c, FlagColumn) for c in columns], bool)
+    squares = weights**2
+    of_flags = float(squares[flags].sum())
+    if flags.any() and sparse is not None:
+        of_flags = min(of_flags, sparse * float(squares[flags].max()))
+    total = math.sqrt(float(squares[~flags].sum()) + of_flags)
+    return weights / total, math.sqrt(of_flags) / total
+
+
+def encode_rows(
+    schema: Any, cells: Mapping[str, Any], n: int, invalid: Invalid, start: int
+) -> Array:
+    """Return the encoded rows; see `Schema.encode`."""
+    null_allowed = uses_null_records(invalid)
+    columns: tuple[FeatureColumn, ...] = schema.feature_columns
+    rows = np.empty((n, schema.width))
+    null = np.zeros(n, dtype=np.bool_)
+    factors, flag_norm = shares(columns, schema.sparse)
+    flags = np.zeros(schema.width, dtype=np.bool_)
+    place = 0
+    for column, factor in zip(columns, factors, strict=True):
+        found = as_cells(cells[column.name])
+        if found.shape != (n,):
+            raise ValueError(f"the column {column.name!r} does not have {n} cells")
+        width = len(column.feature_names)
+        values, status = column.encode(found, missing_values(schema, column))
+        refused = column.is_refused(status)
+        if not null_allowed:
+            check_refused(column, status, refused, start)
+        null |= refused | column.is_null(status)
+        if schema.sparse is not None and isinstance(column, FlagColumn):
+            flags[place : place + width] = True
+            values = np.maximum(values, 0.0)
+        rows[:, place : place + width] = values * factor
+        place += width
+    if flags.any():
+        _clip_flags(rows, flags, flag_norm)
+    rows[null] = np.nan
+    return rows
+
+
+def _clip_flags(rows: Array, flags: Mask, norm: float) -> None:
+    """Clip the part of each row that belongs to flags to a norm, in place."""
+    for first in range(0, len(rows), _BLOCK):
+        part = rows[first : first + _BLOCK, flags]
+        norms = np.sqrt(np.einsum("ij,ij->i", part, part))
+        rows[first : first + _BLOCK, flags] = part * (norm / np.maximum(norms, norm))[:, None]
+
+
+def encode_response(
+    schema: Any, column: ResponseColumn, cells: Any, invalid: Invalid, start: int
+) -> Array:
+    """Return coded labels or clipped targets, NaN for null records."""
+    values, status = column.read(as_cells(cells), missing_values(schema, column))
+    if not uses_null_records(invalid):
+        refused = (status == Cell.UNKNOWN) | ((status == Cell.MISSING) & (column.missing != NULL))
+        check_refused(column, status, refused, start)
+    return values
+
+
+def check_refused(column: Any, status: Status, refused: Mask, start: int) -> None:
+    """Raise an error for the first refused cell, without its value."""
+    if not refused.any():
+        return
+    row = int(np.argmax(refused))
+    if status[row] == Cell.MISSING:
+        what = 'is missing, and the schema does not say what that means: add "missing"'
+    else:
+        what = "is not as the schema says"
+    raise ValueError(
+        f"the cell of column {column.name!r} in row {row + start} (counted from 0) {what}; or use "
+        'invalid="null", which makes such records null records'
+    )
+
+
+def count_cells(schema: Any, cells: Mapping[str, Any]) -> dict[str, CellCounts]:
+    """Return what the cells of each feature and of the label are; it looks at the data."""
+    counts = {}
+    for column in schema.columns:
+        if column.name not in cells:
+            continue
+        found = as_cells(cells[column.name])
+        missing = missing_values(schema, column)
+        if isinstance(column, FeatureColumn):
+            status = column.encode(found, missing).status
+        elif isinstance(column, ResponseColumn):
+            status = column.read(found, missing)[1]
+        else:
+            continue
+        of = [int(np.count_nonzero(status == kind)) for kind in list(Cell)[1:]]
+        counts[column.name] = CellCounts(len(status), *of)
+    return counts
+
+
+def missing_values(schema: Any, column: Any) -> MissingValues:
+    """Return which cells of a column are missing."""
+    return MissingValues((*schema.missing_values, *column.missing_values))

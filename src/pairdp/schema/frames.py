@@ -1,0 +1,125 @@
+"""Columns by name from tables in memory, without importing the library that made them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Cells = NDArray[Any]
+
+
+def table_columns(table: Any) -> list[str] | None:
+    """Return the names of a table's columns, None if it has none.
+
+    Parameters
+    ----------
+    table : DataFrame, Table, mapping, structured array or list of mappings
+        Of pandas, polars or pyarrow; or a mapping of names to columns; or a list of records, each
+        a mapping, whose names are those that any record has.
+    """
+    if isinstance(table, Mapping):
+        return list(table)
+    if isinstance(table, np.ndarray):
+        return None if table.dtype.names is None else list(table.dtype.names)
+    if isinstance(table, Sequence) and not isinstance(table, str):
+        if table and all(isinstance(row, Mapping) for row in table):
+            return list(dict.fromkeys(name for row in table for name in row))
+        return None
+    names = getattr(table, "column_names", None)  # of pyarrow
+    if names is None:
+        names = getattr(table, "columns", None)  # of pandas and polars
+    if names is None or not hasattr(names, "__iter__"):
+        return None
+    return list(names)
+
+
+def columns_of(table: Any, names: Iterable[str]) -> tuple[dict[str, Cells], int]:
+    """Return some columns of a table as arrays of cells, and the number of rows.
+
+    Raises
+    ------
+    ValueError
+        If the table has no named columns, lacks one of the names or has one of them twice.
+    """
+    known = table_columns(table)
+    if known is None:
+        raise ValueError(
+            "a schema needs a table with named columns: a DataFrame of pandas or polars, a table "
+            "of pyarrow, a dict of columns, a structured array or a list of dicts; got "
+            f"{type(table).__name__}"
+        )
+    wanted = list(names)
+    if missing := [name for name in wanted if name not in known]:
+        raise ValueError(
+            f"the table lacks {_columns(missing)} of the schema; it has {_listed(known)}"
+        )
+    if twice := [name for name in wanted if known.count(name) > 1]:
+        raise ValueError(f"the table has {_columns(twice)} twice: rename one")
+    found = {name: _cells(table, name) for name in wanted}
+    n = _length(table, found)
+    if any(column.ndim != 1 or len(column) != n for column in found.values()):
+        raise ValueError("the columns of the table must have one cell for each record")
+    return found, n
+
+
+def _length(table: Any, found: Mapping[str, Cells]) -> int:
+    if found:
+        return len(next(iter(found.values())))
+    first = next(iter(table.values()), ()) if isinstance(table, Mapping) else table
+    return int(getattr(first, "num_rows", None) or len(first))
+
+
+def _cells(table: Any, name: str) -> Cells:
+    if isinstance(table, Sequence):
+        return as_cells([row.get(name) for row in table])
+    if hasattr(table, "get_column"):  # of polars
+        return as_cells(table.get_column(name))
+    if hasattr(table, "column_names") and hasattr(table, "column"):  # of pyarrow
+        return as_cells(table.column(name))
+    return as_cells(table[name])
+
+
+def as_cells(column: Any) -> Cells:
+    """Return one column as an array; cells of several types are not converted to one."""
+    if isinstance(column, np.ndarray):
+        return column
+    if hasattr(column, "to_pylist"):  # of pyarrow
+        return _of_arrow(column)
+    if hasattr(column, "to_list") and hasattr(column, "null_count"):  # of polars
+        return column.to_numpy() if _is_plain(column) else _objects(column.to_list())
+    if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
+        raise ValueError(f"a column must be a sequence of cells, got {type(column).__name__}")
+    if hasattr(column, "dtype"):  # of pandas
+        return np.asarray(column)
+    return _objects(column)
+
+
+def _is_plain(column: Any) -> bool:
+    """Return whether a polars column has numbers and no missing cell."""
+    return bool(column.dtype.is_numeric()) and column.null_count() == 0
+
+
+def _of_arrow(column: Any) -> Cells:
+    kind = str(column.type)
+    if kind.startswith(("int", "uint", "float", "double", "halffloat")) and not column.null_count:
+        chunks = getattr(column, "chunks", None)
+        if chunks is None:
+            return np.asarray(column)
+        return np.concatenate([np.asarray(chunk) for chunk in chunks] or [np.empty(0)])
+    return _objects(column.to_pylist())
+
+
+def _objects(cells: Sequence[Any]) -> Cells:
+    return np.fromiter(cells, object, len(cells))
+
+
+def _columns(names: Sequence[str]) -> str:
+    some = ", ".join(map(repr, names[:20])) + (", …" if len(names) > 20 else "")
+    return f"the column{'s' if len(names) > 1 else ''} {some}"
+
+
+def _listed(names: Sequence[Any]) -> str:
+    return ", ".join(map(str, names[:20])) + (", …" if len(names) > 20 else "")

@@ -1,0 +1,136 @@
+"""Lines of text files, plain or gzipped, as entries of a CSV table."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import threading
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from pairdp.tables.base import TableError
+from pairdp.tables.text_format import SEPARATORS, TextFormat
+
+Row = list[str]
+
+
+def read_names(path: Path, form: TextFormat) -> Row:
+    """Return the entries of the first line; other lines are not decoded."""
+    with _text(path, form, by_line=form.has_byte_lines) as file:
+        lines = _decoded(file, form.codec, "strict") if form.has_byte_lines else file
+        mark, lines = _separator(lines, form)
+        (names,) = next_rows(_reader(lines, mark), 1) or [[]]
+        return names
+
+
+def rows_of(path: Path, form: TextFormat) -> Iterator[Row]:
+    """Yield all rows after the first; entries in quotation marks may have line breaks."""
+    with _text(path, form) as file:
+        mark, lines = _separator(file, form)
+        rows = _reader(lines, mark)
+        next_rows(rows, 1)
+        while some := next_rows(rows, 1024):
+            yield from some
+
+
+def records_of_lines(path: Path, form: TextFormat) -> Iterator[Row | None]:
+    """Yield every line after the first as a record, None if it is malformed.
+
+    Lines are split in the bytes of the file and decoded one by one, with bytes that are not text
+    replaced, so that no line affects how another one is read.
+    """
+    if not form.has_byte_lines:
+        raise TableError(
+            f"{path}: in {form.encoding}, one damaged character can affect all lines after it, so "
+            "records cannot be read one by one: convert the file to UTF-8"
+        )
+    with _text(path, form, by_line=True) as file:
+        mark, lines = _separator(_decoded(file, form.codec, "replace"), form)
+        next_rows(_reader(lines, mark), 1)
+        for line in lines:
+            if line.strip("\r\n"):  # an empty line is not a record
+                yield _record(line, mark)
+
+
+def _decoded(lines: Iterator[str], codec: str, errors: str) -> Iterator[str]:
+    """Yield lines that were read as Latin-1, which maps bytes to characters one to one."""
+    for line in lines:
+        yield line.encode("latin-1").decode(codec, errors)
+
+
+@contextmanager
+def _text(path: Path, form: TextFormat, *, by_line: bool = False) -> Iterator[Iterator[str]]:
+    """Open a file; whatever is wrong with it is an error that quotes no value."""
+    codec = "latin-1" if by_line else form.codec
+    try:
+        with io.TextIOWrapper(_binary(path), encoding=codec, newline="") as file:
+            yield file
+    except UnicodeError:
+        if form.encoding is not None:
+            raise TableError(f"{path} is not {form.encoding} text") from None
+        raise TableError(
+            f"{path} is not UTF-8 text: give its encoding, such as --encoding latin-1 or utf-16"
+        ) from None
+    except csv.Error as error:
+        raise TableError(f"{path} is not a well-formed CSV file: {error}") from None
+    except OSError as error:
+        reason = error.strerror or "it is damaged"
+        raise TableError(f"{path} cannot be read: {reason}") from None
+    except EOFError:
+        raise TableError(f"{path} cannot be read: it is truncated") from None
+    except zlib.error:
+        raise TableError(f"{path} cannot be read: it is damaged") from None
+
+
+def _binary(path: Path) -> BinaryIO:
+    if path.suffix.lower() == ".gz":
+        return cast(BinaryIO, gzip.open(path))
+    return path.open("rb")
+
+
+def _separator(lines: Iterator[str], form: TextFormat) -> tuple[str, Iterator[str]]:
+    """Return the separator of cells, and all lines."""
+    first = next(lines, "")
+    outside_quotes = re.sub(r'"[^"]*"', "", first)
+    return form.separator or max(SEPARATORS, key=outside_quotes.count), chain([first], lines)
+
+
+def _reader(lines: Iterator[str], mark: str) -> Iterator[Row]:
+    return csv.reader(lines, delimiter=mark, strict=True)
+
+
+def _record(line: str, mark: str) -> Row | None:
+    """Return the entries of one line, None if it is malformed."""
+    try:
+        with _fields_of_any_length():
+            (row,) = csv.reader([line], delimiter=mark, strict=True)
+    except (csv.Error, ValueError):
+        return None
+    return row
+
+
+_LOCK = threading.Lock()
+_LONGEST_FIELD = 2**31 - 1
+
+
+@contextmanager
+def _fields_of_any_length() -> Iterator[None]:
+    """Raise the csv module's limit on the length of fields, which is global."""
+    with _LOCK:
+        before = csv.field_size_limit(_LONGEST_FIELD)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
+
+
+def next_rows(rows: Iterator[Row], size: int) -> list[Row]:
+    """Return the next rows of a reader, at most ``size``."""
+    with _fields_of_any_length():
+        return list(islice(rows, size))

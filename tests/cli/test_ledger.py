@@ -1,0 +1,62 @@
+"""A ledger on the command line: its data set, its entries, and what is left."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pairdp import load
+from tests.cli.helpers import SECRET, run, run_json
+
+NEW = ["ledger", "new", "study.ledger", "--epsilon", "5", "--delta", "1e-5"]
+PAID = [*SECRET, "--ledger", "study.ledger"]
+
+
+def test_an_entry_has_cost_data_set_columns_file_and_note() -> None:
+    run(*NEW, "--data-set", "admissions")
+    run(*PAID, "--data-set", "admissions", "--note", "for the\nboard")
+    found = run_json("ledger", "show", "study.ledger")
+    (entry,) = found["spends"]
+    assert entry.pop("epsilon") == pytest.approx(found["spent_epsilon"])
+    assert entry.pop("time").endswith("+00:00")
+    assert entry == {
+        "label": "DPGDSC (Xue 2021, Algorithm 1)",
+        "data_set": "admissions",
+        "columns": ["age", "bmi"],
+        "model_file": "model.pairdp",
+        "note": "for the\nboard",
+        "unit": None,
+    }
+    shown = run("ledger", "show", "study.ledger").stdout
+    assert "for the data set 'admissions'" in shown
+    header, row = shown.splitlines()[1:3]
+    assert header.split()[:3] == ["time", "ε", "release"]
+    assert "age, bmi" in row
+    assert r"for the\nboard" in row  # on one line
+    assert load("model.pairdp")[-1].data_set == "admissions"
+
+
+@pytest.mark.filterwarnings("default::pairdp.DataSetWarning")
+def test_without_a_name_the_ledger_is_tied_to_the_first_file() -> None:
+    run(*NEW)
+    assert run(*PAID).stderr == ""
+    assert run_json("ledger", "show", "study.ledger")["data_set"] == "data.csv"
+    shutil.copy("data.csv", "other.csv")
+    other = ["other.csv" if word == "data.csv" else word for word in PAID]
+    warned = run(*other, "--force").stderr
+    assert warned.startswith("Warning: the ledger")
+    assert "for the data set 'data.csv', but this release is of 'other.csv'" in warned
+    assert warned.count("\n") == 1
+    assert run(*other, "--force", "--data-set", "data.csv").stderr == ""
+    assert len(run_json("ledger", "show", "study.ledger")["spends"]) == 3
+
+
+def test_many_columns_are_counted_and_a_note_needs_a_ledger() -> None:
+    from pairdp import Budget, BudgetLedger
+
+    ledger = BudgetLedger(Budget(1.0), Path("wide.ledger"))
+    ledger.annotated(columns=[f"column {i}" for i in range(9)]).spend(Budget(0.5), "wide")
+    assert "column 3 and 5 more" in run("ledger", "show", "wide.ledger").stdout
+    assert "give --ledger too" in run(*SECRET, "--note", "x", code=1).stderr
