@@ -94,6 +94,7 @@ class PairScatter(Algorithm[PairScatterSettings]):
     name: str = "Metric from noisy scatters of pairs"
 
     settings_type = PairScatterSettings
+    offers_units: ClassVar[bool] = True
     without_signal: ClassVar[str] = "the metric will be close to the Euclidean one"
     max_noise_to_signal: ClassVar[float] = 1.0
 
@@ -130,12 +131,12 @@ class PairScatter(Algorithm[PairScatterSettings]):
 
     def _wanted(self, task: Task) -> tuple[_Statistic, ...]:
         n, norm = task.n, task.problem.data_norm
-        square = Sensitivity.of("mean squared norm", data_norm=norm, n=n)
-        scatters = Sensitivity.of("second moments of classes", data_norm=norm, n=n)
+        square = task.sensitivity("mean squared norm", data_norm=norm, n=n)
+        scatters = task.sensitivity("second moments of classes", data_norm=norm, n=n)
         wanted = (
             _Statistic(_FIRST, square, 1, 0.03),
             _Statistic(_SCALED, square, 1, 0.03),
-            _Statistic(_SHARES, Sensitivity.of("shares of classes", n=n), 2, 0.04),
+            _Statistic(_SHARES, task.sensitivity("shares of classes", n=n), 2, 0.04),
             _Statistic(
                 _SCATTERS,
                 scatters,
@@ -145,7 +146,7 @@ class PairScatter(Algorithm[PairScatterSettings]):
         )
         if not self.threshold:
             return wanted
-        cells = Sensitivity.of("signed histogram", n=n)
+        cells = task.sensitivity("signed histogram", n=n)
         return (*wanted, _Statistic(THRESHOLD, cells, len(_EDGES) + 1, 0.1))
 
     def execute(
@@ -178,7 +179,7 @@ class PairScatter(Algorithm[PairScatterSettings]):
         metric = constraint.project(metric * (trace / float(np.trace(metric))))
         if not plan.settings.threshold:
             return RunResult(metric, {})
-        edges = _edges(metric, sum(scatters), square)
+        edges = _edges(metric, scatters[0] + scatters[1], square)
         best = _best_edge(edges, noisy(THRESHOLD, _signed_cells(records, metric, edges)))
         return RunResult(metric, {THRESHOLD: np.array([math.sqrt(best)])})
 

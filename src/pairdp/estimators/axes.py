@@ -56,7 +56,8 @@ def groups_of(values: Array) -> list[slice]:
 
 def directions_of(eigenvalues: Array) -> int:
     """Return the smallest rank of M - cI over c: d minus the largest multiplicity."""
-    return len(eigenvalues) - max(group.stop - group.start for group in groups_of(eigenvalues))
+    sizes = [int(group.stop - group.start) for group in groups_of(eigenvalues)]
+    return len(eigenvalues) - max(sizes)
 
 
 def check_n_components(n_components: object, n_features: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp.estimators.axes import axes_of, check_n_components, directions_of
+from pairdp.estimators.fit_warnings import EUCLIDEAN, EuclideanWarning
 from pairdp.estimators.validation import checked_array, finite, products, validated
 
 Array = NDArray[np.float64]
@@ -35,6 +37,11 @@ class MahalanobisMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # ty
         """The number of directions that were learned; a function of the release."""
         check_is_fitted(self, "components_")
         return directions_of(self.eigenvalues_)
+
+    def _warn_of_release(self) -> None:
+        """Warn if the released metric is the Euclidean one."""
+        if self.n_features_in_ > 1 and self.n_directions_ == 0:
+            warnings.warn(EUCLIDEAN, EuclideanWarning, stacklevel=3)
 
     @property
     def _n_features_out(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +12,6 @@ from pairdp.algorithms.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.estimators.axes import check_n_components
 from pairdp.estimators.base import PrivateEstimator
-from pairdp.estimators.fit_warnings import EUCLIDEAN, EuclideanWarning
 from pairdp.estimators.mahalanobis import MahalanobisMixin, check_axes
 from pairdp.estimators.validation import check_labels
 from pairdp.losses import LogisticMetric, MetricLoss
@@ -164,7 +162,3 @@ unit, max_records, random_state, verbose, invalid
 
     def _set_fitted(self, fit: Fit) -> None:
         self._set_axes(fit.parameters)
-
-    def _warn_of_release(self) -> None:
-        if self.n_features_in_ > 1 and self.n_directions_ == 0:
-            warnings.warn(EUCLIDEAN, EuclideanWarning, stacklevel=3)

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 def public_pair_shape(pairs: Any, records: Any) -> tuple[int, int] | None:
     """Return the numbers of pairs and of features without reading them; None if not known."""
-    shape = getattr(pairs, "shape", ())
+    shape: tuple[int, ...] = getattr(pairs, "shape", ())
     if records is not None:
         shape = (*shape, *getattr(records, "shape", ())[1:])
     if len(shape) == 3 and shape[0] > 1 and shape[1] == 2 and shape[2] > 0:
@@ -86,3 +86,14 @@ def _looked_up(pairs: ArrayLike, records: Array, invalid: Invalid) -> Array:
     found = records[np.where(known, places, 0)]
     found[~known] = np.nan
     return np.asarray(found)
+
+
+def persons(groups: ArrayLike) -> NDArray[Any]:
+    """Return the two persons of each pair, without converting them to a common type."""
+    found = np.asarray(groups, dtype=None if hasattr(groups, "dtype") else object)
+    if found.ndim != 2 or found.shape[1] != 2:
+        raise ValueError(
+            f"groups must have the two persons of each pair, of shape (n_pairs, 2), got "
+            f"{found.shape}"
+        )
+    return found

@@ -15,12 +15,13 @@ from pairdp._checks import non_negative
 from pairdp._reading import Invalid, read_labels, read_signs, uses_null_records
 from pairdp.algorithms import Algorithm, Fit, PairScatter, Plan
 from pairdp.algorithms.choice import Choice, choose_pair_metric
+from pairdp.algorithms.facts import Condition, GivenPairs
 from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.estimators.axes import check_n_components
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.mahalanobis import MahalanobisMixin, check_axes
-from pairdp.estimators.pair_input import differences, pairs_of, public_pair_shape
+from pairdp.estimators.pair_input import differences, pairs_of, persons, public_pair_shape
 from pairdp.losses import MetricLoss, PairMetricLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.pointwise_problem import PointwiseProblem
@@ -62,7 +63,12 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
     data_norm : float, default=None
         The *difference* of the records of a pair is clipped to this norm; twice the norm of records
         clips nothing. It must not be computed from the data.
-    epsilon, delta, calibration, schedule, ledger, random_state, verbose, invalid
+    unit : str, default=None
+        What identifies a person, such as "patient_id"; a name for certificates.
+    max_pairs : int, default=None
+        How many pairs of each person are used at most, which is public. The guarantee then covers
+        all pairs of a person. By default, it covers each single pair.
+    epsilon, delta, calibration, schedule, ledger, data_set, random_state, verbose, invalid
         As for `PrivateRanker`; a null record is here a null pair.
 
     Attributes
@@ -82,9 +88,16 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
 
     Notes
     -----
-    The methods are those of metric-learn's learners on pairs, such as MMC and ITML. What is
-    protected is *one pair*: neighbouring data sets differ in one pair and its label, and n is the
-    number of pairs. The guarantee for a person who is in several pairs is weaker.
+    The methods are those of metric-learn's learners on pairs, such as MMC and ITML. There are two
+    guarantees, for two kinds of neighbouring data sets of n pairs:
+
+    - *One pair*, by default: they differ in one pair and its label. A person in several pairs is
+      not protected as a whole.
+    - *One person*, with ``max_pairs`` = k: they have the same persons in the same pairs, and differ
+      in the rows and labels of all pairs of one person. A pair is used if both of its persons have
+      fewer than k used pairs before it, and becomes a null pair otherwise. This choice depends on
+      identifiers alone, so it is the same for both, and at most k of the used pairs differ: noise
+      is made for k times the sensitivity of one pair. Who is in a pair with whom is not protected.
 
     Examples
     --------
@@ -116,13 +129,16 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
         calibration: str = "certified",
         schedule: str | None = None,
         ledger: BudgetLedger | None = None,
+        data_set: str | None = None,
+        unit: str | None = None,
+        max_pairs: int | None = None,
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
-        self.loss = loss  # type: ignore[assignment]
+        self.loss = loss
         self.algorithm = algorithm
         self.radius = radius
         self.regularization = regularization
@@ -132,6 +148,9 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
         self.calibration = calibration
         self.schedule = schedule
         self.ledger = ledger
+        self.data_set = data_set
+        self.unit = unit
+        self.max_pairs = max_pairs
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid
@@ -186,8 +205,29 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
             non_negative("threshold", self.threshold)
         return super().plan(n, n_features)
 
-    def fit(  # type: ignore[override]
-        self, pairs: ArrayLike, y: ArrayLike, *, preprocessor: ArrayLike | None = None
+    @property
+    def max_records(self) -> int | None:  # type: ignore[override]
+        """``max_pairs``: a record of the problem is a pair."""
+        return self.max_pairs
+
+    def _conditions(self) -> tuple[Condition, ...]:
+        return (*super()._conditions(), GivenPairs(self.max_pairs is not None))
+
+    def _checked_groups(self, groups: ArrayLike | None) -> tuple[ArrayLike, ...]:
+        if (groups is None) != (self._unit() is None):
+            raise ValueError(
+                "max_pairs limits the pairs of each person, and needs groups, the persons of each "
+                "pair; groups need max_pairs, which is public"
+            )
+        return () if groups is None else (persons(groups),)
+
+    def fit(
+        self,
+        pairs: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        *,
+        preprocessor: ArrayLike | None = None,
     ) -> Self:
         """Fit the metric and release it.
 
@@ -197,6 +237,10 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
             Pairs of records, or of row numbers of ``preprocessor``.
         y : array-like of shape (n_pairs,)
             +1 for similar pairs and -1 for dissimilar ones.
+        groups : array-like of shape (n_pairs, 2), optional
+            The persons of each pair, with the parameter ``max_pairs``. By default they are the row
+            numbers of ``preprocessor``. Pairs without a person (None, NaN, empty text) are not
+            used. Groups are not stored.
         preprocessor : array-like of shape (n_records, n_features), optional
             The records that ``pairs`` refers to. Unlike in metric-learn it is not a parameter of
             the estimator, because a fitted model contains no records.
@@ -206,12 +250,15 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
         self
         """
         with self._unchanged_on_error():
+            if groups is None and preprocessor is not None and self.max_pairs is not None:
+                groups = pairs
+            of_units = self._checked_groups(groups)
             shape = public_pair_shape(pairs, preprocessor)
             plan = None if shape is None else self._affordable_plan(*shape)
             found = pairs_of(self, pairs, preprocessor, self.invalid)
             if plan is None:
                 plan = self._affordable_plan(len(found), found.shape[2])
-            batch = found, self._coded(y, None)
+            batch: Any = (found, self._coded(y, None), *of_units)
             self._fit_plan(plan, [batch], found.shape[2], self._labels(None, None))
         self._warn_of_release()
         return self
@@ -251,7 +298,7 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
         near = self.pair_distance(pairs) <= self.threshold_
         return np.where(near, 1, -1).astype(np.int64)
 
-    def score(self, pairs: ArrayLike, y: ArrayLike) -> float:  # type: ignore[override]
+    def score(self, pairs: ArrayLike, y: ArrayLike) -> float:
         """Return the AUC: how often a similar pair is closer than a dissimilar one.
 
         It is not private: do not publish scores on sensitive pairs.

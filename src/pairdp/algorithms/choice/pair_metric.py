@@ -8,7 +8,7 @@ from pairdp.algorithms.pair_scatter import PairScatter
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.losses import PairMetricLoss
 from pairdp.pointwise_problem import PointwiseProblem
-from pairdp.privacy import Budget
+from pairdp.privacy import Budget, Unit
 
 
 def choose_pair_metric(
@@ -20,6 +20,7 @@ def choose_pair_metric(
     radius: float,
     loss: PairMetricLoss | None = None,
     regularization: float | None = None,
+    unit: Unit | None = None,
 ) -> Choice:
     """Return the candidates for a metric from given pairs, from public facts alone.
 
@@ -39,6 +40,8 @@ def choose_pair_metric(
         The loss to minimise, if one must be.
     regularization : float, optional
         λ; None to choose it.
+    unit : Unit, optional
+        What is protected; a single pair by default.
 
     Raises
     ------
@@ -53,11 +56,13 @@ def choose_pair_metric(
     )
     if loss is None:
         reason = "the scatters of pairs are released once, and the rest is post-processing"
-        return Choice(n, features, budget, (Candidate(problem, PairScatter(), 0.0, reason),))
-    found = candidates_for("linear", LinearTask(n, features, budget, problem, regularization))
+        scatter = Candidate(problem, PairScatter(), 0.0, reason)
+        return Choice(n, features, budget, (scatter,), unit)
+    task = LinearTask(n, features, budget, problem, regularization, unit=unit)
+    found = candidates_for("linear", task)
     if not found:
         raise ValueError(
             f"{type(loss.metric).__name__} with these parameters has no pure ε-DP algorithm: set "
             "delta > 0, or use a convex and smooth loss without regularization=0"
         )
-    return Choice(n, features, budget, found)
+    return Choice(n, features, budget, found, unit)
