@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pairdp import losses
 from pairdp._checks import RECORDS, flag, keep, real
 from pairdp._provenance import is_own
 from pairdp.algorithms.requirements import require_convex
 from pairdp.algorithms.task import Settings, Task
 from pairdp.clipping import check_data_norm
-from pairdp.losses import PairMetricLoss, PairwiseLoss
+from pairdp.losses import PairwiseLoss
 from pairdp.losses.trust import constants_from
 from pairdp.privacy import Release
 from pairdp.privacy.bounds.sensitivity import find_bound
@@ -119,7 +120,7 @@ class GivenPairs(Condition):
 
     def check(self, problem: Problem) -> None:
         """Raise ValueError for a problem that is not of given pairs."""
-        if not isinstance(problem.loss, PairMetricLoss):
+        if not isinstance(problem.loss, losses.PairMetricLoss):
             raise ValueError(f"{type(problem.loss).__name__} is not a loss of given pairs")
 
 
