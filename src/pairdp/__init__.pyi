@@ -9,6 +9,7 @@ from .estimators import PrivateLinearRegressor as PrivateLinearRegressor
 from .estimators import PrivateMetric as PrivateMetric
 from .estimators import PrivatePairMetric as PrivatePairMetric
 from .estimators import PrivateRanker as PrivateRanker
+from .estimators import SchemaEncoder as SchemaEncoder
 from .estimators import load as load
 from .estimators import read_bounds as read_bounds
 from .estimators import save as save
@@ -23,4 +24,7 @@ from .privacy import LedgerError as LedgerError
 from .privacy import NoiseSource as NoiseSource
 from .privacy import Unit as Unit
 from .privacy import default_delta as default_delta
+from .ranges import estimate_bounds as estimate_bounds
+from .schema import Schema as Schema
+from .schema import SchemaError as SchemaError
 from .verification import verify as verify

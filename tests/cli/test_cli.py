@@ -87,7 +87,7 @@ def test_help_is_there_without_scientific_libraries() -> None:
         assert f"  {name} " in done.stdout
 
 
-@pytest.mark.parametrize("name", ["plan", "fit", "predict", "verify", "ledger", "demo"])
+@pytest.mark.parametrize("name", ["plan", "schema", "fit", "predict", "verify", "ledger", "demo"])
 def test_commands_are_listed_with_their_own_short_help(name: str) -> None:
     found = main.get_command(click.Context(main), name)
     assert found is not None

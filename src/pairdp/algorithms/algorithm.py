@@ -163,7 +163,7 @@ class Algorithm(Storable, ABC, Generic[S]):
             schedule = "theorem" if calibration == "printed" and self.has_theorem else "tuned"
         task = Task(problem, n, features, budget, calibration, schedule, unit)
         for condition in conditions:
-            condition.check(problem)
+            condition.check(problem, features)
         draft = self.prepare(task) if draft is None else draft
         solved = draft.problem or problem
         # Without a budget there is no noise, printed or certified.

@@ -42,8 +42,8 @@ class Condition(Storable, ABC):
     def sentence(self) -> str:
         """What certificates say."""
 
-    def check(self, problem: Problem) -> None:
-        """Raise ValueError if the problem contradicts the condition."""
+    def check(self, problem: Problem, features: int) -> None:
+        """Raise ValueError if the problem, or its number of features, contradicts the condition."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class ConstantFeature(Condition):
             "which makes their norm at most √2 times that."
         )
 
-    def check(self, problem: Problem) -> None:
+    def check(self, problem: Problem, features: int) -> None:
         """Raise ValueError if the problem has another data norm."""
         if not math.isclose(problem.data_norm, math.sqrt(2) * self.data_norm, rel_tol=1e-12):
             raise ValueError(
@@ -118,7 +118,7 @@ class GivenPairs(Condition):
             "neighbouring data sets, and not protected."
         )
 
-    def check(self, problem: Problem) -> None:
+    def check(self, problem: Problem, features: int) -> None:
         """Raise ValueError for a problem that is not of given pairs."""
         if not isinstance(problem.loss, losses.PairMetricLoss):
             raise ValueError(f"{type(problem.loss).__name__} is not a loss of given pairs")
@@ -157,7 +157,7 @@ class ResponseBounds(Condition):
             "public, and mapped to the range from -1 to 1."
         )
 
-    def check(self, problem: Problem) -> None:
+    def check(self, problem: Problem, features: int) -> None:
         """Raise ValueError if the problem has another label bound."""
         if problem.loss.label_bound != 1:
             raise ValueError("responses between -1 and 1 need a loss with label_bound 1")

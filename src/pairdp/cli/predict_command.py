@@ -6,13 +6,12 @@ import csv
 import io
 import sys
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
 from pairdp._files import write_atomically
 from pairdp._reading import Invalid
@@ -25,11 +24,11 @@ from pairdp.cli.common import (
     trust_option,
     with_progress,
 )
+from pairdp.cli.predict_rows import Line, Predictor, kept_cells
 from pairdp.cli.table_options import open_with, table_options
-from pairdp.estimators import BoundsScaler, load
+from pairdp.estimators import load
 from pairdp.tables import TableError
 
-Array = NDArray[np.float64]
 FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -39,6 +38,15 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("-o", "--output", type=FILE, help="CSV file to write; standard output by default.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @click.option("--positive", metavar="LABEL", help="The label that gets high scores.")
+@click.option(
+    "--keep", multiple=True, metavar="COLUMN",
+    help="A column to copy to the output, such as an id; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--reference", type=FILE, metavar="TABLE",
+    help="A public table: add each score's percentile among the scores of its records.",
+)  # fmt: skip
+@click.option("--probability", is_flag=True, help="Refused: see above.")
 @trust_option
 @invalid_option
 @table_options
@@ -50,6 +58,9 @@ def command(
     output: Path | None,
     force: bool,
     positive: str | None,
+    keep: tuple[str, ...],
+    reference: Path | None,
+    probability: bool,
     trusted: tuple[str, ...],
     invalid: Invalid,
     as_json: bool,
@@ -59,27 +70,50 @@ def command(
 
     For a ranker, the output is a score and a label for each record; for a metric, coordinates whose
     Euclidean distances are those of the metric. Predictions for the records of DATA are as
-    sensitive as the records. With --invalid null, records that cannot be read get an empty line.
+    sensitive as the records. A model with a schema reads DATA by it: columns may be in any order,
+    the label may be absent, and other columns are ignored or refused, as the schema says. A record
+    that makes a null record by the schema or, with --invalid null, that cannot be read, gets empty
+    predictions.
+
+    Percentiles are relative to --reference, a table that is public (or was released privately).
+    Never give it the records that the model was fitted to: their scores are not covered by the
+    model's guarantee. Probabilities are not available: to calibrate them needs the data again,
+    and must be paid for from the budget.
 
     \b
     Example:
-      pairdp predict model.pairdp new.csv -o scores.csv
+      pairdp predict model.pairdp new.csv --keep patient_id -o scores.csv
     """  # noqa: D301 - the command line's help reads the control character
+    if probability:
+        raise TableError(
+            "a score is not a probability: calibration uses labels of the data, must be paid for "
+            "from the privacy budget, and is not available yet; use scores, or --reference for "
+            "percentiles"
+        )
     if output is not None:
-        check_output(output, force, model, data)
-    steps = _steps(load(model, trusted=trusted))
+        check_output(output, force, model, data, reference)
+    predictor = Predictor.of(load(model, trusted=trusted), positive)
     table = open_with(data, options)
-    names = [str(name) for name in steps[0].feature_names_in_]
-    table.check_columns(names)
-    head, predict = _predictor(steps, positive)
+    predictor.check(table)
+    table.check_columns(keep)
+    head = [*keep, *predictor.head]
+    percentiles = None
+    if reference is not None:
+        percentiles = _percentiles(predictor, reference, options, invalid)
+        head.append("percentile")
+    if twice := [name for name in keep if head.count(name) > 1]:
+        raise TableError(f"--keep {twice[0]}: the output has another column of this name")
     n, _ = table.count(None, invalid=invalid)
 
-    def lines() -> Iterator[list[Any]]:
-        batches = table.batches(names, None, invalid=invalid)
-        for batch in with_progress(n, batches, "scoring"):
-            unreadable = np.isnan(batch.features[:, 0])
-            predicted = iter([] if unreadable.all() else predict(batch.features[~unreadable]))
-            yield from ([None] * len(head) if null else next(predicted) for null in unreadable)
+    def lines() -> Iterator[Line]:
+        batches = predictor.rows(table, invalid=invalid)
+        kept = kept_cells(table, keep, invalid=invalid) if keep else repeat(None)
+        for rows, cells in zip(with_progress(n, batches, "scoring"), kept):  # noqa: B905
+            found = predictor.lines(rows)
+            if percentiles is not None:
+                _add_percentiles(found, percentiles)
+            for i, line in enumerate(found):
+                yield line if cells is None else [*cells[i], *line]
 
     if output is not None:
         _save(output, head, lines())
@@ -93,50 +127,39 @@ def command(
         _write(sys.stdout, head, lines())
 
 
-def _steps(model: Any) -> list[Any]:
-    """Return the steps of a model, after checking that it has the names of columns."""
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    if isinstance(steps[-1], BoundsScaler):
-        raise TableError("the file contains a scaler without a model")
-    if not hasattr(steps[0], "feature_names_in_"):
-        raise TableError(
-            "the model has no names of columns, since it was fitted to an array: fit it to a "
-            "DataFrame, or with  pairdp fit"
-        )
-    return steps
+def _add_percentiles(lines: list[Line], percentiles: Callable[[list[float]], list[float]]) -> None:
+    scored = [line for line in lines if line[0] is not None]
+    for line, found in zip(scored, percentiles([line[0] for line in scored]), strict=True):
+        line.append(found)
+    for line in lines:
+        if line[0] is None:
+            line.append(None)
 
 
-def _predictor(
-    steps: list[Any], positive: str | None
-) -> tuple[list[str], Callable[[Array], list[list[Any]]]]:
-    """Return the names of the output columns, and the function that computes them."""
-    *before, model = steps
-    labels = [str(label) for label in getattr(model, "classes_", ())]
-    if positive is not None and positive not in labels:
-        known = f"its labels are {', '.join(labels)}" if labels else "the model has no labels"
-        raise TableError(f"--positive {positive} is not a label of the model: {known}")
-    sign = -1.0 if labels and positive == labels[0] else 1.0
-    for step in steps:
-        vars(step).pop("feature_names_in_", None)  # rows come as arrays, in this order
+def _percentiles(
+    predictor: Predictor, path: Path, options: dict[str, Any], invalid: Invalid
+) -> Callable[[list[float]], list[float]]:
+    """Return the function from scores to percentiles among the scores of a public table."""
+    if predictor.head[0] != "score":
+        raise TableError("--reference is for models that give scores")
+    table = open_with(path, options)
+    predictor.check(table)
+    scores = [
+        line[0]
+        for rows in predictor.rows(table, invalid=invalid)
+        for line in predictor.lines(rows)
+        if line[0] is not None
+    ]
+    if not scores:
+        raise TableError(f"{path} has no records that can be scored")
+    known = np.sort(np.array(scores))
 
-    def scaled(rows: Array) -> Array:
-        for step in before:
-            rows = step.transform(rows)
-        return rows
+    def percentiles(scores: list[float]) -> list[float]:
+        below, upto = (np.searchsorted(known, scores, side) for side in ("left", "right"))
+        found: list[float] = (50.0 * (below + upto) / len(known)).tolist()
+        return found
 
-    def scores_and_labels(rows: Array) -> list[list[Any]]:
-        rows = scaled(rows)
-        scores, found = sign * model.decision_function(rows), model.predict(rows)
-        return [list(pair) for pair in zip(scores.tolist(), found.tolist(), strict=True)]
-
-    if labels:
-        return ["score", "label"], scores_and_labels
-    if hasattr(model, "decision_function"):
-        return ["score"], lambda rows: model.decision_function(scaled(rows))[:, None].tolist()
-    if hasattr(model, "predict"):
-        return ["prediction"], lambda rows: model.predict(scaled(rows))[:, None].tolist()
-    head = [f"z{i}" for i in range(len(model.get_feature_names_out()))]
-    return head, lambda rows: model.transform(scaled(rows)).tolist()
+    return percentiles
 
 
 def _write(file: io.TextIOBase | Any, head: list[str], lines: Iterator[list[Any]]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,21 +19,32 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp import constraints, model_file, privacy
 from pairdp._checks import one_of
-from pairdp._reading import Invalid
+from pairdp._reading import Invalid, read_labels
 from pairdp.algorithms import Algorithm, Fit, Plan, choice, find_algorithm
 from pairdp.algorithms.choice import Choice
 from pairdp.algorithms.facts import Condition
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.schema_rows import SchemaRows
 from pairdp.clipping import check_data_norm
 from pairdp.estimators.fit_warnings import NO_DATA_NORM, warn_before
+from pairdp.estimators.schema_tables import (
+    encoded_rows,
+    pieces,
+    response_of,
+    table_length,
+    table_records,
+)
 from pairdp.estimators.validation import public_shape, validated
 from pairdp.losses import Loss, find_loss, loss_names
 from pairdp.privacy import Budget, NoiseSource, Unit, default_delta
 from pairdp.privacy.accounting.unit import records_of
 from pairdp.problem import Problem
 from pairdp.records import Batch
+from pairdp.schema import Schema
 
 Array = NDArray[np.float64]
+GivenSchema = Schema | Mapping[str, Any] | str | os.PathLike[str]
+_IN_USE = "_schema_in_use"
 
 
 class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
@@ -57,25 +69,28 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     random_state: Any = None
     verbose: bool | None = None
     invalid: Invalid = "error"
+    schema: GivenSchema | None = None
 
     plan_: Plan
+    schema_: Schema
 
     _loss_kind: ClassVar[type[Loss]]
     _problem_kind: ClassVar[type[Problem]] = Problem
 
-    def plan(self, n: int, n_features: int) -> Plan:
+    def plan(self, n: int, n_features: int | None = None) -> Plan:
         """Return what `fit` would do with data of this size, without any data.
 
         Parameters
         ----------
         n, n_features : int
-            The public size of the data.
+            The public size of the data. A schema says how many features there are.
 
         Returns
         -------
         Plan
             Printable, with noise, steps and reasons.
         """
+        n_features = self._width(n_features)
         algorithm = self._algorithm(n)
         why: tuple[str, ...] = ()
         if algorithm is None:
@@ -97,14 +112,15 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise TypeError(f"the choice of {type(self).__name__} does not plan for its unit")
         return replace(plan, reasons=(*why, *plan.reasons, *self._reasons_for_defaults(plan)))
 
-    def choices(self, n: int, n_features: int) -> Choice:
+    def choices(self, n: int, n_features: int | None = None) -> Choice:
         """Return the candidates of ``algorithm="auto"``, best first.
 
         Parameters
         ----------
         n, n_features : int
-            The public size of the data.
+            The public size of the data. A schema says how many features there are.
         """
+        n_features = self._width(n_features)
         if self.calibration != "certified":
             raise ValueError(
                 'algorithm="auto" chooses among certified plans: name a published algorithm '
@@ -153,6 +169,55 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Whether labels are numbers."""
         return False
 
+    def _schema(self) -> Schema | None:
+        """Return the schema that the parameters specify, None if they specify none."""
+        if _IN_USE in self.__dict__:
+            return self.__dict__[_IN_USE]  # type: ignore[no-any-return]
+        if "_session" in self.__dict__ and "schema_" in self.__dict__:
+            return self.schema_  # that a stream began with
+        if self.schema is None:
+            return None
+        schema = Schema.of(self.schema)
+        self._check_schema(schema)
+        if self.data_norm is not None and self.data_norm != 1:
+            raise ValueError("rows that a schema encodes have norm at most 1: leave out data_norm")
+        return schema
+
+    def _known_schema(self) -> Schema | None:
+        """Return the schema of the fitted model or of the parameters; None if it is wrong."""
+        if _IN_USE not in self.__dict__ and "schema_" in self.__dict__:
+            return self.schema_
+        try:
+            return self._schema()
+        except (ValueError, TypeError):  # `fit` says what is wrong with it
+            return None
+
+    @contextmanager
+    def _pinned_schema(self) -> Iterator[Schema | None]:
+        """Read the schema once, so that a file that is changed meanwhile has no effect."""
+        self.__dict__[_IN_USE] = schema = self._schema()
+        try:
+            yield schema
+        finally:
+            self.__dict__.pop(_IN_USE, None)
+
+    def _check_schema(self, schema: Schema) -> None:
+        """Raise an error for a schema whose label is not for this kind of model."""
+
+    def _width(self, n_features: int | None) -> int:
+        """Return the number of features of the data; that of the schema if there is one."""
+        schema = self._schema()
+        if schema is None and n_features is None:
+            raise ValueError("n_features is needed: only with a schema it may be left out")
+        if schema is None or n_features == schema.width:
+            return n_features  # type: ignore[return-value]
+        if n_features is not None:
+            raise ValueError(
+                f"the schema encodes {schema.width} features, and n_features is {n_features}: "
+                "leave it out"
+            )
+        return schema.width
+
     def _columns(self, n_features: int) -> int:
         """Return the number of features of a record, given that of the data."""
         return n_features
@@ -171,7 +236,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _conditions(self) -> tuple[Condition, ...]:
         """Return conditions on the data in addition to those of the algorithm."""
-        return ()
+        schema = self._schema()
+        return () if schema is None else (SchemaRows(schema),)
 
     def _problem(self, algorithm: Algorithm, n: int, n_features: int) -> Problem:
         loss: Any = self._given_loss() or self._default_loss(algorithm)
@@ -238,19 +304,32 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 f"delta is not given: δ = {plan.task.budget.delta:g} is min(1e-6, 1/(100n)), so "
                 "that nδ is at most 1 %"
             )
-        if self.data_norm is None:
+        if not self._norm_is_given:
             reasons.append(NO_DATA_NORM)
         return tuple(reasons)
 
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    @property
+    def _norm_is_given(self) -> bool:
+        return self.data_norm is not None or self.schema is not None
+
+    @property
+    def _invalid_rows(self) -> Invalid:
+        """What to do with rows that cannot be read; those that a schema encoded were checked."""
+        return self.invalid if self.schema is None else "null"
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
         """Fit the model and release it.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Records. Rows are clipped to ``data_norm``.
+            Records. Rows are clipped to ``data_norm``. With a schema, a table with named columns:
+            a DataFrame of pandas or polars, a table of pyarrow, or a dict of columns.
         y : array-like of shape (n_samples,)
-            Their labels, or their targets for regression.
+            Their labels, or their targets for regression. By default, the column that the schema
+            declares as the label.
         groups : array-like of shape (n_samples,), optional
             The unit (person) of each record, with the parameter ``max_records``: the first so many
             rows of each unit are used, and the guarantee covers all records of a unit. Rows
@@ -260,6 +339,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         self
         """
+        with self._pinned_schema() as schema:
+            if schema is not None:
+                return self._fit_table(X, y, groups, schema)
         with self._unchanged_on_error():
             of_units = self._checked_groups(groups)
             shape = public_shape(X)
@@ -284,7 +366,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self,
         batches: Iterable[Batch],
         n: int,
-        n_features: int,
+        n_features: int | None = None,
         *,
         labels: ArrayLike | None = None,
     ) -> Self:
@@ -297,9 +379,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         ----------
         batches : iterable of (X, y), or of (X, y, groups) with ``max_records``
             Records and labels, n records in total, and the unit of each record. For records that
-            cannot be read, see the parameter ``invalid``.
+            cannot be read, see the parameter ``invalid``. With a schema, X is a table with named
+            columns, and y may be None.
         n, n_features : int
-            The public size of the data.
+            The public size of the data. A schema says how many features there are.
         labels : array-like, optional
             The labels that occur, if they are not a parameter of the estimator. A ranker needs
             them in advance.
@@ -308,6 +391,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         self
         """
+        n_features = self._width(n_features)
+        with self._pinned_schema() as schema:
+            if schema is not None:
+                return self._fit_tables(batches, n, schema, self._labels(None, labels))
         plan = self._affordable_plan(n, n_features)
         with self._unchanged_on_error():
             known = self._labels(None, labels)
@@ -319,6 +406,58 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             self._fit_plan(plan, coded, n_features, known)
         self._warn_of_release()
         return self
+
+    def _fit_table(self, X: Any, y: Any, groups: Any, schema: Schema) -> Self:
+        """Fit the model to a table with named columns."""
+        occurring = None
+        if schema.response is None:
+            occurring = read_labels(response_of(schema, X, y))
+        known = self._labels(occurring, None)
+        return self._fit_tables([(X, y, groups)], table_length(X), schema, known)
+
+    def _fit_tables(
+        self, batches: Iterable[Any], n: int, schema: Schema, labels: NDArray[Any] | None
+    ) -> Self:
+        """Fit the model to tables with named columns, which come in batches."""
+        if n < 2:
+            raise ValueError(f"{type(self).__name__} needs at least two records, got {n}")
+        plan = self._affordable_plan(n, schema.width)
+        with self._unchanged_on_error():
+            self._set_schema(schema)
+            read = (self._table_batch(schema, piece, labels) for piece in pieces(batches))
+            self._fit_plan(plan, read, schema.width, labels)
+        self._warn_of_release()
+        return self
+
+    def _table_batch(self, schema: Schema, piece: tuple[int, Any, Any, Any], labels: Any) -> Any:
+        """Return encoded rows, coded labels and units of a part of a table."""
+        start, table, y, groups = piece
+        by_column = self.max_records is not None and groups is None
+        unit = self.unit if by_column and self.unit in schema.identifiers else None
+        records = table_records(
+            schema,
+            table,
+            y,
+            unit,
+            invalid=self.invalid,
+            numeric=self._numeric_targets,
+            start=start,
+        )
+        of_units = self._checked_groups(groups if records.groups is None else records.groups)
+        return (records.rows, self._coded(records.labels, labels), *of_units)
+
+    def _set_schema(self, schema: Schema) -> None:
+        self.schema_ = schema
+        self.n_features_in_ = len(schema.features)
+        self.feature_names_in_ = np.array(schema.features, dtype=object)
+
+    def _features(self, X: ArrayLike) -> Array:
+        """Return the features of records to predict; with a schema, NaN for null records."""
+        schema: Schema | None = self.__dict__.get("schema_")
+        if schema is not None:
+            return encoded_rows(schema, X, self.invalid)
+        rows: Array = validated(self, X, reset=False)
+        return rows
 
     def _affordable_plan(self, n: int, n_features: int) -> Plan:
         """Return the plan for data of this size; an error if the ledger has no room for it."""
@@ -336,8 +475,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> None:
         """Read batches with coded labels, spend the budget of a plan, and run it."""
         prepared: Iterator[Any] = ((self._rows(x, n_features), *rest) for x, *rest in batches)
-        records = plan.read(prepared, invalid=self.invalid)
-        warn_before(plan, norm_is_given=self.data_norm is not None)
+        records = plan.read(prepared, invalid=self._invalid_rows)
+        warn_before(plan, norm_is_given=self._norm_is_given)
         source = self._source(plan)
         spent = None if self.ledger is None else self._entry().spend(plan.certificate)
         try:
@@ -346,7 +485,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             if spent is not None:
                 error.add_note(f"{plan.task.budget} was spent from the ledger for {spent.label}")
             raise
-        self.n_features_in_ = n_features
+        if self.schema is None:
+            self.n_features_in_ = n_features
+            self.__dict__.pop("schema_", None)
         self.plan_, self.certificate_ = plan, fit.certificate
         if labels is not None:
             self.classes_ = labels
@@ -358,7 +499,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _coded(self, y: ArrayLike, labels: Any) -> ArrayLike:
         """Return labels as the problem codes them."""
-        return y
+        schema = self._schema()
+        if schema is None or schema.response is None:
+            return y
+        return schema.encode_label(y, invalid=self.invalid)
 
     def _rows(self, X: ArrayLike, n_features: int) -> ArrayLike:
         """Return the features of records, given those of the data."""

@@ -15,12 +15,14 @@ from pairdp._checks import flag, real
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.algorithms.choice import Choice, choose_linear
-from pairdp.algorithms.facts import Condition, ConstantFeature
+from pairdp.algorithms.facts import Condition, ConstantFeature, ResponseBounds
 from pairdp.clipping import clip_rows
 from pairdp.constraints import L2Ball
-from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.base import GivenSchema, PrivateEstimator
+from pairdp.estimators.graded import coded_responses
+from pairdp.estimators.schema_tables import response_of
 from pairdp.estimators.two_classes import TwoClassEstimator
-from pairdp.estimators.validation import products, validated
+from pairdp.estimators.validation import products
 from pairdp.label_coding import check_target_bound
 from pairdp.losses import (
     LeastSquaresPointwise,
@@ -30,6 +32,7 @@ from pairdp.losses import (
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Budget, BudgetLedger
+from pairdp.schema import Schema
 
 Array = NDArray[np.float64]
 
@@ -63,7 +66,7 @@ class LinearModel(PrivateEstimator):
         if not self.fit_intercept:
             return X
         norm = self._clipped_to()
-        rows = clip_rows(X, norm, self.invalid, n_features)
+        rows = clip_rows(X, norm, self._invalid_rows, n_features)
         return np.column_stack([rows, np.full(len(rows), norm)])
 
     def _conditions(self) -> tuple[Condition, ...]:
@@ -104,7 +107,7 @@ default="logistic"
         Whether to learn an intercept, as the weight of a constant feature of value R. Records
         then have norm up to √2·R, which the noise is made for.
     epsilon, delta, regularization, data_norm, classes, calibration, schedule, ledger, \
-data_set, unit, max_records, random_state, verbose, invalid
+data_set, unit, max_records, random_state, verbose, invalid, schema
         As for `PrivateRanker`.
 
     Attributes
@@ -161,6 +164,7 @@ data_set, unit, max_records, random_state, verbose, invalid
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
+        schema: GivenSchema | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -180,6 +184,7 @@ data_set, unit, max_records, random_state, verbose, invalid
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid
+        self.schema = schema
 
     def _set_fitted(self, fit: Fit) -> None:
         weights, intercept = self._parts(fit)
@@ -206,7 +211,7 @@ class PrivateLinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     algorithm, fit_intercept
         As for `PrivateLinearClassifier`.
     epsilon, delta, regularization, data_norm, calibration, schedule, ledger, data_set, \
-unit, max_records, random_state, verbose, invalid
+unit, max_records, random_state, verbose, invalid, schema
         As for `PrivateRanker`.
 
     Attributes
@@ -261,6 +266,7 @@ unit, max_records, random_state, verbose, invalid
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
+        schema: GivenSchema | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -280,6 +286,7 @@ unit, max_records, random_state, verbose, invalid
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid
+        self.schema = schema
 
     @property
     def _numeric_targets(self) -> bool:
@@ -287,6 +294,8 @@ unit, max_records, random_state, verbose, invalid
 
     def _given_loss(self) -> PointwiseLoss:
         bound = real("target_bound", self.target_bound)
+        if self._target() is not None and bound != 1:
+            raise ValueError("the schema gives the range of the target: leave out target_bound")
         check_target_bound(bound)
         found: Any = super()._given_loss() or LeastSquaresPointwise(bound)
         if found.binary:
@@ -304,20 +313,53 @@ unit, max_records, random_state, verbose, invalid
         given: PointwiseLoss = found
         return given
 
+    def _check_schema(self, schema: Schema) -> None:
+        if schema.classes is not None:
+            raise ValueError(
+                'PrivateLinearRegressor needs a target, {"target": [lower, upper]}, and the schema '
+                "has a label with classes"
+            )
+
+    def _target(self) -> ResponseBounds | None:
+        """Return the range of the target that the schema declares, if there is one."""
+        schema = self._schema()
+        return None if schema is None or schema.target is None else ResponseBounds(*schema.target)
+
+    def _conditions(self) -> tuple[Condition, ...]:
+        target = self._target()
+        return (*super()._conditions(), *(() if target is None else (target,)))
+
+    def _coded(self, y: ArrayLike, labels: Any) -> ArrayLike:
+        target = self._target()
+        coded = super()._coded(y, labels)
+        return coded if target is None else coded_responses(coded, target, "null")
+
     def _set_fitted(self, fit: Fit) -> None:
         self.coef_, self.intercept_ = self._parts(fit)
+        target = self._target()
+        if target is not None:  # back from [-1, 1] to the range of the target
+            half = (target.high - target.low) / 2
+            self.coef_ = self.coef_ * half
+            self.intercept_ = target.low + half * (1 + self.intercept_)
 
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return R² on the given data, which needs at least two records.
 
-        It is not private: do not publish scores on sensitive data.
+        It is not private: do not publish scores on sensitive data. With a schema, y is by default
+        the column of the target.
         """
+        schema: Schema | None = self.__dict__.get("schema_")
+        y = response_of(schema, X, y)
+        if schema is not None and schema.target is not None:
+            y = schema.encode_label(y, invalid="error")
         if np.size(y) < 2:
             raise ValueError("R² needs at least two records")
         return float(super().score(X, y, sample_weight=sample_weight))
 
     def predict(self, X: ArrayLike) -> Array:
-        """Return ⟨coef_, x⟩ + intercept_.
+        """Return ⟨coef_, x⟩ + intercept_; with a schema, NaN for null records.
 
         Parameters
         ----------
@@ -325,5 +367,4 @@ unit, max_records, random_state, verbose, invalid
             Records, scaled as in `fit`. They are not clipped.
         """
         check_is_fitted(self, "coef_")
-        rows = validated(self, X, reset=False)
-        return products(rows, self.coef_) + self.intercept_
+        return products(self._features(X), self.coef_) + self.intercept_

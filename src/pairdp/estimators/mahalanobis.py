@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp.estimators.axes import axes_of, check_n_components, directions_of
 from pairdp.estimators.fit_warnings import EUCLIDEAN, EuclideanWarning
-from pairdp.estimators.validation import checked_array, finite, products, validated
+from pairdp.estimators.validation import checked_array, finite, products
 
 Array = NDArray[np.float64]
 _TINY = float(np.finfo(np.float64).tiny)
@@ -23,9 +23,9 @@ class MahalanobisMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # ty
     """A metric d(x, x')² = |L(x - x')|² with axes L, which are functions of a released matrix."""
 
     n_components: int | None = None
-    n_features_in_: int
     components_: Array
     eigenvalues_: Array
+    _features: Callable[[ArrayLike], Array]
 
     def _set_axes(self, matrix: Array) -> None:
         """Set the axes of a released matrix, as many as are kept."""
@@ -40,7 +40,7 @@ class MahalanobisMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # ty
 
     def _warn_of_release(self) -> None:
         """Warn if the released metric is the Euclidean one."""
-        if self.n_features_in_ > 1 and self.n_directions_ == 0:
+        if len(self.eigenvalues_) > 1 and self.n_directions_ == 0:
             warnings.warn(EUCLIDEAN, EuclideanWarning, stacklevel=3)
 
     @property
@@ -50,8 +50,7 @@ class MahalanobisMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # ty
     def transform(self, X: ArrayLike) -> Array:
         """Return XLᵀ, whose Euclidean distances are those of the metric."""
         check_is_fitted(self, "components_")
-        rows = validated(self, X, reset=False)
-        return products(rows, self.components_.T)
+        return products(self._features(X), self.components_.T)
 
     def pair_distance(self, pairs: ArrayLike) -> Array:
         """Return the distance of each pair.
@@ -59,14 +58,13 @@ class MahalanobisMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # ty
         Parameters
         ----------
         pairs : array-like of shape (n_pairs, 2, n_features)
-            Pairs of records.
+            Pairs of records; with a schema, of encoded ones (`SchemaEncoder`).
         """
         check_is_fitted(self, "components_")
         checked = checked_array(pairs, allow_nd=True, input_name="pairs")
-        if checked.ndim != 3 or checked.shape[1:] != (2, self.n_features_in_):
-            raise ValueError(
-                f"pairs must have shape (n_pairs, 2, {self.n_features_in_}), got {checked.shape}"
-            )
+        d = self.components_.shape[1]
+        if checked.ndim != 3 or checked.shape[1:] != (2, d):
+            raise ValueError(f"pairs must have shape (n_pairs, 2, {d}), got {checked.shape}")
         halves = products(checked[:, 0] / 2 - checked[:, 1] / 2, self.components_.T)
         largest = np.maximum(np.abs(halves).max(axis=1), _TINY)
         unit = halves / largest[:, None]  # its squares neither overflow nor underflow
@@ -110,7 +108,7 @@ class MahalanobisMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # ty
 
 def check_axes(model: Any) -> None:
     """Raise ValueError for a model whose axes do not fit its parameters and eigenvalues."""
-    kept = check_n_components(model.n_components, model.n_features_in_)
+    kept = check_n_components(model.n_components, model.components_.shape[1])
     values, components = model.eigenvalues_, model.components_
     if len(components) != kept:
         raise ValueError(f"components_ has {len(components)} axes, not {kept}")

@@ -11,12 +11,13 @@ from pairdp.algorithms import Algorithm, Fit, Plan
 from pairdp.algorithms.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.estimators.axes import check_n_components
-from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.base import GivenSchema, PrivateEstimator
 from pairdp.estimators.mahalanobis import MahalanobisMixin, check_axes
 from pairdp.estimators.validation import check_labels
 from pairdp.losses import LogisticMetric, MetricLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.privacy import Budget, BudgetLedger
+from pairdp.schema import Schema
 
 
 @stored_in_model_files({"components_": ("k", "d"), "eigenvalues_": ("d",)}, check=check_axes)
@@ -105,6 +106,7 @@ unit, max_records, random_state, verbose, invalid
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
+        schema: GivenSchema | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -123,6 +125,7 @@ unit, max_records, random_state, verbose, invalid
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid
+        self.schema = schema
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -141,23 +144,30 @@ unit, max_records, random_state, verbose, invalid
         return LogisticMetric()
 
     def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> None:
+        schema = self._schema()
+        if schema is not None and schema.response is not None:
+            return  # its classes are those of the schema
         if y is not None and not uses_null_records(self.invalid):
             check_labels(y)
 
-    def plan(self, n: int, n_features: int) -> Plan:
+    def _check_schema(self, schema: Schema) -> None:
+        if schema.target is not None:
+            raise ValueError(f"{type(self).__name__} needs a label with classes, not a target")
+
+    def plan(self, n: int, n_features: int | None = None) -> Plan:
         """Return what `fit` would do with data of this size, without any data.
 
         Parameters
         ----------
         n, n_features : int
-            The public size of the data.
+            The public size of the data; a schema determines the number of features.
 
         Returns
         -------
         Plan
             Printable, with noise, steps and reasons.
         """
-        check_n_components(self.n_components, n_features)
+        check_n_components(self.n_components, self._width(n_features))
         return super().plan(n, n_features)
 
     def _set_fitted(self, fit: Fit) -> None:

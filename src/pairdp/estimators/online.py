@@ -17,6 +17,7 @@ from pairdp.algorithms import Fit, Plan
 from pairdp.algorithms.choice import Choice
 from pairdp.estimators.base import PrivateEstimator, algorithm_of
 from pairdp.estimators.fit_warnings import warn_before
+from pairdp.estimators.schema_tables import table_records
 from pairdp.estimators.validation import validated
 from pairdp.model_file.states import state_of, with_state
 from pairdp.online import (
@@ -65,13 +66,13 @@ class OnlineEstimator(PrivateEstimator):
     batch_size: int | None
     average: bool | Literal["uniform"] | None
 
-    def plan(self, n: int, n_features: int) -> Plan:
+    def plan(self, n: int, n_features: int | None = None) -> Plan:
         """Return the plan for a stream of this length, without any data.
 
         Parameters
         ----------
         n, n_features : int
-            The horizon, and the number of features.
+            The horizon, and the number of features, which a schema gives.
         """
         plan = super().plan(integer("horizon", n, at_least=2), n_features)
         self._check_parameters(plan)
@@ -123,15 +124,18 @@ class OnlineEstimator(PrivateEstimator):
             return None if isinstance(plan.algorithm, OnlineMoments) else "weighted"
         return "weighted" if flag("average", self.average) else None
 
-    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, classes: ArrayLike | None = None
+    ) -> Self:
         """Learn the next records of the stream.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Records, in order. Rows are clipped to ``data_norm``.
+            Records, in order. Rows are clipped to ``data_norm``. With a schema, a table with named
+            columns.
         y : array-like of shape (n_samples,)
-            Their labels.
+            Their labels; by default, the column that the schema declares as the label.
         classes : array-like, default=None
             All labels that may occur. A ranker needs them in the first call, unless they are a
             parameter. Records with other labels are an error or null records; see ``invalid``.
@@ -140,14 +144,20 @@ class OnlineEstimator(PrivateEstimator):
         -------
         self
         """
-        with self._unchanged_on_error():
+        with self._unchanged_on_error(), self._pinned_schema() as schema:
             begun = hasattr(self, "_session")
             if not begun and hasattr(self, "certificate_"):
                 raise ValueError(
                     "the stream of this model is complete or was paused: a new stream needs a new "
                     "budget; use clone(model), or fit if all records are available"
                 )
-            rows, found = validated(self, X, y, reset=not begun, invalid=self.invalid)
+            if schema is None:
+                rows, found = validated(self, X, y, reset=not begun, invalid=self.invalid)
+            else:
+                self._set_schema(schema)
+                rows, found, _ = table_records(
+                    schema, X, y, None, invalid=self.invalid, numeric=False
+                )
             labels = self._stream_labels(found, classes)
             session = self._session if begun else self._begin(rows, labels)
         # Learning cannot be undone.
@@ -161,13 +171,13 @@ class OnlineEstimator(PrivateEstimator):
     def _begin(self, rows: Array, labels: ArrayLike) -> OnlineSession:
         """Pay for a stream and begin it; invalid data and parameters raise errors before that."""
         plan = self.plan(self.horizon, rows.shape[1])
-        plan.problem.records(rows, labels, invalid=self.invalid)
+        plan.problem.records(rows, labels, invalid=self._invalid_rows)
         if len(rows) > plan.task.n:
             raise ValueError(
                 f"the horizon is {plan.task.n} records, but there are {len(rows)}: declare a "
                 "longer horizon before the stream begins"
             )
-        warn_before(plan, norm_is_given=self.data_norm is not None)
+        warn_before(plan, norm_is_given=self._norm_is_given)
         ledger = None if self.ledger is None else self._entry()
         self._session = OnlineSession(plan, self._source(plan), ledger=ledger)
         self.plan_ = plan
@@ -184,7 +194,7 @@ class OnlineEstimator(PrivateEstimator):
         weighted = self._averages(session.plan) == "weighted"
         session.watch = self._running.add if weighted else None
         try:
-            session.learn(rows, labels, invalid=self.invalid)
+            session.learn(rows, labels, invalid=self._invalid_rows)
         finally:
             self._show(session)
 

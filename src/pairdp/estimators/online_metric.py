@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._reading import Invalid, only_known, uses_null_records
+from pairdp.estimators.base import GivenSchema
 from pairdp.estimators.mahalanobis import check_axes
 from pairdp.estimators.metric import PrivateMetric
 from pairdp.estimators.online import OnlineEstimator
@@ -86,6 +87,7 @@ schedule, ledger, data_set, random_state, verbose, invalid
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
+        schema: GivenSchema | None = None,
     ) -> None:
         super().__init__(
             epsilon,
@@ -101,6 +103,7 @@ schedule, ledger, data_set, random_state, verbose, invalid
             random_state=random_state,
             verbose=verbose,
             invalid=invalid,
+            schema=schema,
         )
         self.schedule = schedule
         self.horizon = horizon
@@ -110,6 +113,9 @@ schedule, ledger, data_set, random_state, verbose, invalid
 
     def _stream_labels(self, y: NDArray[Any], classes: ArrayLike | None) -> NDArray[Any]:
         self._labels(y, None)
+        schema = self._schema()
+        if schema is not None and schema.response is not None:
+            return np.asarray(self._coded(y, None))
         if classes is None:
             return y
         if uses_null_records(self.invalid):

@@ -12,6 +12,7 @@ from pairdp._checks import real
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.constraints import L2Ball
+from pairdp.estimators.base import GivenSchema
 from pairdp.estimators.online import OnlineEstimator
 from pairdp.estimators.two_classes import AUCScoreMixin, TwoClassEstimator
 from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
@@ -146,6 +147,7 @@ OnlineAlgorithm
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
+        schema: GivenSchema | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -167,6 +169,7 @@ OnlineAlgorithm
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid
+        self.schema = schema
 
     _loss_kind = RankingLoss
 
@@ -185,10 +188,12 @@ OnlineAlgorithm
         return LeastSquaresRanking() if by_moments else LogisticRanking()
 
     def _stream_labels(self, y: NDArray[Any], classes: ArrayLike | None) -> Array:
+        schema = self._schema()
+        named = self.classes is not None or (schema is not None and schema.classes is not None)
         if hasattr(self, "_session"):
-            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            if classes is not None and set(np.asarray(classes)) != set(self.classes_):
                 raise ValueError("classes differ from those that the stream began with")
-        elif classes is None and self.classes is None:
+        elif classes is None and not named:
             raise ValueError("classes must be passed to the first call of partial_fit")
         else:
             self.classes_ = self._labels(None, classes)

@@ -187,7 +187,7 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
             return replace(algorithm, threshold=self.threshold is None)
         return algorithm
 
-    def plan(self, n: int, n_features: int) -> Plan:
+    def plan(self, n: int, n_features: int | None = None) -> Plan:
         """Return what `fit` would do with pairs of this number and size, without any data.
 
         Parameters
@@ -200,7 +200,7 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
         Plan
             Printable, with noise, steps and reasons.
         """
-        check_n_components(self.n_components, n_features)
+        check_n_components(self.n_components, self._width(n_features))
         if self.threshold is not None:
             non_negative("threshold", self.threshold)
         return super().plan(n, n_features)
@@ -224,7 +224,7 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
     def fit(
         self,
         pairs: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         *,
         preprocessor: ArrayLike | None = None,
@@ -258,7 +258,7 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
             found = pairs_of(self, pairs, preprocessor, self.invalid)
             if plan is None:
                 plan = self._affordable_plan(len(found), found.shape[2])
-            batch: Any = (found, self._coded(y, None), *of_units)
+            batch: Any = (found, _signs(y, self.invalid), *of_units)
             self._fit_plan(plan, [batch], found.shape[2], self._labels(None, None))
         self._warn_of_release()
         return self
@@ -310,7 +310,7 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
         return float(roc_auc_score(signs > 0, scores))
 
 
-def _signs(y: ArrayLike, invalid: Invalid) -> Array:
+def _signs(y: ArrayLike | None, invalid: Invalid) -> Array:
     """Return labels as -1 and +1; others are an error, or 0 (null pairs)."""
     if y is None:
         raise ValueError("This PrivatePairMetric estimator requires y to be passed, got None")

@@ -16,8 +16,9 @@ from pairdp.algorithms.choice import Choice, choose_ranker
 from pairdp.algorithms.facts import Condition, ResponseBounds
 from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.constraints import L2Ball
-from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.base import GivenSchema, PrivateEstimator
 from pairdp.estimators.graded import check_response_bounds, coded_responses, concordance
+from pairdp.estimators.schema_tables import response_of
 from pairdp.estimators.two_classes import AUCScoreMixin, TwoClassEstimator
 from pairdp.losses import (
     GradedRanking,
@@ -28,6 +29,7 @@ from pairdp.losses import (
 )
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.privacy import Budget
+from pairdp.schema import Schema
 
 Array = NDArray[np.float64]
 
@@ -175,6 +177,7 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         random_state: Any = None,
         verbose: bool | None = None,
         invalid: Invalid = "error",
+        schema: GivenSchema | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -196,22 +199,39 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.invalid = invalid
+        self.schema = schema
 
     _loss_kind = RankingLoss
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if self.response_bounds is not None:
+        if self._is_graded:
             tags.estimator_type, tags.classifier_tags = None, None
         return tags
 
     @property
     def _numeric_targets(self) -> bool:
-        return self.response_bounds is not None
+        return self._is_graded
+
+    @property
+    def _is_graded(self) -> bool:
+        """Whether records are ranked by a graded response."""
+        if self.response_bounds is not None:
+            return True
+        schema = self._known_schema()
+        return schema is not None and schema.target is not None
+
+    def _check_schema(self, schema: Schema) -> None:
+        if self.response_bounds is not None and schema.response is not None:
+            raise ValueError("the schema says what the label is: leave out response_bounds")
+        if schema.target is None:
+            super()._check_schema(schema)
 
     def _responses(self) -> ResponseBounds | None:
         """Return the bounds of a graded response; None for two classes."""
-        bounds = check_response_bounds(self.response_bounds)
+        schema = self._schema()
+        given = self.response_bounds if schema is None or not schema.target else schema.target
+        bounds = check_response_bounds(given)
         if bounds is None and self.response_levels is not None:
             raise ValueError("response_levels are for a graded response: give response_bounds")
         if bounds is not None and self.classes is not None:
@@ -260,7 +280,9 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
 
     def _conditions(self) -> tuple[Condition, ...]:
         bounds = self._responses()
-        return super()._conditions() if bounds is None else (bounds,)
+        if bounds is None:
+            return super()._conditions()
+        return (*PrivateEstimator._conditions(self), bounds)
 
     def _labels(  # type: ignore[override]
         self, y: NDArray[Any] | None, given: ArrayLike | None
@@ -271,7 +293,13 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         bounds = self._responses()
         if bounds is None:
             return super()._coded(y, labels)
-        return coded_responses(y, bounds, self.invalid)
+        return self._coded_responses(y, bounds)
+
+    def _coded_responses(self, y: Any, bounds: ResponseBounds) -> Array:
+        schema = self._schema()
+        if schema is None or schema.target is None:
+            return coded_responses(y, bounds, self.invalid)
+        return coded_responses(schema.encode_label(y, invalid=self.invalid), bounds, "null")
 
     def _set_fitted(self, fit: Fit) -> None:
         self.coef_ = np.array(fit.parameters)[None, :]
@@ -286,7 +314,7 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
 
     def privacy_statement(self) -> str:
         """Return the privacy statement of the fitted model, for a privacy officer."""
-        if self.response_bounds is None:
+        if not self._is_graded:
             return super().privacy_statement()
         statement = PrivateEstimator.privacy_statement(self)
         return f"{statement}\n\nLarger responses are ranked above smaller ones."
@@ -296,9 +324,11 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
 
         For a graded response, return the scores.
         """
-        return super().predict(X) if self.response_bounds is None else self.decision_function(X)
+        return self.decision_function(X) if self._is_graded else super().predict(X)
 
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the AUC on the given data, or the concordance for a graded response.
 
         It is not private: do not publish scores on sensitive data.
@@ -314,4 +344,8 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
             return super().score(X, y, sample_weight)
         if sample_weight is not None:
             raise ValueError("the concordance of a graded response has no sample_weight")
-        return concordance(coded_responses(y, bounds, "error"), self.decision_function(X))
+        schema: Schema | None = self.__dict__.get("schema_")
+        found = response_of(schema, X, y)
+        if schema is not None and schema.target is not None:
+            found = schema.encode_label(found, invalid="error")
+        return concordance(coded_responses(found, bounds, "error"), self.decision_function(X))

@@ -21,13 +21,14 @@ from pairdp._reading import (
 )
 from pairdp.algorithms.facts import Condition, PublicLabels
 from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.schema_tables import response_of
 from pairdp.estimators.validation import (
     check_known_labels,
     check_labels,
     known_labels,
     products,
-    validated,
 )
+from pairdp.schema import Schema
 
 
 class AUCScoreMixin:
@@ -35,11 +36,15 @@ class AUCScoreMixin:
 
     classes_: NDArray[Any]
     decision_function: Callable[[ArrayLike], NDArray[np.float64]]
+    _known: Callable[[ArrayLike, ArrayLike | None], NDArray[Any]]
 
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the AUC on the given data: how often a record of the second class scores higher.
 
-        It is not private: do not publish scores on sensitive data.
+        It is not private: do not publish scores on sensitive data. With a schema, y is by default
+        the column of the label.
 
         Raises
         ------
@@ -47,7 +52,7 @@ class AUCScoreMixin:
             If y has labels other than the two in ``classes_``, or only one of them.
         """
         scores = self.decision_function(X)
-        positive = check_known_labels(y, self.classes_) == self.classes_[1]
+        positive = self._known(X, y) == self.classes_[1]
         counted = positive
         if sample_weight is not None and np.shape(sample_weight) == positive.shape:
             counted = positive[np.asarray(sample_weight) > 0]
@@ -77,10 +82,26 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         return tags
 
     def _conditions(self) -> tuple[Condition, ...]:
-        return (PublicLabels(),) if self.classes is None else ()
+        schema = self._schema()
+        named = self.classes is not None or (schema is not None and schema.classes is not None)
+        return (*super()._conditions(), *(() if named else (PublicLabels(),)))
+
+    def _check_schema(self, schema: Schema) -> None:
+        if schema.target is not None:
+            raise ValueError(f"{type(self).__name__} needs a label of two classes, not a target")
+        if schema.classes is not None and len(schema.classes) != 2:
+            raise ValueError(
+                f"{type(self).__name__} needs a label of two classes, and the schema has "
+                f"{len(schema.classes)}"
+            )
+        if schema.classes is not None and self.classes is not None:
+            raise ValueError("the schema names the classes: leave out classes")
 
     def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> NDArray[Any]:
-        """Return the two labels, sorted: those given, or those that occur."""
+        """Return the two labels: those of the schema; or, sorted, those given or that occur."""
+        schema = self._schema()
+        if schema is not None and schema.classes is not None:
+            return np.array(schema.classes)
         given = given if self.classes is None else self.classes
         if given is not None:
             return _two_sorted(given)
@@ -105,6 +126,9 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
 
     def _coded(self, y: ArrayLike, labels: NDArray[Any]) -> Array:
         """Return -1 and +1 for the two classes, and NaN for other labels (null records)."""
+        schema = self._schema()
+        if schema is not None and schema.response is not None:
+            return schema.encode_label(y, invalid=self.invalid)
         if uses_null_records(self.invalid):
             signs = read_signs(y, labels.tolist())
             return np.where(signs == 0, np.nan, signs)  # 0 is a valid target of least squares
@@ -113,10 +137,24 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             raise ValueError("y has labels that are not in classes")
         return np.where(found == labels[1], 1.0, -1.0)
 
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def _known(self, X: ArrayLike, y: ArrayLike | None) -> NDArray[Any]:
+        """Return labels as in ``classes_``, by default those of the table; an error for others."""
+        schema: Schema | None = self.__dict__.get("schema_")
+        found = response_of(schema, X, y)
+        if schema is None or schema.response is None:
+            return check_known_labels(found, self.classes_)
+        signs = schema.encode_label(found, invalid="error")
+        if np.isnan(signs).any():
+            raise ValueError("y has missing labels: leave out such records")
+        return np.asarray(self.classes_[(signs > 0).astype(np.intp)])
+
+    def score(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the accuracy on the given data.
 
-        It is not private: do not publish scores on sensitive data.
+        It is not private: do not publish scores on sensitive data. With a schema, y is by default
+        the column of the label.
 
         Raises
         ------
@@ -124,7 +162,7 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             If y has labels other than the two in ``classes_``.
         """
         check_is_fitted(self, "coef_")
-        known = check_known_labels(y, self.classes_)
+        known = self._known(X, y)
         return float(super().score(X, known, sample_weight=sample_weight))
 
     def privacy_statement(self) -> str:
@@ -139,15 +177,21 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Records, scaled as in `fit`. They are not clipped.
+            Records, scaled as in `fit`. They are not clipped. With a schema, a table with named
+            columns; scores of null records are NaN.
         """
         check_is_fitted(self, "coef_")
-        rows = validated(self, X, reset=False)
-        return np.asarray(products(rows, self.coef_[0]) + self.intercept_[0])
+        return np.asarray(products(self._features(X), self.coef_[0]) + self.intercept_[0])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the second class if the score is above zero, otherwise the first."""
-        above = self.decision_function(X) > 0
+        scores = self.decision_function(X)
+        if np.isnan(scores).any():
+            raise ValueError(
+                "the schema makes some of the records null records, for which nothing is "
+                "predicted: leave them out, or use decision_function"
+            )
+        above = scores > 0
         return np.asarray(self.classes_[above.astype(np.intp)])
 
 

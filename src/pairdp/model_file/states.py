@@ -11,9 +11,11 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._sealed import fields_of
+from pairdp.algorithms.schema_rows import schema_of
 from pairdp.algorithms.stored_plans import stored_plan
 from pairdp.model_file.registry import Shape, find_stored, stored_class
 from pairdp.privacy import Certificate
+from pairdp.schema import Schema
 from pairdp.storage import Arrays, ModelFileError, Trusted, decode, encode
 
 _NOT_STORED = ("random_state", "ledger")
@@ -36,6 +38,8 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
     for param in _NOT_STORED:
         if param in params:
             params[param] = None
+    if "schema" in params and hasattr(model, "schema_"):
+        params["schema"] = model.schema_  # the parameter may be a path
     try:
         state: dict[str, Any] = {
             "class": stored.name,
@@ -82,6 +86,8 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     model.n_features_in_ = d
     if fields["names"] is not None:
         model.feature_names_in_ = _names(fields["names"], d)
+    schema = _schema(model)
+    d = d if schema is None else schema.width
     for array, shape in stored.arrays.items():
         if prefix + array not in arrays:
             raise ValueError(f"it lacks the array {prefix + array!r}")
@@ -97,11 +103,15 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         model.certificate_ = Certificate.from_json(json.dumps(fields["certificate"]))
         reasons, departures = (_sentences(name, fields[name]) for name in ("reasons", "departures"))
         model.plan_ = stored_plan(model.certificate_, reasons, departures, trusted)
+        if schema_of(model.certificate_) != schema:
+            raise ValueError("its schema is not that of the certificate")
         columns = model._columns(d)  # an intercept adds one
         if model.plan_.task.features != columns:
             raise ValueError(f"the plan is for {model.plan_.task.features} features, not {columns}")
     if "classes" in fields:
         model.classes_ = _decode_labels(fields["classes"])
+        if schema is not None and schema.classes not in (None, tuple(model.classes_.tolist())):
+            raise ValueError("its labels are not those of the schema")
     return model
 
 
@@ -111,6 +121,19 @@ def _fits(found: tuple[int, ...], shape: Shape, d: int) -> bool:
         1 <= size <= d if part == "k" else size == (d if part == "d" else part)
         for size, part in zip(found, shape, strict=True)
     )
+
+
+def _schema(model: Any) -> Schema | None:
+    """Return the schema of a model, after checking that it describes the columns of the model."""
+    schema = getattr(model, "schema", None)
+    if schema is None:
+        return None
+    if not isinstance(schema, Schema):  # a path would be read
+        raise ValueError("the schema is malformed")
+    if list(schema.features) != list(getattr(model, "feature_names_in_", ())):
+        raise ValueError("the names of features are not those of the schema")
+    model.schema_ = schema
+    return schema
 
 
 def _sentences(name: str, values: object) -> list[str]:

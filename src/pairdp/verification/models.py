@@ -65,7 +65,8 @@ def _contradictions(step: PrivateEstimator) -> Iterator[str]:
     try:
         with as_stated(stated.problem.get("loss_constants")), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they were shown when the model was fitted
-            planned = step.plan(stated.n, step.n_features_in_)
+            given = None if step.schema is not None else step.n_features_in_
+            planned = step.plan(stated.n, given)
     except NOT_VALID as error:
         yield f"planning with the model's parameters fails: {error}"
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pairdp._checks import on_one_line
@@ -17,12 +18,17 @@ if TYPE_CHECKING:
     from pairdp.privacy.certificates.certificate import Certificate
 
 _WIDTH = 88
+_UNPREPARED = (
+    "Preparation of the records before they reach the algorithm is not covered: a scaler, an "
+    "imputer, an encoder or a feature selection that was fitted to them depends on them."
+)
+_BY_SCHEMA = (
+    "Preparation of the records by the schema is covered. What was done to the table before that "
+    "is not: a column, an imputed value or a selection that was computed from other records "
+    "depends on them."
+)
+_FIXED = "The numbers above (n, bounds, steps, scales) were fixed before the records were read."
 _ALWAYS = (
-    "The numbers above (n, bounds, steps, scales) were fixed before the records were read.",
-    (
-        "Preparation of the records before they reach the algorithm is not covered: a scaler, an "
-        "imputer, an encoder or a feature selection that was fitted to them depends on them."
-    ),
     (
         "Values are rounded to a public grid, which the sensitivities include, and noise is drawn "
         "exactly on that grid: the guarantee does not rest on floating-point noise."
@@ -133,7 +139,18 @@ def _caveats(certificate: Certificate) -> list[str]:
     protects = "It protects each single record, not facts that many records show together."
     if certificate.unit is not None:
         protects = "It protects all records of each unit together, not facts that many units show."
-    return [*caveats, *_of_unit(certificate.unit), *_ALWAYS[:-1], protects, _ALWAYS[-1]]
+    prepared = _BY_SCHEMA if _has_schema(certificate) else _UNPREPARED
+    caveats += [*_of_unit(certificate.unit), _FIXED, prepared]
+    return [*caveats, *_ALWAYS[:-1], protects, _ALWAYS[-1]]
+
+
+def _has_schema(certificate: Certificate) -> bool:
+    """Return whether rows are encoded by a public schema, which is a condition of the plan."""
+    conditions = (certificate.plan or {}).get("conditions")
+    return isinstance(conditions, list | tuple) and any(
+        isinstance(stored, Mapping) and stored.get("object") == "SchemaRows"
+        for stored in conditions
+    )
 
 
 def _of_unit(unit: Unit | None) -> list[str]:

@@ -1,0 +1,129 @@
+"""What ``pairdp predict`` computes: predictions for the records of a table, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from pairdp._reading import Invalid
+from pairdp.cli.schema_table import cells_for, check_table, encoded
+from pairdp.estimators import BoundsScaler
+from pairdp.schema import Schema
+from pairdp.tables import Table, TableError
+
+Array = NDArray[np.float64]
+Line = list[Any]
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A saved model, and the columns that it predicts.
+
+    Attributes
+    ----------
+    names : list of str
+        The columns of the features.
+    schema : Schema or None
+        How they are encoded; None for columns of numbers.
+    head : list of str
+        The names of the predicted columns.
+    predict : callable
+        From rows of features to predictions.
+    """
+
+    names: list[str]
+    schema: Schema | None
+    head: list[str]
+    predict: Callable[[Array], list[Line]]
+
+    @classmethod
+    def of(cls, model: Any, positive: str | None) -> Predictor:
+        """Return the predictor of a loaded model; ``positive`` is the label with high scores."""
+        steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+        if isinstance(steps[-1], BoundsScaler):
+            raise TableError("the file contains a scaler without a model")
+        schema = getattr(steps[0], "schema", None)
+        if schema is None and not hasattr(steps[0], "feature_names_in_"):
+            raise TableError(
+                "the model has no names of columns, since it was fitted to an array: fit it to a "
+                "DataFrame, or with  pairdp fit"
+            )
+        if schema is not None:
+            schema = Schema.of(schema)
+            names = list(schema.features)
+        else:
+            names = [str(name) for name in steps[0].feature_names_in_]
+        return cls(names, schema, *_outputs(steps, positive))
+
+    def check(self, table: Table) -> None:
+        """Raise an error if a table lacks columns of the model, or has columns it refuses."""
+        if self.schema is None:
+            table.check_columns(self.names)
+        else:
+            check_table(self.schema, table, response=False)
+
+    def rows(self, table: Table, *, invalid: Invalid) -> Iterator[Array]:
+        """Yield the features of a table's records, all NaN if a record cannot be read."""
+        if self.schema is None:
+            for batch in table.batches(self.names, None, invalid=invalid):
+                yield batch.features
+            return
+        start = 0
+        for cells in cells_for(self.schema, table, self.names, invalid=invalid):
+            yield encoded(self.schema, cells, start, invalid)
+            start += cells.rows
+
+    def lines(self, rows: Array) -> list[Line]:
+        """Return the predictions for each record, empty ones if it cannot be read."""
+        unreadable = np.asarray(np.isnan(rows).any(axis=1))
+        found = iter([] if unreadable.all() else self.predict(rows[~unreadable]))
+        return [[None] * len(self.head) if null else next(found) for null in unreadable]
+
+
+def kept_cells(table: Table, names: Sequence[str], *, invalid: Invalid) -> Iterator[list[Line]]:
+    """Yield the cells of columns that are copied to the output, by record."""
+    for cells in table.cells(names, invalid=invalid):
+        columns = [map(_plain, cells.columns[name]) for name in names]
+        yield [list(line) for line in zip(*columns, strict=True)]
+
+
+def _plain(cell: Any) -> Any:
+    return cell if cell is None or isinstance(cell, bool | int | float | str) else str(cell)
+
+
+def _outputs(
+    steps: list[Any], positive: str | None
+) -> tuple[list[str], Callable[[Array], list[Line]]]:
+    """Return the names of the predicted columns, and the function that computes them."""
+    *before, model = steps
+    labels = [str(label) for label in getattr(model, "classes_", ())]
+    if positive is not None and positive not in labels:
+        known = f"its labels are {', '.join(labels)}" if labels else "the model has no labels"
+        raise TableError(f"--positive {positive} is not a label of the model: {known}")
+    sign = -1.0 if labels and positive == labels[0] else 1.0
+    for step in steps:
+        vars(step).pop("feature_names_in_", None)  # rows come as arrays, in this order
+
+    def scaled(rows: Array) -> Array:
+        for step in before:
+            rows = step.transform(rows)
+        return rows
+
+    def scores_and_labels(rows: Array) -> list[Line]:
+        rows = scaled(rows)
+        scores, found = sign * model.decision_function(rows), model.predict(rows)
+        return [list(pair) for pair in zip(scores.tolist(), found.tolist(), strict=True)]
+
+    if labels:
+        return ["score", "label"], scores_and_labels
+    if hasattr(model, "decision_function"):
+        return ["score"], lambda rows: model.decision_function(scaled(rows))[:, None].tolist()
+    if hasattr(model, "predict"):
+        return ["prediction"], lambda rows: model.predict(scaled(rows))[:, None].tolist()
+    head = [f"z{i}" for i in range(len(model.get_feature_names_out()))]
+    return head, lambda rows: model.transform(scaled(rows)).tolist()

@@ -1,0 +1,110 @@
+"""Records of tables with named columns, encoded by a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairdp._reading import (
+    Invalid,
+    label_array,
+    named_labels,
+    read_labels,
+    read_targets,
+    uses_null_records,
+)
+from pairdp.schema import Schema, columns_of, table_columns
+
+Array = NDArray[np.float64]
+
+
+class TableRecords(NamedTuple):
+    """Encoded rows, the labels as they are in the table or in y, and the units if there are any."""
+
+    rows: Array
+    labels: NDArray[Any]
+    groups: NDArray[Any] | None
+
+
+def table_length(X: Any) -> int:
+    """Return the number of records of a table; an error if it has no named columns."""
+    return columns_of(X, ())[1]
+
+
+def encoded_rows(schema: Schema, X: Any, invalid: Invalid, start: int = 0) -> Array:
+    """Return the encoded rows of a table; rows of null records are NaN."""
+    schema.check_table(table_columns(X) or ())
+    columns, n = columns_of(X, schema.features)
+    return schema.encode(columns, n, invalid=invalid, start=start)
+
+
+def column_of(X: Any, name: str) -> NDArray[Any]:
+    """Return one column of a table."""
+    return columns_of(X, [name])[0][name]
+
+
+def response_of(schema: Schema | None, X: Any, y: ArrayLike | None) -> Any:
+    """Return y or, if it is None, the column of the table that the schema declares as the label."""
+    if y is not None:
+        return y
+    if schema is None or schema.label is None:
+        without = "there is no schema" if schema is None else "the schema has no label"
+        raise ValueError(f"y is needed: {without} that would say which column is the label")
+    return column_of(X, schema.label)
+
+
+def table_records(
+    schema: Schema,
+    X: Any,
+    y: ArrayLike | None,
+    unit: str | None,
+    *,
+    invalid: Invalid,
+    numeric: bool,
+    start: int = 0,
+) -> TableRecords:
+    """Return the records of a table.
+
+    Parameters
+    ----------
+    schema : Schema
+        The schema.
+    X : table with named columns
+        Its cells.
+    y : array-like or None
+        The labels; None takes the column of the label.
+    unit : str or None
+        The name of a column with the unit of each record, if there is one.
+    invalid : {"error", "null"}
+        What to do with records that the schema has no place for.
+    numeric : bool
+        Whether labels are numbers, for a schema without a label.
+    start : int
+        The number of records before these, for errors.
+    """
+    rows = encoded_rows(schema, X, invalid, start)
+    labels = read_labels(_flat(response_of(schema, X, y)))
+    if labels.shape != (len(rows),):
+        raise ValueError(f"y has {len(labels)} labels, and the table has {len(rows)} records")
+    if schema.response is None and not uses_null_records(invalid):
+        labels = label_array(labels)
+        bad = np.isnan(read_targets(labels)) if numeric else ~named_labels(labels)
+        if bad.any():
+            raise ValueError("y contains labels that are missing or cannot be read")
+    return TableRecords(rows, labels, None if unit is None else column_of(X, unit))
+
+
+def _flat(y: Any) -> Any:
+    shape = tuple(getattr(y, "shape", ()))
+    return np.ravel(y) if len(shape) == 2 and shape[1] == 1 else y
+
+
+def pieces(batches: Any) -> Iterator[tuple[int, Any, Any, Any]]:
+    """Yield for each batch the number of records before it, its table, labels and units."""
+    start = 0
+    for x, y, *groups in batches:
+        yield start, x, y, groups[0] if groups else None
+        start += table_length(x)
