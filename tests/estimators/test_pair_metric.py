@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import pickle
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
@@ -18,6 +20,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 import pairdp
 from pairdp import Budget, BudgetExceededError, BudgetLedger, PrivatePairMetric, verify
 from pairdp.algorithms import GradientDescent, PairScatter
+from pairdp.cli.main import main
 from pairdp.losses import HingeMetric, LogisticMetric, PairMetricLoss
 from pairdp.pointwise_problem import PointwiseProblem
 from tests.estimators.data import FEW_RECORDS
@@ -278,6 +281,22 @@ def test_units_need_both_groups_and_a_limit() -> None:
             limited.fit(pairs, y, wrong)
     with pytest.raises(ValueError, match="max_records"):
         PrivatePairMetric(max_pairs=0).plan(100, 4)
+
+
+def test_the_command_line_shows_verifies_and_transforms(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(50, 4)) / 4, columns=list("abcd"))
+    places, y = rng.integers(0, 50, (400, 2)), rng.choice([-1, 1], 400)
+    made = clone(MODELS["components"]).fit(places, y, preprocessor=table)
+    path = str(tmp_path / "model.pairdp")
+    made.save(path)
+    table.to_csv(tmp_path / "new.csv", index=False)
+    for words in (["show", path], ["verify", path], ["predict", path, str(tmp_path / "new.csv")]):
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == 0, done.output
+    found = pd.read_csv(StringIO(done.stdout))
+    np.testing.assert_allclose(found, made.transform(table), rtol=1e-12)
+    assert list(found.columns) == ["z0", "z1"]
 
 
 def test_losses_by_name_and_object() -> None:

@@ -108,7 +108,7 @@ def deviation(release: Release) -> float:
         return 0.0
     if isinstance(mechanism, KNormMechanism):
         return mechanism.scale * math.sqrt(release.dimension + 1)
-    return mechanism.scale
+    return mechanism.scale * (math.sqrt(2) if isinstance(mechanism, LaplaceMechanism) else 1.0)
 
 
 MAX_NOISE_TO_SIGNAL = 2.0

@@ -13,7 +13,8 @@ from pairdp._checks import flag, keep
 from pairdp._sums import Total, gram
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.noise import deviation, shared_release
-from pairdp.algorithms.plan import Plan, Progress, RunResult
+from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
+from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.scaled_records import ScaledRecords
@@ -148,6 +149,12 @@ class PairScatter(Algorithm[PairScatterSettings]):
             return wanted
         cells = task.sensitivity("signed histogram", n=n)
         return (*wanted, _Statistic(THRESHOLD, cells, len(_EDGES) + 1, 0.1))
+
+    def _parameter_noise(self, plan: Plan[PairScatterSettings], fit: Fit) -> ParameterNoise:
+        return unknown_noise(
+            "the metric is computed from several noisy statistics, and eigenvalues below the size "
+            "of their noise are set to zero"
+        )
 
     def execute(
         self,

@@ -256,6 +256,33 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self, "certificate_")
         return self.certificate_.statement()
 
+    def weights_frame(self) -> Any:
+        """Return the released weights by name, with the noise of each, as a pandas DataFrame.
+
+        The column ``noise_std`` is the standard deviation of the noise, which is public; it is NaN
+        if it is not known. ``attrs["noise"]`` says in words what it is. A metric has the diagonal
+        of its matrix as ``weight``, and a column of loadings for each direction that it learned.
+        """
+        from pairdp.estimators.card import card_of, frame_of
+
+        return frame_of(card_of(self))
+
+    def _repr_html_inner(self) -> str:
+        """Return HTML for notebooks: for a fitted model, its privacy and weights come first."""
+        diagram: str = super()._repr_html_inner()
+        if not hasattr(self, "certificate_"):
+            return diagram
+        from pairdp.estimators.card import card_of
+        from pairdp.estimators.card_html import card_html
+
+        return card_html(card_of(self)) + diagram
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:  # not with set_config(display="text")
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file atomically; `pairdp.load` reads it."""
         model_file.save(self, path)
@@ -491,6 +518,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.plan_, self.certificate_ = plan, fit.certificate
         if labels is not None:
             self.classes_ = labels
+        self.parameter_noise_ = plan.algorithm.noise_of(plan, fit)
         self._set_fitted(fit)
 
     def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> NDArray[Any] | None:

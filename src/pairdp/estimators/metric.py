@@ -58,7 +58,7 @@ unit, max_records, random_state, verbose, invalid
         where M is the released matrix with all axes. It is 0 if M is a multiple of the identity
         (the Euclidean metric); `fit` then warns. More components than this include axes along
         which nothing was learned.
-    certificate_, plan_, n_features_in_, feature_names_in_
+    certificate_, plan_, parameter_noise_, n_features_in_, feature_names_in_
         As for `PrivateRanker`.
 
     See Also

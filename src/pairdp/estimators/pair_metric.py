@@ -79,7 +79,7 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
         The largest distance at which `predict` calls a pair similar.
     classes_ : array of shape (2,)
         -1 (dissimilar) and +1 (similar).
-    certificate_, plan_, n_features_in_, feature_names_in_
+    certificate_, plan_, parameter_noise_, n_features_in_, feature_names_in_
         As for `PrivateRanker`.
 
     See Also

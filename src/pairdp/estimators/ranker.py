@@ -120,6 +120,9 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         What was released and why it is private; `pairdp.verify` checks it.
     plan_ : Plan
         Every number of the fit and the reasons for it, fixed before data was read.
+    parameter_noise_ : ParameterNoise
+        The standard deviation of the noise on the weights, from the plan and released values; see
+        `weights_frame`.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of shape (n_features_in_,)

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._sealed import fields_of
+from pairdp.algorithms.parameter_noise import ParameterNoise
 from pairdp.algorithms.schema_rows import schema_of
 from pairdp.algorithms.stored_plans import stored_plan
 from pairdp.model_file.registry import Shape, find_stored, stored_class
@@ -56,6 +57,8 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
             state["certificate"] = json.loads(model.certificate_.to_json())
             state["reasons"] = list(model.plan_.reasons)
             state["departures"] = list(model.plan_.departures)
+            if hasattr(model, "parameter_noise_"):
+                state["noise"] = model.parameter_noise_.to_dict()
     except ValueError as error:
         raise ModelFileError(str(error)) from None
     if hasattr(model, "feature_names_in_"):
@@ -74,6 +77,8 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     if stored.has_certificate:
         required |= {"certificate", "reasons", "departures"}
     optional = {"classes"} if stored.has_classes else set()
+    if stored.has_certificate:
+        optional.add("noise")
     fields = fields_of(stored.name, state, required=required, optional=optional)
     model = stored.kind()
     params = fields_of("params", fields["params"], required=set(model.get_params(deep=False)))
@@ -108,6 +113,8 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         columns = model._columns(d)  # an intercept adds one
         if model.plan_.task.features != columns:
             raise ValueError(f"the plan is for {model.plan_.task.features} features, not {columns}")
+    if "noise" in fields:
+        model.parameter_noise_ = ParameterNoise.from_dict(fields["noise"])
     if "classes" in fields:
         model.classes_ = _decode_labels(fields["classes"])
         if schema is not None and schema.classes not in (None, tuple(model.classes_.tolist())):
