@@ -67,9 +67,14 @@ def test_dates_of_pandas() -> None:
     texts = ["2023-01-06", "", "2022-01-01"]
     days = pandas.to_datetime(pandas.Series(["2023-01-06", None, "2022-01-01"]))
     expected = SchemaEncoder(schema).transform({"day": texts})
-    for column in (days, days.dt.tz_localize("UTC"), days.astype(object)):
+    odd = days + pandas.Timedelta(1, "ns")
+    for column in (days, days.dt.tz_localize("UTC"), days.astype(object), odd):
         frame = pandas.DataFrame({"day": column})
         np.testing.assert_array_equal(SchemaEncoder(schema).transform(frame), expected)
+    pyarrow = pytest.importorskip("pyarrow")
+    for column in (days, odd, odd.dt.tz_localize("UTC"), days.dt.date):
+        given = pyarrow.Table.from_pandas(pandas.DataFrame({"day": column}))
+        np.testing.assert_array_equal(SchemaEncoder(schema).transform(given), expected)
 
 
 def test_other_columns_are_ignored_or_refused_as_the_schema_says() -> None:

@@ -42,7 +42,7 @@ class PrivateMetric(MahalanobisMixin, PrivateEstimator):
         The number of axes to keep, those of the largest eigenvalues of M; None keeps all. It is a
         function of the release and costs no privacy.
     epsilon, delta, data_norm, calibration, schedule, ledger, data_set, \
-unit, max_records, random_state, verbose, invalid
+unit, max_records, random_state, verbose, invalid, schema
         As for `PrivateRanker`.
 
     Attributes

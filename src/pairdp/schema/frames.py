@@ -122,10 +122,10 @@ def _is_plain(column: Any) -> bool:
 
 def _of_arrow(column: Any) -> Cells:
     kind = str(column.type)
-    if kind.startswith(("int", "uint", "float", "double", "halffloat")) and not column.null_count:
-        chunks = getattr(column, "chunks", None)
-        if chunks is None:
-            return np.asarray(column)
+    numbers = kind.startswith(("int", "uint", "float", "double", "halffloat"))
+    # Times of nanoseconds are no datetimes of Python.
+    if kind.startswith(("timestamp", "date")) or (numbers and not column.null_count):
+        chunks = getattr(column, "chunks", [column])
         return np.concatenate([np.asarray(chunk) for chunk in chunks] or [np.empty(0)])
     return _objects(column.to_pylist())
 
