@@ -6,6 +6,7 @@ labels, nor on whether a row can be read.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,12 @@ def _names(groups: ArrayLike) -> list[str]:
     return [_name(value) for value in values.tolist()]
 
 
+def _number(value: Any) -> str:
+    if not np.isfinite(float(value)):
+        return ""
+    return str(int(value)) if int(value) == value else str(float(value))
+
+
 def _name(value: Any) -> str:
     # Two names for one unit would break the guarantee; one name for two units does not.
     try:
@@ -98,10 +105,8 @@ def _name(value: Any) -> str:
             return ""
         if isinstance(value, bytes):
             return value.decode(errors="replace").strip()
-        if isinstance(value, float):
-            if not np.isfinite(value):
-                return ""
-            return str(int(value)) if value.is_integer() else repr(value)
+        if isinstance(value, float | np.floating | Decimal):
+            return _number(value)
         return str(value).strip()
     except Exception:  # methods of an entry are called, which may raise anything
         return ""
