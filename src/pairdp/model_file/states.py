@@ -30,10 +30,9 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
     """Return the state of a fitted estimator, and add its arrays to ``arrays`` with a prefix."""
     stored = stored_class(type(model))
     if stored is None:
-        raise ModelFileError(
-            f"a model file cannot store a {type(model).__name__}: only estimators of pairdp, "
-            "classes that are decorated with stored_in_model_files, and pipelines of these"
-        )
+        from pairdp.model_file.transformer_states import transformer_state
+
+        return transformer_state(model)
     check_is_fitted(model, list(stored.arrays))
     params = model.get_params(deep=False)
     for param in _NOT_STORED:
@@ -72,6 +71,10 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
 
 def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trusted) -> Any:
     """Return the estimator with a state, and remove its arrays from ``arrays``."""
+    if "transformer" in state:
+        from pairdp.model_file.transformer_states import with_transformer_state
+
+        return with_transformer_state(state, trusted)
     stored = find_stored(state.get("class"), trusted)
     required = {"class", "params", "features", "names"}
     if stored.has_certificate:
