@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp import constraints, model_file, privacy
 from pairdp._checks import one_of
-from pairdp._reading import Invalid, read_labels
+from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, Plan, choice, find_algorithm
 from pairdp.algorithms.choice import Choice
 from pairdp.algorithms.facts import Condition
@@ -30,7 +30,7 @@ from pairdp.estimators.fit_warnings import NO_DATA_NORM, warn_before
 from pairdp.estimators.schema_tables import (
     encoded_rows,
     pieces,
-    response_of,
+    table_labels,
     table_length,
     table_records,
 )
@@ -438,7 +438,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Fit the model to a table with named columns."""
         occurring = None
         if schema.response is None:
-            occurring = read_labels(response_of(schema, X, y))
+            numeric = self._numeric_targets
+            occurring = table_labels(schema, X, y, invalid=self.invalid, numeric=numeric)
         known = self._labels(occurring, None)
         return self._fit_tables([(X, y, groups)], table_length(X), schema, known)
 

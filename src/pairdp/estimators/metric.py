@@ -52,7 +52,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     regularization : float, default=None
         λ of the penalty. None chooses it from public facts where one is needed.
     epsilon, delta, data_norm, calibration, schedule, ledger, data_set, \
-unit, max_records, random_state, verbose, invalid
+unit, max_records, random_state, verbose, invalid, schema
         As for `PrivateRanker`.
 
     Attributes

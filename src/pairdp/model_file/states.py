@@ -82,7 +82,10 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     fields = fields_of(stored.name, state, required=required, optional=optional)
     model = stored.kind()
     params = fields_of("params", fields["params"], required=set(model.get_params(deep=False)))
-    model.set_params(**{key: decode(value, trusted) for key, value in params.items()})
+    decoded = {key: decode(value, trusted) for key, value in params.items()}
+    if not isinstance(decoded.get("schema"), Schema | None):  # a path would be read
+        raise ValueError("the schema is malformed")
+    model.set_params(**decoded)
     if stored.has_classes and is_classifier(model) != ("classes" in fields):
         raise ValueError(f"{stored.name} lacks classes, or has them without being a classifier")
     d = fields["features"]
@@ -108,7 +111,7 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         model.certificate_ = Certificate.from_json(json.dumps(fields["certificate"]))
         reasons, departures = (_sentences(name, fields[name]) for name in ("reasons", "departures"))
         model.plan_ = stored_plan(model.certificate_, reasons, departures, trusted)
-        if schema_of(model.certificate_) != schema:
+        if _digest(schema_of(model.certificate_)) != _digest(schema):
             raise ValueError("its schema is not that of the certificate")
         columns = model._columns(d)  # an intercept adds one
         if model.plan_.task.features != columns:
@@ -122,13 +125,16 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     return model
 
 
+def _digest(schema: Schema | None) -> str:
+    # Schemas with 0 and 1 in the place of false and true are equal, but read other cells.
+    return "" if schema is None else schema.digest
+
+
 def _schema(model: Any) -> Schema | None:
     """Return the schema of a model, after checking that it describes the columns of the model."""
-    schema = getattr(model, "schema", None)
+    schema: Schema | None = getattr(model, "schema", None)
     if schema is None:
         return None
-    if not isinstance(schema, Schema):  # a path would be read
-        raise ValueError("the schema is malformed")
     if list(schema.features) != list(getattr(model, "feature_names_in_", ())):
         raise ValueError("the names of features are not those of the schema")
     model.schema_ = schema
