@@ -1,4 +1,5 @@
 from ._version import __version__ as __version__
+from .comparison import compare as compare
 from .estimators import BoundsScaler as BoundsScaler
 from .estimators import DataNormWarning as DataNormWarning
 from .estimators import NoSignalWarning as NoSignalWarning
