@@ -31,6 +31,7 @@ LAYERS = (
     ("privacy.certificates",),
     ("privacy.ledger",),
     ("privacy",),
+    ("ranges",),
     ("constraints",),
     ("score_sums", "records"),
     ("losses",),

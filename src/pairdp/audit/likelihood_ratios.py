@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pairdp.privacy import (
     GaussianMechanism,
     KNormMechanism,
+    L1LaplaceMechanism,
     LaplaceMechanism,
     Mechanism,
     NoMechanism,
@@ -39,7 +40,11 @@ def distance_in_noise(mechanism: Mechanism, one: Array, other: Array) -> float:
     moved = np.ravel(other) - np.ravel(one)
     if isinstance(mechanism, NoMechanism):
         return math.inf if np.any(moved) else 0.0
-    size = np.abs(moved).sum() if isinstance(mechanism, LaplaceMechanism) else _norm(moved)
+    size = (
+        np.abs(moved).sum()
+        if isinstance(mechanism, LaplaceMechanism | L1LaplaceMechanism)
+        else _norm(moved)
+    )
     return float(size) / mechanism.scale
 
 
@@ -55,7 +60,7 @@ def _ratios(mechanism: Mechanism, from_one: Array, from_other: Array) -> Array:
         return np.asarray(np.sum(difference, axis=-1) / (2 * mechanism.scale**2))
     if isinstance(mechanism, KNormMechanism):
         return np.asarray((_norm(from_one) - _norm(from_other)) / mechanism.scale)
-    if isinstance(mechanism, LaplaceMechanism):
+    if isinstance(mechanism, LaplaceMechanism | L1LaplaceMechanism):
         sizes = np.abs(from_one).sum(axis=-1) - np.abs(from_other).sum(axis=-1)
         return np.asarray(sizes / mechanism.scale)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -104,7 +109,7 @@ def composed_distance(values: Iterable[NoisyValue]) -> float:
     squares, pure = 0.0, 0.0
     for value in values:
         moved = distance_in_noise(value.mechanism, value.one, value.other)
-        if isinstance(value.mechanism, KNormMechanism | LaplaceMechanism):
+        if isinstance(value.mechanism, KNormMechanism | LaplaceMechanism | L1LaplaceMechanism):
             pure += moved
         else:
             squares += moved**2
@@ -117,6 +122,6 @@ def _draw(mechanism: Mechanism, dimension: int, count: int, rng: np.random.Gener
         directions = rng.standard_normal((count, dimension))
         radii = rng.gamma(dimension, mechanism.scale, count)
         return np.asarray(directions * (radii / _norm(directions))[:, None])
-    if isinstance(mechanism, LaplaceMechanism):
+    if isinstance(mechanism, LaplaceMechanism | L1LaplaceMechanism):
         return rng.laplace(0.0, mechanism.scale, (count, dimension))
     return np.zeros((count, dimension))

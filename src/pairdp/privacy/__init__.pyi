@@ -33,6 +33,7 @@ from .ledger.entries import Facts as Facts
 from .ledger.entries import Spend as Spend
 from .mechanisms.additive_noise import GaussianMechanism as GaussianMechanism
 from .mechanisms.additive_noise import KNormMechanism as KNormMechanism
+from .mechanisms.additive_noise import L1LaplaceMechanism as L1LaplaceMechanism
 from .mechanisms.additive_noise import LaplaceMechanism as LaplaceMechanism
 from .mechanisms.additive_noise import Mechanism as Mechanism
 from .mechanisms.additive_noise import NoMechanism as NoMechanism

@@ -14,6 +14,7 @@ from pairdp.algorithms.comparison import differences
 from pairdp.algorithms.stored_plans import NO_FACTS, plan_again
 from pairdp.privacy import Certificate, CertificateError
 from pairdp.privacy.certificates.recomputation import recompute
+from pairdp.privacy.certificates.statistic import certify_again, is_of_statistic
 from pairdp.storage import NOT_VALID, Trusted, UnknownObjectError, UntrustedClassError
 from pairdp.storage.codec import user_classes
 from pairdp.verification.report import Report
@@ -21,6 +22,7 @@ from pairdp.verification.report import Report
 _SHOWN = 5
 
 import_modules("pairdp.online")  # its algorithms register
+import_modules("pairdp.ranges", "(Statistic)")
 
 
 def verify(
@@ -90,14 +92,18 @@ def _not_planned(certificate: Certificate, trusted: Trusted) -> str:
     if certificate.plan is None:
         return NO_FACTS
     try:
-        planned = plan_again(certificate, trusted)
+        planned = (
+            certify_again(certificate, trusted)
+            if is_of_statistic(certificate)
+            else plan_again(certificate, trusted).certificate
+        )
     except (UntrustedClassError, UnknownObjectError) as error:
         return str(error)
     except NOT_VALID as error:
         return explain_differences(
             certificate, [f"it cannot be planned from its own facts: {error}"]
         )
-    return explain_differences(certificate, differences(certificate, planned.certificate))
+    return explain_differences(certificate, differences(certificate, planned))
 
 
 def explain_differences(certificate: Certificate, reasons: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ from pairdp.privacy import (
     FixedSizeSampling,
     GaussianMechanism,
     KNormMechanism,
+    L1LaplaceMechanism,
     LaplaceMechanism,
     Part,
     PoissonSampling,
@@ -68,6 +69,12 @@ def laplace(epsilon: float, count: int = 1) -> Release:
     return Release("histogram", mechanism, AVERAGE, 3, count)
 
 
+def histograms(epsilon: float, count: int = 1) -> Release:
+    bound = Sensitivity.of("histograms of columns, in ℓ1", columns=2)
+    mechanism = L1LaplaceMechanism.for_epsilon(epsilon, bound.value, 9)
+    return Release("histograms", mechanism, bound, 9, count)
+
+
 def certify(*releases: Release, budget: Budget | None = BUDGET, **fields: object) -> Certificate:
     return Certificate("learner", budget, 100, releases, **fields)
 
@@ -85,6 +92,8 @@ KINDS: dict[str, Callable[[], Certificate]] = {
     "k-norm, delta positive": lambda: certify(k_norm(1.0)),
     "laplace": lambda: certify(laplace(1.0), budget=PURE),
     "laplace, 7 times": lambda: certify(laplace(1.0, 7), budget=PURE),
+    "laplace in l1": lambda: certify(histograms(1.0), budget=PURE),
+    "laplace in l1, 3 times": lambda: certify(histograms(0.3, 3), budget=PURE),
     "without replacement, 1 step": lambda: certify(gaussian(BATCH, sampling=WITHOUT_REPLACEMENT)),
     "without replacement, 50 steps": lambda: certify(
         gaussian(BATCH, count=50, sampling=WITHOUT_REPLACEMENT)

@@ -8,6 +8,7 @@ from pairdp.privacy import (
     Budget,
     GaussianMechanism,
     KNormMechanism,
+    L1LaplaceMechanism,
     LaplaceMechanism,
     NoiseSource,
     NoMechanism,
@@ -25,6 +26,7 @@ ALL = [
     GaussianMechanism(1.0, 2.0, 3),
     KNormMechanism(1.0, 2.0, 3),
     LaplaceMechanism(1.0, 2.0, 3),
+    L1LaplaceMechanism(1.0, 2.0, 3),
     NoMechanism(),
 ]
 each_mechanism = pytest.mark.parametrize("mechanism", ALL, ids=lambda m: type(m).__name__)

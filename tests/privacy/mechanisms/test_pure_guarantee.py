@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pairdp.privacy import (
     Budget,
     KNormMechanism,
+    L1LaplaceMechanism,
     LaplaceMechanism,
 )
 from tests.privacy.mechanisms.examples import Array
@@ -74,3 +75,26 @@ def test_laplace_attains_epsilon_along_the_diagonal(dimension: int) -> None:
     at_other = log_density_laplace(mechanism, other, other)
     attained = at_other - log_density_laplace(mechanism, other, centre)
     assert attained == pytest.approx(0.7, rel=1e-12)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(neighbours())
+def test_l1_laplace_densities_differ_by_at_most_epsilon(
+    drawn: tuple[float, float, Array, Array, Array],
+) -> None:
+    epsilon, sensitivity, centre, other, point = drawn
+    step = (other - centre) * (sensitivity / np.abs(other - centre).sum())
+    mechanism = L1LaplaceMechanism.for_epsilon(epsilon, sensitivity, centre.size)
+    at_other = np.abs(point - centre - step).sum()
+    difference = (np.abs(point - centre).sum() - at_other) / mechanism.scale
+    assert abs(difference) <= epsilon + 1e-12 * (1 + 1000 / mechanism.scale)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 30])
+def test_l1_laplace_attains_epsilon_along_every_axis(dimension: int) -> None:
+    mechanism = L1LaplaceMechanism.for_epsilon(0.7, 2.0, dimension)
+    for moved in np.eye(dimension) * mechanism.rounded_sensitivity:
+        attained = np.abs(moved).sum() / mechanism.scale
+        assert attained == pytest.approx(0.7, rel=1e-12)
+    assert mechanism.event().epsilon == pytest.approx(0.7, rel=1e-12)  # type: ignore[union-attr]
+    assert mechanism.rounding >= mechanism.grid * dimension

@@ -15,6 +15,7 @@ from pairdp.privacy.bounds.sensitivity import Sensitivity
 from pairdp.privacy.mechanisms.additive_noise import (
     GaussianMechanism,
     KNormMechanism,
+    L1LaplaceMechanism,
     LaplaceMechanism,
     Mechanism,
     NoMechanism,
@@ -24,6 +25,7 @@ _NAMES: dict[type[object], str] = {
     GaussianMechanism: "gaussian",
     KNormMechanism: "k-norm",
     LaplaceMechanism: "laplace",
+    L1LaplaceMechanism: "l1-laplace",
     NoMechanism: "none",
 }
 HIDDEN_ITERATES = "last iterate of noisy gradient descent"
@@ -31,6 +33,7 @@ _NOISE = {
     "gaussian": "Gaussian noise of standard deviation",
     "k-norm": "K-norm noise (density proportional to exp(-‖z‖₂/s)) of scale s =",
     "laplace": "Laplace noise in each coordinate, of scale",
+    "l1-laplace": "Laplace noise in each coordinate, for an ℓ1 sensitivity, of scale",
 }
 
 
@@ -220,6 +223,8 @@ def _mechanism(fields: Mapping[str, Any], sensitivity: Sensitivity | None) -> Me
             return KNormMechanism(sensitivity.value, scale, dimension, grid)
         case "laplace":
             return LaplaceMechanism(sensitivity.value, scale, dimension, grid)
+        case "l1-laplace":
+            return L1LaplaceMechanism(sensitivity.value, scale, dimension, grid)
     raise ValueError(f"unknown mechanism {name!r}; known: {', '.join(sorted(_NAMES.values()))}")
 
 

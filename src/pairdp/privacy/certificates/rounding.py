@@ -8,7 +8,11 @@ from fractions import Fraction
 from pairdp.privacy.accounting.events import GaussianEvent, PureEvent, SampledEvent
 from pairdp.privacy.accounting.sampling import PoissonSampling, RepeatedDraws
 from pairdp.privacy.certificates.release import HIDDEN_ITERATES, Release
-from pairdp.privacy.mechanisms.additive_noise import LaplaceMechanism, NoMechanism
+from pairdp.privacy.mechanisms.additive_noise import (
+    L1LaplaceMechanism,
+    LaplaceMechanism,
+    NoMechanism,
+)
 
 _BITS = 64
 
@@ -37,6 +41,8 @@ def paid_sensitivity(release: Release) -> float:
 def rounded_sensitivity(release: Release) -> float:
     """Return Δ + g√d in rational arithmetic; Δ + 2g√d for a sum that records enter by chance.
 
+    For an ℓ1 sensitivity it is Δ + g·d.
+
     Rounding moves each of d coordinates by at most g/2, on both data sets. For Poisson sampling, Δ
     is twice the change from a sum without the record to one with it. For T iterates of which only
     the last is released it is Δ + 2g√(dT) (`pairdp.privacy.certificates.release`).
@@ -44,6 +50,8 @@ def rounded_sensitivity(release: Release) -> float:
     mechanism = release.mechanism
     if isinstance(mechanism, NoMechanism):
         return math.inf
+    if isinstance(mechanism, L1LaplaceMechanism):
+        return float(Fraction(mechanism.sensitivity) + Fraction(mechanism.grid) * release.dimension)
     root = Fraction(math.isqrt(release.dimension << 2 * _BITS) + 1, 1 << _BITS)
     if release.sensitivity is not None and release.sensitivity.bound == HIDDEN_ITERATES:
         steps = int(release.sensitivity.inputs["steps"])

@@ -1,0 +1,5 @@
+"""Private ranges of columns, estimated from counts on public grids."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,2 @@
+from .planning import RangeEstimation as RangeEstimation
+from .planning import RangePlan as RangePlan
