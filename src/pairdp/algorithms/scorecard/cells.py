@@ -96,13 +96,11 @@ class CategoryCells(Cells):
     Parameters
     ----------
     places : tuple of int
-        The places of its indicators in a row.
-    above : float
-        An indicator is set if it is larger. A flag that is encoded as -1 and 1 has one place.
+        The places of its indicators in a row, which are positive if they are set. A flag that is
+        encoded as -1 and 1 has one place.
     """
 
     places: tuple[int, ...]
-    above: float = 0.0
 
     def __post_init__(self) -> None:
         keep(self, "places", tuple(self.places))
@@ -110,7 +108,6 @@ class CategoryCells(Cells):
             _check_place(place)
         if not 1 <= len(self.places) < FINE:
             raise ValueError(f"a category has from 1 to {FINE - 1} places")
-        keep(self, "above", real("above", self.above))
 
     @property
     def size(self) -> int:
@@ -121,7 +118,7 @@ class CategoryCells(Cells):
         """Return the cell of each row."""
         found = np.full(len(rows), len(self.places), dtype=np.int16)
         for code, place in reversed(list(enumerate(self.places))):
-            found[rows[:, place] > self.above] = code
+            found[rows[:, place] > 0] = code
         return found
 
     def check(self, features: int) -> None:
