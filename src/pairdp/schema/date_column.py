@@ -86,6 +86,11 @@ class DateColumn(FeatureColumn):
         return np.asarray(times).astype(f"datetime64[{_UNITS[self.unit]}]").astype(np.int64)
 
     @property
+    def part_sizes(self) -> tuple[tuple[str, int], ...]:
+        """The parts of the date, with the number of features of each."""
+        return tuple((part, _PARTS[part]) for part in self.parts)
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """The names of the features."""
         named = [
