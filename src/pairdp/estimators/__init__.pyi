@@ -13,3 +13,4 @@ from .online_metric import OnlinePrivateMetric as OnlinePrivateMetric
 from .online_ranker import OnlinePrivateRanker as OnlinePrivateRanker
 from .ranker import PrivateRanker as PrivateRanker
 from .scaler import BoundsScaler as BoundsScaler
+from .scorecard import PrivateScorecard as PrivateScorecard

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp._sealed import fields_of
 from pairdp.algorithms.schema_rows import schema_of
 from pairdp.algorithms.stored_plans import stored_plan
-from pairdp.model_file.registry import find_stored, stored_class
+from pairdp.model_file.registry import Shape, find_stored, stored_class
 from pairdp.privacy import Certificate
 from pairdp.schema import Schema
 from pairdp.storage import Arrays, ModelFileError, Trusted, decode, encode
@@ -92,7 +92,7 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         if prefix + array not in arrays:
             raise ValueError(f"it lacks the array {prefix + array!r}")
         found = arrays.pop(prefix + array)
-        if found.shape != tuple(d if part == "d" else part for part in shape):
+        if not _has_shape(found, shape, d):
             raise ValueError(f"{array} has the shape {found.shape}")
         if not np.all(np.isfinite(found)):
             raise ValueError(f"{array} is not finite")
@@ -113,6 +113,14 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         if schema is not None and schema.classes not in (None, tuple(model.classes_.tolist())):
             raise ValueError("its labels are not those of the schema")
     return model
+
+
+def _has_shape(found: NDArray[Any], shape: Shape, d: int) -> bool:
+    """Return whether an array has a declared shape: "d" is the number of features, "*" any."""
+    return len(found.shape) == len(shape) and all(
+        part == "*" or size == (d if part == "d" else part)
+        for size, part in zip(found.shape, shape, strict=True)
+    )
 
 
 def _schema(model: Any) -> Schema | None:

@@ -24,6 +24,8 @@ Codes = NDArray[np.int16]
 BRANCHES, LEVELS = 16, 3
 FINE = BRANCHES**LEVELS
 """The number of equal cells of a number's range."""
+_EDGE = 1e-7
+"""A number at the edge of two cells is in the upper one, whatever the rounding of its encoding."""
 
 
 class Cells(Storable, ABC):
@@ -79,7 +81,7 @@ class NumberCells(Cells):
     def codes(self, rows: Array) -> Codes:
         """Return the cell of each row."""
         share = (rows[:, self.place] - self.low) / (self.high - self.low)
-        found = np.clip(np.floor(share * FINE), 0, FINE - 1).astype(np.int16)
+        found = np.clip(np.floor(share * FINE + _EDGE), 0, FINE - 1).astype(np.int16)
         if self.missing is not None:
             found[rows[:, self.missing] > 0] = FINE
         return found

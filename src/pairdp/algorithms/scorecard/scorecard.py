@@ -195,7 +195,7 @@ class Scorecard(Algorithm[ScorecardSettings]):
                 "mean of clipped gradients",
                 clip=CLIP,
                 n=task.n,
-                features=features,
+                width=features,
                 amplification=0.5 / math.sqrt(ridge),
             ),
             features,

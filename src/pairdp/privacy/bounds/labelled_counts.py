@@ -57,18 +57,18 @@ def _l1_of_changes(columns: int) -> float:
     return columns * max(float(np.abs(change).sum()) for change in _changes_of_one_column())
 
 
-def _clipped_gradients(clip: float, n: int, features: int, amplification: float) -> float:
+def _clipped_gradients(clip: float, n: int, width: int, amplification: float) -> float:
     """Return the bound; ``amplification`` is the largest norm of the linear map."""
-    rounding = integer("features", features) ** 1.5 * _UNIT
+    rounding = integer("width", width) ** 1.5 * _UNIT
     amplified = non_negative("amplification", amplification)
     longest = positive("clip", clip) + rounding * amplified
     mean = 2 * longest * (1 / integer("n", n, at_least=2) + SUMMING)
     return mean + 2 * (SUMMING + rounding) * amplified
 
 
-def _clipped_gradients_by_parts(clip: float, n: int, features: int, amplification: float) -> float:
+def _clipped_gradients_by_parts(clip: float, n: int, width: int, amplification: float) -> float:
     # The exact change of one term, and the errors of the terms, of the mean and of the map.
-    rounding = math.sqrt(float(features)) ** 3 * _UNIT * amplification
+    rounding = math.sqrt(float(width)) ** 3 * _UNIT * amplification
     exact = (2 * clip + 2 * rounding) / n
     errors = [SUMMING * (clip + rounding), SUMMING * amplification, rounding]
     return exact + 2 * math.fsum(errors)
