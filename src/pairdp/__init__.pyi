@@ -24,6 +24,7 @@ from .privacy import LedgerError as LedgerError
 from .privacy import NoiseSource as NoiseSource
 from .privacy import Unit as Unit
 from .privacy import default_delta as default_delta
+from .ranges import estimate_bounds as estimate_bounds
 from .schema import Schema as Schema
 from .schema import SchemaError as SchemaError
 from .verification import verify as verify

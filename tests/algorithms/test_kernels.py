@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from pairdp import Budget, NoiseSource
@@ -152,6 +154,22 @@ def test_blocks_hold_bounded_numbers() -> None:
     problem = Problem(LogisticRanking(), L2Ball(1.0))
     records = problem.records(rng.normal(size=(3, 600_000)), [1, -1, 1])
     assert replace(wide, problem=problem, records=records).block == 1
+
+
+@given(
+    st.floats(-1e300, 1e300),
+    st.one_of(st.integers(-(2**62), 2**62), st.integers(-(2**30), 2**30)),
+    st.integers(-60, 60),
+)
+@example(1.0, 2**53 + 1, 0)
+@example(-(2.0**62), 2**62, 0)
+def test_compiled_sums_are_those_of_the_mechanism(value: float, noise: int, power: int) -> None:
+    """In integers, also where doubles would round the value, the noise or their sum."""
+    mechanism = GaussianMechanism(1.0, 2.0**power, 1, grid=2.0**power)
+    gradient, drawn = np.array([value]), np.array([noise])
+    point, total, center = np.zeros(1), np.zeros(1), np.zeros(1)
+    machine._step(gradient, drawn, mechanism.grid, -1.0, 0.0, center, math.inf, point, total)
+    assert point == mechanism.add_to(gradient, drawn)
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e-150, 1.0, 1e150, 1e200])

@@ -152,6 +152,29 @@ def test_a_coarse_grid_has_exactly_the_probabilities_that_the_bound_allows() -> 
     assert released == np.rint(released)
 
 
+@pytest.mark.parametrize("kind", [KNormMechanism, LaplaceMechanism])
+def test_a_coarse_grid_attains_the_epsilon_that_is_paid(
+    kind: type[KNormMechanism | LaplaceMechanism],
+) -> None:
+    """The value moves by 1 and its rounding by 2: a cell far away shows all of it, and no more."""
+    mechanism = kind(1.0, 3.0, 1, grid=1.0)
+    law = stats.laplace(scale=3.0)
+    cells = np.arange(-30, 1)
+    here, there = (law.cdf(cells + 0.5 - value) - law.cdf(cells - 0.5 - value) for value in (0, 2))
+    epsilon = float(np.log(here / there).max())
+    assert epsilon == pytest.approx(mechanism.event().epsilon, rel=1e-9)
+    assert epsilon > 1.9 * mechanism.sensitivity / mechanism.scale, "the rounding was not paid"
+    generator = NoiseSource(37).stream("noise")
+    moved = [mechanism.add_to(np.array([v]), np.array([0])) for v in (0.49, 1.51)]
+    assert moved[1] - moved[0] == 2.0
+    released = [mechanism.release(np.array([0.4]), generator)[0] for _ in range(3000)]
+    counts = np.histogram(released, np.arange(-6, 8) - 0.5)[0]
+    expected = 3000 * np.diff(law.cdf(np.arange(-6, 8) - 0.5))
+    rest = [3000 - counts.sum()], [3000 - expected.sum()]
+    found = stats.chisquare(np.append(counts, rest[0]), np.append(expected, rest[1]))
+    assert found.pvalue > FALSE_ALARM
+
+
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_fitted_coefficients_are_on_the_grid_for_every_data_set(delta: float) -> None:
     """The attack through a ranker with d = 30: coefficients are multiples of a public number.

@@ -22,6 +22,7 @@ RUNS = dict.fromkeys(("Wang2024Pairwise", "Wang2024Pointwise", "Yang2021", "perm
 RUNS |= dict.fromkeys(
     ("mini-batches", "Yang2021Simple", "moments of pairs", "scatter", "scatter of pairs"), 200
 )
+RUNS |= dict.fromkeys(("OnPairC", "OnPairStrC", "online, noise on models"), 300)
 
 
 def with_and_without_noise(
@@ -80,7 +81,8 @@ def test_output_noise_on_the_tight_example_is_nearly_seen_through(
 
 FIXED = (
     "DPGDSC", "DPGDC", "DPGDC2", "OffPairStrC", "OffPairC", "moments", "moments of pairs", "metric",
-    "minimiser", "threshold", "OnPairGradient",
+    "minimiser", "threshold", "OnPairGradient", "OnPairC", "OnPairStrC", "online, noise on models",
+    "online moments",
 )  # fmt: skip
 
 

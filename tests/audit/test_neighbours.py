@@ -115,10 +115,8 @@ def test_the_tight_loss_attains_the_sensitivity(budget) -> None:
 
 
 # Draws of records, and steps before the last iterate, stay secret: there values may differ more.
-# Noise of other shapes is added without asking the mechanism.
 SECRET = {
     "Kang2021", "Wang2024Pairwise", "Wang2024Pointwise", "Yang2021", "mini-batches", "permutations",
-    "online, noise on models", "OnPairC", "OnPairStrC", "online moments",
 }  # fmt: skip
 
 

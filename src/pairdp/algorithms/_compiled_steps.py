@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 _SMALLEST, _LARGEST = 1e-280, 1e280
+_MOST = 2**61  # `LARGEST_INTEGER` of the mechanisms, repeated because compiled code is cached
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
@@ -106,12 +107,13 @@ def _take_step(
 ) -> None:
     """Move ``point`` along a gradient with noise in units of the grid, and add it to ``total``.
 
-    Both terms are integers below 2^53, so their sum is exact. A grid of 0 is for no noise.
+    The sum is that of `GaussianMechanism.add_to`, in integers. A grid of 0 is for no noise.
     """
     for k in range(point.size):
         noisy = gradient[k]
         if grid > 0:
-            noisy = (np.rint(noisy / grid) + noise[k]) * grid
+            steps = np.int64(min(max(np.rint(noisy / grid), -_MOST), _MOST)) + noise[k]
+            noisy = min(max(steps, -_MOST), _MOST) * grid
         point[k] -= step_size * (noisy + regularization * (point[k] - center[k]))
     if not math.isinf(radius):
         _shrink(point, radius)

@@ -103,15 +103,7 @@ class Steps:
             and isinstance(self.problem.loss, RankingLoss) == self.paired
             and type(self.problem.constraint) in (L2Ball, Unconstrained)
             and isinstance(self.mechanism, GaussianMechanism | NoMechanism)
-            and self._fits_in_doubles()
         )
-
-    def _fits_in_doubles(self) -> bool:
-        """Whether gradients and noise, in units of the grid, are integers that doubles hold."""
-        if isinstance(self.mechanism, NoMechanism):
-            return True
-        largest = self.problem.loss.lipschitz(self.problem.domain()) + 64 * self.mechanism.scale
-        return largest / self.mechanism.grid < 2.0**52
 
     def is_worth_compiling(self) -> bool:
         """Whether the steps can be compiled, the run is long, and numba is installed."""

@@ -216,7 +216,7 @@ def _distance_for(plan: Plan, example: Neighbours) -> Callable[[Neighbours], flo
     It is by the output if only that is accounted for, or if no mechanism was called: an algorithm
     may add its noise in another way. With the same seed for both, that noise cancels.
     """
-    if not is_secret(plan) and record_run(plan, example.one, 0, noiseless=True).calls:
+    if _view(plan, example) == "transcript":
         return lambda pair: distance(plan, pair)
 
     def of_outputs(pair: Neighbours) -> float:

@@ -49,15 +49,24 @@ def _recording_class(kind: type[Any]) -> type[Any]:
         observed: Array = self.observer(self.original, vector.copy(), noisy)
         return observed
 
-    return type(f"Recording{kind.__name__}", (kind,), {"add_to": add_to})
+    def in_units(self: Any, unit: float) -> Mechanism:
+        # What draws the noise may have been changed; observers are told what was planned.
+        return _recording(kind.in_units(self, unit), self.observer, self.original.in_units(unit))
+
+    members: dict[str, Any] = {"add_to": add_to}
+    if hasattr(kind, "in_units"):
+        members["in_units"] = in_units
+    return type(f"Recording{kind.__name__}", (kind,), members)
 
 
-def _recording(mechanism: Mechanism, observer: Observer) -> Mechanism:
+def _recording(
+    mechanism: Mechanism, observer: Observer, planned: Mechanism | None = None
+) -> Mechanism:
     """Return a mechanism that passes its outputs to an observer, which may replace them."""
     # A subclass, since algorithms check the type of a mechanism.
     kind = _recording_class(type(mechanism))
     copy: Mechanism = object.__new__(kind)
-    copy.__dict__.update(mechanism.__dict__, observer=observer, original=mechanism)
+    copy.__dict__.update(mechanism.__dict__, observer=observer, original=planned or mechanism)
     return copy
 
 

@@ -10,6 +10,7 @@ import click
 
 from pairdp._files import write_atomically
 from pairdp.cli.common import (
+    budget_options,
     check_output,
     echo_json,
     invalid_option,
@@ -21,15 +22,45 @@ from pairdp.cli.table_options import open_with, table_options
 from pairdp.tables import TableError
 
 FILE = click.Path(path_type=Path, dir_okay=False)
+_OF_PRIVATE = (
+    "columns", "epsilon", "delta", "coverage", "unit", "max_records", "ledger", "data_set", "seed",
+)  # fmt: skip
 
 
-@click.command("schema", short_help="Start a schema from a table's header, or check one.")
+@click.command(
+    "schema", short_help="Start a schema from a table's header, pay for ranges, or check it."
+)
 @click.argument("data", type=FILE)
 @click.option(
     "--check", "schema", type=FILE, metavar="SCHEMA",
     help="Count the cells of DATA that are not as this schema says. NOT private.",
 )  # fmt: skip
 @click.option("--yes", is_flag=True, help="With --check: print even if this is not a terminal.")
+@click.option(
+    "--private", is_flag=True,
+    help="Estimate ranges of some columns from DATA, with differential privacy.",
+)  # fmt: skip
+@click.option(
+    "--columns", multiple=True, metavar="A,B",
+    help="With --private: the columns that need a range; may be repeated.",
+)  # fmt: skip
+@budget_options
+@click.option(
+    "--coverage", type=float, default=0.98, show_default=True,
+    help="With --private: the share of a column's values that its range should hold.",
+)  # fmt: skip
+@click.option(
+    "--unit", metavar="COLUMN", help="With --private: protect all records with the same value."
+)
+@click.option("--max-records", type=int, help="With --unit: how many records of each are used.")
+@click.option("--ledger", type=FILE, help="With --private: pay from this ledger.")
+@click.option(
+    "--data-set", metavar="NAME",
+    help="Name of the data set, for the ledger; the file's by default.",
+)  # fmt: skip
+@click.option(
+    "--seed", type=int, help="For tests only: anyone who knows it can subtract the noise."
+)
 @click.option("-o", "--output", type=FILE, help="Where to write; standard output by default.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @invalid_option
@@ -40,12 +71,13 @@ def command(
     data: Path,
     schema: Path | None,
     yes: bool,
+    private: bool,
     output: Path | None,
     force: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Write a starter for a schema of DATA (CSV or Parquet), or check a schema.
+    """Write a starter for a schema of DATA (CSV or Parquet), estimate ranges, or check a schema.
 
     A schema is a public description of the columns: ranges of numbers, lists of categories, the
     label. The starter has the names of the columns, which are all that is read of DATA; replace
@@ -56,11 +88,21 @@ def command(
     the data, and changing a schema because of them makes the schema depend on the data. They are
     printed to a terminal only, unless --yes is given, and never saved.
 
+    With --private, the ranges of --columns are estimated from DATA and released with differential
+    privacy, for --epsilon in total: use it where no limit is known without the data. They are
+    written into the starter, and their certificate beside it. Cells that cannot be read count as
+    missing, and nothing that is printed depends on them.
+
     \b
     Examples:
       pairdp schema patients.csv -o schema.json
+      pairdp schema patients.csv --private --columns crp,ferritin --epsilon 0.1 -o schema.json
       pairdp schema --check schema.json patients.csv
     """  # noqa: D301 - the command line's help reads the control character
+    if not private:
+        refuse_options("these options are for --private", *_OF_PRIVATE)
+    elif schema is not None:
+        raise TableError("--check counts cells without privacy: do not combine it with --private")
     if schema is not None:
         refuse_options("the counts of --check are not private and not saved", "output", "force")
         if not yes and not sys.stdout.isatty():
@@ -73,6 +115,13 @@ def command(
         check(schema, data, options, as_json)
         return
     refuse_options("--yes is for --check", "yes")
+    if private:
+        if output is None:
+            raise TableError("--private needs -o: the schema and its certificate are files")
+        from pairdp.cli.schema_private import write_private_ranges
+
+        write_private_ranges(data, output, force, options, as_json)
+        return
     if output is not None:
         check_output(output, force, data)
     _write_starter(data, output, options, as_json)

@@ -38,9 +38,11 @@ from pairdp.privacy import (
     NoiseSource,
     Release,
     Sensitivity,
+    Unit,
 )
 from pairdp.privacy.accounting.budget import check_budget
 from pairdp.privacy.accounting.gaussian import gdp_mu
+from pairdp.privacy.accounting.unit import records_of
 from pairdp.privacy.certificates.on_trust import LIBRARY
 from pairdp.privacy.certificates.statistic import Statistic
 from pairdp.ranges.grids import count_values, decades, round_grid
@@ -119,14 +121,15 @@ class RangeEstimation(Statistic):
             ("counts of values at the range", refined),
         )
 
-    def plan(self, n: int, budget: Budget) -> RangePlan:
+    def plan(self, n: int, budget: Budget, unit: Unit | None = None) -> RangePlan:
         """Return the plan for n records.
 
-        Noise is Laplace noise or, if δ > 0 and this is less, Gaussian noise.
+        Noise is Laplace noise or, if δ > 0 and this is less, Gaussian noise. A unit of k records
+        moves k records between counts, so the sensitivities are multiplied by k.
         """
         check_budget(budget)
         n = integer("n", n, at_most=int(LARGEST_N))
-        make = _noise(budget, len(self.columns))
+        make = _noise(budget, len(self.columns), records_of(unit))
         releases = tuple(
             make(name, counts * len(self.columns), share)
             for (name, counts), share in zip(self.stages, _SHARES, strict=True)
@@ -146,18 +149,19 @@ class RangeEstimation(Statistic):
                 "A cell that is missing or unreadable is counted as missing, and affects no other.",
             ),
             plan=self.plan_facts,
+            unit=unit,
         )
         return RangePlan(self, certificate)
 
-    def certify(self, n: int, budget: Budget) -> Certificate:
+    def certify(self, n: int, budget: Budget, unit: Unit | None = None) -> Certificate:
         """Return the certificate of the ranges for n records."""
-        return self.plan(n, budget).certificate
+        return self.plan(n, budget, unit).certificate
 
 
-def _noise(budget: Budget, columns: int) -> Callable[[str, int, float], Release]:
+def _noise(budget: Budget, columns: int, records: int) -> Callable[[str, int, float], Release]:
     """Return what makes a release with a share of the budget: of ε, or of μ² for Gaussian noise."""
-    l1 = Sensitivity.of("histograms of columns, in ℓ1", columns=columns)
-    l2 = Sensitivity.of("histograms of columns", columns=columns)
+    l1 = Sensitivity.of("histograms of columns, in ℓ1", columns=columns).for_records(records)
+    l2 = Sensitivity.of("histograms of columns", columns=columns).for_records(records)
 
     def laplace(name: str, dimension: int, share: float) -> Release:
         epsilon = budget.epsilon * share * _SLACK

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from pairdp.schema.forms import OPEN
 
@@ -35,25 +35,35 @@ _COMMENTS = (
 )
 
 
-def starter(names: Iterable[str]) -> str:
-    """Return the JSON text of a schema in which every column is still to be described.
+def starter(
+    names: Iterable[str], ranges: Mapping[str, Sequence[float]] | None = None, remark: str = ""
+) -> str:
+    """Return the JSON text of a schema in which columns are still to be described.
 
-    It depends on the names of the columns alone. `Schema.of` refuses it until all are described.
+    It depends on the names of the columns alone, and on the ranges if some are given. `Schema.of`
+    refuses it until all columns are described.
 
     Parameters
     ----------
     names : iterable of str
         The names of the columns, in order.
+    ranges : mapping of str to (lower, upper), optional
+        The ranges of columns that are public already, such as released ones.
+    remark : str
+        One more comment.
     """
-    lines = [f'"# {i}": {_json(comment)}' for i, comment in enumerate(_COMMENTS, 1)]
+    comments = (*_COMMENTS, remark) if remark else _COMMENTS
+    known = {} if ranges is None else ranges
+    lines = [f'"# {i}": {_json(comment)}' for i, comment in enumerate(comments, 1)]
     listed = list(names)
     odd = any(name.startswith(("#", "$")) for name in listed)
-    columns = [f"{_json(name)}: {_json(OPEN)}" for name in listed]
+    forms = [list(known[name]) if name in known else OPEN for name in listed]
+    columns = [f"{_json(name)}: {_json(form)}" for name, form in zip(listed, forms, strict=True)]
     if odd:
         inner = ",\n    ".join(columns)
         columns = [f'"$columns": {{\n    {inner}\n  }}']
     return "{\n  " + ",\n  ".join([*lines, *columns]) + "\n}\n"
 
 
-def _json(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

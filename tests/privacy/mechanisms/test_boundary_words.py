@@ -10,10 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pairdp.privacy import GaussianMechanism
 from pairdp.privacy.mechanisms import rounded_normal
 from pairdp.privacy.mechanisms.compiled_normal import first_test as compiled_first_test
 from pairdp.privacy.mechanisms.exact_decisions import LazyUniform, accepts, exp_bounds
-from pairdp.privacy.mechanisms.rounded_normal import MARGIN, UNSURE, rounded_normals
+from pairdp.privacy.mechanisms.rounded_normal import (
+    LARGEST_NOISE,
+    MARGIN,
+    UNSURE,
+    rounded_normals,
+)
 from pairdp.privacy.mechanisms.strips import STRIPS, WIDTH, strips
 
 HALF = Fraction(1, 2)
@@ -156,3 +162,16 @@ def test_bits_that_were_drawn_are_used(above: int) -> None:
     found = rounded_normals(script, ratio, 1)  # type: ignore[arg-type]
     assert found[0] == above
     assert len(script.words) < 10, "two words are not enough"
+
+
+@pytest.mark.parametrize("sign", [0, 1])
+def test_noise_far_beyond_the_range_is_limited(sign: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """|Z| is 1093, which has a probability of about e^-600000: sums still fit into 64 bits."""
+    monkeypatch.setattr(rounded_normal, "accepts", lambda *_: True)
+    script = Script([0xFFFF | sign << 27, 0, *[0] * 17, 1, *[0] * 10])
+    found = rounded_normals(script, 2.0**52, 1)  # type: ignore[arg-type]
+    limit = -LARGEST_NOISE if sign else LARGEST_NOISE
+    assert found[0] == limit
+    mechanism = GaussianMechanism(1.0, 2.0**52, 1, grid=1.0)
+    for value in (-(2.0**61), 0.0, 2.0**61):
+        assert mechanism.add_to(np.array([value]), found) == limit / 2

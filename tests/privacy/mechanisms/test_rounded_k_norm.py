@@ -13,8 +13,9 @@ from scipy import stats
 
 from pairdp.privacy import KNormMechanism, NoiseSource
 from pairdp.privacy.mechanisms import rounded_k_norm as module
-from pairdp.privacy.mechanisms.lattice import LARGEST_INTEGER, LARGEST_NOISE
+from pairdp.privacy.mechanisms.lattice import LARGEST_INTEGER
 from pairdp.privacy.mechanisms.rounded_k_norm import rounded_k_norm, rounded_laplace
+from pairdp.privacy.mechanisms.rounded_normal import LARGEST_NOISE
 
 FALSE_ALARM = 1e-7
 FINE = 2.0**26
@@ -49,6 +50,48 @@ def test_laplace_on_a_coarse_grid_has_the_exact_probabilities() -> None:
 
     assert pvalue(ratio) > FALSE_ALARM
     assert pvalue(1.05 * ratio) < FALSE_ALARM
+
+
+@pytest.mark.slow
+def test_a_laplace_scale_that_is_wrong_by_one_per_cent_is_noticed() -> None:
+    ratio, generator, edges = 1.7, NoiseSource(24).stream("noise"), np.arange(-12, 13) - 0.5
+    bins = np.concatenate([[-np.inf], edges, [np.inf]])
+    counts = sum(
+        np.histogram(rounded_laplace(generator, ratio, 50_000), bins)[0] for _ in range(30)
+    )
+
+    def pvalue(scale: float) -> float:
+        tails = np.concatenate([[0.0], stats.laplace(scale=scale).cdf(edges), [1.0]])
+        return float(stats.chisquare(counts, np.diff(tails) * counts.sum()).pvalue)
+
+    assert pvalue(ratio) > FALSE_ALARM
+    for wrong in (0.99, 1.01):
+        assert pvalue(wrong * ratio) < FALSE_ALARM
+
+
+@pytest.mark.slow
+def test_a_k_norm_radius_that_is_wrong_by_one_per_cent_is_noticed() -> None:
+    dimension, generator = 21, NoiseSource(25).stream("noise")
+    radius = [
+        np.linalg.norm(rounded_k_norm(generator, FINE, dimension) / FINE) for _ in range(80_000)
+    ]
+    law = stats.gamma(dimension)
+    assert stats.kstest(radius, law.cdf).pvalue > FALSE_ALARM
+    for wrong in (0.99, 1.01):
+        assert stats.kstest(np.array(radius) / wrong, law.cdf).pvalue < FALSE_ALARM
+
+
+@pytest.mark.parametrize("ratio", [0.3, 2.7, 1e6])
+def test_coarse_grids_round_what_fine_grids_have(ratio: float) -> None:
+    """From the same words, so that the law on a coarse grid is that of the rounded fine noise."""
+    finer, half = 2.0**24, 0.5 + 2.0**-25
+
+    def drawn(ratio: float) -> np.ndarray:
+        source = NoiseSource(26)
+        vectors = [rounded_k_norm(source.stream("a", i), ratio, 3) for i in range(300)]
+        return np.concatenate([*vectors, rounded_laplace(source.stream("b"), ratio, 300)])
+
+    assert np.all(np.abs(drawn(ratio) - drawn(finer * ratio) / finer) <= half)
 
 
 @pytest.mark.parametrize("first_bits", [1, 20, 60])

@@ -8,6 +8,7 @@ from typing import Any
 
 from pairdp._sealed import fields_of
 from pairdp.privacy.accounting.budget import Budget
+from pairdp.privacy.accounting.unit import Unit
 from pairdp.privacy.certificates.certificate import Certificate
 from pairdp.storage import Storable, Trusted, decode, encode
 
@@ -15,13 +16,13 @@ _KEY = "statistic"
 
 
 class Statistic(Storable, ABC):
-    """A private statistic: a frozen dataclass with all public facts except n and the budget.
+    """A private statistic: a frozen dataclass of all public facts but n, the budget and the unit.
 
     Its certificate stores it as `plan_facts`, so that `certify_again` can plan it again.
     """
 
     @abstractmethod
-    def certify(self, n: int, budget: Budget) -> Certificate:
+    def certify(self, n: int, budget: Budget, unit: Unit | None = None) -> Certificate:
         """Return the certificate of the statistic for n records; no data is read."""
 
     @property
@@ -51,4 +52,4 @@ def certify_again(certificate: Certificate, trusted: Trusted | None = None) -> C
         raise ValueError("the statistic of its plan is not a Statistic")
     if certificate.budget is None:
         raise ValueError("a statistic needs a budget")
-    return statistic.certify(certificate.n, certificate.budget)
+    return statistic.certify(certificate.n, certificate.budget, certificate.unit)

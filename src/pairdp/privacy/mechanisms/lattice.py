@@ -17,15 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import positive
-from pairdp.privacy.mechanisms.rounded_normal import LARGEST_RATIO
+from pairdp.privacy.mechanisms.rounded_normal import LARGEST_NOISE, LARGEST_RATIO
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 GROWTH = 2.0**-21
 """The largest share of the sensitivity that rounding adds to it, unless noise is huge."""
-LARGEST_INTEGER = 2**61
-LARGEST_NOISE = 2 * LARGEST_INTEGER
+LARGEST_INTEGER = LARGEST_NOISE // 2
 _SMALLEST_GRID = 2.0**-960
 
 

@@ -19,8 +19,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.privacy.mechanisms.lattice import LARGEST_NOISE
-from pairdp.privacy.mechanisms.rounded_normal import normal_points
+from pairdp.privacy.mechanisms.rounded_normal import LARGEST_NOISE, normal_points
 
 Integers = NDArray[np.int64]
 

@@ -15,8 +15,9 @@ these are still uniform and independent of the answer. The same holds for the ro
 is computed in double precision from 36 bits of U. Where an integer is so close that rounding errors
 or the bits to come could cross it, as is common on fine grids, 64 more bits are drawn and the
 product is computed more exactly (`_finer`); where that is not conclusive, as many bits are drawn as
-it takes and the product is formed in integers. So N has exactly the law of the rounded normal: no
-error probability is left to add to δ.
+it takes and the product is formed in integers. So N has exactly the law of the rounded normal,
+limited to ±2^62, which no release depends on (`pairdp.privacy.mechanisms.lattice`): no error
+probability is left to add to δ.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ Bytes = NDArray[np.uint8]
 FirstTest = Callable[[Words, Bytes, NDArray[np.uint16], float, Integers], Bytes]
 
 SMALLEST_RATIO, LARGEST_RATIO = 2.0**-64, 2.0**52
+LARGEST_NOISE = 2**62
+"""What integers of noise are limited to, so that sums fit into 64 bits."""
 MARGIN = 2.0**-36
 UNSURE, UNDECIDED = 1, 2
 """What the first test may leave open: the rounding, and whether the point is accepted."""
@@ -119,7 +122,7 @@ class Points:
     @property
     def negative(self) -> Flags:
         """Whether each number is negative."""
-        return np.asarray((self.words >> _SIGN_SHIFT) & np.uint64(1) == 1)
+        return _signs(self.words)
 
     def point(self, place: int) -> Point:
         """Return one number, with all that is known of it."""
@@ -155,7 +158,7 @@ def normal_points(generator: np.random.Generator, size: int) -> Points:
 def rounded_normals(
     generator: np.random.Generator, ratio: float, size: int, *, compiled: bool = False
 ) -> Integers:
-    """Return independent copies of round(s·Z), Z a standard normal.
+    """Return independent copies of round(s·Z), Z a standard normal, limited to ±2^62.
 
     Parameters
     ----------
@@ -181,17 +184,17 @@ def rounded_normals(
         status = first_test(words, table.strip, table.sure, step, integers)
         accepted = status < UNDECIDED
         points = Points(words, _decide(generator, words, accepted), generator)
-        negative, unsure = points.negative, (status & UNSURE > 0) & accepted
+        unsure = (status & UNSURE > 0) & accepted
         unsure[list(points.known)] = False
         rows = np.flatnonzero(unsure)
         more = random_words(generator, rows.size)
         nearest, sure = _finer(words[rows], table.strip, more, step)
-        integers[rows] = np.where(negative[rows], -nearest, nearest)
+        integers[rows] = np.where(_signs(words[rows]), -nearest, nearest)
         for place in np.flatnonzero(~sure):
             points.point(int(rows[place])).position.append(int(more[place]))
         for row in sorted(points.known):
-            exact = points.known[row].nearest(float(ratio))
-            integers[row] = -exact if negative[row] else exact
+            exact = min(points.known[row].nearest(float(ratio)), LARGEST_NOISE)
+            integers[row] = -exact if _signs(words[row]) else exact
         drawn = integers[accepted]
         found[filled : filled + drawn.size] = drawn
         filled += drawn.size
@@ -217,10 +220,15 @@ def _first_test(
     floor = np.floor(value)
     value -= floor
     integers[:] = floor
-    np.negative(integers, out=integers, where=(words >> _SIGN_SHIFT) & np.uint64(1) == 1)
+    np.negative(integers, out=integers, where=_signs(words))
     unsure = (value < error) | (1 - value <= error + step)
     undecided = (words >> _INDEX_SHIFT) & _THRESHOLD_MASK >= sure[strip]
     return np.asarray(unsure * np.uint8(UNSURE) + undecided * np.uint8(UNDECIDED))
+
+
+def _signs(words: Words) -> Flags:
+    """Return whether the numbers of words are negative."""
+    return np.asarray((words >> _SIGN_SHIFT) & np.uint64(1) == 1)
 
 
 def _places(words: Words, strip_of: Bytes) -> tuple[Bytes, Integers]:
