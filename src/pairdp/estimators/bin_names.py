@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ def bin_names(column: Cells, ends: NDArray[np.int64], source: FeatureColumn | No
     """
     if isinstance(column, NumberCells):
         shown = [_shown(end_of_bin(column, int(end), source)) for end in ends]
-        names = [f"[{low}, {high})" for low, high in zip(shown[:-1], shown[1:], strict=True)]
+        names = [f"[{low}, {high})" for low, high in pairwise(shown)]
         names[-1] = f"{names[-1][:-1]}]"
         return [*names, *([] if column.missing is None else [MISSING])]
     return list(_names_of_categories(column, source))
@@ -37,7 +38,7 @@ def bin_names(column: Cells, ends: NDArray[np.int64], source: FeatureColumn | No
 
 def end_of_bin(column: NumberCells, end: int, source: FeatureColumn | None) -> float | str:
     """Return the end of a bin in the units of the table: a number or a date."""
-    share = end / FINE
+    share: float = end / FINE
     if isinstance(source, DateColumn):
         return source.date_at(share)
     if not isinstance(source, NumberColumn):

@@ -254,9 +254,7 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
         scores[~null] = self._fitted_points().scores(rows[~null])
         return scores
 
-    def table(
-        self, *, points_to_double: float | None = None, base_points: float = 0.0
-    ) -> Any:
+    def table(self, *, points_to_double: float | None = None, base_points: float = 0.0) -> Any:
         """Return the points of every bin as a pandas DataFrame.
 
         Parameters
@@ -288,7 +286,7 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
             self.column_names(), points.columns, points.edges, points.points, strict=True
         ):
             for bin_name, value in zip(
-                bin_names(column, ends, self._source(name)), values, strict=True
+                bin_names(column, ends, self._schema_column(name)), values, strict=True
             ):
                 noise, share = self.deviations_[place], self.counts_[place] / total
                 place += 1
@@ -301,7 +299,7 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
         """The points of every bin as a pandas DataFrame; see `table`."""
         return self.table()
 
-    def _source(self, name: str) -> FeatureColumn | None:
+    def _schema_column(self, name: str) -> FeatureColumn | None:
         return source_of(self.__dict__.get("schema_"), name)
 
     def explain(self, X: Any) -> Any:
@@ -355,6 +353,4 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
         if "schema_" not in self.__dict__:
             raise ValueError("an expression needs the names of columns: fit with a schema")
         names = self.column_names()
-        return to_sql(names, self._fitted_points(), [self._source(name) for name in names])
-
-
+        return to_sql(names, self._fitted_points(), [self._schema_column(name) for name in names])

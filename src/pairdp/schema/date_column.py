@@ -89,7 +89,7 @@ class DateColumn(FeatureColumn):
         """Return the date, in ISO 8601, at a share of the range from 0 to 1."""
         low, high = (self._count(self._time(e, getattr(self, e))) for e in ("first", "last"))
         count = math.ceil(low + share * (high - low) - 1e-6)
-        return str(np.datetime64(count, _UNITS[self.unit]))
+        return str(np.array(count).astype(f"datetime64[{_UNITS[self.unit]}]"))
 
     @property
     def part_sizes(self) -> tuple[tuple[str, int], ...]:

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.int16]
 
 BRANCHES, LEVELS = 16, 3
-FINE = BRANCHES**LEVELS
+FINE: int = BRANCHES**LEVELS
 """The number of equal cells of a number's range."""
 _EDGE = 1e-7
 """A number at the edge of two cells is in the upper one, whatever the rounding of its encoding."""
@@ -135,7 +135,8 @@ def _check_place(place: int) -> None:
 def _check_within(places: Sequence[int], features: int) -> None:
     if max(places) >= features:
         raise ValueError(
-            f"a column of the scorecard is at place {max(places)}, and rows have {features} features"
+            f"a column of the scorecard is at place {max(places)}, but rows have {features} "
+            "features"
         )
 
 

@@ -7,9 +7,10 @@ a record to norm `CLIP`. The released means of these have sensitivity 2·CLIP/n,
 released before, since W is a function of released values.
 
 **Rounding.** The computed mean is Wᵀt/c, where t is the mean of vectors of norm at most 1 in the
-coordinates of x. The error of t is at most `SUMMING`, that of the product with W at most D^1.5·u·|W|
-with u = 2⁻⁵³ and D features, and |W| ≤ ridge^{-1/2}, c ≥ 2. The norm of z that decides on clipping
-has the same relative error. The bound "mean of clipped gradients" pays for both.
+coordinates of x. The error of t is at most `SUMMING`, that of the product with W at most
+D^1.5·u·|W| with u = 2⁻⁵³ and D features, and |W| ≤ ridge^{-1/2}, c ≥ 2. The norm of z that decides
+on clipping has an error of at most D^1.5·u·|W| too. The bound "mean of clipped gradients" pays for
+all of these.
 """
 
 from __future__ import annotations

@@ -120,9 +120,7 @@ def column_of(
     noise = deviation**2 + (positives - 0.5) ** 2 * variances
     total = noise + np.maximum(counts, 1.0) * spread
     smoother = _smoother(signal, gain, total, list(_kernels(counts, is_number, missing)))
-    chance = np.clip(
-        positives + spread * (smoother @ signal), _LEAST_CHANCE, 1 - _LEAST_CHANCE
-    )
+    chance = np.clip(positives + spread * (smoother @ signal), _LEAST_CHANCE, 1 - _LEAST_CHANCE)
     shape = logit(chance) - logit(positives)
     slope = spread / (chance * (1 - chance))
     deviations = slope * np.sqrt((smoother**2) @ noise)
@@ -145,9 +143,7 @@ def _smoother(signal: Array, gain: Array, total: Array, kernels: list[Array]) ->
             factor = cholesky(covariance + np.diag(total), lower=True)
             solved = cho_solve((factor, True), signal)
             prior = 0.5 * np.log(min(1.0, _LARGE / size)) if size else 0.0
-            likelihoods.append(
-                prior - 0.5 * signal @ solved - np.log(np.diag(factor)).sum()
-            )
+            likelihoods.append(prior - 0.5 * signal @ solved - np.log(np.diag(factor)).sum())
             matrices.append(size * (kernel * gain) @ cho_solve((factor, True), np.eye(len(gain))))
     weights = np.exp(np.array(likelihoods) - max(likelihoods))
     return np.asarray(np.tensordot(weights / weights.sum(), np.array(matrices), axes=1))

@@ -16,6 +16,7 @@ the released share of positives.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -121,7 +122,7 @@ class Expansion:
     def size(self) -> int:
         """The number of features: those of columns, products, and the constant."""
         columns = len(self.factors)
-        return sum(one.shape[1] for one in self.tables) + columns * (columns + 1) // 2 + 1
+        return sum(int(one.shape[1]) for one in self.tables) + columns * (columns + 1) // 2 + 1
 
     @property
     def radius(self) -> float:
@@ -153,7 +154,7 @@ class Expansion:
 
     def _product_scale(self) -> float:
         columns = len(self.factors)
-        return 1 / np.sqrt(columns * (columns + 1) / 2)
+        return math.sqrt(2 / (columns * (columns + 1)))
 
     def points(self, weights: Array) -> list[Array]:
         """Return the points of each bin of each column for weights of the features."""
@@ -252,9 +253,7 @@ def expand(
             factor = column.shape / max(column.variance, 1e-6) ** 0.5
         tables.append(np.hstack(parts))
         factors.append(np.clip(factor, -_LARGEST_FACTOR, _LARGEST_FACTOR))
-    return Expansion(
-        tuple(tables), tuple(factors) if "products" in blocks else (), tuple(blocks)
-    )
+    return Expansion(tuple(tables), tuple(factors) if "products" in blocks else (), tuple(blocks))
 
 
 def _standardised(column: Column, ends: Edges) -> Array:

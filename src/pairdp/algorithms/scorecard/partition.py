@@ -44,7 +44,7 @@ def onto_simplex(values: Array, total: float) -> Array:
     ordered = np.sort(values)[::-1]
     excess = (np.cumsum(ordered) - total) / np.arange(1, len(values) + 1)
     last = int(np.flatnonzero(ordered > excess)[-1]) if np.any(ordered > excess) else 0
-    return np.maximum(values - excess[last], 0.0)
+    return np.asarray(np.maximum(values - excess[last], 0.0))
 
 
 def partition(
@@ -157,9 +157,7 @@ def merge(known: Counted, bins: int) -> Counted:
     return Counted(
         np.concatenate([known.edges[starts], known.edges[stops[-1:]]]),
         np.concatenate([np.add.reduceat(counts, starts), known.counts[cells:]]),
-        np.concatenate(
-            [np.add.reduceat(known.variances[:cells], starts), known.variances[cells:]]
-        ),
+        np.concatenate([np.add.reduceat(known.variances[:cells], starts), known.variances[cells:]]),
     )
 
 

@@ -282,15 +282,15 @@ class Scorecard(Algorithm[ScorecardSettings]):
             for j, column in enumerate(columns)
         ]
         exact = [
-            np.array([np.bincount(bins, weights=side, minlength=int(bins[-1]) + 1) for side in both])
+            np.array(
+                [np.bincount(bins, weights=side, minlength=int(bins[-1]) + 1) for side in both]
+            )
             for bins, both in zip(bin_of, labelled, strict=True)
         ]
         excess = np.concatenate([(ups - downs) / 2 for ups, downs in exact])
         halves = np.concatenate([(ups + downs) / 2 for ups, downs in exact])
         release = releases[COUNTS]
-        noisy = _padded_release(
-            release, np.concatenate([excess, halves]), noise.stream(COUNTS)
-        )
+        noisy = _padded_release(release, np.concatenate([excess, halves]), noise.stream(COUNTS))
         ends = np.cumsum([both.shape[1] for both in exact])
         excesses = np.split(noisy[: ends[-1]], ends[:-1])
         counts = np.split(2 * noisy[ends[-1] :], ends[:-1])

@@ -45,7 +45,7 @@ def shares_of(n: int, mu: float, columns: int, numbers: int, *, pure: bool) -> S
         total = partition + counts
         return Shares(partition / total, counts / total, 0.0, 0.0)
     ratio = n * mu / (columns + 2 * numbers)
-    scarce = min(max(math.log(100 / ratio) / math.log(20), 0.0), 1.0) if ratio > 0 else 1.0
+    scarce = min(math.log(100 / ratio) / math.log(20), 1.0) if ratio < 100 else 0.0
     counts = 0.3 + 0.2 * scarce
     rest = 1 - partition - counts
     return Shares(partition, counts, 0.26 * rest, 0.74 * rest)

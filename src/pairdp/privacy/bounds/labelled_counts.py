@@ -1,15 +1,15 @@
 r"""Bounds for the releases of a scorecard.
 
-**Labelled counts.** For each of d columns and each bin, Σ(y - ½) and Σ½ over the records in the bin,
-with y = 0 or 1. A replaced record changes, in each column, the entries of its old and its new bin.
-If they differ, each changes by (±½, ±½), of squared norm ½; if they are the same and the label
+**Labelled counts.** For each of d columns and each bin, Σ(y - ½) and Σ½ over the records in the
+bin, with y = 0 or 1. A replaced record changes, in each column, the entries of its old and its new
+bin. If they differ, each changes by (±½, ±½), of squared norm ½; if they are the same and the label
 flips, one entry changes by 1. So each column contributes at most 1 to the squared change, and all
 together √d, which a record that moves in every column attains. The ℓ1 change is at most 2 for each
 column. A null record adds nothing: it changes each column by (±½, ±½) once. The bins may depend on
 anything that was released before.
 
-**Clipped gradients.** A mean of n vectors of norm at most C, computed as a linear map of the mean of
-vectors of norm at most 1: see `pairdp.algorithms.scorecard.descent`.
+**Clipped gradients.** A mean of n vectors of norm at most C, computed as a linear map of the mean
+of vectors of norm at most 1: see `pairdp.algorithms.scorecard.descent`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _l1_of_changes(columns: int) -> float:
 
 def _clipped_gradients(clip: float, n: int, width: int, amplification: float) -> float:
     """Return the bound; ``amplification`` is the largest norm of the linear map."""
-    rounding = integer("width", width) ** 1.5 * _UNIT
+    rounding = math.sqrt(integer("width", width)) ** 3 * _UNIT
     amplified = non_negative("amplification", amplification)
     longest = positive("clip", clip) + rounding * amplified
     mean = 2 * longest * (1 / integer("n", n, at_least=2) + SUMMING)
