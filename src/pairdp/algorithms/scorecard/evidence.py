@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky
 from scipy.special import logit
 
 from pairdp.algorithms.scorecard.partition import onto_simplex
@@ -135,18 +134,30 @@ def column_of(
 
 
 def _smoother(signal: Array, gain: Array, total: Array, kernels: list[Array]) -> Array:
-    """Return the matrix that maps the signal to the average of its posterior means."""
-    likelihoods, matrices = [], []
+    r"""Return the matrix that maps the signal to the average of its posterior means.
+
+    With G and V the diagonal matrices of ``gain`` and ``total``, a prior covariance tK of f gives
+    the signal the covariance tGKG + V, and f the posterior mean tKG(tGKG + V)⁻¹S. All t share the
+    eigenvectors of V^{-1/2}GKGV^{-1/2}.
+    """
+    sizes = np.array(_SIZES)
+    scale = gain / np.sqrt(total)
+    scaled = signal / np.sqrt(total)
+    priors = 0.5 * np.log(np.minimum(1.0, _LARGE / np.maximum(sizes, 1e-300)))
+    likelihoods, spectra = [], []
     for kernel in kernels:
-        for size in _SIZES:
-            covariance = size * (gain[:, None] * kernel * gain)
-            factor = cholesky(covariance + np.diag(total), lower=True)
-            solved = cho_solve((factor, True), signal)
-            prior = 0.5 * np.log(min(1.0, _LARGE / size)) if size else 0.0
-            likelihoods.append(prior - 0.5 * signal @ solved - np.log(np.diag(factor)).sum())
-            matrices.append(size * (kernel * gain) @ cho_solve((factor, True), np.eye(len(gain))))
-    weights = np.exp(np.array(likelihoods) - max(likelihoods))
-    return np.asarray(np.tensordot(weights / weights.sum(), np.array(matrices), axes=1))
+        values, vectors = np.linalg.eigh(scale[:, None] * kernel * scale)
+        growth = 1 + sizes[:, None] * np.maximum(values, 0.0)
+        squares = (vectors.T @ scaled) ** 2
+        likelihoods.append(priors - 0.5 * (np.log(growth).sum(axis=1) + (squares / growth).sum(1)))
+        spectra.append((vectors, sizes[:, None] / growth))
+    weights = np.exp(np.array(likelihoods) - np.max(likelihoods))
+    weights /= weights.sum()
+    found = np.zeros((len(signal), len(signal)))
+    for kernel, (vectors, shrinkage), weight in zip(kernels, spectra, weights, strict=True):
+        inverse = (vectors * (weight @ shrinkage)) @ vectors.T
+        found += (kernel * scale) @ inverse
+    return np.asarray(found / np.sqrt(total))
 
 
 def _kernels(counts: Array, is_number: bool, missing: int) -> Iterator[Array]:
