@@ -41,6 +41,8 @@ LAYERS = (
     ("algorithms", "theory"),
     ("diagnostics",),
     ("online", "model_file"),
+    ("verification.report",),
+    ("verification.certificates",),
     ("estimators", "audit"),
     ("verification", "studies"),
     ("demo",),

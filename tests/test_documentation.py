@@ -14,6 +14,7 @@ EXAMPLES = [
     "docs/losses.md",
     "docs/algorithms.md",
     "docs/estimators.md",
+    "docs/schema.md",
     "docs/online.md",
     "docs/audit.md",
     "docs/diagnostics.md",

@@ -45,6 +45,7 @@ PAID_BY = {
     "intercept_": "the release 'threshold', or the released class moments",
     "certificate_": "public facts",
     "plan_": "public facts",
+    "parameter_noise_": "public facts; for moments, the releases that certificate_ lists",
     "n_features_in_": "the public shape",
     "feature_names_in_": "the public names of columns",
     "classes_": "public labels, as certificate_ assumes",

@@ -177,7 +177,8 @@ def test_labels() -> None:
 
 def test_counts_of_cells() -> None:
     schema = Schema.of(PATIENTS)
-    found = schema.outside({"age": ["", "130", "x", 5], "died": ["yes", "YES", None, "no"]})
+    cells = {"age": ["", "130", "x", 5], "died": ["yes", "YES", None, "no"], "remarks": ["x"] * 4}
+    found = schema.outside(cells)
     assert found == {"age": CellCounts(4, 1, 1, 1), "died": CellCounts(4, 1, 0, 1)}
 
 

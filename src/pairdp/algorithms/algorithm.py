@@ -26,7 +26,8 @@ from pairdp.algorithms.facts import (
     problem_facts,
 )
 from pairdp.algorithms.noise import MAX_NOISE_TO_SIGNAL, noise_to_signal
-from pairdp.algorithms.plan import Plan, Progress, RunResult
+from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
+from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need, check_needs
 from pairdp.algorithms.task import Calibration, S, Schedule, Task
 from pairdp.losses import PairwiseLoss
@@ -272,6 +273,18 @@ class Algorithm(Storable, ABC, Generic[S]):
             )
             for release in plan.certificate.releases
         )
+
+    def noise_of(self, plan: Plan[S], fit: Fit) -> ParameterNoise:
+        """Return how large the noise on each parameter of a fit is, from public facts and releases.
+
+        Derived classes define `_parameter_noise`, for plans with noise.
+        """
+        if plan.task.budget is None:
+            return ParameterNoise("exact", "no noise was added", 0.0)
+        return self._parameter_noise(plan, fit)
+
+    def _parameter_noise(self, plan: Plan[S], fit: Fit) -> ParameterNoise:
+        return unknown_noise(f"{self.name} does not state how its noise affects the parameters")
 
     @abstractmethod
     def draft(self, task: Task) -> PlanDraft[S]:

@@ -16,7 +16,9 @@ from pairdp.algorithms.algorithm import IN_PARTS, Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import contraction, descend, restart_radius
 from pairdp.algorithms.noise import add_noise, noise_reach, output_release
-from pairdp.algorithms.plan import Plan, Progress
+from pairdp.algorithms.noise_propagation import restarted_noise
+from pairdp.algorithms.parameter_noise import ParameterNoise
+from pairdp.algorithms.plan import Fit, Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import require_bounded, require_step
 from pairdp.algorithms.task import Settings, Task
@@ -195,6 +197,12 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
         if default > largest:
             return largest, (f"{reason}, limited to 8/L",)
         return default, (reason,)
+
+    def _parameter_noise(self, plan: Plan[EpochSettings], fit: Fit) -> ParameterNoise:
+        sizes = part_sizes(plan.task.n)
+        return restarted_noise(
+            plan, [(plan.settings.step_size / 4**i, size) for i, size in enumerate(sizes, 1)]
+        )
 
     def execute(
         self, plan: Plan[EpochSettings], records: Records, noise: NoiseSource, progress: Progress

@@ -16,7 +16,9 @@ from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import contraction, descend, known_radius, steps_to_shrink
 from pairdp.algorithms.noise import add_noise, output_release
-from pairdp.algorithms.plan import Plan, Progress
+from pairdp.algorithms.noise_propagation import output_noise
+from pairdp.algorithms.parameter_noise import ParameterNoise
+from pairdp.algorithms.plan import Fit, Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded, require_step
 from pairdp.algorithms.task import Settings, Task
@@ -270,6 +272,9 @@ class GradientDescent(Algorithm[DescentSettings]):
         # The cube root comes first, because squares of extreme budgets overflow.
         scale = (radius / math.sqrt(2 * constants.smoothness * task.dimension)) ** (2 / 3)
         return float(min(max(scale / max(per_travel, 1e-300) ** (2 / 3), 1e-100), 1e100))
+
+    def _parameter_noise(self, plan: Plan[DescentSettings], fit: Fit) -> ParameterNoise:
+        return output_noise(plan, projected=not plan.task.follows_theorem)
 
     def execute(
         self, plan: Plan[DescentSettings], records: Records, noise: NoiseSource, progress: Progress

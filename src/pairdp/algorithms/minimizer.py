@@ -17,7 +17,9 @@ from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import known_radius
 from pairdp.algorithms.noise import add_noise, output_release
-from pairdp.algorithms.plan import Plan, Progress
+from pairdp.algorithms.noise_propagation import output_noise
+from pairdp.algorithms.parameter_noise import ParameterNoise
+from pairdp.algorithms.plan import Fit, Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
@@ -136,6 +138,9 @@ class MinimizerRelease(Algorithm[MinimizerSettings]):
         start_distance = min(start_distance, task.diameter)
         rounds = rounds_to_reach(tolerance / convexity, start_distance, smoothness, convexity)
         return Goal(tolerance + LIMIT * error, error, largest_norm, smoothness, convexity, rounds)
+
+    def _parameter_noise(self, plan: Plan[MinimizerSettings], fit: Fit) -> ParameterNoise:
+        return output_noise(plan)
 
     def execute(
         self,

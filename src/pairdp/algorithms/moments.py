@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -14,8 +14,10 @@ from pairdp._checks import flag, keep, keep_given, non_negative, one_of, real
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.class_moments import ClassMoments
+from pairdp.algorithms.moment_noise import moment_noise
 from pairdp.algorithms.noise import deviation, noise_to_signal, shared_release
-from pairdp.algorithms.plan import Plan, Progress, RunResult
+from pairdp.algorithms.parameter_noise import ParameterNoise
+from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
@@ -149,6 +151,10 @@ class MomentRelease(Algorithm[MomentSettings]):
         """Return the noise-to-signal ratio of the first moments, which determine the direction."""
         return noise_to_signal(plan.certificate.releases[0], plan.task.n)
 
+    def _parameter_noise(self, plan: Plan[MomentSettings], fit: Fit) -> ParameterNoise:
+        moments = noisy_quadratic(plan, fit.statistics)
+        return moment_noise(plan, fit.parameters, fit.statistics, *moments)
+
     def execute(
         self,
         plan: Plan[MomentSettings],
@@ -173,16 +179,25 @@ class MomentRelease(Algorithm[MomentSettings]):
             release.name: value
             for release, value in zip(plan.certificate.releases, noisy, strict=True)
         }
-        second = noisy[1] if self.second_moments else None
         if by_class:
             means = unpacked_means(noisy[0], self.weight, weight)
             means = shrunk_means(means, deviation(plan.certificate.releases[0]) / self.weight)
             released |= means._asdict()
-            v, s = from_classes(means, second, records.n)
-        else:
-            v, s = noisy[0], None if second is None else unpack(second)
+        v, s = noisy_quadratic(plan, released)
         model = least_squares_model(problem, v, s, plan.settings.ridge or 0.0)
         return RunResult(model, released)
+
+
+def noisy_quadratic(
+    plan: Plan[MomentSettings], released: Mapping[str, Array]
+) -> tuple[Array, Array | None]:
+    """Return v and S from the released moments; S is None if it was not released."""
+    first, *more = (released[release.name] for release in plan.certificate.releases)
+    second = more[0] if more else None
+    if plan.settings.statistics == "pair":
+        return first, None if second is None else unpack(second)
+    means = ClassMeans(*(released[name] for name in ClassMeans._fields))
+    return from_classes(means, second, plan.task.n)
 
 
 def check_moment_parameters(algorithm: Any) -> None:

@@ -27,7 +27,9 @@ from pairdp.algorithms.gradient_noise import (
     printed_scale,
 )
 from pairdp.algorithms.noise import add_noise, noise_to_signal
-from pairdp.algorithms.plan import Plan, Progress
+from pairdp.algorithms.noise_propagation import descent_noise
+from pairdp.algorithms.parameter_noise import ParameterNoise
+from pairdp.algorithms.plan import Fit, Plan, Progress
 from pairdp.algorithms.random_points import random_point
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
@@ -289,6 +291,16 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
         # The sensitivity is that of gradients, which the diameter of the set does not bound.
         (release,) = plan.certificate.releases
         return noise_to_signal(release, plan.task.n)
+
+    def _parameter_noise(self, plan: Plan[NoisyDescentSettings], fit: Fit) -> ParameterNoise:
+        settings = plan.settings
+        return descent_noise(
+            plan,
+            settings.step_size,
+            settings.taken,
+            average=self.output == "average",
+            whole=settings.batch_size == plan.task.n and settings.pairing is None,
+        )
 
     def execute(
         self,

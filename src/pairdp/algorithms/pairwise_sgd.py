@@ -14,7 +14,9 @@ from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import WITH_DRAWS, Algorithm, PlanDraft
 from pairdp.algorithms.descent import known_radius, step_divergence, step_of_least_error
 from pairdp.algorithms.noise import add_noise
-from pairdp.algorithms.plan import Plan, Progress
+from pairdp.algorithms.noise_propagation import output_noise
+from pairdp.algorithms.parameter_noise import ParameterNoise
+from pairdp.algorithms.plan import Fit, Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
 from pairdp.algorithms.task import Settings, Task
@@ -250,6 +252,9 @@ class PairwiseSGD(Algorithm[PairwiseSGDSettings]):
             else:
                 noise = change * noise_multiplier(task.budget, 1, draws)
         return step_of_least_error(problem, steps, noise, task.dimension)
+
+    def _parameter_noise(self, plan: Plan[PairwiseSGDSettings], fit: Fit) -> ParameterNoise:
+        return output_noise(plan)
 
     def execute(
         self,

@@ -17,7 +17,9 @@ from pairdp.algorithms.choice.candidates import Candidate, register_candidates
 from pairdp.algorithms.descent import restart_radius, step_divergence, step_of_least_error
 from pairdp.algorithms.epoch_descent import part_sizes
 from pairdp.algorithms.noise import add_noise, output_release
-from pairdp.algorithms.plan import Plan, Progress
+from pairdp.algorithms.noise_propagation import restarted_noise
+from pairdp.algorithms.parameter_noise import ParameterNoise
+from pairdp.algorithms.plan import Fit, Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded
 from pairdp.algorithms.task import Settings, Task
@@ -136,6 +138,12 @@ class PhasedSGD(Algorithm[PhasedSettings]):
             else:
                 noise = sensitivity / gdp_mu(task.budget.epsilon, task.budget.delta)
         return step_of_least_error(problem, _parts(task.n)[0], noise, task.dimension)
+
+    def _parameter_noise(self, plan: Plan[PhasedSettings], fit: Fit) -> ParameterNoise:
+        sizes = _parts(plan.task.n)
+        return restarted_noise(
+            plan, [(plan.settings.step_size / 4**i, size - 1) for i, size in enumerate(sizes)]
+        )
 
     def execute(
         self, plan: Plan[PhasedSettings], records: Records, noise: NoiseSource, progress: Progress

@@ -2,8 +2,8 @@
 
 An algorithm is registered in the module that defines it, so that one file adds one algorithm.
 Modules of `pairdp.algorithms` are imported when a name is not known yet. A package in a higher
-layer calls `search_for_algorithms` to have its modules searched as well: algorithms for streams are
-found once `pairdp.online` is imported.
+layer calls ``search_for_algorithms(__name__)`` when it is imported, to have its modules searched as
+well. If a name is not found, packages of pairdp whose source has that call are imported too.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class Entry:
 
 
 _ENTRIES: dict[str, Entry] = {}
-_PACKAGES: dict[str, None] = {"pairdp.algorithms": None}
+_LIBRARY = "pairdp"
+_PACKAGES: dict[str, None] = {f"{_LIBRARY}.algorithms": None}
 
 
 def register_algorithm(
@@ -58,7 +59,7 @@ def register_algorithm(
     """
     name, entry = text("name", name), Entry(algorithm, kind, is_published)
     if not is_own(type(algorithm)):
-        find_registered(_ENTRIES, name, *_PACKAGES)  # names of this library cannot be replaced
+        _find(name)  # names of this library cannot be replaced
     if name == "auto" or _ENTRIES.get(name, entry) != entry:
         raise ValueError(f"an algorithm named {name!r} is already registered")
     _ENTRIES[name] = entry
@@ -80,6 +81,7 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
     published : bool, optional
         True for those of papers only, False for all others only.
     """
+    _import_searched()
     for package in tuple(_PACKAGES):
         import_modules(package)
     return MappingProxyType(
@@ -93,10 +95,23 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
 
 def find_algorithm(name: str) -> Algorithm:
     """Return the algorithm registered under a name."""
-    entry = find_registered(_ENTRIES, name, *_PACKAGES)
+    entry = _find(name)
     if entry is None:
         known = ", ".join(sorted(_ENTRIES))
         raise ValueError(
             f"no algorithm is named {name!r}; known: {known}" + did_you_mean(name, _ENTRIES)
         )
     return entry.algorithm
+
+
+def _find(name: str) -> Entry | None:
+    found = find_registered(_ENTRIES, name, *_PACKAGES)
+    if found is not None:
+        return found
+    _import_searched()
+    return find_registered(_ENTRIES, name, *_PACKAGES)
+
+
+def _import_searched() -> None:
+    """Import the packages of higher layers that register algorithms, which name themselves."""
+    import_modules(_LIBRARY, f"\n{search_for_algorithms.__name__}(__name__)")

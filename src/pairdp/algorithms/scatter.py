@@ -14,7 +14,8 @@ from pairdp._checks import RECORDS, between, keep, one_of
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, register_candidates
 from pairdp.algorithms.noise import deviation, shared_release
-from pairdp.algorithms.plan import Plan, Progress
+from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
+from pairdp.algorithms.plan import Fit, Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.scaled_records import ScaledRecords
@@ -204,6 +205,12 @@ class ScatterMetric(Algorithm[ScatterSettings]):
             _Statistic(_MEAN, of("mean of records"), d, 0.09),
             _Statistic(_SECOND_MOMENTS, of("second moments of records"), p, 0.26),
             _Statistic(_CLASS_MEANS, means, p, 0.53),
+        )
+
+    def _parameter_noise(self, plan: Plan[ScatterSettings], fit: Fit) -> ParameterNoise:
+        return unknown_noise(
+            "the metric is computed from several noisy statistics, and eigenvalues below the size "
+            "of their noise are set to zero: the number of directions says what stands out"
         )
 
     def execute(

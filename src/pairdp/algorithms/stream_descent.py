@@ -17,7 +17,9 @@ from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, best, register_candidates
 from pairdp.algorithms.descent import regularized_radius
 from pairdp.algorithms.noise import add_noise, output_release
-from pairdp.algorithms.plan import Plan, Progress
+from pairdp.algorithms.noise_propagation import output_noise
+from pairdp.algorithms.parameter_noise import ParameterNoise
+from pairdp.algorithms.plan import Fit, Plan, Progress
 from pairdp.algorithms.random_points import random_point
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import (
@@ -166,6 +168,9 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
     def _regularised(self, task: Task) -> tuple[Problem, tuple[str, ...]]:
         power = printed.huai2020.OFFLINE_POWER
         return regularised(self.name, task, self.strong_convexity, self.regularizer, power)
+
+    def _parameter_noise(self, plan: Plan[StreamDescentSettings], fit: Fit) -> ParameterNoise:
+        return output_noise(plan)
 
     def execute(
         self,

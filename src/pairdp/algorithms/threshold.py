@@ -14,7 +14,8 @@ from pairdp._checks import keep, real
 from pairdp._sums import weighted_rows
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.moments import MomentRelease
-from pairdp.algorithms.plan import Plan, Progress, RunResult
+from pairdp.algorithms.parameter_noise import ParameterNoise
+from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import PairwiseLoss
@@ -201,6 +202,9 @@ class WithThreshold(Algorithm[ThresholdSettings]):
     def noise_to_signal(self, plan: Plan[ThresholdSettings]) -> float:
         """Return the ratio of the model alone."""
         return self.algorithm.noise_to_signal(self._of_model(plan))
+
+    def _parameter_noise(self, plan: Plan[ThresholdSettings], fit: Fit) -> ParameterNoise:
+        return self.algorithm.noise_of(self._of_model(plan), fit)
 
     def _of_model(self, plan: Plan[ThresholdSettings]) -> Plan:
         """Return the plan of the model, without the release of the threshold."""

@@ -118,10 +118,8 @@ def command(target: str, as_json: bool, **options: Any) -> None:
 
 
 def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
-    from pairdp._discovery import import_modules
     from pairdp.algorithms import algorithms
 
-    import_modules("pairdp.online")  # its algorithms register
     known = {**algorithms(), "auto": "auto"}
     options["records"] = None
     if options["data"] is None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp.cli.schema_table import cells_for, check_table, encoded
+from pairdp.schema import Schema
 from pairdp.tables import Table, TableError, TwoLabels, open_table
 
 if TYPE_CHECKING:
@@ -57,8 +59,13 @@ def read_data_for(steps: list[Any], path: Path, label: str | None, n: int) -> Au
     """Return the first n records of a table, prepared as for a model with these steps."""
     if not hasattr(steps[0], "feature_names_in_"):
         raise TableError("the model has no names of columns, since it was fitted to an array")
-    names = [str(name) for name in steps[0].feature_names_in_]
-    rows, labels = _read(open_table(path), names, label)
+    table = open_table(path)
+    schema: Schema | None = getattr(steps[0], "schema_", None)
+    if schema is None:
+        names = [str(name) for name in steps[0].feature_names_in_]
+        rows, labels = _read(table, names, label)
+    else:
+        rows, labels = _read_by(schema, table, label)
     if len(rows) < n:
         raise TableError(f"the plan is for {n} records, and {path} has {len(rows)}")
     rows = rows[:n]
@@ -66,6 +73,26 @@ def read_data_for(steps: list[Any], path: Path, label: str | None, n: int) -> Au
         vars(step).pop("feature_names_in_", None)  # rows come as an array, in this order
         rows = step.transform(rows)
     return AuditData(rows, labels[:n])
+
+
+def _read_by(schema: Schema, table: Table, label: str | None) -> AuditData:
+    """Return the records of a table that a schema describes, without null records."""
+    if label not in (None, schema.label):
+        raise TableError(f"the schema of the model says that {schema.label!r} is the label")
+    if schema.label is None:
+        raise TableError("the schema of the model has no label")
+    check_table(schema, table, response=True)
+    names = [*schema.features, schema.label]
+    rows, labels, start = [], [], 0
+    for cells in cells_for(schema, table, names, invalid="error"):
+        rows.append(encoded(schema, cells, start, "error"))
+        labels.append(schema.encode_label(cells.columns[schema.label], invalid="error"))
+        start += cells.rows
+    if not rows:
+        raise TableError(f"{table.path} has no records")
+    found, signs = np.concatenate(rows), np.concatenate(labels)
+    read = ~(np.isnan(found).any(axis=1) | np.isnan(signs))
+    return AuditData(found[read], signs[read])
 
 
 def _read(table: Table, names: list[str], label: str | None) -> AuditData:

@@ -14,7 +14,7 @@ from pairdp.cli.common import with_progress
 from pairdp.estimators import Bounds, BoundsScaler, read_bounds
 from pairdp.tables import Table, TableError, TwoLabels
 
-Batches = Iterator[tuple[NDArray[np.float64], NDArray[Any]]]
+Batches = Iterator[Any]
 
 
 class FitColumns(Protocol):
@@ -41,7 +41,7 @@ class FitColumns(Protocol):
         """Parameters of the estimator that follow from the columns."""
 
     def batches(self, model: Any) -> Batches:
-        """Yield rows of features, and labels as the model's problem codes them."""
+        """Yield rows of features, labels as the model's problem codes them, and units if any."""
 
     def fitted(self, model: Any) -> Any:
         """Return what a model file stores, for a fitted model."""

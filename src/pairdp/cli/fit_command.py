@@ -21,6 +21,7 @@ from pairdp.cli.common import (
     report_errors,
 )
 from pairdp.cli.fit_columns import FitColumns, NumberColumns
+from pairdp.cli.fit_schema import SchemaColumns
 from pairdp.cli.table_options import open_with, table_options
 from pairdp.estimators.fit_warnings import EUCLIDEAN
 from pairdp.privacy import BudgetLedger
@@ -31,7 +32,8 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command("fit", short_help="Fit a private ranker or metric to a table and save it.")
 @click.argument("data", type=FILE)
-@click.option("--label", help="Name of the label or response column.")
+@click.option("--schema", type=FILE, help="JSON file with a public description of the columns.")
+@click.option("--label", help="Name of the label or response column; that of the schema.")
 @click.option("--bounds", type=FILE, help="JSON or CSV file with public bounds of the features.")
 @click.option(
     "--unscaled", is_flag=True, help="Do not scale features: rows are within --data-norm."
@@ -65,23 +67,33 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any) -> None:
     """Fit a private ranker or metric to DATA (CSV or Parquet) and save it.
 
-    The features are the columns that have bounds in --bounds. The number of records and the labels
-    that occur are assumed to be public; give --classes if the labels are not. The larger label is
-    ranked higher. If both --classes are numbers, cells with equal numbers match, such as 1 and 1.0;
-    otherwise cells are compared as text. A record that cannot be read, or that has another label,
-    makes the fit fail, which reveals something about the data. With --invalid null it becomes a
-    null record, which contributes nothing and reveals nothing.
+    A schema (see  pairdp schema) describes the columns: ranges, categories, dates, what a missing
+    cell means, and the label with its classes, of which the last one ranks high. The model stores
+    it, and  pairdp predict  reads tables by it.
+
+    Without a schema, all features are numbers: those that have bounds in --bounds. The labels that
+    occur are then assumed to be public; give --classes if they are not. The larger label is ranked
+    higher. If both --classes are numbers, cells with equal numbers match, such as 1 and 1.0;
+    otherwise cells are compared as text.
+
+    The number of records is public. A record that cannot be read, that the schema has no place for,
+    or that has another label, makes the fit fail, which reveals something about the data. With
+    --invalid null it becomes a null record, which contributes nothing and reveals nothing.
 
     With --response-bounds the label column is a graded response: numbers, clipped to these public
     bounds, and records are ranked by them.
 
     \b
     Example:
-      pairdp fit patients.csv --label outcome --bounds bounds.json \\
-          --epsilon 1 --delta 1e-6 -o model.pairdp
+      pairdp fit patients.csv --schema schema.json --epsilon 1 -o model.pairdp
     """  # noqa: D301 - the command line's help reads the control character
-    check_output(output, force, data, options["bounds"], options["ledger"])
-    columns = NumberColumns.of(open_with(data, options), options)
+    check_output(output, force, data, *(options[name] for name in ("schema", "bounds", "ledger")))
+    table = open_with(data, options)
+    columns: FitColumns
+    if options["schema"] is None:
+        columns = NumberColumns.of(table, options)
+    else:
+        columns = SchemaColumns.of(table, options)
     if columns.n < 2:
         raise TableError(f"{data} has {columns.n} records; a pair needs two")
     more = {**_task_parameters(options), **columns.parameters, "data_set": options["data_set"]}

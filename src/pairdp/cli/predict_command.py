@@ -106,14 +106,14 @@ def command(
     n, _ = table.count(None, invalid=invalid)
 
     def lines() -> Iterator[Line]:
+        kept = kept_cells(table, keep, invalid=invalid) if keep else repeat([])
         batches = predictor.rows(table, invalid=invalid)
-        kept = kept_cells(table, keep, invalid=invalid) if keep else repeat(None)
-        for rows, cells in zip(with_progress(n, batches, "scoring"), kept):  # noqa: B905
+        for rows in with_progress(n, batches, "scoring"):
             found = predictor.lines(rows)
             if percentiles is not None:
                 _add_percentiles(found, percentiles)
-            for i, line in enumerate(found):
-                yield line if cells is None else [*cells[i], *line]
+            for line in found:
+                yield [*next(kept), *line]
 
     if output is not None:
         _save(output, head, lines())

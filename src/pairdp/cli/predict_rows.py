@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,17 +48,15 @@ class Predictor:
         steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
         if isinstance(steps[-1], BoundsScaler):
             raise TableError("the file contains a scaler without a model")
-        schema = getattr(steps[0], "schema", None)
-        if schema is None and not hasattr(steps[0], "feature_names_in_"):
+        if not hasattr(steps[0], "feature_names_in_"):
             raise TableError(
                 "the model has no names of columns, since it was fitted to an array: fit it to a "
                 "DataFrame, or with  pairdp fit"
             )
+        names = [str(name) for name in steps[0].feature_names_in_]
+        schema: Schema | None = getattr(steps[0], "schema_", None)
         if schema is not None:
-            schema = Schema.of(schema)
-            names = list(schema.features)
-        else:
-            names = [str(name) for name in steps[0].feature_names_in_]
+            steps = [_of_encoded_rows(model, schema)]
         return cls(names, schema, *_outputs(steps, positive))
 
     def check(self, table: Table) -> None:
@@ -85,11 +84,19 @@ class Predictor:
         return [[None] * len(self.head) if null else next(found) for null in unreadable]
 
 
-def kept_cells(table: Table, names: Sequence[str], *, invalid: Invalid) -> Iterator[list[Line]]:
-    """Yield the cells of columns that are copied to the output, by record."""
+def _of_encoded_rows(model: Any, schema: Schema) -> Any:
+    """Return the same model without its schema: it takes rows that the schema has encoded."""
+    bare = copy(model)
+    bare.schema, bare.n_features_in_ = None, schema.width
+    del bare.schema_
+    return bare
+
+
+def kept_cells(table: Table, names: Sequence[str], *, invalid: Invalid) -> Iterator[Line]:
+    """Yield the cells of columns that are copied to the output, record by record."""
     for cells in table.cells(names, invalid=invalid):
         columns = [map(_plain, cells.columns[name]) for name in names]
-        yield [list(line) for line in zip(*columns, strict=True)]
+        yield from map(list, zip(*columns, strict=True))
 
 
 def _plain(cell: Any) -> Any:

@@ -105,7 +105,7 @@ def command(
         raise TableError("--check counts cells without privacy: do not combine it with --private")
     if schema is not None:
         refuse_options("the counts of --check are not private and not saved", "output", "force")
-        if not yes and not sys.stdout.isatty():
+        if not yes and not _is_terminal():
             raise TableError(
                 "the counts of --check are not private, and this is not a terminal: give --yes if "
                 "nobody but those who hold the data will read the output"
@@ -125,6 +125,10 @@ def command(
     if output is not None:
         check_output(output, force, data)
     _write_starter(data, output, options, as_json)
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty()
 
 
 def _write_starter(data: Path, output: Path | None, options: dict[str, Any], as_json: bool) -> None:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp import constraints, model_file, privacy
 from pairdp._checks import one_of
-from pairdp._reading import Invalid, read_labels
+from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, Plan, choice, find_algorithm
 from pairdp.algorithms.choice import Choice
 from pairdp.algorithms.facts import Condition
@@ -30,7 +30,7 @@ from pairdp.estimators.fit_warnings import NO_DATA_NORM, warn_before
 from pairdp.estimators.schema_tables import (
     encoded_rows,
     pieces,
-    response_of,
+    table_labels,
     table_length,
     table_records,
 )
@@ -256,6 +256,33 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self, "certificate_")
         return self.certificate_.statement()
 
+    def weights_frame(self) -> Any:
+        """Return the released weights by name, with the noise of each, as a pandas DataFrame.
+
+        The column ``noise_std`` is the standard deviation of the noise, which is public; it is NaN
+        if it is not known. ``attrs["noise"]`` says in words what it is. A metric has the diagonal
+        of its matrix as ``weight``, and a column of loadings for each direction that it learned.
+        """
+        from pairdp.estimators.card import card_of, frame_of
+
+        return frame_of(card_of(self))
+
+    def _repr_html_inner(self) -> str:
+        """Return HTML for notebooks: for a fitted model, its privacy and weights come first."""
+        diagram: str = super()._repr_html_inner()
+        if not hasattr(self, "certificate_"):
+            return diagram
+        from pairdp.estimators.card import card_of
+        from pairdp.estimators.card_html import card_html
+
+        return card_html(card_of(self)) + diagram
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:  # not with set_config(display="text")
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file atomically; `pairdp.load` reads it."""
         model_file.save(self, path)
@@ -411,7 +438,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Fit the model to a table with named columns."""
         occurring = None
         if schema.response is None:
-            occurring = read_labels(response_of(schema, X, y))
+            numeric = self._numeric_targets
+            occurring = table_labels(schema, X, y, invalid=self.invalid, numeric=numeric)
         known = self._labels(occurring, None)
         return self._fit_tables([(X, y, groups)], table_length(X), schema, known)
 
@@ -491,6 +519,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         self.plan_, self.certificate_ = plan, fit.certificate
         if labels is not None:
             self.classes_ = labels
+        self.parameter_noise_ = plan.algorithm.noise_of(plan, fit)
         self._set_fitted(fit)
 
     def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> NDArray[Any] | None:

@@ -116,7 +116,7 @@ data_set, unit, max_records, random_state, verbose, invalid, schema
         The noisy weights.
     intercept_ : array of shape (1,)
         The noisy intercept; 0 without one.
-    classes_, certificate_, plan_, n_features_in_, feature_names_in_
+    classes_, certificate_, plan_, parameter_noise_, n_features_in_, feature_names_in_
         As for `PrivateRanker`.
 
     See Also
@@ -220,7 +220,7 @@ unit, max_records, random_state, verbose, invalid, schema
         The noisy weights.
     intercept_ : float
         The noisy intercept; 0 without one.
-    certificate_, plan_, n_features_in_, feature_names_in_
+    certificate_, plan_, parameter_noise_, n_features_in_, feature_names_in_
         As for `PrivateRanker`.
 
     See Also

@@ -52,7 +52,7 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
     regularization : float, default=None
         λ of the penalty. None chooses it from public facts where one is needed.
     epsilon, delta, data_norm, calibration, schedule, ledger, data_set, \
-unit, max_records, random_state, verbose, invalid
+unit, max_records, random_state, verbose, invalid, schema
         As for `PrivateRanker`.
 
     Attributes
@@ -62,7 +62,7 @@ unit, max_records, random_state, verbose, invalid
     n_directions_ : int
         The number of directions that were learned: the smallest rank of M - cI over all numbers c.
         It is 0 if M is a multiple of the identity (the Euclidean metric); `fit` then warns.
-    certificate_, plan_, n_features_in_, feature_names_in_
+    certificate_, plan_, parameter_noise_, n_features_in_, feature_names_in_
         As for `PrivateRanker`.
 
     See Also

@@ -34,7 +34,7 @@ OnlineAlgorithm, default="auto"
     radius : float, default=1.0
         Largest Frobenius norm of M.
     epsilon, delta, horizon, buffer, batch_size, average, regularization, data_norm, calibration, \
-schedule, ledger, data_set, random_state, verbose, invalid
+schedule, ledger, data_set, random_state, verbose, invalid, schema
         As for `OnlinePrivateRanker`.
 
     Attributes

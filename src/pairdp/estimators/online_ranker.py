@@ -76,7 +76,7 @@ OnlineAlgorithm
     schedule : {"theorem", "tuned"}, default=None
         "theorem" runs "OnPairStrC" and "OnPairC" with the burn-in, step sizes and noise of Huai
         2020. None is "theorem" for printed noise, and "tuned" otherwise.
-    data_norm, calibration, random_state, invalid
+    data_norm, calibration, random_state, invalid, schema
         As for `PrivateRanker`.
 
     Attributes

@@ -107,11 +107,17 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         What `fit` does with a record that cannot be read (NaN, infinity, not a number, a label that
         is not in ``classes``). "error" raises an error, which reveals something about the data.
         "null" makes it a null record, which contributes nothing and reveals nothing.
+    schema : Schema, dict or path, default=None
+        A public description of the columns; see `pairdp.Schema`. All methods then take tables with
+        named columns (a DataFrame of pandas or polars, a table of pyarrow, a dict of columns),
+        which are encoded with norm at most 1, so that ``data_norm`` is not needed. The schema names
+        the classes, the one that ranks high last, or the range of a graded response, and y is by
+        default the column of the label.
 
     Attributes
     ----------
     coef_ : array of shape (1, n_features)
-        The noisy weights.
+        The noisy weights; with a schema, of the encoded features (``schema_.feature_names_out``).
     intercept_ : array of shape (1,)
         Minus the threshold.
     classes_ : array of shape (2,)
@@ -120,10 +126,15 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         What was released and why it is private; `pairdp.verify` checks it.
     plan_ : Plan
         Every number of the fit and the reasons for it, fixed before data was read.
+    parameter_noise_ : ParameterNoise
+        The standard deviation of the noise on the weights, from the plan and released values; see
+        `weights_frame`.
     n_features_in_ : int
-        Number of features.
+        Number of features; with a schema, of columns that are encoded.
     feature_names_in_ : array of shape (n_features_in_,)
         Their names, when X has names that are strings.
+    schema_ : Schema
+        The schema, if there is one.
 
     See Also
     --------

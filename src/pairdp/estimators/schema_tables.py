@@ -86,15 +86,27 @@ def table_records(
         The number of records before these, for errors.
     """
     rows = encoded_rows(schema, X, invalid, start)
-    labels = read_labels(_flat(response_of(schema, X, y)))
+    labels = table_labels(schema, X, y, invalid=invalid, numeric=numeric)
     if labels.shape != (len(rows),):
         raise ValueError(f"y has {len(labels)} labels, and the table has {len(rows)} records")
-    if schema.response is None and not uses_null_records(invalid):
-        labels = label_array(labels)
-        bad = np.isnan(read_targets(labels)) if numeric else ~named_labels(labels)
-        if bad.any():
-            raise ValueError("y contains labels that are missing or cannot be read")
     return TableRecords(rows, labels, None if unit is None else column_of(X, unit))
+
+
+def table_labels(
+    schema: Schema, X: Any, y: ArrayLike | None, *, invalid: Invalid, numeric: bool
+) -> NDArray[Any]:
+    """Return the labels of a table, uncoded.
+
+    Where the schema has no label, those that cannot be read are an error, unless they may be null.
+    """
+    labels = read_labels(_flat(response_of(schema, X, y)))
+    if schema.response is not None or uses_null_records(invalid):
+        return labels
+    labels = label_array(labels)
+    unreadable = np.isnan(read_targets(labels)) if numeric else ~named_labels(labels)
+    if unreadable.any():
+        raise ValueError("y contains labels that are missing or cannot be read")
+    return labels
 
 
 def _flat(y: Any) -> Any:

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._sealed import fields_of
+from pairdp.algorithms.parameter_noise import ParameterNoise
 from pairdp.algorithms.schema_rows import schema_of
 from pairdp.algorithms.stored_plans import stored_plan
 from pairdp.model_file.registry import Shape, find_stored, stored_class
@@ -56,6 +57,8 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
             state["certificate"] = json.loads(model.certificate_.to_json())
             state["reasons"] = list(model.plan_.reasons)
             state["departures"] = list(model.plan_.departures)
+            if hasattr(model, "parameter_noise_"):
+                state["noise"] = model.parameter_noise_.to_dict()
     except ValueError as error:
         raise ModelFileError(str(error)) from None
     if hasattr(model, "feature_names_in_"):
@@ -74,10 +77,15 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     if stored.has_certificate:
         required |= {"certificate", "reasons", "departures"}
     optional = {"classes"} if stored.has_classes else set()
+    if stored.has_certificate:
+        optional.add("noise")
     fields = fields_of(stored.name, state, required=required, optional=optional)
     model = stored.kind()
     params = fields_of("params", fields["params"], required=set(model.get_params(deep=False)))
-    model.set_params(**{key: decode(value, trusted) for key, value in params.items()})
+    decoded = {key: decode(value, trusted) for key, value in params.items()}
+    if not isinstance(decoded.get("schema"), Schema | None):  # a path would be read
+        raise ValueError("the schema is malformed")
+    model.set_params(**decoded)
     if stored.has_classes and is_classifier(model) != ("classes" in fields):
         raise ValueError(f"{stored.name} lacks classes, or has them without being a classifier")
     d = fields["features"]
@@ -103,11 +111,13 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         model.certificate_ = Certificate.from_json(json.dumps(fields["certificate"]))
         reasons, departures = (_sentences(name, fields[name]) for name in ("reasons", "departures"))
         model.plan_ = stored_plan(model.certificate_, reasons, departures, trusted)
-        if schema_of(model.certificate_) != schema:
+        if _digest(schema_of(model.certificate_)) != _digest(schema):
             raise ValueError("its schema is not that of the certificate")
         columns = model._columns(d)  # an intercept adds one
         if model.plan_.task.features != columns:
             raise ValueError(f"the plan is for {model.plan_.task.features} features, not {columns}")
+    if "noise" in fields:
+        model.parameter_noise_ = ParameterNoise.from_dict(fields["noise"])
     if "classes" in fields:
         model.classes_ = _decode_labels(fields["classes"])
         if schema is not None and schema.classes not in (None, tuple(model.classes_.tolist())):
@@ -123,13 +133,16 @@ def _has_shape(found: NDArray[Any], shape: Shape, d: int) -> bool:
     )
 
 
+def _digest(schema: Schema | None) -> str:
+    # Schemas with 0 and 1 in the place of false and true are equal, but read other cells.
+    return "" if schema is None else schema.digest
+
+
 def _schema(model: Any) -> Schema | None:
     """Return the schema of a model, after checking that it describes the columns of the model."""
-    schema = getattr(model, "schema", None)
+    schema: Schema | None = getattr(model, "schema", None)
     if schema is None:
         return None
-    if not isinstance(schema, Schema):  # a path would be read
-        raise ValueError("the schema is malformed")
     if list(schema.features) != list(getattr(model, "feature_names_in_", ())):
         raise ValueError("the names of features are not those of the schema")
     model.schema_ = schema

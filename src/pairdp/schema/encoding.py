@@ -121,16 +121,14 @@ def count_cells(schema: Any, cells: Mapping[str, Any]) -> dict[str, CellCounts]:
     """Return what the cells of each feature and of the label are; it looks at the data."""
     counts = {}
     for column in schema.columns:
-        if column.name not in cells:
+        if column.name not in cells or not isinstance(column, FeatureColumn | ResponseColumn):
             continue
         found = as_cells(cells[column.name])
         missing = missing_values(schema, column)
         if isinstance(column, FeatureColumn):
             status = column.encode(found, missing).status
-        elif isinstance(column, ResponseColumn):
-            status = column.read(found, missing)[1]
         else:
-            continue
+            status = column.read(found, missing)[1]
         of = [int(np.count_nonzero(status == kind)) for kind in list(Cell)[1:]]
         counts[column.name] = CellCounts(len(status), *of)
     return counts

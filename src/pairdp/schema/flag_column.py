@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import keep
-from pairdp.schema.cells import Cell, Cells, MissingValues
+from pairdp.schema.cells import Cell, Cells, MissingValues, number_in
 from pairdp.schema.features import INDICATOR, NULL, Block, FeatureColumn
 from pairdp.schema.names import MISSING, Name, Names
 
@@ -96,12 +96,14 @@ _FLAGS = Names((*NO_WORDS, *YES_WORDS), "text")
 
 
 def _lowered(cells: Cells) -> Cells:
-    """Return cells with texts in lower case, and numbers and booleans as they are."""
-    listed = [cell.lower() if isinstance(cell, str) else _as_flag(cell) for cell in cells.tolist()]
-    return np.fromiter(listed, object, len(listed))
+    """Return cells with booleans as words, texts in lower case, and numbers in texts as numbers."""
+    return np.fromiter(map(_as_flag, cells.tolist()), object, len(cells))
 
 
 def _as_flag(cell: Any) -> Any:
     if isinstance(cell, bool | np.bool_):
         return "true" if cell else "false"
+    if isinstance(cell, str):
+        number = number_in(cell)
+        return cell.lower() if number is None else number
     return cell

@@ -17,16 +17,16 @@ def table_columns(table: Any) -> list[str] | None:
     Parameters
     ----------
     table : DataFrame, Table, mapping, structured array or list of mappings
-        Of pandas, polars or pyarrow; or a mapping of names to columns; or a list of records, each
-        a mapping, whose names are those that any record has.
+        Of pandas, polars or pyarrow; or a mapping of names to columns. A list of records has no
+        names: which keys a record has is as private as the record.
     """
+    if _has_records(table):
+        return []
     if isinstance(table, Mapping):
         return list(table)
     if isinstance(table, np.ndarray):
         return None if table.dtype.names is None else list(table.dtype.names)
-    if isinstance(table, Sequence) and not isinstance(table, str):
-        if table and all(isinstance(row, Mapping) for row in table):
-            return list(dict.fromkeys(name for row in table for name in row))
+    if isinstance(table, Sequence):
         return None
     names = getattr(table, "column_names", None)  # of pyarrow
     if names is None:
@@ -52,6 +52,8 @@ def columns_of(table: Any, names: Iterable[str]) -> tuple[dict[str, Cells], int]
             f"{type(table).__name__}"
         )
     wanted = list(names)
+    if _has_records(table):
+        return {name: as_cells([_cell(row, name) for row in table]) for name in wanted}, len(table)
     if missing := [name for name in wanted if name not in known]:
         raise ValueError(
             f"the table lacks {_columns(missing)} of the schema; it has {_listed(known)}"
@@ -65,6 +67,20 @@ def columns_of(table: Any, names: Iterable[str]) -> tuple[dict[str, Cells], int]
     return found, n
 
 
+def _has_records(table: Any) -> bool:
+    """Return whether a table is a list of records, each a mapping of names to cells."""
+    return (
+        isinstance(table, Sequence)
+        and not isinstance(table, str | bytes)
+        and any(isinstance(row, Mapping) for row in table)
+    )
+
+
+def _cell(row: Any, name: str) -> Any:
+    """Return the cell of a record; one that it lacks is missing."""
+    return row.get(name) if isinstance(row, Mapping) else None
+
+
 def _length(table: Any, found: Mapping[str, Cells]) -> int:
     if found:
         return len(next(iter(found.values())))
@@ -73,8 +89,6 @@ def _length(table: Any, found: Mapping[str, Cells]) -> int:
 
 
 def _cells(table: Any, name: str) -> Cells:
-    if isinstance(table, Sequence):
-        return as_cells([row.get(name) for row in table])
     if hasattr(table, "get_column"):  # of polars
         return as_cells(table.get_column(name))
     if hasattr(table, "column_names") and hasattr(table, "column"):  # of pyarrow
@@ -84,6 +98,10 @@ def _cells(table: Any, name: str) -> Cells:
 
 def as_cells(column: Any) -> Cells:
     """Return one column as an array; cells of several types are not converted to one."""
+    if isinstance(column, np.ma.MaskedArray):
+        cells = np.array(column.data, dtype=object)
+        cells[np.ma.getmaskarray(column)] = None
+        return cells
     if isinstance(column, np.ndarray):
         return column
     if hasattr(column, "to_pylist"):  # of pyarrow
@@ -104,10 +122,10 @@ def _is_plain(column: Any) -> bool:
 
 def _of_arrow(column: Any) -> Cells:
     kind = str(column.type)
-    if kind.startswith(("int", "uint", "float", "double", "halffloat")) and not column.null_count:
-        chunks = getattr(column, "chunks", None)
-        if chunks is None:
-            return np.asarray(column)
+    numbers = kind.startswith(("int", "uint", "float", "double", "halffloat"))
+    # Times of nanoseconds are no datetimes of Python.
+    if kind.startswith(("timestamp", "date")) or (numbers and not column.null_count):
+        chunks = getattr(column, "chunks", [column])
         return np.concatenate([np.asarray(chunk) for chunk in chunks] or [np.empty(0)])
     return _objects(column.to_pylist())
 

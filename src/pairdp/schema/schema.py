@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +34,7 @@ from pairdp.schema.reading import parts_in_file, parts_of
 from pairdp.storage import Storable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema(Storable):
     """A public description of the columns of a table.
 
@@ -77,8 +78,8 @@ class Schema(Storable):
         if not all(isinstance(column, Column) for column in self.columns):
             raise TypeError("the columns of a schema must be columns: use Schema.of")
         names = [column.name for column in self.columns]
-        if twice := [name for i, name in enumerate(names) if name in names[:i]]:
-            raise SchemaError(f"the column {twice[0]!r} is described twice")
+        if twice := _twice(names):
+            raise SchemaError(f"the column {twice!r} is described twice")
         if len([c for c in self.columns if isinstance(c, ResponseColumn)]) > 1:
             raise SchemaError("a schema has at most one label or target")
         if not self.features:
@@ -86,10 +87,11 @@ class Schema(Storable):
         self._check_feature_names()
         self._check_missing_values()
 
+    def __repr__(self) -> str:
+        return f"Schema.of({self.to_dict()})"
+
     def _check_feature_names(self) -> None:
-        names = self.feature_names_out
-        if len(set(names)) < len(names):
-            twice = next(name for i, name in enumerate(names) if name in names[:i])
+        if twice := _twice(self.feature_names_out):
             raise SchemaError(f"two features would be called {twice!r}: rename a column")
 
     def _check_missing_values(self) -> None:
@@ -274,6 +276,11 @@ class Schema(Storable):
         be published.
         """
         return count_cells(self, columns)
+
+
+def _twice(names: Iterable[str]) -> str | None:
+    """Return a name that occurs twice, if there is one."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 def _json(value: Any) -> str:

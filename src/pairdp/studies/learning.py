@@ -13,7 +13,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
-import pairdp.online  # noqa: F401 - its algorithms are found by name
 from pairdp.algorithms import Algorithm, Plan, find_algorithm
 from pairdp.algorithms.task import Calibration, Schedule
 from pairdp.constraints import L2Ball, PSDFrobeniusBall

@@ -104,6 +104,8 @@ class Table(ABC):
     ) -> Iterator[Cells]:
         """Yield the cells of all rows in order, at most ``size`` rows at a time.
 
+        Which rows are in one batch may depend on the columns that are read.
+
         Parameters
         ----------
         names : sequence of str

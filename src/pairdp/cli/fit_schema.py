@@ -1,0 +1,127 @@
+"""What a fit reads of a table that a schema describes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.cli.common import refuse_options, with_progress
+from pairdp.cli.schema_table import cells_for, check_table
+from pairdp.schema import LabelColumn, Schema, TargetColumn
+from pairdp.schema.columns import ResponseColumn
+from pairdp.tables import Table, TableError
+
+
+@dataclass(frozen=True)
+class SchemaColumns:
+    """Columns that a schema describes.
+
+    Attributes
+    ----------
+    table : Table
+        Their table.
+    n : int
+        Its number of records.
+    schema : Schema
+        The description, with a label or target.
+    """
+
+    table: Table
+    n: int
+    schema: Schema
+
+    @classmethod
+    def of(cls, table: Table, options: dict[str, Any]) -> SchemaColumns:
+        """Return the columns that options describe."""
+        refuse_options(
+            "the schema describes the features", "bounds", "unscaled", "drop", "data_norm"
+        )
+        schema = _with_response(Schema.read(options["schema"]), options)
+        check_table(schema, table, response=True)
+        n, _ = table.count(None, invalid=options["invalid"])
+        return cls(table, n, schema)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the features."""
+        return list(self.schema.features)
+
+    @property
+    def width(self) -> int:
+        """The number of encoded features."""
+        return self.schema.width
+
+    @property
+    def classes(self) -> NDArray[Any] | None:
+        """The two classes of the schema, the higher one last."""
+        classes = self.schema.classes
+        return np.array(classes) if classes is not None and len(classes) == 2 else None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of the estimator that follow from the schema."""
+        return {"schema": self.schema}
+
+    def batches(self, model: Any) -> Iterator[Any]:
+        """Yield encoded rows, coded labels and, if the model protects a unit, the units."""
+        model._set_schema(self.schema)
+        wanted = [*self.names, str(self.schema.label), *self.schema.identifiers]
+        names = [name for name in wanted if name in self.table.columns]
+        read = cells_for(self.schema, self.table, names, invalid=model.invalid)
+        start = 0
+        for cells in with_progress(self.n, read, "reading"):
+            piece = start, cells.columns, None, None
+            rows, *rest = model._table_batch(self.schema, piece, self.classes)
+            rows[cells.unreadable] = np.nan  # a null record
+            yield rows, *rest
+            start += cells.rows
+
+    def fitted(self, model: Any) -> Any:
+        """Return the model, which has the schema."""
+        return model
+
+
+def _with_response(schema: Schema, options: dict[str, Any]) -> Schema:
+    """Return the schema with a label or target: its own, or that of the options."""
+    label, bounds = options["label"], options["response_bounds"]
+    if schema.response is not None:
+        if label not in (None, schema.label):
+            raise TableError(f"the schema says that {schema.label!r} is the label: drop --label")
+        refuse_options("the schema describes the label", "classes", "response_bounds")
+        return _checked(schema, options)
+    if label is None:
+        raise TableError(
+            'the schema has no label: add one, such as "died": {"label": ["no", "yes"]}, or give '
+            "--label with --classes or --response-bounds"
+        )
+    if label in schema.features:
+        raise TableError(f"the schema says that {label!r} is a feature: it cannot be the label")
+    response: ResponseColumn
+    if bounds is not None:
+        response, options["response_bounds"] = TargetColumn(label, *bounds), None
+    elif options["classes"] is not None:
+        classes = tuple(name.strip() for name in options["classes"].split(","))
+        response, options["classes"] = LabelColumn(label, classes), None
+    else:
+        raise TableError(f"give --classes A,B for --label {label}, or describe it in the schema")
+    rest = tuple(column for column in schema.columns if column.name != label)
+    return _checked(replace(schema, columns=(*rest, response)), options)
+
+
+def _checked(schema: Schema, options: dict[str, Any]) -> Schema:
+    """Return the schema if its label is for the task."""
+    task, classes = options["task"], schema.classes
+    if task == "ranking" and classes is not None and len(classes) != 2:
+        raise TableError(
+            f"ranking needs a label of two classes, and {schema.label!r} has {len(classes)}: use "
+            "--task metric, or a target"
+        )
+    if task != "ranking" and classes is None:
+        raise TableError(f"--task {task} needs a label, and {schema.label!r} is a target")
+    if schema.target is not None and options["threshold"] is not None:
+        raise TableError("--threshold is for a label of two classes")
+    return schema

@@ -1,0 +1,293 @@
+"""The public facts of a fitted model in one place, for tables, notebooks and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
+from pairdp.privacy import Certificate, CertificateError
+from pairdp.verification.certificates import verify
+from pairdp.verification.report import Report
+
+Array = NDArray[np.float64]
+_NOT_STATED = unknown_noise("the model does not state it, as those of streams and of older files")
+
+
+class Weight(NamedTuple):
+    """A released number and the standard deviation of its noise, None if that is unknown."""
+
+    name: str
+    value: float
+    noise: float | None
+
+
+class MetricAxis(NamedTuple):
+    """A direction of a metric: its eigenvalue, and the loading of each feature."""
+
+    eigenvalue: float
+    loadings: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What a fitted private model is, as public facts.
+
+    Attributes
+    ----------
+    kind : str
+        The class of the estimator.
+    purpose : str
+        What it does, in a few words.
+    certificate : Certificate
+        Budget, unit, n and algorithm.
+    data_set : str or None
+        The name that the user gave to the data.
+    ranked : tuple of str or None
+        The label with low and the one with high scores.
+    weights : tuple of Weight
+        One for each feature: the weight of a linear model, the diagonal of a metric's matrix.
+    intercept : Weight or None
+        The intercept of a linear model.
+    axes : tuple of MetricAxis
+        The directions that a metric learned, longest first.
+    noise : ParameterNoise
+        What the noise of the weights is.
+    columns : tuple of (str, str)
+        Columns of the data and their public bounds or kinds, where they are known.
+    """
+
+    kind: str
+    purpose: str
+    certificate: Certificate
+    data_set: str | None
+    ranked: tuple[str, str] | None
+    weights: tuple[Weight, ...]
+    intercept: Weight | None
+    axes: tuple[MetricAxis, ...]
+    noise: ParameterNoise
+    columns: tuple[tuple[str, str], ...]
+
+    @property
+    def is_metric(self) -> bool:
+        """Whether weights are the diagonal of a metric's matrix."""
+        return self.intercept is None
+
+    @property
+    def plus_minus(self) -> str:
+        """The heading of the noise: "±", or "± at most" for a bound."""
+        return "± at most" if self.noise.kind == "bound" else "±"
+
+    @property
+    def budget_in_words(self) -> str:
+        """The claim, or that there is none."""
+        budget = self.certificate.budget
+        if budget is None:
+            return "none: fitted without noise, and not private"
+        return f"ε = {budget.epsilon:g}, δ = {budget.delta:g}"
+
+    @property
+    def unit_in_words(self) -> str:
+        """What the claim protects."""
+        if self.certificate.budget is None:
+            return "nothing"
+        unit = self.certificate.unit
+        if unit is None:
+            return "each record"
+        of = "1 record" if unit.max_records == 1 else f"{unit.max_records} records"
+        return f"all records of each unit ({unit.name}), of which at most {of} are used"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything except the certificate as JSON values."""
+        budget, unit = self.certificate.budget, self.certificate.unit
+        return {
+            "kind": self.kind,
+            "purpose": self.purpose,
+            "algorithm": self.certificate.algorithm,
+            "epsilon": None if budget is None else budget.epsilon,
+            "delta": None if budget is None else budget.delta,
+            "unit": None if unit is None else {"name": unit.name, "max_records": unit.max_records},
+            "n": self.certificate.n,
+            "calibration": self.certificate.calibration,
+            "noise_source": self.certificate.noise_source,
+            "data_set": self.data_set,
+            "ranked_low": None if self.ranked is None else self.ranked[0],
+            "ranked_high": None if self.ranked is None else self.ranked[1],
+            "columns": dict(self.columns),
+            "weights": [weight._asdict() for weight in self.weights],
+            "intercept": None if self.intercept is None else self.intercept._asdict(),
+            "axes": [axis._asdict() for axis in self.axes],
+            "noise": {"kind": self.noise.kind, "words": self.noise.words},
+        }
+
+
+def card_of(model: Any) -> ModelCard:
+    """Return the card of a fitted private estimator, or of a Pipeline that ends in one.
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
+    NotFittedError
+        If it is not fitted.
+    """
+    estimator = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if not hasattr(type(estimator), "privacy_statement"):
+        raise TypeError(f"a {type(estimator).__name__} is not a private estimator of pairdp")
+    check_is_fitted(estimator, "certificate_")
+    noise: ParameterNoise = getattr(estimator, "parameter_noise_", _NOT_STATED)
+    values, names = _values(estimator), _feature_names(model, estimator)
+    spreads = noise.of_each(values.size) if _is_for(noise, values.size) else None
+    weights = tuple(
+        Weight(name, float(value), None if spreads is None else float(spreads[place]))
+        for place, (name, value) in enumerate(zip(names, values, strict=True))
+    )
+    classes = getattr(estimator, "classes_", None)
+    ranked = None if classes is None else (str(classes[0]), str(classes[1]))
+    return ModelCard(
+        kind=type(estimator).__name__,
+        purpose=_purpose(estimator, ranked),
+        certificate=estimator.certificate_,
+        data_set=getattr(estimator, "data_set", None),
+        ranked=ranked,
+        weights=weights,
+        intercept=_intercept(estimator, noise),
+        axes=tuple(_axes(estimator)),
+        noise=noise,
+        columns=tuple(_columns(model, estimator)),
+    )
+
+
+def _is_for(noise: ParameterNoise, count: int) -> bool:
+    return not isinstance(noise.deviation, np.ndarray) or noise.deviation.size == count
+
+
+def _values(estimator: Any) -> Array:
+    """Return the weights of a linear model, or the diagonal of a metric's matrix."""
+    if hasattr(estimator, "coef_"):
+        return np.ravel(estimator.coef_)
+    if hasattr(estimator, "components_"):
+        return np.asarray(np.einsum("ij,ij->j", estimator.components_, estimator.components_))
+    return np.empty(0)
+
+
+def _feature_names(model: Any, estimator: Any) -> list[str]:
+    """Return the name of each feature that has a weight."""
+    schema = getattr(estimator, "schema_", None)
+    count = _values(estimator).size
+    found: Any = getattr(estimator, "feature_names_in_", None)
+    if schema is not None:
+        found = schema.feature_names_out
+    elif found is None and isinstance(model, Pipeline):
+        try:
+            found = model[:-1].get_feature_names_out()
+        except (AttributeError, ValueError):
+            found = None
+    names = [] if found is None else [str(name) for name in found]
+    return names if len(names) == count else [f"x{place}" for place in range(count)]
+
+
+def _purpose(estimator: Any, ranked: tuple[str, str] | None) -> str:
+    if not hasattr(estimator, "coef_"):
+        return "a metric in which similar records are close"
+    if ranked is not None and hasattr(estimator, "response_bounds"):
+        return f"a linear ranker: label {ranked[1]} has higher scores than label {ranked[0]}"
+    if ranked is not None:
+        return f"a linear model: positive scores are for label {ranked[1]}, others for {ranked[0]}"
+    if getattr(estimator, "response_bounds", None) is not None:
+        return "a linear ranker: larger responses have higher scores"
+    return "a linear model of a number"
+
+
+def _intercept(estimator: Any, noise: ParameterNoise) -> Weight | None:
+    """Return the intercept; that of a constant feature has the noise of its weight, times R."""
+    if not hasattr(estimator, "intercept_"):
+        return None
+    spread = None
+    if getattr(estimator, "fit_intercept", False) and isinstance(noise.deviation, float):
+        spread = noise.deviation * estimator._clipped_to()
+    return Weight("intercept", float(np.ravel(estimator.intercept_)[0]), spread)
+
+
+def _axes(estimator: Any) -> Iterator[MetricAxis]:
+    """Yield the directions that a metric learned, with unit loadings."""
+    if hasattr(estimator, "coef_") or not hasattr(estimator, "components_"):
+        return
+    rows: Array = estimator.components_
+    sizes = np.linalg.norm(rows, axis=1)
+    for place in np.argsort(-sizes, kind="stable")[: estimator.n_directions_]:
+        if sizes[place] > 0:
+            loadings = (rows[place] / sizes[place]).tolist()
+            yield MetricAxis(float(sizes[place] ** 2), tuple(loadings))
+
+
+def _columns(model: Any, estimator: Any) -> Iterator[tuple[str, str]]:
+    """Yield the columns of the data, with the public facts that scale or encode them."""
+    schema = getattr(estimator, "schema_", None)
+    if schema is not None:
+        for name, facts in schema.to_dict().items():
+            yield str(name), _short(facts)
+        return
+    steps = [step for _, step in model.steps[:-1]] if isinstance(model, Pipeline) else []
+    for scaler in steps:
+        names = getattr(scaler, "feature_names_in_", None)
+        if names is not None and hasattr(scaler, "half_width_"):
+            low, high = scaler.center_ - scaler.half_width_, scaler.center_ + scaler.half_width_
+            for name, *ends in zip(names, low, high, strict=True):
+                yield str(name), f"{ends[0]:g} to {ends[1]:g}"
+
+
+def _short(facts: Any) -> str:
+    """Return the facts of a column in a schema in short words."""
+    match facts:
+        case str():
+            return facts
+        case [float() | int() as low, float() | int() as high]:
+            return f"{low:g} to {high:g}"
+        case list() | tuple():
+            return ", ".join(str(fact) for fact in facts)
+        case dict():
+            return "; ".join(f"{name} {_short(fact)}" for name, fact in facts.items())
+    return str(facts)
+
+
+@lru_cache(maxsize=64)
+def verified(certificate: Certificate) -> Report | str:
+    """Return the report of `pairdp.verify`, or why the certificate was refused."""
+    try:
+        return verify(certificate)
+    except CertificateError as error:
+        return str(error)
+
+
+def frame_of(card: ModelCard) -> Any:
+    """Return the weights of a model as a pandas DataFrame, indexed by the names of features.
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed.
+    """
+    try:
+        import pandas as pd  # type: ignore[import-untyped]
+    except ImportError:
+        raise ImportError(
+            "weights_frame returns a pandas DataFrame: install pandas, or use coef_ and "
+            "feature_names_in_"
+        ) from None
+    data: dict[str, Any] = {
+        "weight": [weight.value for weight in card.weights],
+        "noise_std": [np.nan if w.noise is None else w.noise for w in card.weights],
+    }
+    for number, axis in enumerate(card.axes, start=1):
+        data[f"axis_{number}"] = list(axis.loadings)
+    frame = pd.DataFrame(data, index=pd.Index([w.name for w in card.weights], name="feature"))
+    frame.attrs["noise"] = card.noise.words
+    return frame
