@@ -42,6 +42,12 @@ class SchemaColumns:
         )
         schema = _with_response(Schema.read(options["schema"]), options)
         check_table(schema, table, response=True)
+        if (unit := options["unit"]) is not None:
+            if unit not in schema.identifiers:
+                raise TableError(
+                    f'the schema does not declare {unit!r} as an id, such as "patient_id": "id"'
+                )
+            table.check_columns([unit])
         n, _ = table.count(None, invalid=options["invalid"])
         return cls(table, n, schema)
 
