@@ -18,6 +18,7 @@ from pairdp.algorithms import (
     WithThreshold,
 )
 from pairdp.algorithms.registry import algorithms
+from pairdp.algorithms.scorecard import Scorecard
 from pairdp.audit import TightLoss
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import (
@@ -78,6 +79,7 @@ ALL: dict[str, tuple[Algorithm, Problem]] = {
     "minimiser": (MinimizerRelease(), TIGHT),
     "threshold": (WithThreshold(GradientDescent(steps=2)), RANKING),
     "losses of one record": (GradientDescent(steps=2), POINTS),
+    "scorecard": (Scorecard(), POINTS),
     "online, noise on models": (OnlineDescent(noise="models"), TIGHT),
     "online moments": (OnlineMoments(), SQUARES),
 }

@@ -14,3 +14,4 @@ from .online_ranker import OnlinePrivateRanker as OnlinePrivateRanker
 from .pair_metric import PrivatePairMetric as PrivatePairMetric
 from .ranker import PrivateRanker as PrivateRanker
 from .scaler import BoundsScaler as BoundsScaler
+from .scorecard import PrivateScorecard as PrivateScorecard

@@ -131,7 +131,7 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
 def _fits(found: tuple[int, ...], shape: Shape, d: int) -> bool:
     """Return whether a shape is as declared; see `StoredEstimator`."""
     return len(found) == len(shape) and all(
-        1 <= size <= d if part == "k" else size == (d if part == "d" else part)
+        part == "*" or (1 <= size <= d if part == "k" else size == (d if part == "d" else part))
         for size, part in zip(found, shape, strict=True)
     )
 
