@@ -15,8 +15,9 @@ from pairdp._reading import Invalid, uses_null_records
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.algorithms.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
-from pairdp.estimators.base import GivenSchema, PrivateEstimator
+from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.fit_warnings import EUCLIDEAN, EuclideanWarning
+from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.validation import (
     check_labels,
     checked_array,

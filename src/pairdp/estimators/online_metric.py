@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._reading import Invalid, only_known, uses_null_records
-from pairdp.estimators.base import GivenSchema
 from pairdp.estimators.metric import PrivateMetric, components_of
 from pairdp.estimators.online import OnlineEstimator
+from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.validation import known_labels
 from pairdp.losses import MetricLoss
 from pairdp.model_file.registry import stored_in_model_files
