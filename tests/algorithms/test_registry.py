@@ -27,22 +27,23 @@ def test_a_name_loads_its_module_and_no_streams() -> None:
     assert "pairdp.online" not in loaded
 
 
-def test_streams_are_found_once_their_package_is_imported() -> None:
+def test_streams_are_found_by_name_before_anything_is_imported() -> None:
     found = fresh(
+        "from pairdp.algorithms import find_algorithm\n"
+        "print(find_algorithm('OnPairC').noise)\n"
         "from pairdp.algorithms import algorithms\n"
-        "print(len(algorithms('stream')))\n"
-        "import pairdp.online\n"
         "print(*algorithms('stream'))"
     )
-    assert found[0] == "0"
-    assert {"OnPairStrC", "OnPairC"} <= set(found[1:])
+    assert found[0] == "models"
+    assert {"OnPairStrC", "OnPairC", "OnPairGradient"} <= set(found[1:])
 
 
-def test_no_other_algorithm_takes_a_name_of_the_library() -> None:
+@pytest.mark.parametrize("name", ["moments", "OnPairC"])
+def test_no_other_algorithm_takes_a_name_of_the_library(name: str) -> None:
     (said,) = fresh(
         "from pairdp.algorithms import GradientDescent, register_algorithm\n"
         "class Mine(GradientDescent): pass\n"
-        "try: register_algorithm('moments', Mine())\n"
+        f"try: register_algorithm({name!r}, Mine())\n"
         "except ValueError: print('refused')"
     )
     assert said == "refused"

@@ -77,14 +77,15 @@ def test_output_noise_at_every_number_of_steps(name: str, problem: Problem) -> N
 
 
 @pytest.mark.parametrize("kick", [0.0, 1.0])
-def test_dpgdc2_at_every_step(kick: float) -> None:
-    gradient, project, zero = oracle(RANKING)
-    plan = planned("DPGDC2", RANKING)
+@pytest.mark.parametrize("problem", [RANKING, METRIC], ids=["ranking", "metric"])
+def test_dpgdc2_at_every_step(problem: Problem, kick: float) -> None:
+    gradient, project, zero = oracle(problem)
+    plan = planned("DPGDC2", problem)
     values, zetas, found = ran(plan, kick)
     assert len(values) == plan.settings.steps == N
     expected = papers.dpgdc2(gradient, project, zero, plan.settings.step_size, zetas)
     for value, w in zip(values, expected.iterates, strict=False):
-        np.testing.assert_allclose(value, gradient(w), **TIGHT)
+        np.testing.assert_allclose(value, gradient(w) - problem.regularization * w, **TIGHT)
     np.testing.assert_allclose(found, expected.returned, **TIGHT)
 
 

@@ -35,6 +35,14 @@ def test_metrics_and_other_losses() -> None:
     assert "NOT MET: the loss is smooth" in text
 
 
+def test_graded_responses_are_part_of_the_problem() -> None:
+    text = printed("--response-bounds", "0", "5", "--response-levels", "6")
+    assert text.startswith("Problem(loss=GradedRanking(")
+    assert "levels=6" in text
+    of_metric = ("--task", "metric", "--response-bounds", "0", "5")
+    assert "are for --task ranking" in refused(*PLAN, *of_metric)
+
+
 def test_json_and_records_for_an_excess_risk() -> None:
     report = run_json(*PLAN, "--regularization", "0.1", "--excess-risk", "0.1", "--json")
     kang = next(b for b in report["bounds"] if b["paper"] == "Kang 2021" and b["value"])

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from pairdp.constraints import L2Ball, PSDNuclearBall, SymmetricMatrices, Unconstrained
 from pairdp.losses import (
+    BilinearSimilarity,
+    GradedRanking,
     HingeMetric,
     HingeRanking,
     LogisticPointwise,
@@ -50,6 +53,8 @@ PROBLEMS = [
     Problem(HingeMetric(), PSDNuclearBall(1.0)),
     Problem(HingeMetric(), SymmetricMatrices()),
     Problem(SigmoidRanking(), L2Ball(1.0)),
+    Problem(GradedRanking(), Unconstrained(), regularization=0.1),
+    Problem(BilinearSimilarity(), SymmetricMatrices(), regularization=0.1),
 ]
 
 
@@ -88,9 +93,21 @@ def test_orders_have_no_number() -> None:
 
 
 def test_the_trivial_bound_is_that_of_publishing_zero() -> None:
-    for problem in (RANKING, REGULARIZED, METRIC):
+    steep = replace(RANKING, regularization=50.0)  # |∇F(0)|²/(2α) is less than the loss at zero
+    assert Facts.of(steep, 100, 3, BUDGET).zero_excess < Facts.of(steep, 100, 3, BUDGET).at_zero
+    for problem in (RANKING, REGULARIZED, METRIC, steep):
         zero = population(problem).excess(problem.constraint.initial(3))
         assert 0 < zero <= Facts.of(problem, 100, 3, BUDGET).zero_excess
+
+
+def test_graded_responses_have_the_numbers_of_two_classes() -> None:
+    graded = GradedRanking(LogisticRanking(), label_bound=0.5)
+    for constraint, added in ((L2Ball(1.0), 0.1), (L2Ball(1.0), 0.0), (Unconstrained(), 0.1)):
+        one, two = (
+            evaluate(Problem(loss, constraint, added), 1000, 5, BUDGET)
+            for loss in (graded, graded.two_class)
+        )
+        assert one == two
 
 
 def test_a_starting_point_is_no_worse_than_any_point_of_the_set() -> None:

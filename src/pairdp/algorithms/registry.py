@@ -2,8 +2,8 @@
 
 An algorithm is registered in the module that defines it, so that one file adds one algorithm.
 Modules of `pairdp.algorithms` are imported when a name is not known yet. A package in a higher
-layer calls `search_for_algorithms` to have its modules searched as well: algorithms for streams are
-found once `pairdp.online` is imported.
+layer calls ``search_for_algorithms(__name__)`` when it is imported, to have its modules searched as
+well. If a name is not found, packages of pairdp whose source has that call are imported too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pairdp._discovery import find_registered, import_modules
 from pairdp._provenance import is_own
 from pairdp.algorithms.algorithm import Algorithm
 
-Kind = Literal["pairs", "metric", "records", "stream"]
+Kind = Literal["pairs", "metric", "records", "given pairs", "stream"]
 Named = TypeVar("Named", bound=Algorithm)
 
 
@@ -30,9 +30,9 @@ class Entry:
     ----------
     algorithm : Algorithm
         The algorithm with its hyper-parameters.
-    kind : {"pairs", "metric", "records", "stream"}
-        What it applies to: pairwise losses, metrics only, losses of one record, or streams of
-        pairs.
+    kind : {"pairs", "metric", "records", "given pairs", "stream"}
+        What it applies to: pairwise losses, metrics only, losses of one record, metrics from given
+        pairs, or streams of pairs.
     is_published : bool
         Whether the name is from a paper.
     """
@@ -43,7 +43,8 @@ class Entry:
 
 
 _ENTRIES: dict[str, Entry] = {}
-_PACKAGES: dict[str, None] = {"pairdp.algorithms": None}
+_LIBRARY = "pairdp"
+_PACKAGES: dict[str, None] = {f"{_LIBRARY}.algorithms": None}
 
 
 def register_algorithm(
@@ -58,7 +59,7 @@ def register_algorithm(
     """
     name, entry = text("name", name), Entry(algorithm, kind, is_published)
     if not is_own(type(algorithm)):
-        find_registered(_ENTRIES, name, *_PACKAGES)  # names of this library cannot be replaced
+        _find(name)  # names of this library cannot be replaced
     if name == "auto" or _ENTRIES.get(name, entry) != entry:
         raise ValueError(f"an algorithm named {name!r} is already registered")
     _ENTRIES[name] = entry
@@ -75,11 +76,12 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
 
     Parameters
     ----------
-    *kinds : {"pairs", "metric", "records", "stream"}
+    *kinds : {"pairs", "metric", "records", "given pairs", "stream"}
         The kinds to return; by default all.
     published : bool, optional
         True for those of papers only, False for all others only.
     """
+    _import_searched()
     for package in tuple(_PACKAGES):
         import_modules(package)
     return MappingProxyType(
@@ -93,10 +95,23 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
 
 def find_algorithm(name: str) -> Algorithm:
     """Return the algorithm registered under a name."""
-    entry = find_registered(_ENTRIES, name, *_PACKAGES)
+    entry = _find(name)
     if entry is None:
         known = ", ".join(sorted(_ENTRIES))
         raise ValueError(
             f"no algorithm is named {name!r}; known: {known}" + did_you_mean(name, _ENTRIES)
         )
     return entry.algorithm
+
+
+def _find(name: str) -> Entry | None:
+    found = find_registered(_ENTRIES, name, *_PACKAGES)
+    if found is not None:
+        return found
+    _import_searched()
+    return find_registered(_ENTRIES, name, *_PACKAGES)
+
+
+def _import_searched() -> None:
+    """Import the packages of higher layers that register algorithms, which name themselves."""
+    import_modules(_LIBRARY, f"\n{search_for_algorithms.__name__}(__name__)")

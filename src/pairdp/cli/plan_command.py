@@ -31,6 +31,9 @@ from pairdp.privacy import NoMechanism
 @budget_options
 @model_options
 @calibration_options
+@click.option(
+    "--max-records", type=int, help="Protect units, of which so many records are used at most."
+)
 @click.option("--details", is_flag=True, help="Print the chosen plan with all its numbers.")
 @click.option(
     "--theory", is_flag=True, help="Print the papers' bounds on accuracy instead of the noise."
@@ -84,12 +87,14 @@ def command(
     if options["data_norm"] is None:
         options["data_norm"] = 1.0  # there are no rows to warn about
     if theory:
-        refuse_options("--theory prints bounds, not plans", "calibration", "details", "schedule")
+        refuse_options(
+            "--theory prints bounds, not plans", "calibration", "details", "schedule", "max_records"
+        )
         known = {"failure": failure, "solution_norm": solution_norm}
         print_theory(n, features, excess_risk, as_json, options, known)
         return
     refuse_options("this option is for --theory", "excess_risk", "failure", "solution_norm")
-    how = {key: options[key] for key in ("calibration", "schedule")}
+    how = {key: options[key] for key in ("calibration", "schedule", "max_records")}
     model = estimator(options, **how)
     chosen = model.plan(n, features)
     choice = model.choices(n, features) if options["algorithm"] == "auto" else None

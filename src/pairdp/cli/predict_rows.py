@@ -126,11 +126,11 @@ def _outputs(
         scores, found = sign * model.decision_function(rows), model.predict(rows)
         return [list(pair) for pair in zip(scores.tolist(), found.tolist(), strict=True)]
 
+    if hasattr(model, "transform"):  # a metric, whose predictions would be of pairs
+        head = [f"z{i}" for i in range(len(model.get_feature_names_out()))]
+        return head, lambda rows: model.transform(scaled(rows)).tolist()
     if labels:
         return ["score", "label"], scores_and_labels
     if hasattr(model, "decision_function"):
         return ["score"], lambda rows: model.decision_function(scaled(rows))[:, None].tolist()
-    if hasattr(model, "predict"):
-        return ["prediction"], lambda rows: model.predict(scaled(rows))[:, None].tolist()
-    head = [f"z{i}" for i in range(len(model.get_feature_names_out()))]
-    return head, lambda rows: model.transform(scaled(rows)).tolist()
+    return ["prediction"], lambda rows: model.predict(scaled(rows))[:, None].tolist()

@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from pairdp import losses
+from pairdp.algorithms import NoisyGradientDescent
 from pairdp.algorithms.registry import algorithms
 from pairdp.cli.common import echo_json, estimator
-from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.privacy import Budget, default_delta
 from pairdp.problem import Problem
 from pairdp.theory import TABLE, RecordsNeeded, as_text, evaluate, records_needed
@@ -63,18 +62,11 @@ def print_theory(
 
 def _problem(n: int, features: int, options: dict[str, Any]) -> Problem:
     name = options["algorithm"]
-    if name != "auto":
-        if name in algorithms("records"):
-            raise ValueError(f"{name} learns from single records: --theory covers pairs only")
-        chosen: Problem = estimator(options).plan(n, features).problem
-        return chosen
-    ranking = options["task"] == "ranking"
-    kind = losses.RankingLoss if ranking else losses.MetricLoss
-    loss = losses.find_loss(options["loss"] or "logistic", kind)
-    ball = L2Ball if ranking else PSDFrobeniusBall
-    return Problem(
-        loss,  # type: ignore[arg-type]
-        ball(options["radius"]),
-        options["regularization"] or 0.0,
-        data_norm=options["data_norm"],
-    )
+    if name in algorithms("records"):
+        raise ValueError(f"{name} learns from single records: --theory covers pairs only")
+    if name == "auto":
+        # An algorithm for every loss, which needs no regulariser: the problem of the options alone.
+        every = NoisyGradientDescent(steps=1, step_size=1.0)
+        options = {**options, "algorithm": every, "epsilon": None, "delta": None}
+    chosen: Problem = estimator(options).plan(n, features).problem
+    return chosen

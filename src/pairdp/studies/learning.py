@@ -13,7 +13,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
-import pairdp.online  # noqa: F401 - its algorithms are found by name
 from pairdp.algorithms import Algorithm, Plan, find_algorithm
 from pairdp.algorithms.task import Calibration, Schedule
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
@@ -89,7 +88,7 @@ class Learning(FitJob):
         """The baseline of the method's name, if it is one."""
         if self.method == ZERO:
             return zero_metric if self.goal == "metric" else zero_weights
-        return _BASELINES.get(self.method)
+        return BASELINES.get(self.method)
 
     def split(self, run: int, data: Path | None) -> Split:
         """Return the records in the order of a permutation."""
@@ -168,7 +167,7 @@ def _mean_difference(split: Split) -> Array:
     return np.asarray(split.x[split.y > 0].mean(axis=0) - split.x[split.y < 0].mean(axis=0))
 
 
-_BASELINES: dict[str, Callable[[Split], Array]] = {
+BASELINES: dict[str, Callable[[Split], Array]] = {
     EUCLID: euclidean,
     LOGISTIC: _logistic,
     MEANS: _mean_difference,

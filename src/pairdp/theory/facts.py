@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairdp._checks import integer, positive
-from pairdp.losses import Holder, MetricLoss, PairwiseLoss, RankingLoss
+from pairdp.losses import GradedRanking, Holder, MetricLoss, PairwiseLoss, RankingLoss
 from pairdp.losses.trust import is_library_loss
 from pairdp.privacy.accounting.budget import Budget, check_budget
 from pairdp.problem import Problem
@@ -107,6 +107,8 @@ class Facts:
             A bound on the norm of the best parameters, where the set is unbounded.
         """
         loss = problem.loss
+        # A graded loss is a function of the same score, with the value of two classes at zero.
+        two_class = loss.two_class if isinstance(loss, GradedRanking) else loss
         if not isinstance(loss, PairwiseLoss):
             raise TypeError("pairdp.theory evaluates bounds for losses of pairs of records only")
         check_budget(budget)
@@ -135,14 +137,14 @@ class Facts:
             record_diameter=problem.exact_record_diameter(domain),
             radius=radius,
             diameter=diameter,
-            at_zero=_at_zero(loss) + added / 2 * center**2,
+            at_zero=_at_zero(two_class) + added / 2 * center**2,
             center_norm=center,
             regularization=added,
             data_norm=problem.data_norm,
             score_norm=domain.widest**2 if loss.matrix else domain.widest,
             convex=problem.is_convex,
-            nonnegative=is_library_loss(loss) and isinstance(loss, RankingLoss | MetricLoss),
-            is_ranking=isinstance(loss, RankingLoss),
+            nonnegative=is_library_loss(loss) and isinstance(two_class, RankingLoss | MetricLoss),
+            is_ranking=isinstance(two_class, RankingLoss),
             is_metric=isinstance(loss, MetricLoss),
             solution_norm=min(radius, known),
         )
@@ -157,8 +159,12 @@ class Facts:
         """The excess risk of w = 0 at most: no better bound on an excess risk says anything.
 
         The loss falls by at most G·|w*|, and by at most all of its value if it cannot be negative.
+        If the problem is α-strongly convex, the risk falls by at most |∇F(0)|²/(2α).
         """
         falls = self.lipschitz * self.solution_norm + self._regularizer_at_zero
+        if self.strong_convexity > 0:
+            slope = self.lipschitz + self.regularization * self.center_norm
+            falls = min(falls, slope**2 / (2 * self.strong_convexity))
         return min(self.at_zero, falls) if self.nonnegative else falls
 
     @property
