@@ -4,6 +4,7 @@ from .functions import audit as audit
 from .influential import influential_canaries as influential_canaries
 from .neighbours import Neighbours as Neighbours
 from .neighbours import canaries as canaries
+from .neighbours import widened as widened
 from .neighbours import worst_cases as worst_cases
 from .one_run import audit_one_run as audit_one_run
 from .one_run import one_run_epsilon as one_run_epsilon

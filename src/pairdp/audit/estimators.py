@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 
 from pairdp.audit.functions import AttackName, audit
 from pairdp.audit.influential import influential_canaries
-from pairdp.audit.neighbours import Neighbours, canaries
+from pairdp.audit.neighbours import Neighbours, canaries, widened
 from pairdp.audit.report import AuditReport
 from pairdp.privacy import Budget, Certificate, default_delta
 
@@ -44,7 +44,7 @@ def audit_estimator(
     ----------
     estimator : estimator
         Any estimator with ``fit(X, y)`` and a ``random_state``. Clones of it are fitted, without
-        its ledger.
+        its ledger. If it has ``max_records``, all records of one unit are replaced.
     X, y : array-like
         Data to audit on. The report depends on it and is not private: show it only to those who
         may see the data, or audit on public or synthetic data.
@@ -70,14 +70,17 @@ def audit_estimator(
     base.set_params(**dict.fromkeys(ledgers))  # those of estimators inside it, too
     fit = FittedNumbers(base, numbers)
     if pair is None:
+        found_canaries = _canaries(base, X, y, canary)
+        if (records := base.get_params(deep=False).get("max_records")) is not None:
+            found_canaries = (widened(found, records) for found in found_canaries)
         pair = max(
-            _canaries(base, X, y, canary),
+            found_canaries,
             key=lambda found: float(np.linalg.norm(_moved(fit, found, 1))),
         )
     direction = _moved(fit, pair, _SEEDS)
     found = audit(
         fit,
-        *pair.both(),
+        *_both(base, pair),
         claim,
         runs=runs,
         confidence=confidence,
@@ -113,7 +116,7 @@ class FittedNumbers:
     estimator: Any
     released: Callable[[Any], Any]
 
-    def __call__(self, data: tuple[Any, Any], seed: int) -> Any:
+    def __call__(self, data: tuple[Any, ...], seed: int) -> Any:
         """Return the numbers of one fit."""
         model = clone(self.estimator)
         # Every estimator accepts a generator, but not every one a large seed.
@@ -149,6 +152,14 @@ def _canaries(base: Any, x: ArrayLike, y: ArrayLike, canary: str) -> Iterator[Ne
     return influential_canaries(base.plan(*np.shape(x)).problem, x, y, null=null)
 
 
+def _both(base: Any, pair: Neighbours) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return both data sets as arguments of ``fit``, with groups if it protects units."""
+    units = base.get_params(deep=False).get("max_records") is not None
+    groups = (pair.groups,) if units else ()
+    one, other = pair.both()
+    return (*one, *groups), (*other, *groups)
+
+
 def _moved(fit: FittedNumbers, pair: Neighbours, seeds: int) -> Array:
     """Return the change of the fit from the one data set to the other.
 
@@ -158,7 +169,7 @@ def _moved(fit: FittedNumbers, pair: Neighbours, seeds: int) -> Array:
         warnings.simplefilter("ignore")
         ends = [
             np.mean([np.ravel(fit(data, seed)) for seed in range(seeds)], axis=0)
-            for data in pair.both()
+            for data in _both(fit.estimator, pair)
         ]
     return np.asarray(ends[1] - ends[0], dtype=np.float64)
 

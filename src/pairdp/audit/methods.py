@@ -18,7 +18,7 @@ from pairdp.audit.likelihood_ratios import NoisyValue, composed_distance
 from pairdp.audit.neighbours import Neighbours
 from pairdp.audit.repeated_runs import progress_bar, run_many
 from pairdp.audit.report import AuditReport
-from pairdp.audit.transcripts import Data, TranscriptScores, record_run
+from pairdp.audit.transcripts import Data, TranscriptScores, record_run, records_for
 from pairdp.online import OnlineAlgorithm
 from pairdp.privacy import Budget, GaussianMechanism, NoiseSource
 
@@ -199,7 +199,7 @@ class ReleasedNumbers:
 
     def __call__(self, data: Data, seed: int) -> Array:
         """Return parameters and statistics of one run."""
-        records = self.plan.problem.records(*data, invalid="null")
+        records = records_for(self.plan, data)
         return _flat(self.plan.run(records, NoiseSource(seed), progress=False))
 
 

@@ -22,23 +22,23 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Two data sets that differ in the record at one place.
+    """Two data sets that differ in the record at one place, or in the records of one unit.
 
     Attributes
     ----------
     x, y : array
         The one data set.
-    place : int
-        Which record is replaced.
+    place : int or tuple of int
+        Which record is replaced, or which ones, of the same unit.
     other_x, other_y : array, label
-        What replaces it.
+        What replaces it; for several records a row and a label for each.
 
     A record of NaN is a null record for plans of this library.
     """
 
     x: NDArray[Any]
     y: NDArray[Any]
-    place: int
+    place: int | tuple[int, ...]
     other_x: NDArray[Any]
     other_y: Any
 
@@ -51,16 +51,36 @@ class Neighbours:
                 f"x must be a table with a label for every row, got shapes {self.x.shape} and "
                 f"{self.y.shape}"
             )
-        integer("place", self.place, at_least=0, at_most=len(self.y) - 1)
-        if self.other_x.shape != self.x.shape[1:]:
+        for place in self.rows:
+            integer("place", place, at_least=0, at_most=len(self.y) - 1)
+        if len(set(self.rows)) < len(self.rows) or not self.rows:
+            raise ValueError("the places of replaced records must be different")
+        several = (len(self.rows),) if isinstance(self.place, tuple) else ()
+        if several:
+            keep(self, "other_y", np.array(self.other_y))
+        if self.other_x.shape != (*several, *self.x.shape[1:]):
             raise ValueError(
                 f"the other record must have {self.x.shape[1]} features, got shape "
                 f"{self.other_x.shape}"
             )
+        if np.shape(self.other_y) != several:
+            raise ValueError("every replaced record needs one other label")
 
     def __repr__(self) -> str:
         n, d = self.x.shape
         return f"Neighbours(n={n}, features={d}, place={self.place})"
+
+    @property
+    def rows(self) -> list[int]:
+        """The places of the replaced records."""
+        return list(self.place) if isinstance(self.place, tuple) else [self.place]
+
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """Numbers of units: the replaced records are one, and every other record is its own."""
+        groups = np.arange(len(self.y))
+        groups[self.rows] = self.rows[0]
+        return groups
 
     @property
     def one(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -70,14 +90,28 @@ class Neighbours:
     @property
     def other(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Features and labels of the other."""
-        x, place = self.x.copy(), self.place
-        x[place] = self.other_x
-        # Concatenated, so that the label is not cast to the type of the others.
-        return x, np.concatenate([self.y[:place], [self.other_y], self.y[place + 1 :]])
+        x, rows = self.x.copy(), self.rows
+        x[rows] = self.other_x
+        # Concatenated, so that labels are not cast to the type of the others.
+        labels = np.concatenate([self.y, np.atleast_1d(self.other_y)])
+        taken = np.arange(len(self.y))
+        taken[rows] = len(self.y) + np.arange(len(rows))
+        return x, labels[taken]
 
     def both(self) -> tuple[tuple[NDArray[Any], NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]:
         """Return both data sets."""
         return self.one, self.other
+
+
+def widened(pair: Neighbours, records: int) -> Neighbours:
+    """Return neighbours in which a unit of so many records, equal to the one, is replaced."""
+    n, (place,) = len(pair.y), pair.rows
+    count = min(integer("records", records), n)
+    start = min(place, n - count)
+    rows = tuple(range(start, start + count))
+    x, y = pair.one
+    x[list(rows)], y[list(rows)] = x[place].copy(), y[place]
+    return Neighbours(x, y, rows, np.tile(pair.other_x, (count, 1)), [pair.other_y] * count)
 
 
 def _numbers(values: ArrayLike) -> Array:

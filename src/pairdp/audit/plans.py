@@ -22,11 +22,11 @@ from pairdp.audit.methods import (
     is_secret,
     output_of,
 )
-from pairdp.audit.neighbours import Neighbours, canaries, worst_cases
+from pairdp.audit.neighbours import Neighbours, canaries, widened, worst_cases
 from pairdp.audit.report import AuditReport, check_confidence
 from pairdp.audit.search import search
 from pairdp.audit.transcripts import distance, record_both, record_run
-from pairdp.privacy import Budget, NoMechanism
+from pairdp.privacy import Budget, NoMechanism, Unit
 from pairdp.privacy.accounting.budget import check_budget
 from pairdp.problem import Problem
 
@@ -49,10 +49,13 @@ def audit_algorithm(
     *,
     calibration: Calibration = "certified",
     schedule: Schedule | None = None,
+    unit: Unit | None = None,
     **options: object,
 ) -> AuditReport:
     """Plan an algorithm and audit the plan; the options are those of `audit_plan`."""
-    plan = algorithm.plan(problem, n, features, budget, calibration=calibration, schedule=schedule)
+    plan = algorithm.plan(
+        problem, n, features, budget, calibration=calibration, schedule=schedule, unit=unit
+    )
     return audit_plan(plan, **options)  # type: ignore[arg-type]
 
 
@@ -87,10 +90,11 @@ def audit_plan(
     plan : Plan
         The plan to audit. It must have a budget, unless ``claimed`` is given.
     pair : Neighbours, optional
-        The data sets to audit on; by default the worst that a search finds.
+        The data sets to audit on; by default the worst that a search finds. For a plan with units,
+        all records of one unit are replaced, as many as are used.
     data : tuple of features and labels, optional
-        A data set of the size of the plan, with a canary in place of one of its records. The report
-        then depends on it.
+        A data set of the size of the plan, with a canary in place of one of its records, or of
+        those of a unit. The report then depends on it.
     canary : {"influential", "extreme"}
         How the canary is chosen: `influential_canaries` of the most influential records, or
         `canaries` of record 0. The worst of them for the plan is audited.
@@ -140,7 +144,8 @@ def audit_plan(
     if data is None:
         return report
     kind = "an influential" if canary == "influential" else "an extreme"
-    return replace(report, notes=(*report.notes, _ON_DATA.format(kind, pair.place)))
+    where = ", ".join(map(str, pair.rows))
+    return replace(report, notes=(*report.notes, _ON_DATA.format(kind, where)))
 
 
 def _audit(settings: AuditSettings, pair: Neighbours, view: View, full: bool) -> AuditReport:
@@ -178,6 +183,7 @@ def worst_canary(
         starts = list(influential_canaries(plan.problem, x, y, progress=progress))
     else:
         starts = list(canaries(x, y, plan.problem.data_norm))
+    starts = _of_units(plan, starts)
     return search(_distance_for(plan, starts[0]), starts, restarts=0, climbs=0).pair
 
 
@@ -194,11 +200,12 @@ def worst_neighbours(
         As for `pairdp.audit.search`.
     """
     task = plan.task
-    starts = [
+    cases = [
         pair
         for place in _places(plan)
         for pair in worst_cases(plan.problem, task.n, task.features, place)
     ]
+    starts = _of_units(plan, cases)
     found = search(
         _distance_for(plan, starts[0]),
         starts,
@@ -208,6 +215,13 @@ def worst_neighbours(
         seed=seed,
     )
     return found.pair
+
+
+def _of_units(plan: Plan, pairs: list[Neighbours]) -> list[Neighbours]:
+    """Return the neighbours, with all records of a unit replaced if the plan has units."""
+    if plan.task.unit is None:
+        return pairs
+    return [widened(pair, plan.task.records) for pair in pairs]
 
 
 def _distance_for(plan: Plan, example: Neighbours) -> Callable[[Neighbours], float]:

@@ -24,15 +24,19 @@ class Found(NamedTuple):
 
 
 def random_neighbours(
-    n: int, features: int, place: int, norm: float, rng: np.random.Generator
+    n: int, features: int, place: int | tuple[int, ...], norm: float, rng: np.random.Generator
 ) -> Neighbours:
     """Return random neighbours with labels ±1; sometimes the record is alone in its class."""
+    rows = list(place) if isinstance(place, tuple) else [place]
     x = rng.normal(size=(n, features)) * norm * rng.choice([0.5, 3.0])
     y = rng.choice([-1.0, 1.0], n)
     if rng.random() < 0.3:
-        y[:], y[place] = -1.0, 1.0
-    other = 3 * norm * rng.normal(size=features)
-    return Neighbours(x, y, place, other, float(rng.choice([-1.0, 1.0])))
+        y[:], y[rows] = -1.0, 1.0
+    other = 3 * norm * rng.normal(size=(len(rows), features))
+    labels = rng.choice([-1.0, 1.0], len(rows))
+    if not isinstance(place, tuple):
+        return Neighbours(x, y, place, other[0], float(labels[0]))
+    return Neighbours(x, y, place, other, labels)
 
 
 def perturbed_neighbours(pair: Neighbours, norm: float, rng: np.random.Generator) -> Neighbours:

@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from pairdp.algorithms import Fit, Plan
+from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.audit.likelihood_ratios import NoisyValue, composed_distance, log_likelihood_ratio
 from pairdp.audit.neighbours import Neighbours
 from pairdp.privacy import Mechanism, NoiseSource
+from pairdp.records import Records
 
 Array = NDArray[np.float64]
 Data = tuple[NDArray[Any], NDArray[Any]]
@@ -81,6 +83,17 @@ def _with_recording(plan: Plan, observer: Observer) -> Plan:
     return replace(plan, certificate=replace(plan.certificate, releases=tuple(releases)))
 
 
+def records_for(plan: Plan, data: Data) -> Records | ClassMoments:
+    """Return the records of a data set; those that are null have NaN.
+
+    The rows that differ between neighbours are at most those of one unit that are used. So, for a
+    plan with units, every row may count as a unit of its own: none is beyond the limit.
+    """
+    if plan.task.unit is None:
+        return plan.problem.records(*data, invalid="null")
+    return plan.read([(*data, np.arange(len(data[1])))], invalid="null")
+
+
 def record_run(
     plan: Plan,
     data: Data,
@@ -114,7 +127,7 @@ def record_run(
         calls.append(Call(mechanism, value, np.array(noisy)))
         return noisy.copy()
 
-    records = plan.problem.records(*data, invalid="null")
+    records = records_for(plan, data)
     fit = _with_recording(plan, observer).run(records, NoiseSource(seed), progress=False)
     return Run(tuple(calls), fit)
 

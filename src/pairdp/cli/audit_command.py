@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _TIGHT = "tight"
 _PROBLEM = {
     "epsilon", "delta", "n", "features", "task", "loss", "radius", "regularization", "data_norm",
-    "calibration", "schedule", "steps", "step_size",
+    "calibration", "schedule", "steps", "step_size", "max_records",
 }  # fmt: skip
 
 
@@ -51,6 +51,10 @@ _PROBLEM = {
 @calibration_options
 @click.option("--steps", type=int, help="Number of steps, if it is a parameter.")
 @click.option("--step-size", type=float, help="Step size, if it is a parameter.")
+@click.option(
+    "--max-records", type=int,
+    help="Protect units of up to so many records: all records of one unit are replaced.",
+)  # fmt: skip
 @click.option("--full", is_flag=True, help="Run the whole plan for every sample.")
 @click.option("--runs", type=int, help="Number of samples on each data set.")
 @click.option(
@@ -170,7 +174,7 @@ def _read_data(options: dict[str, Any]) -> AuditData:
 
 
 def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:
-    from pairdp.privacy import Budget, default_delta
+    from pairdp.privacy import Budget, Unit, default_delta
 
     given = {key: options[key] for key in ("steps", "step_size") if options[key] is not None}
     if given:
@@ -196,7 +200,9 @@ def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:
         problem = Problem(TightLoss(), constraint, strength, 0.0, options["data_norm"])
         budget = Budget(options["epsilon"], delta)
         how = {key: options[key] for key in ("calibration", "schedule")}
-        plan: Plan = algorithm.plan(problem, n, features, budget, **how)
+        records = options["max_records"]
+        unit = None if records is None else Unit("unit", records)
+        plan: Plan = algorithm.plan(problem, n, features, budget, unit=unit, **how)
         return plan
     planned: Plan = _estimator(name, algorithm, options).plan(n, features)
     return planned
@@ -205,18 +211,27 @@ def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:
 def _estimator(name: str, algorithm: Any, options: dict[str, Any]) -> Any:
     """Return the unfitted estimator that options describe."""
     from pairdp.algorithms import algorithms
-    from pairdp.estimators import PrivateLinearClassifier, PrivateMetric, PrivateRanker
+    from pairdp.estimators import (
+        PrivateLinearClassifier,
+        PrivateMetric,
+        PrivatePairMetric,
+        PrivateRanker,
+    )
 
     kind: Any
     if options["task"] == "classification" or name in algorithms("records"):
         kind = PrivateLinearClassifier
+    elif name in algorithms("given pairs"):
+        kind = PrivatePairMetric
     elif options["task"] == "metric" or name in algorithms("metric"):
         kind = PrivateMetric
     else:
         kind = PrivateRanker
     # The algorithm alone: a threshold would be another release.
     more = {"threshold": 0.0} if kind is PrivateRanker and name != "auto" else {}
-    shared = ("loss", "radius", "regularization", "data_norm", "calibration", "schedule")
+    shared = (
+        "loss", "radius", "regularization", "data_norm", "calibration", "schedule", "max_records",
+    )  # fmt: skip
     return kind(
         options["epsilon"],
         options["delta"],

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from pairdp.cli.common import with_progress
+from pairdp.cli.unit_options import units_of
 from pairdp.estimators import Bounds, BoundsScaler, read_bounds
 from pairdp.tables import Table, TableError, TwoLabels
 
@@ -67,6 +68,8 @@ class NumberColumns:
         The two labels of a ranker without responses.
     parameters : dict
         Parameters of the estimator.
+    unit : str or None
+        The column that identifies units; None if single records are protected.
     """
 
     table: Table
@@ -76,13 +79,18 @@ class NumberColumns:
     scaler: BoundsScaler | None
     labels: TwoLabels | None
     parameters: dict[str, Any]
+    unit: str | None = None
 
     @classmethod
     def of(cls, table: Table, options: dict[str, Any]) -> NumberColumns:
         """Return the columns that options describe."""
         if options["label"] is None:
             raise TableError("give --schema FILE, or --label NAME and --bounds FILE")
-        table.check_columns([options["label"], *options["drop"]])
+        unit = options["unit"]
+        units = [] if unit is None else [unit]
+        table.check_columns([options["label"], *options["drop"], *units])
+        if unit == options["label"]:
+            raise TableError(f"{unit!r} is the label: it cannot be the unit")
         names, scaler = _features(table, options)
         table.check_columns(names)
         graded = options["response_bounds"] is not None
@@ -95,7 +103,7 @@ class NumberColumns:
                 more["classes"] = labels.values.tolist()
         if scaler is not None:
             more["data_norm"] = 1.0  # the bound on scaled rows
-        return cls(table, n, names, options["label"], scaler, labels, more)
+        return cls(table, n, names, options["label"], scaler, labels, more, unit)
 
     @property
     def width(self) -> int:
@@ -112,9 +120,11 @@ class NumberColumns:
         if self.scaler is not None:
             self.scaler.fit_columns(self.names)
         batches = self.table.batches(self.names, self.label, invalid=model.invalid)
+        units = None if self.unit is None else units_of(self.table, self.unit, model.invalid)
         for batch in with_progress(self.n, batches, "reading"):
             rows = batch.features if self.scaler is None else self.scaler.scale(batch.features)
-            yield rows, self._coded(model, batch.labels)
+            of_units = () if units is None else (units(batch.rows),)
+            yield rows, self._coded(model, batch.labels), *of_units
 
     def _coded(self, model: Any, cells: NDArray[Any]) -> NDArray[Any]:
         """Return signs of two classes, graded responses within ±1, or names of classes."""
@@ -139,9 +149,8 @@ class NumberColumns:
 
 def _features(table: Table, options: dict[str, Any]) -> tuple[list[str], BoundsScaler | None]:
     """Return the names of the features, and their scaler."""
-    rest = [
-        name for name in table.columns if name != options["label"] and name not in options["drop"]
-    ]
+    others = {options["label"], options["unit"], *options["drop"]}
+    rest = [name for name in table.columns if name not in others]
     if options["bounds"] is None:
         if not options["unscaled"]:
             raise TableError(
@@ -153,8 +162,9 @@ def _features(table: Table, options: dict[str, Any]) -> tuple[list[str], BoundsS
         raise TableError("--bounds scales the features: give only one of --bounds and --unscaled")
     bounds = read_bounds(options["bounds"])
     table.check_columns(list(bounds.lower))
-    if options["label"] in bounds.lower:
-        raise TableError(f"the label column {options['label']!r} must not have bounds")
+    for what in ("label", "unit"):
+        if options[what] in bounds.lower:
+            raise TableError(f"the {what} column {options[what]!r} must not have bounds")
     if without := [name for name in rest if name not in bounds.lower]:
         raise TableError(
             f"{options['bounds']} has no bounds for {', '.join(map(repr, without))}: add them, or "

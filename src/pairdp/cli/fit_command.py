@@ -23,6 +23,7 @@ from pairdp.cli.common import (
 from pairdp.cli.fit_columns import FitColumns, NumberColumns
 from pairdp.cli.fit_schema import SchemaColumns
 from pairdp.cli.table_options import open_with, table_options
+from pairdp.cli.unit_options import unit_options, unit_parameters
 from pairdp.estimators.fit_warnings import EUCLIDEAN
 from pairdp.privacy import BudgetLedger
 from pairdp.tables import TableError
@@ -46,6 +47,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--threshold", type=float, help="A public threshold, instead of a noisy one.")
 @budget_options
+@unit_options
 @model_options
 @calibration_options
 @click.option("--ledger", type=FILE, help="Pay for the fit from this ledger.")
@@ -82,6 +84,10 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
 
     With --response-bounds the label column is a graded response: numbers, clipped to these public
     bounds, and records are ranked by them.
+
+    With --unit and --max-records, the guarantee covers all records of one unit, such as a patient
+    with several rows. The first so many rows of each unit are used, whatever they contain; the
+    others, and rows without a unit, become null records. The column is not a feature.
 
     \b
     Example:
@@ -177,6 +183,7 @@ def _task_parameters(options: dict[str, Any]) -> dict[str, Any]:
         "schedule": options["schedule"],
         "random_state": options["seed"],
         "invalid": options["invalid"],
+        **unit_parameters(options),
     }
     if options["task"] != "ranking" or options["response_bounds"] is not None:
         for name in ("classes", "threshold"):

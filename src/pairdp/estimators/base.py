@@ -309,7 +309,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if groups is None:
             if unit is not None:
                 raise ValueError(
-                    "max_records limits the records of each unit: pass groups, the unit of each row"
+                    "max_records limits the records of each unit: pass groups, the unit of each "
+                    "row, or set unit to a column that the schema declares as an id"
                 )
             return ()
         if unit is None and "max_records" not in self.get_params(deep=False):

@@ -73,6 +73,10 @@ class Learner(ABC):
 class OnlineAlgorithm(Algorithm[S]):
     """An algorithm that releases a model after every batch of a stream."""
 
+    why_no_units: ClassVar[str] = (
+        "it would have to remember the units that it has seen, also while it is paused"
+    )
+
     @abstractmethod
     def learner(self, plan: Plan[S], generator: np.random.Generator) -> Learner:
         """Return the learner of a plan, at the beginning of the stream."""
