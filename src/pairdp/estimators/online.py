@@ -181,6 +181,8 @@ class OnlineEstimator(PrivateEstimator):
         ledger = None if self.ledger is None else self._entry()
         self._session = OnlineSession(plan, self._source(plan), ledger=ledger)
         self.plan_ = plan
+        nothing = Fit(np.empty(0), plan.certificate)
+        self.parameter_noise_ = plan.algorithm.noise_of(plan, nothing)
         self._running = RunningAverage()
         return self._session
 
