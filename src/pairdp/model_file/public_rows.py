@@ -52,6 +52,12 @@ def fitted_to_names(step: Any, features: int, names: Sequence[str] | None) -> An
     return clone(step).fit(_table(cells, names))
 
 
+def text_features(step: Any, features: int, names: Sequence[str] | None) -> list[bool]:
+    """Return which features have text, by the categories of the steps that read them first."""
+    accepted = _accepted(step, features, names)
+    return [any(isinstance(value, str) for value in listed or ()) for listed in accepted]
+
+
 def _accepted(step: Any, features: int, names: Sequence[str] | None) -> Accepted:
     """Return what cells a step accepts in fit."""
     if isinstance(step, OneHotEncoder | OrdinalEncoder):
