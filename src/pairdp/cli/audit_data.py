@@ -91,7 +91,8 @@ def _read_by(schema: Schema, table: Table, label: str | None) -> AuditData:
     rows, labels, start = [], [], 0
     for cells in cells_for(schema, table, names, invalid="error"):
         rows.append(encoded(schema, cells, start, "error"))
-        labels.append(schema.encode_label(cells.columns[schema.label], invalid="error"))
+        response = cells.columns[schema.label]
+        labels.append(schema.encode_label(response, invalid="error", start=start))
         start += cells.rows
     if not rows:
         raise TableError(f"{table.path} has no records")

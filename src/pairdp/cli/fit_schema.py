@@ -80,6 +80,9 @@ class SchemaColumns:
         read = cells_for(self.schema, self.table, names, invalid=model.invalid)
         start = 0
         for cells in with_progress(self.n, read, "reading"):
+            if model.invalid == "error":  # an error that counts the records before this batch
+                labels = cells.columns[str(self.schema.label)]
+                self.schema.encode_label(labels, invalid="error", start=start)
             piece = start, cells.columns, None, None
             rows, *rest = model._table_batch(self.schema, piece, self.classes)
             rows[cells.unreadable] = np.nan  # a null record

@@ -21,9 +21,9 @@ from pairdp.algorithms.scorecard.layout import columns_of_schema
 from pairdp.algorithms.scorecard.points import Points
 from pairdp.algorithms.scorecard.scorecard import Scorecard
 from pairdp.constraints import Unconstrained
-from pairdp.estimators.base import GivenSchema
 from pairdp.estimators.bin_names import NONE, bin_names, source_of
 from pairdp.estimators.scorecard_sql import to_sql
+from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.two_classes import AUCScoreMixin, TwoClassEstimator
 from pairdp.losses import LogisticPointwise, PointwiseLoss
 from pairdp.model_file.registry import stored_in_model_files
