@@ -60,6 +60,7 @@ def test_a_certificate_of_units_is_planned_again_and_recomputed(algorithm: Any) 
     assert read.unit == UNIT
     assert read.relation == "replace-unit-or-null"
     assert verify(read).holds
+    assert "for up to 3 records of each patient_id" in str(verify(read))
     assert pickle.loads(pickle.dumps(read)) == read
     assert all(release.sensitivity.records == 3 for release in read.releases)
     single = planned(algorithm, None).certificate
