@@ -45,7 +45,7 @@ LAYERS = (
     ("verification.certificates",),
     ("estimators", "audit"),
     ("verification", "studies"),
-    ("demo",),
+    ("comparison", "demo"),
     ("cli",),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}

@@ -1,4 +1,5 @@
 from ._version import __version__ as __version__
+from .comparison import compare as compare
 from .estimators import BoundsScaler as BoundsScaler
 from .estimators import DataNormWarning as DataNormWarning
 from .estimators import NoSignalWarning as NoSignalWarning
@@ -7,7 +8,9 @@ from .estimators import OnlinePrivateRanker as OnlinePrivateRanker
 from .estimators import PrivateLinearClassifier as PrivateLinearClassifier
 from .estimators import PrivateLinearRegressor as PrivateLinearRegressor
 from .estimators import PrivateMetric as PrivateMetric
+from .estimators import PrivatePairMetric as PrivatePairMetric
 from .estimators import PrivateRanker as PrivateRanker
+from .estimators import PrivateScorecard as PrivateScorecard
 from .estimators import SchemaEncoder as SchemaEncoder
 from .estimators import load as load
 from .estimators import read_bounds as read_bounds

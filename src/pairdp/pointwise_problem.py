@@ -40,7 +40,7 @@ class PointwiseProblem(Problem):
         The loss of a record. Targets are clipped to its ``label_bound``, which must be public,
         unless its labels are two classes.
     constraint : Constraint
-        The set C, of vectors.
+        The set C, of vectors; of matrices for `PairMetricLoss`.
     regularization, center, data_norm
         As for `Problem`.
 
@@ -114,7 +114,7 @@ class RecordRisk:
         self._check(parameters)
         if self.records.n == 1 and not self.records.has_null:
             return np.asarray(self.loss.gradient(parameters, self.records.x, self.records.y)[0])
-        sums = [counted @ self.loss.gradient(parameters, x, y) for x, y, counted in self._blocks()]
+        sums = [self.loss.gradient_sum(parameters, x, y, c) for x, y, c in self._blocks()]
         return np.asarray(sum_in_pairs(sums) / self.records.n)
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
@@ -130,7 +130,7 @@ class RecordRisk:
             yield records.x[some], records.evaluable[some], counted[some]
 
     def _check(self, parameters: Array) -> None:
-        shape = (self.records.features,)
+        shape = (self.records.features,) * (2 if self.loss.matrix else 1)
         if parameters.shape != shape:
             raise ValueError(
                 f"the parameter must have shape {shape} for these records, got {parameters.shape}"

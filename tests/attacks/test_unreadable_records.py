@@ -72,7 +72,7 @@ def objects(rows: np.ndarray, entry: Any = None, place: tuple[int, ...] = ()) ->
 
 
 def released(model: Any) -> list[np.ndarray]:
-    names = ("coef_", "intercept_", "components_")
+    names = ("coef_", "intercept_", "components_", "eigenvalues_")
     return [np.asarray(getattr(model, name)) for name in names if hasattr(model, name)]
 
 
@@ -81,7 +81,8 @@ def shown(model: Any) -> tuple[Any, ...]:
     plain = {
         name: value
         for name, value in vars(model).items()
-        if name not in ("coef_", "intercept_", "components_", "plan_", "certificate_")
+        if name
+        not in ("coef_", "intercept_", "components_", "eigenvalues_", "plan_", "certificate_")
         and not name.startswith("_")
     }
     shapes = [array.shape for array in released(model)]

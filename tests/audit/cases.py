@@ -11,15 +11,23 @@ from pairdp.algorithms import (
     MinimizerRelease,
     MomentRelease,
     NoisyGradientDescent,
+    PairScatter,
     PairwiseSGD,
     Plan,
     ScatterMetric,
     WithThreshold,
 )
 from pairdp.algorithms.registry import algorithms
+from pairdp.algorithms.scorecard import Scorecard
 from pairdp.audit import TightLoss
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
-from pairdp.losses import LeastSquaresRanking, LogisticMetric, LogisticPointwise, LogisticRanking
+from pairdp.losses import (
+    LeastSquaresRanking,
+    LogisticMetric,
+    LogisticPointwise,
+    LogisticRanking,
+    PairMetricLoss,
+)
 from pairdp.online import ONPAIRGRADIENT, OnlineDescent, OnlineMoments
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.problem import Problem
@@ -33,6 +41,7 @@ TIGHT = Problem(TightLoss(), L2Ball(10.0), 0.5)
 RANKING = Problem(LogisticRanking(), L2Ball(1.0), 0.5)
 SQUARES = Problem(LeastSquaresRanking(), L2Ball(1.0))
 METRIC = Problem(LogisticMetric(), PSDFrobeniusBall(1.0))
+GIVEN_PAIRS = PointwiseProblem(PairMetricLoss(), PSDFrobeniusBall(1.0))
 POINTS = PointwiseProblem(LogisticPointwise(), L2Ball(1.0), 0.1)
 
 # Few steps, as every audited sample is a run.
@@ -65,10 +74,12 @@ ALL: dict[str, tuple[Algorithm, Problem]] = {
     "moments of pairs": (MomentRelease("pair"), SQUARES),
     "scatter": (ScatterMetric(), METRIC),
     "scatter of pairs": (ScatterMetric("pairs"), METRIC),
+    "given pairs": (PairScatter(), GIVEN_PAIRS),
     "metric": (GradientDescent("average", steps=2, step_size=0.05), METRIC),
     "minimiser": (MinimizerRelease(), TIGHT),
     "threshold": (WithThreshold(GradientDescent(steps=2)), RANKING),
     "losses of one record": (GradientDescent(steps=2), POINTS),
+    "scorecard": (Scorecard(), POINTS),
     "online, noise on models": (OnlineDescent(noise="models"), TIGHT),
     "online moments": (OnlineMoments(), SQUARES),
 }

@@ -44,7 +44,7 @@ def test_other_tasks_and_unscaled_features() -> None:
 
 
 def test_what_is_refused() -> None:
-    assert "--data needs --label" in refused("audit", "DPGDSC", "--data", "data.csv")
+    assert "the data needs --label" in refused("audit", "DPGDSC", "--data", "data.csv")
     assert "this option is for --data: leave out --label" in refused(
         "audit", "DPGDSC", "--label", "outcome"
     )

@@ -149,6 +149,18 @@ def test_a_label_that_the_schema_does_not_describe() -> None:
     )
 
 
+def test_all_records_of_a_patient_are_protected_together() -> None:
+    several = [(f"P{i // 2}", *row[1:]) for i, row in enumerate(ROWS)]
+    write_csv("patients.csv", several)
+    run(*SAVED, "--unit", "patient_id", "--max-records", "2")
+    unit = load("model.pairdp").certificate_.unit
+    assert (unit.name, unit.max_records) == ("patient_id", 2)
+    assert "holds" in run("verify", "model.pairdp").stdout
+    assert "does not declare 'remarks' as an id" in refused(
+        *FIT, "--unit", "remarks", "--max-records", "2", "-o", "m"
+    )
+
+
 BAD: dict[str, tuple[list[str], str]] = {
     "bounds": (["--bounds", "b.json"], "the schema describes the features: leave out --bounds"),
     "unscaled": (["--unscaled"], "leave out --unscaled"),

@@ -168,6 +168,13 @@ def test_at_fit_one_cell_is_an_error_or_a_null_record_that_reveals_nothing(kind:
     np.testing.assert_array_equal(load("model.pairdp").coef_, found.coef_)
 
 
+def test_rows_of_errors_are_counted_across_batches() -> None:
+    for cells, name in (({"died": "perhaps"}, "died"), ({"age": "old"}, "age")):
+        write([*(rows(60) * 280), line(**cells)], "train.csv")
+        error = refused(*FIT, "--force")
+        assert f"column '{name}' in row 16800" in error
+
+
 # Columns
 
 
@@ -251,3 +258,13 @@ def test_a_model_with_a_schema_is_audited_on_a_messy_table() -> None:
     assert found["verdict"] == "consistent"
     error = refused("audit", "model.pairdp", "--data", "train.csv", "--label", "sex")
     assert "'died' is the label" in error
+
+
+def test_a_plan_takes_the_number_of_features_from_a_schema() -> None:
+    planned = run_json("plan", "--n", "60", "--schema", "schema.json")
+    assert planned["features"] == load("model.pairdp").schema_.width
+    assert planned["chosen"]["algorithm"] == load("model.pairdp").certificate_.algorithm
+    assert "leave out --features" in refused(
+        "plan", "--n", "60", "--schema", "schema.json", "--features", "3"
+    )
+    assert "give --features, or --schema FILE" in refused("plan", "--n", "60")

@@ -78,6 +78,7 @@ def test_a_ledger_is_not_opened_twice() -> None:
         "delta": 1e-6,
         "adaptive": True,
         "data_set": None,
+        "unit": None,
     }
     assert "already exists" in refused(*args)
     assert run_json("ledger", "show", "ledger.json")["adaptive"] is True

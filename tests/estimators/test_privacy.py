@@ -42,6 +42,7 @@ MODELS: dict[str, BaseEstimator] = {
 PAID_BY = {
     "coef_": "the releases that certificate_ lists",
     "components_": "the releases that certificate_ lists",
+    "eigenvalues_": "the releases that certificate_ lists",
     "intercept_": "the release 'threshold', or the released class moments",
     "certificate_": "public facts",
     "plan_": "public facts",

@@ -45,7 +45,9 @@ def test_frames_of_every_library_have_the_same_ranges(library: str, kind: str) -
 
 def test_records_and_arrays_have_the_same_ranges() -> None:
     records = [{"age": a, "dose": d} for a, d in zip(AGE.tolist(), DOSE.tolist(), strict=True)]
-    assert ranges_of(records) == ranges_of(TABLE)
+    assert ranges_of(records, columns=["age", "dose"]) == ranges_of(TABLE)
+    with pytest.raises(ValueError, match="give columns"):
+        ranges_of(records)
     rows = np.column_stack([AGE, DOSE])
     assert ranges_of(rows) == ranges_of(rows.tolist())
     assert list(ranges_of(rows)) == ["x0", "x1"]

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pairdp._checks import RECORDS, keep, real
+from pairdp import losses
+from pairdp._checks import RECORDS, flag, keep, real
 from pairdp._provenance import is_own
 from pairdp.algorithms.requirements import require_convex
 from pairdp.algorithms.task import Settings, Task
@@ -85,6 +86,42 @@ class ConstantFeature(Condition):
                 f"rows of norm {self.data_norm:g} with a constant feature of that size need a "
                 f"data_norm of √2 times that, and the problem has {problem.data_norm:g}"
             )
+
+
+@dataclass(frozen=True)
+class GivenPairs(Condition):
+    """Records are given pairs of rows.
+
+    Parameters
+    ----------
+    of_units : bool
+        Whether the rows of a pair belong to two units, which are protected.
+    """
+
+    of_units: bool = False
+
+    def __post_init__(self) -> None:
+        keep(self, "of_units", flag("of_units", self.of_units))
+
+    @property
+    def sentence(self) -> str:
+        """What certificates say."""
+        pair = (
+            "A record is a pair of rows and its label, similar or dissimilar: n is the number of "
+            "pairs, and the difference of the two rows is clipped."
+        )
+        if not self.of_units:
+            return f"{pair} One pair is protected, and not all pairs of one person."
+        return (
+            f"{pair} It belongs to the units of both rows, and is used if each of them has fewer "
+            "used pairs before it than the limit. Who is in a pair with whom is the same in "
+            "neighbouring data sets, and not protected."
+        )
+
+    def check(self, problem: Problem, features: int) -> None:
+        """Raise ValueError for a problem that is not of given pairs."""
+        if not isinstance(problem.loss, losses.PairMetricLoss):
+            raise ValueError(f"{type(problem.loss).__name__} is not a loss of given pairs")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pairdp.privacy import (
     FixedSizeSampling,
     GaussianMechanism,
     KNormMechanism,
+    L1LaplaceMechanism,
     LaplaceMechanism,
     Mechanism,
     NoMechanism,
@@ -108,7 +109,9 @@ def deviation(release: Release) -> float:
         return 0.0
     if isinstance(mechanism, KNormMechanism):
         return mechanism.scale * math.sqrt(release.dimension + 1)
-    return mechanism.scale * (math.sqrt(2) if isinstance(mechanism, LaplaceMechanism) else 1.0)
+    if isinstance(mechanism, LaplaceMechanism | L1LaplaceMechanism):
+        return mechanism.scale * math.sqrt(2)
+    return mechanism.scale
 
 
 MAX_NOISE_TO_SIGNAL = 2.0
@@ -123,7 +126,7 @@ def noise_length(release: Release) -> float:
             return scale * math.sqrt(p)
         case KNormMechanism(scale=scale):
             return scale * p
-        case LaplaceMechanism(scale=scale):
+        case LaplaceMechanism(scale=scale) | L1LaplaceMechanism(scale=scale):
             return scale * math.sqrt(2 * p)
     return 0.0
 
@@ -138,7 +141,11 @@ def noise_reach(release: Release) -> float:
     match release.mechanism:
         case GaussianMechanism(scale=scale):
             return scale * (math.sqrt(p) + 40)
-        case KNormMechanism(scale=scale) | LaplaceMechanism(scale=scale):
+        case (
+            KNormMechanism(scale=scale)
+            | LaplaceMechanism(scale=scale)
+            | L1LaplaceMechanism(scale=scale)
+        ):
             return scale * 2 * (p + 801)
     return 0.0
 

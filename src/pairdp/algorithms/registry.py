@@ -18,7 +18,7 @@ from pairdp._discovery import find_registered, import_modules
 from pairdp._provenance import is_own
 from pairdp.algorithms.algorithm import Algorithm
 
-Kind = Literal["pairs", "metric", "records", "stream"]
+Kind = Literal["pairs", "metric", "records", "given pairs", "stream"]
 Named = TypeVar("Named", bound=Algorithm)
 
 
@@ -30,9 +30,9 @@ class Entry:
     ----------
     algorithm : Algorithm
         The algorithm with its hyper-parameters.
-    kind : {"pairs", "metric", "records", "stream"}
-        What it applies to: pairwise losses, metrics only, losses of one record, or streams of
-        pairs.
+    kind : {"pairs", "metric", "records", "given pairs", "stream"}
+        What it applies to: pairwise losses, metrics only, losses of one record, metrics from given
+        pairs, or streams of pairs.
     is_published : bool
         Whether the name is from a paper.
     """
@@ -76,7 +76,7 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
 
     Parameters
     ----------
-    *kinds : {"pairs", "metric", "records", "stream"}
+    *kinds : {"pairs", "metric", "records", "given pairs", "stream"}
         The kinds to return; by default all.
     published : bool, optional
         True for those of papers only, False for all others only.

@@ -211,11 +211,18 @@ def _plan(name: str, algorithm: Any, options: dict[str, Any]) -> Plan:
 def _estimator(name: str, algorithm: Any, options: dict[str, Any]) -> Any:
     """Return the unfitted estimator that options describe."""
     from pairdp.algorithms import algorithms
-    from pairdp.estimators import PrivateLinearClassifier, PrivateMetric, PrivateRanker
+    from pairdp.estimators import (
+        PrivateLinearClassifier,
+        PrivateMetric,
+        PrivatePairMetric,
+        PrivateRanker,
+    )
 
     kind: Any
     if options["task"] == "classification" or name in algorithms("records"):
         kind = PrivateLinearClassifier
+    elif name in algorithms("given pairs"):
+        kind = PrivatePairMetric
     elif options["task"] == "metric" or name in algorithms("metric"):
         kind = PrivateMetric
     else:

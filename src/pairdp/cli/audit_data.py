@@ -75,18 +75,24 @@ def read_data_for(steps: list[Any], path: Path, label: str | None, n: int) -> Au
     return AuditData(rows, labels[:n])
 
 
+def read_data_by(schema: Path, path: Path, label: str | None) -> AuditData:
+    """Return the records of a table that the schema in a file describes, without null records."""
+    return _read_by(Schema.read(schema), open_table(path), label)
+
+
 def _read_by(schema: Schema, table: Table, label: str | None) -> AuditData:
     """Return the records of a table that a schema describes, without null records."""
     if label not in (None, schema.label):
-        raise TableError(f"the schema of the model says that {schema.label!r} is the label")
+        raise TableError(f"the schema says that {schema.label!r} is the label")
     if schema.label is None:
-        raise TableError("the schema of the model has no label")
+        raise TableError("the schema has no label")
     check_table(schema, table, response=True)
     names = [*schema.features, schema.label]
     rows, labels, start = [], [], 0
     for cells in cells_for(schema, table, names, invalid="error"):
         rows.append(encoded(schema, cells, start, "error"))
-        labels.append(schema.encode_label(cells.columns[schema.label], invalid="error"))
+        response = cells.columns[schema.label]
+        labels.append(schema.encode_label(response, invalid="error", start=start))
         start += cells.rows
     if not rows:
         raise TableError(f"{table.path} has no records")
@@ -97,7 +103,7 @@ def _read_by(schema: Schema, table: Table, label: str | None) -> AuditData:
 
 def _read(table: Table, names: list[str], label: str | None) -> AuditData:
     if label is None:
-        raise TableError("--data needs --label, the name of the label column")
+        raise TableError("the data needs --label, the name of the label column")
     table.check_columns([label, *names])
     batches = list(table.batches(names, label))
     if not batches:

@@ -75,11 +75,14 @@ class SchemaColumns:
     def batches(self, model: Any) -> Iterator[Any]:
         """Yield encoded rows, coded labels and, if the model protects a unit, the units."""
         model._set_schema(self.schema)
-        wanted = [*self.names, str(self.schema.label), *self.schema.identifiers]
-        names = [name for name in wanted if name in self.table.columns]
+        unit = [] if model.unit is None else [model.unit]
+        names = [*self.names, str(self.schema.label), *unit]
         read = cells_for(self.schema, self.table, names, invalid=model.invalid)
         start = 0
         for cells in with_progress(self.n, read, "reading"):
+            if model.invalid == "error":  # an error that counts the records before this batch
+                labels = cells.columns[str(self.schema.label)]
+                self.schema.encode_label(labels, invalid="error", start=start)
             piece = start, cells.columns, None, None
             rows, *rest = model._table_batch(self.schema, piece, self.classes)
             rows[cells.unreadable] = np.nan  # a null record

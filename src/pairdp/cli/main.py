@@ -20,6 +20,7 @@ from pairdp._version import __version__
 # Listed here, so that --help does not import the commands.
 _COMMANDS = {
     "plan": "Print the noise that each algorithm would add, without any data.",
+    "compare": "Compare algorithms over ε, on synthetic or public data.",
     "schema": "Start a schema from a table's header, pay for ranges, or check it.",
     "fit": "Fit a private ranker or metric to a table and save it.",
     "predict": "Score the records of a table with a saved model.",

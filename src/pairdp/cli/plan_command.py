@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import click
@@ -27,7 +28,12 @@ from pairdp.privacy import NoMechanism
     "plan", short_help="Print the noise that each algorithm would add, without any data."
 )
 @click.option("--n", type=int, required=True, help="Number of records, which is public.")
-@click.option("--features", type=int, required=True, help="Number of features.")
+@click.option("--features", type=int, help="Number of features.")
+@click.option(
+    "--schema",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="JSON file that describes the columns, instead of --features.",
+)
 @budget_options
 @model_options
 @calibration_options
@@ -59,7 +65,8 @@ from pairdp.privacy import NoMechanism
 @report_errors
 def command(
     n: int,
-    features: int,
+    features: int | None,
+    schema: Path | None,
     details: bool,
     theory: bool,
     excess_risk: float | None,
@@ -81,9 +88,11 @@ def command(
     \b
     Examples:
       pairdp plan --n 10000 --features 20 --epsilon 0.5 --delta 1e-6
+      pairdp plan --n 10000 --schema schema.json --epsilon 0.5
       pairdp plan --n 512 --features 8 --algorithm DPGDC2 --calibration printed
       pairdp plan --n 10000 --features 20 --theory --regularization 0.1 --excess-risk 0.1
     """  # noqa: D301 - the command line's help reads the control character
+    features = _width(features, schema)
     if options["data_norm"] is None:
         options["data_norm"] = 1.0  # there are no rows to warn about
     if theory:
@@ -120,6 +129,20 @@ def command(
         if options["delta"] is None:
             shown.insert(1, chosen.reasons[-1])
         click.echo("\n".join(f"  {line}" for line in shown))
+
+
+def _width(features: int | None, schema: Path | None) -> int:
+    """Return the number of features: that which is given, or that of the schema."""
+    if schema is None:
+        if features is None:
+            raise ValueError("give --features, or --schema FILE")
+        return features
+    if features is not None:
+        raise ValueError("the schema says how many features there are: leave out --features")
+    from pairdp.schema import Schema
+
+    refuse_options("rows that a schema encodes have norm at most 1", "data_norm")
+    return Schema.read(schema).width
 
 
 def _row(model: Any, choice: Choice, candidate: Candidate) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from pairdp._reading import Invalid
+from pairdp.cli.predict_steps import FirstSteps
 from pairdp.cli.schema_table import cells_for, check_table, encoded
 from pairdp.estimators import BoundsScaler
 from pairdp.schema import Schema
@@ -31,6 +32,8 @@ class Predictor:
         The columns of the features.
     schema : Schema or None
         How they are encoded; None for columns of numbers.
+    first : FirstSteps or None
+        The steps of scikit-learn that come before the model.
     head : list of str
         The names of the predicted columns.
     predict : callable
@@ -39,6 +42,7 @@ class Predictor:
 
     names: list[str]
     schema: Schema | None
+    first: FirstSteps | None
     head: list[str]
     predict: Callable[[Array], list[Line]]
 
@@ -57,7 +61,11 @@ class Predictor:
         schema: Schema | None = getattr(steps[0], "schema_", None)
         if schema is not None:
             steps = [_of_encoded_rows(model, schema)]
-        return cls(names, schema, *_outputs(steps, positive))
+        first = None
+        if len(steps) > 1 and type(steps[0]).__module__.startswith("sklearn."):
+            *before, last = steps
+            first, steps = FirstSteps.of(before, names, last.n_features_in_), [last]
+        return cls(names, schema, first, *_outputs(steps, positive))
 
     def check(self, table: Table) -> None:
         """Raise an error if a table lacks columns of the model, or has columns it refuses."""
@@ -68,6 +76,9 @@ class Predictor:
 
     def rows(self, table: Table, *, invalid: Invalid) -> Iterator[Array]:
         """Yield the features of a table's records, all NaN if a record cannot be read."""
+        if self.first is not None:
+            yield from self.first.rows(table, invalid=invalid)
+            return
         if self.schema is None:
             for batch in table.batches(self.names, None, invalid=invalid):
                 yield batch.features
@@ -126,11 +137,11 @@ def _outputs(
         scores, found = sign * model.decision_function(rows), model.predict(rows)
         return [list(pair) for pair in zip(scores.tolist(), found.tolist(), strict=True)]
 
+    if hasattr(model, "transform"):  # a metric, whose predictions would be of pairs
+        head = [f"z{i}" for i in range(len(model.get_feature_names_out()))]
+        return head, lambda rows: model.transform(scaled(rows)).tolist()
     if labels:
         return ["score", "label"], scores_and_labels
     if hasattr(model, "decision_function"):
         return ["score"], lambda rows: model.decision_function(scaled(rows))[:, None].tolist()
-    if hasattr(model, "predict"):
-        return ["prediction"], lambda rows: model.predict(scaled(rows))[:, None].tolist()
-    head = [f"z{i}" for i in range(len(model.get_feature_names_out()))]
-    return head, lambda rows: model.transform(scaled(rows)).tolist()
+    return ["prediction"], lambda rows: model.predict(scaled(rows))[:, None].tolist()

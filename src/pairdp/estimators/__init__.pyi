@@ -11,5 +11,7 @@ from .linear import PrivateLinearRegressor as PrivateLinearRegressor
 from .metric import PrivateMetric as PrivateMetric
 from .online_metric import OnlinePrivateMetric as OnlinePrivateMetric
 from .online_ranker import OnlinePrivateRanker as OnlinePrivateRanker
+from .pair_metric import PrivatePairMetric as PrivatePairMetric
 from .ranker import PrivateRanker as PrivateRanker
 from .scaler import BoundsScaler as BoundsScaler
+from .scorecard import PrivateScorecard as PrivateScorecard

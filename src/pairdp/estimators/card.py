@@ -149,7 +149,7 @@ def card_of(model: Any) -> ModelCard:
         Weight(name, float(value), None if spreads is None else float(spreads[place]))
         for place, (name, value) in enumerate(zip(names, values, strict=True))
     )
-    classes = getattr(estimator, "classes_", None)
+    classes = getattr(estimator, "classes_", None) if hasattr(estimator, "coef_") else None
     ranked = None if classes is None else (str(classes[0]), str(classes[1]))
     return ModelCard(
         kind=type(estimator).__name__,

@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from pairdp._reading import Invalid, uses_null_records
-from pairdp.algorithms import Algorithm, Fit
+from pairdp.algorithms import Algorithm, Fit, Plan
 from pairdp.algorithms.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
+from pairdp.estimators.axes import check_n_components
 from pairdp.estimators.base import GivenSchema, PrivateEstimator
-from pairdp.estimators.fit_warnings import EUCLIDEAN, EuclideanWarning
-from pairdp.estimators.validation import (
-    check_labels,
-    checked_array,
-    finite,
-    products,
-)
+from pairdp.estimators.mahalanobis import MahalanobisMixin, check_axes
+from pairdp.estimators.validation import check_labels
 from pairdp.losses import LogisticMetric, MetricLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.privacy import Budget, BudgetLedger
 from pairdp.schema import Schema
 
-Array = NDArray[np.float64]
-_SAME = 1e-9
-_TINY = float(np.finfo(np.float64).tiny)
 
-
-@stored_in_model_files({"components_": ("d", "d")})
-class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]
+@stored_in_model_files({"components_": ("k", "d"), "eigenvalues_": ("d",)}, check=check_axes)
+class PrivateMetric(MahalanobisMixin, PrivateEstimator):
     """A supervised Mahalanobis metric with a privacy guarantee for every training record.
 
     It learns a positive semidefinite matrix M such that records of the same class are close and
@@ -51,17 +38,26 @@ class PrivateMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEs
         Largest Frobenius norm of M.
     regularization : float, default=None
         λ of the penalty. None chooses it from public facts where one is needed.
+    n_components : int, default=None
+        The number of axes to keep, those of the largest eigenvalues of M; None keeps all. It is a
+        function of the release and costs no privacy.
     epsilon, delta, data_norm, calibration, schedule, ledger, data_set, \
 unit, max_records, random_state, verbose, invalid, schema
         As for `PrivateRanker`.
 
     Attributes
     ----------
-    components_ : array of shape (n_features, n_features)
-        L with M = LᵀL, the linear map of `transform`.
+    components_ : array of shape (n_components, n_features)
+        The axes, in order of decreasing eigenvalue: L with M = LᵀL (if all are kept), the linear
+        map of `transform`. The largest entry of an axis is positive, and axes of equal eigenvalues
+        are chosen by a rule, so that the axes are the same on every machine.
+    eigenvalues_ : array of shape (n_features,)
+        All eigenvalues of the released M in decreasing order, also of axes that are not kept.
     n_directions_ : int
-        The number of directions that were learned: the smallest rank of M - cI over all numbers c.
-        It is 0 if M is a multiple of the identity (the Euclidean metric); `fit` then warns.
+        The number of directions that were learned: the smallest rank of M - cI over all numbers c,
+        where M is the released matrix with all axes. It is 0 if M is a multiple of the identity
+        (the Euclidean metric); `fit` then warns. More components than this include axes along
+        which nothing was learned.
     certificate_, plan_, parameter_noise_, n_features_in_, feature_names_in_
         As for `PrivateRanker`.
 
@@ -99,6 +95,7 @@ unit, max_records, random_state, verbose, invalid, schema
         algorithm: str | Algorithm = "auto",
         radius: float = 1.0,
         regularization: float | None = None,
+        n_components: int | None = None,
         data_norm: float | None = None,
         calibration: str = "certified",
         schedule: str | None = None,
@@ -117,6 +114,7 @@ unit, max_records, random_state, verbose, invalid, schema
         self.algorithm = algorithm
         self.radius = radius
         self.regularization = regularization
+        self.n_components = n_components
         self.data_norm = data_norm
         self.calibration = calibration
         self.schedule = schedule
@@ -156,86 +154,21 @@ unit, max_records, random_state, verbose, invalid, schema
         if schema.target is not None:
             raise ValueError(f"{type(self).__name__} needs a label with classes, not a target")
 
-    def _set_fitted(self, fit: Fit) -> None:
-        self.components_ = components_of(fit.parameters)
-
-    @property
-    def n_directions_(self) -> int:
-        """The number of directions that were learned; a function of the release."""
-        check_is_fitted(self, "components_")
-        return directions_of(self.components_)
-
-    def _warn_of_release(self) -> None:
-        if len(self.components_) > 1 and self.n_directions_ == 0:
-            warnings.warn(EUCLIDEAN, EuclideanWarning, stacklevel=3)
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
-
-    def transform(self, X: ArrayLike) -> Array:
-        """Return XLᵀ, whose Euclidean distances are those of the metric."""
-        check_is_fitted(self, "components_")
-        return products(self._features(X), self.components_.T)
-
-    def pair_distance(self, pairs: ArrayLike) -> Array:
-        """Return the distance of each pair.
+    def plan(self, n: int, n_features: int | None = None) -> Plan:
+        """Return what `fit` would do with data of this size, without any data.
 
         Parameters
         ----------
-        pairs : array-like of shape (n_pairs, 2, n_features)
-            Pairs of records; with a schema, of encoded ones (`SchemaEncoder`).
+        n, n_features : int
+            The public size of the data; a schema determines the number of features.
+
+        Returns
+        -------
+        Plan
+            Printable, with noise, steps and reasons.
         """
-        check_is_fitted(self, "components_")
-        checked = checked_array(pairs, allow_nd=True, input_name="pairs")
-        d = self.components_.shape[1]
-        if checked.ndim != 3 or checked.shape[1:] != (2, d):
-            raise ValueError(f"pairs must have shape (n_pairs, 2, {d}), got {checked.shape}")
-        halves = products(checked[:, 0] / 2 - checked[:, 1] / 2, self.components_.T)
-        largest = np.maximum(np.abs(halves).max(axis=1), _TINY)
-        unit = halves / largest[:, None]  # its squares neither overflow nor underflow
-        with np.errstate(over="ignore"):
-            return finite(np.sqrt(np.einsum("ij,ij->i", unit, unit)) * 2 * largest)
+        check_n_components(self.n_components, self._width(n_features))
+        return super().plan(n, n_features)
 
-    def pair_score(self, pairs: ArrayLike) -> Array:
-        """Return the similarity of each pair: minus its distance."""
-        return -self.pair_distance(pairs)
-
-    def get_metric(self) -> Callable[..., float]:
-        """Return a function of two records that gives their distance.
-
-        It does not change if the estimator is fitted again, and can be passed as ``metric`` to
-        scikit-learn's estimators. With ``squared=True`` it returns the squared distance.
-        """
-        check_is_fitted(self, "components_")
-        components = self.components_.copy()
-
-        def metric(u: ArrayLike, v: ArrayLike, squared: bool = False) -> float:
-            with np.errstate(all="ignore"):
-                apart = components @ (np.ravel(u) - np.ravel(v))
-                found = float(apart @ apart)
-            return found if squared else found**0.5
-
-        return metric
-
-    def get_mahalanobis_matrix(self) -> Array:
-        """Return M = LᵀL."""
-        check_is_fitted(self, "components_")
-        return np.asarray(self.components_.T @ self.components_)
-
-
-def components_of(matrix: Array) -> Array:
-    """Return L with M = LᵀL, with rows sorted by decreasing norm."""
-    values, vectors = np.linalg.eigh(matrix)
-    return np.asarray(np.sqrt(np.maximum(values[::-1], 0.0))[:, None] * vectors.T[::-1])
-
-
-def directions_of(components: Array) -> int:
-    """Return the smallest rank of LᵀL - cI over c: d minus the largest multiplicity.
-
-    L's rows are orthogonal, so eigenvalues are their squared norms, compared up to rounding.
-    """
-    values = np.sort(np.einsum("ij,ij->i", components, components))
-    close = values[None, :] - values[:, None] <= _SAME * values[-1]
-    multiplicities = np.triu(close).sum(axis=1)
-    return int(values.size - multiplicities.max())
+    def _set_fitted(self, fit: Fit) -> None:
+        self._set_axes(fit.parameters)

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairdp._reading import Invalid, only_known, uses_null_records
 from pairdp.estimators.base import GivenSchema
-from pairdp.estimators.metric import PrivateMetric, components_of
+from pairdp.estimators.mahalanobis import check_axes
+from pairdp.estimators.metric import PrivateMetric
 from pairdp.estimators.online import OnlineEstimator
 from pairdp.estimators.validation import known_labels
 from pairdp.losses import MetricLoss
@@ -20,7 +21,7 @@ from pairdp.privacy import BudgetLedger
 Array = NDArray[np.float64]
 
 
-@stored_in_model_files({"components_": ("d", "d")})
+@stored_in_model_files({"components_": ("k", "d"), "eigenvalues_": ("d",)}, check=check_axes)
 class OnlinePrivateMetric(OnlineEstimator, PrivateMetric):
     """A supervised metric learned online, with one privacy guarantee for the whole stream.
 
@@ -40,7 +41,9 @@ schedule, ledger, data_set, random_state, verbose, invalid, schema
     Attributes
     ----------
     components_ : array of shape (n_features, n_features)
-        L with M = LᵀL, computed from released metrics only.
+        L with M = LᵀL, computed from released metrics only; see `PrivateMetric`.
+    eigenvalues_ : array of shape (n_features,)
+        The eigenvalues of M in decreasing order.
     n_directions_ : int
         The number of directions that were learned; see `PrivateMetric`.
     spent_, records_left_, certificate_, plan_, n_features_in_, feature_names_in_
@@ -122,4 +125,4 @@ schedule, ledger, data_set, random_state, verbose, invalid, schema
         return y
 
     def _set_parameters(self, parameters: Array) -> None:
-        self.components_ = components_of(parameters)
+        self._set_axes(parameters)

@@ -15,6 +15,7 @@ from .logistic_pointwise import LogisticPointwise as LogisticPointwise
 from .logistic_ranking import LogisticRanking as LogisticRanking
 from .metric import MetricLoss as MetricLoss
 from .minimum_error_entropy import MinimumErrorEntropy as MinimumErrorEntropy
+from .pair_metric import PairMetricLoss as PairMetricLoss
 from .pointwise import PointwiseLoss as PointwiseLoss
 from .power_hinge_pointwise import PowerHingePointwise as PowerHingePointwise
 from .power_hinge_ranking import PowerHingeRanking as PowerHingeRanking

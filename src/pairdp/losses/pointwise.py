@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 class PointwiseLoss(Loss):
-    """A loss ℓ(w; x, y) of one record and a weight vector.
+    """A loss ℓ(w; x, y) of one record and a weight vector, or a matrix (`PairMetricLoss`).
 
     A subclass must define `value`, `gradient` and `lipschitz`, and declare whether it is convex.
     Its constants hold for the labels it documents: -1 and +1, or targets up to its ``label_bound``.
@@ -41,6 +41,10 @@ class PointwiseLoss(Loss):
     @abstractmethod
     def gradient(self, parameters: Array, x: Array, y: Array) -> Array:
         """Return a (sub)gradient for each record, along the first axis."""
+
+    def gradient_sum(self, parameters: Array, x: Array, y: Array, weights: Array) -> Array:
+        """Return the sum of the gradients of at most 4096 records, with weights."""
+        return np.asarray(weights @ self.gradient(parameters, x, y))
 
     def record_diameter(self, domain: Domain) -> float:
         """Return D, the largest change of the gradient when the record is replaced; at most 2G."""

@@ -17,7 +17,7 @@ from pairdp.storage.registry import path_of
 
 Named = TypeVar("Named", bound=Loss)
 _PACKAGE = "pairdp.losses"
-_KINDS = ("RankingLoss", "MetricLoss", "PointwiseLoss", "PairwiseLoss")
+_KINDS = ("RankingLoss", "MetricLoss", "PairMetricLoss", "PointwiseLoss", "PairwiseLoss")
 _NAMED: defaultdict[type[Loss], dict[str, Loss]] = defaultdict(dict)
 
 
@@ -30,7 +30,7 @@ def register_loss(name: str, loss: Named) -> Named:
         Unique among losses of its kind; a ranking, a metric and a pointwise loss may share a name.
     loss : PairwiseLoss or PointwiseLoss
         The loss with its parameters. Its kind is the first of `RankingLoss`, `MetricLoss`,
-        `PointwiseLoss` and `PairwiseLoss` that it is.
+        `PairMetricLoss`, `PointwiseLoss` and `PairwiseLoss` that it is.
 
     Raises
     ------

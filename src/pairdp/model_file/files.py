@@ -27,13 +27,19 @@ def save(model: BaseEstimator, path: str | Path) -> None:
     ----------
     model : estimator
         A fitted estimator of pairdp, a user-defined one that is decorated with
-        `pairdp.model_file.stored_in_model_files`, or a Pipeline of these.
+        `pairdp.model_file.stored_in_model_files`, or a Pipeline of these and of steps of
+        scikit-learn that learn nothing from the records, such as ``OneHotEncoder(categories=...)``
+        or a ColumnTransformer of such steps.
     path : path-like
         The file to write. An existing file is replaced; links are followed.
 
     Notes
     -----
     The file contains neither the seed, with which the noise could be subtracted, nor the ledger.
+    Of steps of scikit-learn it contains the parameters and the names of features. `load` fits them
+    again to a row that is made from these, so nothing that they computed from records is stored;
+    steps that learn from records are refused, with the reason
+    (`pairdp.model_file.transformer_rules`).
 
     User-defined estimators are stored by the import path of their class; so are user-defined
     losses, constraints and algorithms, with their dataclass fields. Loading such a model needs the
@@ -56,6 +62,8 @@ def draft_of(model: BaseEstimator, path: str | Path) -> Draft:
     named = model.steps if is_pipeline else [("model", model)]
     if not named:
         raise ModelFileError("a model file cannot store a pipeline without steps")
+    if not isinstance(model, BaseEstimator):
+        raise ModelFileError(f"a model file cannot store a {type(model).__name__}")
     steps = [
         {"name": name, **state_of(step, f"{place}.", arrays)}
         for place, (name, step) in enumerate(named)

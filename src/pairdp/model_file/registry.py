@@ -29,7 +29,8 @@ class StoredEstimator:
     kind : type
         The class.
     arrays : mapping of str to shape
-        Fitted arrays and their shapes; "d" in a shape is the number of features.
+        Fitted arrays and their shapes; in a shape, "d" is the number of features, "k" any number
+        from 1 to d, and "*" any number, which ``check`` checks.
     has_certificate : bool
         Whether it has a certificate and a plan.
     check : callable, optional

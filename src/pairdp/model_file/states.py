@@ -14,7 +14,7 @@ from pairdp._sealed import fields_of
 from pairdp.algorithms.parameter_noise import ParameterNoise
 from pairdp.algorithms.schema_rows import schema_of
 from pairdp.algorithms.stored_plans import stored_plan
-from pairdp.model_file.registry import find_stored, stored_class
+from pairdp.model_file.registry import Shape, find_stored, stored_class
 from pairdp.privacy import Certificate
 from pairdp.schema import Schema
 from pairdp.storage import Arrays, ModelFileError, Trusted, decode, encode
@@ -30,10 +30,9 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
     """Return the state of a fitted estimator, and add its arrays to ``arrays`` with a prefix."""
     stored = stored_class(type(model))
     if stored is None:
-        raise ModelFileError(
-            f"a model file cannot store a {type(model).__name__}: only estimators of pairdp, "
-            "classes that are decorated with stored_in_model_files, and pipelines of these"
-        )
+        from pairdp.model_file.transformer_states import transformer_state
+
+        return transformer_state(model)
     check_is_fitted(model, list(stored.arrays))
     params = model.get_params(deep=False)
     for param in _NOT_STORED:
@@ -72,6 +71,10 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
 
 def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trusted) -> Any:
     """Return the estimator with a state, and remove its arrays from ``arrays``."""
+    if "transformer" in state:
+        from pairdp.model_file.transformer_states import with_transformer_state
+
+        return with_transformer_state(state, trusted)
     stored = find_stored(state.get("class"), trusted)
     required = {"class", "params", "features", "names"}
     if stored.has_certificate:
@@ -100,7 +103,7 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         if prefix + array not in arrays:
             raise ValueError(f"it lacks the array {prefix + array!r}")
         found = arrays.pop(prefix + array)
-        if found.shape != tuple(d if part == "d" else part for part in shape):
+        if not _fits(found.shape, shape, d):
             raise ValueError(f"{array} has the shape {found.shape}")
         if not np.all(np.isfinite(found)):
             raise ValueError(f"{array} is not finite")
@@ -123,6 +126,14 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         if schema is not None and schema.classes not in (None, tuple(model.classes_.tolist())):
             raise ValueError("its labels are not those of the schema")
     return model
+
+
+def _fits(found: tuple[int, ...], shape: Shape, d: int) -> bool:
+    """Return whether a shape is as declared; see `StoredEstimator`."""
+    return len(found) == len(shape) and all(
+        part == "*" or (1 <= size <= d if part == "k" else size == (d if part == "d" else part))
+        for size, part in zip(found, shape, strict=True)
+    )
 
 
 def _digest(schema: Schema | None) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp._checks import did_you_mean
 from pairdp._reading import read_targets
 from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource, Unit
 from pairdp.ranges.planning import RangeEstimation, RangePlan
@@ -79,7 +80,8 @@ def estimate_bounds(
     budget : Budget
         What all ranges together cost, such as ``Budget(0.1)`` for pure ε = 0.1.
     columns : sequence of str, optional
-        The columns that need a range; by default all. The noise grows with their number.
+        The columns that need a range; by default all. The noise grows with their number. A list
+        of records, each a dict, needs them, since which keys occur may depend on the data.
     coverage : float, default=0.98
         The share of a column's values, those missing left out, that its range should hold. The
         range is the shortest one that does, as far as the noise can show; it may hold less if the
@@ -175,7 +177,11 @@ def _cells(X: Any, columns: Sequence[str] | None) -> tuple[list[str], list[NDArr
             raise ValueError(f"X must be a non-empty table of n rows, got shape {table.shape}")
         known = [f"x{j}" for j in range(table.shape[1])]
         X = dict(zip(known, table.T, strict=True))
+    if not known and columns is None:
+        raise ValueError("a list of records has no public names: give columns")
     names = [str(name) for name in known] if columns is None else list(columns)
+    if known and (missing := [name for name in names if name not in map(str, known)]):
+        raise ValueError(f"X has no column {missing[0]!r}{did_you_mean(missing[0], known)}")
     found, n = columns_of(X, known if columns is None else names)
     if n == 0:
         raise ValueError("X has no rows")

@@ -85,6 +85,17 @@ class DateColumn(FeatureColumn):
     def _count(self, times: Any) -> Any:
         return np.asarray(times).astype(f"datetime64[{_UNITS[self.unit]}]").astype(np.int64)
 
+    def date_at(self, share: float) -> str:
+        """Return the date, in ISO 8601, at a share of the range from 0 to 1."""
+        low, high = (self._count(self._time(e, getattr(self, e))) for e in ("first", "last"))
+        count = math.ceil(low + share * (high - low) - 1e-6)
+        return str(np.array(count).astype(f"datetime64[{_UNITS[self.unit]}]"))
+
+    @property
+    def part_sizes(self) -> tuple[tuple[str, int], ...]:
+        """The parts of the date, with the number of features of each."""
+        return tuple((part, _PARTS[part]) for part in self.parts)
+
     @property
     def feature_names(self) -> tuple[str, ...]:
         """The names of the features."""

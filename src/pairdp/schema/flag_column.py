@@ -13,7 +13,7 @@ from pairdp.schema.cells import Cell, Cells, MissingValues, number_in
 from pairdp.schema.features import INDICATOR, NULL, Block, FeatureColumn
 from pairdp.schema.names import MISSING, Name, Names
 
-_NO, _YES = (("false", "no", "n", "f", "0"), ("true", "yes", "y", "t", "1"))
+NO_WORDS, YES_WORDS = (("false", "no", "n", "f", "0"), ("true", "yes", "y", "t", "1"))
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,11 @@ class FlagColumn(FeatureColumn):
         return place if place >= 0 else None
 
     @property
+    def missing_is_yes(self) -> bool:
+        """Whether missing cells are fixed to yes."""
+        return self._fixed() == 1
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """The names of the features."""
         return (self.name, *self._indicator_name())
@@ -72,7 +77,7 @@ class FlagColumn(FeatureColumn):
         if self.values is not None:
             return names.codes(cells, missing)
         places = names.codes(_lowered(cells), missing)
-        return np.where(places >= 0, places // len(_NO), places)
+        return np.where(places >= 0, places // len(NO_WORDS), places)
 
     def encode(self, cells: Cells, missing: MissingValues) -> Block:
         """Return the block of each cell: 1 for yes and -1 for no."""
@@ -87,7 +92,7 @@ class FlagColumn(FeatureColumn):
         return Block(self._with_indicator(block, status), status)
 
 
-_FLAGS = Names((*_NO, *_YES), "text")
+_FLAGS = Names((*NO_WORDS, *YES_WORDS), "text")
 
 
 def _lowered(cells: Cells) -> Cells:

@@ -88,7 +88,7 @@ class Learning(FitJob):
         """The baseline of the method's name, if it is one."""
         if self.method == ZERO:
             return zero_metric if self.goal == "metric" else zero_weights
-        return _BASELINES.get(self.method)
+        return BASELINES.get(self.method)
 
     def split(self, run: int, data: Path | None) -> Split:
         """Return the records in the order of a permutation."""
@@ -167,7 +167,7 @@ def _mean_difference(split: Split) -> Array:
     return np.asarray(split.x[split.y > 0].mean(axis=0) - split.x[split.y < 0].mean(axis=0))
 
 
-_BASELINES: dict[str, Callable[[Split], Array]] = {
+BASELINES: dict[str, Callable[[Split], Array]] = {
     EUCLID: euclidean,
     LOGISTIC: _logistic,
     MEANS: _mean_difference,

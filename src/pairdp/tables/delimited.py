@@ -106,7 +106,7 @@ class CSVTable(Table):
             columns = {}
             for name, place in places.items():
                 texts = [None if row is None else row[place].strip() or None for row in some]
-                if name in numbers:
+                if name in numbers and self._form.decimal != ".":
                     texts = [None if text is None else self._form.numeral(text) for text in texts]
                 columns[name] = np.array([*texts, None], dtype=object)[:-1]
             yield Cells(columns, np.array([row is None for row in some], dtype=np.bool_))

@@ -53,15 +53,20 @@ def records_of_lines(path: Path, form: TextFormat) -> Iterator[Row | None]:
     with _text(path, form, by_line=True) as file:
         mark, lines = _separator(_decoded(file, form.codec, "replace"), form)
         next_rows(_reader(lines, mark), 1)
-        for line in lines:
-            if line.strip("\r\n"):  # an empty line is not a record
-                yield _record(line, mark)
+        for line in file:
+            # An empty line is not a record, but bytes that are decoded to nothing are one.
+            if line.strip("\r\n"):
+                yield _record(_decode(line, form.codec, "replace"), mark)
 
 
 def _decoded(lines: Iterator[str], codec: str, errors: str) -> Iterator[str]:
     """Yield lines that were read as Latin-1, which maps bytes to characters one to one."""
     for line in lines:
-        yield line.encode("latin-1").decode(codec, errors)
+        yield _decode(line, codec, errors)
+
+
+def _decode(line: str, codec: str, errors: str) -> str:
+    return line.encode("latin-1").decode(codec, errors)
 
 
 @contextmanager

@@ -148,7 +148,8 @@ def check_pointwise_loss(
     declared_convex(loss)
     bound = loss.label_bound or 1.0
     tried = tuple(float(label) for label in labels) if labels else (-bound, bound)
-    spaces = _search_spaces(domains or _VECTOR_DOMAINS, features, False, tried)
+    default = _MATRIX_DOMAINS if loss.matrix else _VECTOR_DOMAINS
+    spaces = _search_spaces(domains or default, features, loss.matrix, tried)
     report = _report(Subject(loss, 1), spaces, random_state, tolerance, raise_on_failure)
     if {-bound, bound} <= set(tried):
         _remember(loss, report, spaces, tolerance)

@@ -5,6 +5,7 @@ from .linear import LinearTask as LinearTask
 from .linear import choose_linear as choose_linear
 from .metric import MetricTask as MetricTask
 from .metric import choose_metric as choose_metric
+from .pair_metric import choose_pair_metric as choose_pair_metric
 from .ranking import RankingTask as RankingTask
 from .ranking import choose_ranker as choose_ranker
 from .regularization import balanced_regularization as balanced_regularization

@@ -158,9 +158,9 @@ def _of_unit(unit: Unit | None) -> list[str]:
         return []
     return [
         (
-            f"Of each {unit.name} the first {unit.max_records} rows are used, in the order of the "
-            f"table, whatever they contain; rows without a {unit.name} are not used. That all "
-            f"rows of a person have the same {unit.name} is taken on trust."
+            f"Rows are used in the order of the table, at most {unit.max_records} of each "
+            f"{unit.name}, whatever they contain; rows without a {unit.name} are not used. That "
+            f"all rows of a person have the same {unit.name} is taken on trust."
         )
     ]
 

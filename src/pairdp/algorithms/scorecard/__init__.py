@@ -1,0 +1,5 @@
+"""The scorecard: an additive model of binned columns, learned from noisy counts and gradients."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

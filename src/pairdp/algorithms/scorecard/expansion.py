@@ -1,0 +1,293 @@
+r"""The features of a scorecard: functions of the bin of a record in each column.
+
+A feature of column j is a table with a number for each of its bins. Each block of features is
+scaled to about unit expected squared norm under the released counts:
+
+- *shapes*: the weight of evidence of each column;
+- *numbers*: the standardised middle of each bin, clipped to ±4;
+- *ranks*: normal scores of the bins;
+- *hats*: seven hat functions of the normal score, which are a partition of unity;
+- *categories*: centred indicators.
+
+Products of two columns, if they are asked for, are of normal scores, or of standardised shapes for
+categories. A constant is the last feature. Which blocks are used depends on public numbers and on
+the released share of positives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from pairdp.algorithms.scorecard.evidence import Column
+from pairdp.algorithms.scorecard.partition import Edges
+
+Array = NDArray[np.float64]
+Bins = NDArray[np.int16]
+CONSTANT = 0.5
+_KNOTS = np.array([-2.0, -1.2, -0.6, 0.0, 0.6, 1.2, 2.0])
+_TAIL, _LEAST_VARIANCE = 0.004, 0.05
+_LARGEST_NUMBER, _LARGEST_RANK, _LARGEST_FACTOR = 4.0, 3.0, 2.5
+_SQUARES = 0.7
+_MOST_PRODUCTS = 30
+_GATES = (("numbers", 5.0, 1.0), ("ranks", 5.0, 1.0), ("products", 5.0, 1.5), ("hats", 10.0, 1.5),
+          ("categories", 10.0, 1.0))  # fmt: skip
+"""Blocks, the number of records (in units of noise) for each feature that they need, and how much
+a rare class counts."""
+
+
+def block_sizes(numbers: int, categories: int, columns: int, products: bool) -> dict[str, int]:
+    """Return the number of features of each block.
+
+    Parameters
+    ----------
+    numbers, columns : int
+        How many columns are numbers, and how many there are.
+    categories : int
+        The number of cells of all other columns together.
+    products : bool
+        Whether products are asked for; for more than 30 columns there are none.
+    """
+    pairs = columns * (columns + 1) // 2 if products and columns <= _MOST_PRODUCTS else 0
+    return {
+        "numbers": numbers,
+        "ranks": numbers,
+        "products": pairs,
+        "hats": len(_KNOTS) * numbers,
+        "categories": categories,
+    }
+
+
+def chosen_blocks(sizes: dict[str, int], columns: int, signal: float, rarity: float) -> list[str]:
+    """Return the blocks that nµ records can pay for.
+
+    Parameters
+    ----------
+    sizes : dict
+        See `block_sizes`.
+    columns : int
+        The number of columns.
+    signal : float
+        nµ.
+    rarity : float
+        4π(1-π), at most 1; 1 gives all blocks that can be chosen for any π.
+    """
+    taken, blocks = columns + 1, []
+    for name, gate, power in _GATES:
+        size = sizes[name]
+        if size and signal * rarity**power / (taken + size) > gate:
+            blocks.append(name)
+            taken += size
+    return blocks
+
+
+def most_features(sizes: dict[str, int], columns: int, signal: float) -> int:
+    """Return the largest number of features for any share of positives.
+
+    A block that is refused for its rarity leaves room for the later ones, so the sum is over all
+    that would be chosen after the shapes alone.
+    """
+    return (
+        columns
+        + 1
+        + sum(size for name, size in sizes.items()
+              if chosen_blocks({**dict.fromkeys(sizes, 0), name: size}, columns, signal, 1.0))
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Tables of features by column and bin; functions of released counts.
+
+    Attributes
+    ----------
+    tables : tuple of arrays of shape (bins, features)
+        The features of each column.
+    factors : tuple of arrays of shape (bins,)
+        The factors of products; empty without products.
+    blocks : tuple of str
+        The blocks that are used.
+    """
+
+    tables: tuple[Array, ...]
+    factors: tuple[Array, ...]
+    blocks: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of features: those of columns, products, and the constant."""
+        columns = len(self.factors)
+        return sum(int(one.shape[1]) for one in self.tables) + columns * (columns + 1) // 2 + 1
+
+    @property
+    def radius(self) -> float:
+        """The root of about the expected squared norm of a row."""
+        return float(np.sqrt(1 + len(self.blocks) + CONSTANT**2))
+
+    def rows(self, bins: Bins) -> Array:
+        """Return the features of records, given their bins of shape (columns, n)."""
+        found = np.empty((bins.shape[1], self.size))
+        place = 0
+        for table, codes in zip(self.tables, bins, strict=True):
+            np.take(table, codes, axis=0, out=found[:, place : place + table.shape[1]])
+            place += table.shape[1]
+        if self.factors:
+            factors = self.factors_of(bins)
+            scale = self._product_scale()
+            columns = len(self.factors)
+            for first in range(columns):
+                products = factors[:, first, None] * factors[:, first:]
+                products[:, 0] = (products[:, 0] - 1) * _SQUARES
+                found[:, place : place + columns - first] = products * scale
+                place += columns - first
+        found[:, place] = CONSTANT
+        return found
+
+    def factors_of(self, bins: Bins) -> Array:
+        """Return the factors of products for records, of shape (n, columns)."""
+        return np.column_stack([f[codes] for f, codes in zip(self.factors, bins, strict=True)])
+
+    def _product_scale(self) -> float:
+        columns = len(self.factors)
+        return math.sqrt(2 / (columns * (columns + 1)))
+
+    def points(self, weights: Array) -> list[Array]:
+        """Return the points of each bin of each column for weights of the features."""
+        sizes = np.cumsum([table.shape[1] for table in self.tables])
+        parts = np.split(weights[: sizes[-1]], sizes[:-1])
+        return [np.asarray(t @ part) for t, part in zip(self.tables, parts, strict=True)]
+
+    def interactions(self, weights: Array) -> tuple[Array, float]:
+        """Return Q and c such that products contribute Σ Q_ij·a_i·a_j + c to a score."""
+        columns = len(self.factors)
+        matrix = np.zeros((columns, columns))
+        if not columns:
+            return matrix, 0.0
+        start = sum(table.shape[1] for table in self.tables)
+        values = weights[start:-1] * self._product_scale()
+        rows, cols = np.triu_indices(columns)
+        squares = rows == cols
+        matrix[rows, cols] = np.where(squares, _SQUARES * values, values)
+        return matrix, -_SQUARES * float(values[squares].sum())
+
+    def scores(self, bins: Bins, weights: Array) -> Array:
+        """Return the products of rows and weights, from the tables."""
+        found = np.full(bins.shape[1], weights[-1] * CONSTANT)
+        for points, codes in zip(self.points(weights), bins, strict=True):
+            found += points[codes]
+        if self.factors:
+            matrix, constant = self.interactions(weights)
+            factors = self.factors_of(bins)
+            found += np.einsum("ij,ij->i", factors @ matrix, factors) + constant
+        return found
+
+    def weighted_sum(self, bins: Bins, coefficients: Array) -> Array:
+        """Return Σ c·row over records, from sums of c over the records of each bin.
+
+        Use it for blocks of `pairdp._sums.BLOCK` records: then each sum of c has the error of a
+        block, entry by entry, and so has the result.
+        """
+        parts = [
+            table.T @ np.bincount(codes, weights=coefficients, minlength=len(table))
+            for table, codes in zip(self.tables, bins, strict=True)
+        ]
+        total = float(coefficients.sum())
+        if self.factors:
+            factors = self.factors_of(bins)
+            matrix = (factors * coefficients[:, None]).T @ factors
+            np.fill_diagonal(matrix, (np.diag(matrix) - total) * _SQUARES)
+            parts.append(matrix[np.triu_indices(len(matrix))] * self._product_scale())
+        return np.concatenate([*parts, [CONSTANT * total]])
+
+    def initial(self, shape_weight: float, constant: float) -> Array:
+        """Return weights with one number for all shapes, and the constant; zero for others."""
+        weights = np.zeros(self.size)
+        place = 0
+        for table in self.tables:
+            weights[place] = shape_weight
+            place += table.shape[1]
+        weights[-1] = constant / CONSTANT
+        return weights
+
+
+def expand(
+    columns: Sequence[Column], edges: Sequence[Edges | None], blocks: Sequence[str]
+) -> Expansion:
+    """Return the tables of features for some blocks.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        The columns with their counts and shapes.
+    edges : sequence of array or None
+        The ends of the bins of numbers, in fine cells.
+    blocks : sequence of str
+        The blocks besides the shapes.
+    """
+    scale = max(sum(column.variance for column in columns), 1e-12) ** 0.5
+    numbers = max(sum(column.is_number for column in columns), 1)
+    spread = sum(
+        1 - float(column.shares @ column.shares) for column in columns if not column.is_number
+    )
+    tables, factors = [], []
+    for column, ends in zip(columns, edges, strict=True):
+        parts = [column.shape[:, None] / scale]
+        if ends is not None:
+            ranks = _ranks(column)
+            if "numbers" in blocks:
+                parts.append(_standardised(column, ends)[:, None] / np.sqrt(numbers))
+            if "ranks" in blocks:
+                parts.append(ranks[:, None] / np.sqrt(numbers))
+            if "hats" in blocks:
+                parts.append(_hats(ranks, column.missing) / np.sqrt(0.55 * numbers))
+            factor = ranks
+        else:
+            if "categories" in blocks:
+                centred = np.eye(len(column.counts)) - column.shares
+                parts.append(centred / np.sqrt(max(spread, 1e-9)))
+            factor = column.shape / max(column.variance, 1e-6) ** 0.5
+        tables.append(np.hstack(parts))
+        factors.append(np.clip(factor, -_LARGEST_FACTOR, _LARGEST_FACTOR))
+    return Expansion(tuple(tables), tuple(factors) if "products" in blocks else (), tuple(blocks))
+
+
+def _standardised(column: Column, ends: Edges) -> Array:
+    """Return the middles of bins minus their mean, over their standard deviation."""
+    middles = (ends[:-1] + ends[1:]) / 2
+    widths = np.diff(ends)
+    shares = _ordered_shares(column)
+    mean = shares @ middles
+    deviation = np.sqrt(shares @ ((middles - mean) ** 2 + widths**2 / 12) + 1e-9)
+    found = np.clip((middles - mean) / deviation, -_LARGEST_NUMBER, _LARGEST_NUMBER)
+    return np.pad(found, (0, column.missing))
+
+
+def _ranks(column: Column) -> Array:
+    """Return standardised normal scores of the bins; 0 for missing numbers."""
+    shares = _ordered_shares(column)
+    scores = ndtri(np.clip(np.cumsum(shares) - shares / 2, _TAIL, 1 - _TAIL))
+    mean = shares @ scores
+    deviation = np.sqrt(max(float(shares @ (scores - mean) ** 2), _LEAST_VARIANCE))
+    found = np.clip((scores - mean) / deviation, -_LARGEST_RANK, _LARGEST_RANK)
+    return np.pad(found, (0, column.missing))
+
+
+def _ordered_shares(column: Column) -> Array:
+    counts = column.counts[: len(column.counts) - column.missing]
+    total = float(counts.sum())
+    return np.asarray(counts / total if total > 0 else np.full(counts.size, 1 / counts.size))
+
+
+def _hats(ranks: Array, missing: int) -> Array:
+    """Return seven hat functions of the normal scores, centred; 0 for missing numbers."""
+    inside = np.clip(ranks, _KNOTS[0], _KNOTS[-1])
+    hats = np.array([np.interp(inside, _KNOTS, row) for row in np.eye(len(_KNOTS))]).T
+    hats -= 1 / len(_KNOTS)
+    if missing:
+        hats[-1] = 0.0
+    return np.asarray(hats)

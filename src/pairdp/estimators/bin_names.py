@@ -1,0 +1,78 @@
+"""The bins of a scorecard in words, in the units of the table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.algorithms.scorecard.cells import FINE, Cells, NumberCells
+from pairdp.schema import CategoryColumn, DateColumn, FlagColumn, NumberColumn, Schema
+from pairdp.schema.features import FeatureColumn
+
+MISSING, NONE = "missing", "none of these"
+
+
+def bin_names(column: Cells, ends: NDArray[np.int64], source: FeatureColumn | None) -> list[str]:
+    """Return the names of the bins of one column.
+
+    Parameters
+    ----------
+    column : Cells
+        The cells of the column.
+    ends : array
+        The ends of the bins of a number, in fine cells; empty for a category.
+    source : FeatureColumn, optional
+        The column of the schema.
+    """
+    if isinstance(column, NumberCells):
+        shown = [_shown(end_of_bin(column, int(end), source)) for end in ends]
+        names = [f"[{low}, {high})" for low, high in pairwise(shown)]
+        names[-1] = f"{names[-1][:-1]}]"
+        return [*names, *([] if column.missing is None else [MISSING])]
+    return list(_names_of_categories(column, source))
+
+
+def end_of_bin(column: NumberCells, end: int, source: FeatureColumn | None) -> float | str:
+    """Return the end of a bin in the units of the table: a number or a date."""
+    share: float = end / FINE
+    if isinstance(source, DateColumn):
+        return source.date_at(share)
+    if not isinstance(source, NumberColumn):
+        return column.low + (column.high - column.low) * share
+    if source.scale == "log":
+        low, high = math.log(source.low), math.log(source.high)
+        return math.exp(low + (high - low) * share)
+    return source.low + (source.high - source.low) * share
+
+
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.6g}"
+
+
+def _names_of_categories(column: Cells, source: FeatureColumn | None) -> Iterator[str]:
+    if isinstance(source, FlagColumn):
+        no, yes = source.values or ("no", "yes")
+        yield str(yes)
+        if source.has_indicator:
+            yield MISSING
+        yield str(no)
+        return
+    if isinstance(source, CategoryColumn):
+        yield from map(str, source.categories)
+        if source.other is True:
+            yield "other"
+        if source.has_indicator:
+            yield MISSING
+    else:
+        yield from (str(place + 1) for place in range(column.size - 1))
+    yield NONE
+
+
+def source_of(schema: Schema | None, name: str) -> FeatureColumn | None:
+    """Return the column of the schema with a name; None for a part of a date."""
+    columns = () if schema is None else schema.feature_columns
+    return next((column for column in columns if column.name == name), None)

@@ -1,0 +1,217 @@
+"""PrivateScorecard: tables of points, exports, files and the contract of scikit-learn."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pairdp import NoSignalWarning, PrivateScorecard, load, verify
+from pairdp.model_file import ModelFileError
+from tests.estimators.data import FEW_RECORDS
+
+pytestmark = pytest.mark.filterwarnings(FEW_RECORDS)
+
+SCHEMA = {
+    "age": [0, 120],
+    "sex": ["F", "M"],
+    "pressure": {"range": [60, 260], "missing": "indicator"},
+    "crp": {"range": [0.1, 500], "scale": "log", "missing": 5.0},
+    "ward": {"categories": ["ICU", "Surgery"], "other": True},
+    "smoker": {"flag": ["never", "yes"], "missing": "indicator"},
+    "died": {"label": ["no", "yes"]},
+}
+
+
+def hospital(n: int = 3000, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 100, n)
+    ward = rng.choice(["ICU", "Surgery", "Medicine"], n)
+    logit = (age - 60) / 10 + 1.5 * (ward == "ICU")
+    return pd.DataFrame(
+        {
+            "age": age,
+            "sex": rng.choice(["F", "M"], n),
+            "pressure": np.where(rng.random(n) < 0.1, np.nan, rng.normal(130, 20, n).round(1)),
+            "crp": np.where(rng.random(n) < 0.1, np.nan, np.exp(rng.normal(1, 1, n)).round(2)),
+            "ward": ward,
+            "smoker": rng.choice(np.array(["never", "yes", None], dtype=object), n),
+            "died": np.where(rng.random(n) < 1 / (1 + np.exp(-logit)), "yes", "no"),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return hospital()
+
+
+@pytest.fixture(scope="module")
+def model(table: pd.DataFrame) -> PrivateScorecard:
+    return PrivateScorecard(2.0, schema=SCHEMA, random_state=0).fit(table)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks([PrivateScorecard(1e3, data_norm=8.0, random_state=0)])
+def test_checks_of_scikit_learn(estimator: PrivateScorecard, check: object) -> None:
+    check(estimator)  # type: ignore[operator]
+
+
+def test_it_learns_and_its_certificate_holds(model: PrivateScorecard) -> None:
+    assert model.score(hospital(seed=1)) > 0.8
+    report = verify(model.certificate_)
+    assert report.holds
+    assert "schema" in model.privacy_statement()
+
+
+def test_the_same_seed_gives_the_same_model(model: PrivateScorecard, table: pd.DataFrame) -> None:
+    again = PrivateScorecard(2.0, schema=SCHEMA, random_state=0).fit(table)
+    np.testing.assert_array_equal(again.points_, model.points_)
+    other = PrivateScorecard(2.0, schema=SCHEMA, random_state=1).fit(table)
+    assert not np.array_equal(other.points_[:5], model.points_[:5])
+
+
+def test_points_of_records_add_up_to_their_scores(model: PrivateScorecard) -> None:
+    some = hospital(50, seed=2)
+    np.testing.assert_allclose(model.explain(some).sum(axis=1), model.decision_function(some))
+
+
+def test_the_table_names_every_bin(model: PrivateScorecard) -> None:
+    card = model.scorecard_
+    assert list(card.columns) == ["column", "bin", "points", "noise", "share"]
+    assert set(card["column"]) == set(SCHEMA) - {"died"}
+    names = card.groupby("column")["bin"].agg(list)
+    assert names["sex"] == ["F", "M"]
+    assert names["ward"] == ["ICU", "Surgery", "other"]
+    assert names["smoker"] == ["yes", "missing", "never"]
+    assert names["pressure"][-1] == "missing"
+    assert names["age"][0].startswith("[0, ")
+    assert names["age"][-1].endswith("120]")
+    assert names["crp"][0].startswith("[0.1, ")
+    assert (card["noise"] > 0).all()
+    age = card[card["column"] == "age"]
+    assert age["points"].iloc[-1] > age["points"].iloc[0]
+
+
+def test_points_double_the_odds(model: PrivateScorecard) -> None:
+    some = hospital(20, seed=3)
+    card = model.table(points_to_double=20, base_points=600)
+    plain = model.scorecard_
+    ratio = np.diff(card["points"]) / np.diff(plain["points"])
+    inside = plain["column"].to_numpy()[1:] == plain["column"].to_numpy()[:-1]
+    np.testing.assert_allclose(ratio[inside & (np.diff(plain["points"]) != 0)], 20 / np.log(2))
+    scores = model.decision_function(some)
+    shift = (20 / np.log(2) * model.intercept_[0] + 600) / 6
+    by_column = model.explain(some).drop(columns="intercept") * 20 / np.log(2) + shift
+    np.testing.assert_allclose(by_column.sum(axis=1), 600 + 20 / np.log(2) * scores)
+
+
+def test_monotone_points(table: pd.DataFrame) -> None:
+    for direction in (1, -1):
+        model = PrivateScorecard(
+            2.0, schema=SCHEMA, monotone={"age": direction}, random_state=0
+        ).fit(table)
+        card = model.scorecard_
+        steps = np.diff(card[card["column"] == "age"]["points"])
+        assert np.all(direction * steps >= -1e-12)
+    with pytest.raises(ValueError, match="not a number of the schema"):
+        PrivateScorecard(schema=SCHEMA, monotone={"sex": 1}).fit(table)
+    with pytest.raises(ValueError, match="-1 or 1"):
+        PrivateScorecard(schema=SCHEMA, monotone={"age": 2}).fit(table)
+
+
+def test_sql_gives_the_same_scores(model: PrivateScorecard) -> None:
+    some = hospital(300, seed=4)
+    with sqlite3.connect(":memory:") as database:
+        some.to_sql("patients", database, index=False)
+        found = [
+            row[0]
+            for row in database.execute(f"SELECT {model.to_sql()} FROM patients")  # noqa: S608
+        ]
+    np.testing.assert_allclose(found, model.decision_function(some), rtol=1e-9)
+
+
+def test_json_lists_the_points(model: PrivateScorecard) -> None:
+    found = json.loads(model.to_json())
+    assert found["high"] == "yes"
+    assert [entry["bin"] for entry in found["columns"]["sex"]] == ["F", "M"]
+
+
+def test_files(model: PrivateScorecard, tmp_path: Path) -> None:
+    path = tmp_path / "card.pairdp"
+    model.save(path)
+    loaded = load(path)
+    some = hospital(50, seed=5)
+    np.testing.assert_array_equal(loaded.decision_function(some), model.decision_function(some))
+    pd.testing.assert_frame_equal(loaded.scorecard_, model.scorecard_)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("points_", lambda a: a[:-1]),
+        ("edges_", lambda a: a[::-1]),
+        ("bins_", lambda a: a + 1),
+        ("deviations_", lambda a: -a),
+        ("counts_", lambda a: a[1:]),
+        ("factors_", lambda a: np.ones(3)),
+        ("interactions_", lambda a: np.ones((2, 2))),
+    ],
+)
+def test_inconsistent_files_are_refused(
+    table: pd.DataFrame, tmp_path: Path, name: str, change: object
+) -> None:
+    model = PrivateScorecard(2.0, schema=SCHEMA, random_state=0).fit(table[:200])
+    setattr(model, name, change(getattr(model, name)))  # type: ignore[operator]
+    path = tmp_path / "card.pairdp"
+    model.save(path)
+    with pytest.raises(ModelFileError):
+        load(path)
+
+
+def test_interactions_help_where_columns_interact() -> None:
+    rng = np.random.default_rng(0)
+    n = 20_000
+    x = rng.uniform(-1, 1, (n, 3)) / np.sqrt(3)
+    y = (x[:, 0] * x[:, 1] > 0).astype(int)
+    additive = PrivateScorecard(4.0, data_norm=1.0, random_state=0).fit(x, y)
+    products = PrivateScorecard(4.0, interactions=True, data_norm=1.0, random_state=0).fit(x, y)
+    assert additive.score(x, y) < 0.6
+    assert products.score(x, y) > 0.9
+    np.testing.assert_allclose(
+        products.explain(x[:5]).sum(axis=1), products.decision_function(x[:5])
+    )
+    with pytest.raises(ValueError, match="interactions"):
+        PrivateScorecard(4.0, schema=SCHEMA, interactions=True, random_state=0).fit(
+            hospital(20_000)
+        ).to_sql()
+
+
+def test_pure_budgets_and_small_ones(table: pd.DataFrame) -> None:
+    pure = PrivateScorecard(2.0, 0.0, schema=SCHEMA, random_state=0).fit(table)
+    assert pure.certificate_.budget.is_pure
+    assert verify(pure.certificate_).holds
+    assert pure.score(hospital(seed=1)) > 0.75
+    with pytest.warns(NoSignalWarning):
+        PrivateScorecard(1e-4, schema=SCHEMA, random_state=0).fit(table[:50])
+
+
+def test_units(table: pd.DataFrame) -> None:
+    groups = np.arange(len(table)) // 3
+    model = PrivateScorecard(2.0, schema=SCHEMA, max_records=2, unit="patient", random_state=0)
+    model.fit(table, groups=groups)
+    assert "patient" in model.privacy_statement()
+    assert verify(model.certificate_).holds
+
+
+def test_arrays_have_no_sql(table: pd.DataFrame) -> None:
+    x = np.random.default_rng(0).normal(size=(100, 2)) / 3
+    model = PrivateScorecard(data_norm=1.0, random_state=0).fit(x, x[:, 0] > 0)
+    assert set(model.scorecard_["column"]) == {"x0", "x1"}
+    with pytest.raises(ValueError, match="schema"):
+        model.to_sql()
