@@ -76,7 +76,7 @@ def test_the_statement_says_what_is_protected() -> None:
         "if all records of any one patient_id were another, or absent",
         "for 3 records and",
         "the rounding to the grid is added once",
-        "Of each patient_id the first 3 rows are used",
+        "used in the order of the table, at most 3 of each patient_id",
         "all records of each unit together",
     ):
         assert words in said
