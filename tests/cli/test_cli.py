@@ -83,11 +83,13 @@ def test_help_is_there_without_scientific_libraries() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.splitlines()[-1] == "[]"
-    for name in ("plan", "fit", "predict", "verify", "ledger", "demo"):
+    for name in ("plan", "compare", "fit", "predict", "show", "verify", "ledger", "demo"):
         assert f"  {name} " in done.stdout
 
 
-@pytest.mark.parametrize("name", ["plan", "schema", "fit", "predict", "verify", "ledger", "demo"])
+@pytest.mark.parametrize(
+    "name", ["plan", "compare", "schema", "fit", "predict", "show", "verify", "ledger", "demo"]
+)
 def test_commands_are_listed_with_their_own_short_help(name: str) -> None:
     found = main.get_command(click.Context(main), name)
     assert found is not None

@@ -278,6 +278,11 @@ class Algorithm(Storable, ABC, Generic[S]):
             for release in plan.certificate.releases
         )
 
+    @property
+    def noise_needs_statistics(self) -> bool:
+        """Whether `noise_of` uses released statistics, and not the plan alone."""
+        return False
+
     def noise_of(self, plan: Plan[S], fit: Fit) -> ParameterNoise:
         """Return how large the noise on each parameter of a fit is, from public facts and releases.
 

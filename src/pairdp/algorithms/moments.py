@@ -151,6 +151,11 @@ class MomentRelease(Algorithm[MomentSettings]):
         """Return the noise-to-signal ratio of the first moments, which determine the direction."""
         return noise_to_signal(plan.certificate.releases[0], plan.task.n)
 
+    @property
+    def noise_needs_statistics(self) -> bool:
+        """True: the noise of the weights depends on the moments."""
+        return True
+
     def _parameter_noise(self, plan: Plan[MomentSettings], fit: Fit) -> ParameterNoise:
         moments = noisy_quadratic(plan, fit.statistics)
         return moment_noise(plan, fit.parameters, fit.statistics, *moments)

@@ -203,6 +203,11 @@ class WithThreshold(Algorithm[ThresholdSettings]):
         """Return the ratio of the model alone."""
         return self.algorithm.noise_to_signal(self._of_model(plan))
 
+    @property
+    def noise_needs_statistics(self) -> bool:
+        """Whether the algorithm uses released statistics."""
+        return self.algorithm.noise_needs_statistics
+
     def _parameter_noise(self, plan: Plan[ThresholdSettings], fit: Fit) -> ParameterNoise:
         return self.algorithm.noise_of(self._of_model(plan), fit)
 

@@ -144,7 +144,7 @@ def card_of(model: Any) -> ModelCard:
     check_is_fitted(estimator, "certificate_")
     noise: ParameterNoise = getattr(estimator, "parameter_noise_", _NOT_STATED)
     values, names = _values(estimator), _feature_names(model, estimator)
-    spreads = noise.of_each(values.size) if _is_for(noise, values.size) else None
+    spreads = noise.of_each(values.size)
     weights = tuple(
         Weight(name, float(value), None if spreads is None else float(spreads[place]))
         for place, (name, value) in enumerate(zip(names, values, strict=True))
@@ -163,10 +163,6 @@ def card_of(model: Any) -> ModelCard:
         noise=noise,
         columns=tuple(_columns(model, estimator)),
     )
-
-
-def _is_for(noise: ParameterNoise, count: int) -> bool:
-    return not isinstance(noise.deviation, np.ndarray) or noise.deviation.size == count
 
 
 def _values(estimator: Any) -> Array:

@@ -18,9 +18,10 @@ from pairdp.algorithms.choice import Choice, choose_linear
 from pairdp.algorithms.facts import Condition, ConstantFeature, ResponseBounds
 from pairdp.clipping import clip_rows
 from pairdp.constraints import L2Ball
-from pairdp.estimators.base import GivenSchema, PrivateEstimator
+from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.graded import coded_responses
 from pairdp.estimators.schema_tables import response_of
+from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.two_classes import TwoClassEstimator
 from pairdp.estimators.validation import products
 from pairdp.label_coding import check_target_bound

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._sealed import fields_of
+from pairdp.algorithms import Fit
 from pairdp.algorithms.parameter_noise import ParameterNoise
 from pairdp.algorithms.schema_rows import schema_of
 from pairdp.algorithms.stored_plans import stored_plan
@@ -56,7 +57,7 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
             state["certificate"] = json.loads(model.certificate_.to_json())
             state["reasons"] = list(model.plan_.reasons)
             state["departures"] = list(model.plan_.departures)
-            if hasattr(model, "parameter_noise_"):
+            if _states_noise(model):
                 state["noise"] = model.parameter_noise_.to_dict()
     except ValueError as error:
         raise ModelFileError(str(error)) from None
@@ -119,8 +120,8 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         columns = model._columns(d)  # an intercept adds one
         if model.plan_.task.features != columns:
             raise ValueError(f"the plan is for {model.plan_.task.features} features, not {columns}")
-    if "noise" in fields:
-        model.parameter_noise_ = ParameterNoise.from_dict(fields["noise"])
+    if stored.has_certificate:
+        _set_noise(model, fields.get("noise"))
     if "classes" in fields:
         model.classes_ = _decode_labels(fields["classes"])
         if schema is not None and schema.classes not in (None, tuple(model.classes_.tolist())):
@@ -150,6 +151,25 @@ def _schema(model: Any) -> Schema | None:
         raise ValueError("the names of features are not those of the schema")
     model.schema_ = schema
     return schema
+
+
+def _states_noise(model: Any) -> bool:
+    """Return whether the noise has to be stored, since it does not follow from the plan."""
+    needed: bool = model.plan_.algorithm.noise_needs_statistics
+    return needed and hasattr(model, "parameter_noise_")
+
+
+def _set_noise(model: Any, stated: object) -> None:
+    plan = model.plan_
+    if plan.algorithm.noise_needs_statistics and plan.task.budget is not None:
+        if stated is not None:
+            model.parameter_noise_ = ParameterNoise.from_dict(stated)
+            model.parameter_noise_.of_each(plan.task.features)  # an error if there are others
+        return
+    found = plan.algorithm.noise_of(plan, Fit(np.empty(0), model.certificate_))
+    if stated is not None and stated != found.to_dict():
+        raise ValueError("the noise of its parameters does not follow from its plan")
+    model.parameter_noise_ = found
 
 
 def _sentences(name: str, values: object) -> list[str]:
