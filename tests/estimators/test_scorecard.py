@@ -136,6 +136,15 @@ def test_sql_gives_the_same_scores(model: PrivateScorecard) -> None:
     np.testing.assert_allclose(found, model.decision_function(some), rtol=1e-9)
 
 
+def test_figures_show_every_column(model: PrivateScorecard, tmp_path: Path) -> None:
+    figures = model.figures()
+    assert [figure.title for figure in figures] == model.column_names()
+    assert all(figure.has_intervals for figure in figures)
+    page = tmp_path / "card.html"
+    model.write_figures(page)
+    assert "log-odds of yes" in page.read_text()
+
+
 def test_json_lists_the_points(model: PrivateScorecard) -> None:
     found = json.loads(model.to_json())
     assert found["high"] == "yes"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp import privacy
 from pairdp._checks import positive
+from pairdp._files import write_atomically
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.algorithms.choice import Choice
@@ -21,7 +23,9 @@ from pairdp.algorithms.scorecard.layout import columns_of_schema
 from pairdp.algorithms.scorecard.points import Points
 from pairdp.algorithms.scorecard.scorecard import Scorecard
 from pairdp.constraints import Unconstrained
+from pairdp.drawing import Figure
 from pairdp.estimators.bin_names import NONE, bin_names, source_of
+from pairdp.estimators.scorecard_figures import figures_of, page_of
 from pairdp.estimators.scorecard_sql import to_sql
 from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.two_classes import AUCScoreMixin, TwoClassEstimator
@@ -102,8 +106,9 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
 
     Notes
     -----
-    `table` lists the points of every bin, `explain` those of records, and `to_sql` and `to_json`
-    export the model. All are functions of what was released.
+    `table` lists the points of every bin, `figures` and `write_figures` draw them, `explain` gives
+    those of records, and `to_sql` and `to_json` export the model. All are functions of what was
+    released.
 
     `score` is the AUC. On sensitive data it is not private: do not publish it.
 
@@ -301,6 +306,20 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
 
     def _schema_column(self, name: str) -> FeatureColumn | None:
         return source_of(self.__dict__.get("schema_"), name)
+
+    def figures(self) -> tuple[Figure, ...]:
+        """Return a figure of each column: its points, with two standard deviations of noise."""
+        check_is_fitted(self, "points_")
+        names = self.column_names()
+        sources = [self._schema_column(name) for name in names]
+        return figures_of(names, self._fitted_points(), self.deviations_, sources)
+
+    def write_figures(self, path: str | Path) -> None:
+        """Write the figures to an HTML page, atomically; it loads nothing from elsewhere."""
+        budget = self.certificate_.budget
+        claim = "no noise" if budget is None else f"ε = {budget.epsilon:g}, δ = {budget.delta:g}"
+        page = page_of(self.figures(), self.classes_[1], claim)
+        write_atomically(Path(path), page.encode())
 
     def explain(self, X: Any) -> Any:
         """Return the points of records by column as a pandas DataFrame; they add up to the score.
