@@ -61,13 +61,17 @@ class TableInput:
         self.__dict__.pop("schema_", None)
         self.__dict__[_IN_USE] = schema
         if schema is not None:
-            self.schema_ = schema
-            self.n_features_in_ = len(schema.features)
-            self.feature_names_in_ = np.array(schema.features, dtype=object)
+            self._set_schema(schema)
         try:
             yield schema
         finally:
             self.__dict__.pop(_IN_USE, None)
+
+    def _set_schema(self, schema: Schema) -> None:
+        """Set the fitted attributes that follow from the schema."""
+        self.schema_ = schema
+        self.n_features_in_ = len(schema.features)
+        self.feature_names_in_ = np.array(schema.features, dtype=object)
 
     def _check_schema(self, schema: Schema) -> None:
         """Raise an error for a schema whose label is not for this kind of model."""
