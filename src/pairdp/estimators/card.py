@@ -149,6 +149,8 @@ def card_of(model: Any) -> ModelCard:
         raise TypeError(f"a {type(estimator).__name__} is not a private estimator of pairdp")
     check_is_fitted(estimator, "certificate_")
     noise: ParameterNoise = getattr(estimator, "parameter_noise_", _NOT_STATED)
+    if (scale := getattr(estimator, "_target_scale", 1.0)) != 1:
+        noise = noise.times(scale, "the half-width of the target's range")
     if _is_scorecard(estimator):
         noise = _NOISE_OF_POINTS
         weights = tuple(Weight(*entry) for entry in estimator.named_points())
