@@ -260,3 +260,11 @@ def test_warnings_point_at_the_caller() -> None:
         with pytest.warns(NoSignalWarning) as caught:
             model.fit(TABLE)
         assert caught[0].filename == __file__
+
+
+def test_the_noise_of_weights_is_in_units_of_the_target() -> None:
+    model = PrivateLinearRegressor(20.0, schema=TARGET, random_state=0).fit(TABLE)
+    pytest.importorskip("pandas")
+    shown = model.weights_frame()["noise_std"].to_numpy()[:WIDTH]
+    expected = 50 * np.broadcast_to(model.parameter_noise_.deviation, (WIDTH,))
+    np.testing.assert_allclose(shown, expected)

@@ -143,6 +143,8 @@ def card_of(model: Any) -> ModelCard:
         raise TypeError(f"a {type(estimator).__name__} is not a private estimator of pairdp")
     check_is_fitted(estimator, "certificate_")
     noise: ParameterNoise = getattr(estimator, "parameter_noise_", _NOT_STATED)
+    if (scale := getattr(estimator, "_target_scale", 1.0)) != 1:
+        noise = noise.times(scale, "the half-width of the target's range")
     values, names = _values(estimator), _feature_names(model, estimator)
     spreads = noise.of_each(values.size)
     weights = tuple(
