@@ -112,6 +112,7 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:the released metric is a multiple of the Euclidean one")
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_model_files_are_functions_of_released_values(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
