@@ -62,19 +62,6 @@ def test_the_choice_does_not_depend_on_features_labels_or_readability(
     assert not some.x[expected].any()
 
 
-PAIRS = st.lists(st.tuples(*[st.sampled_from(["a", "b", "c", "d", None])] * 2), max_size=40)
-
-
-@given(PAIRS, st.integers(1, 3))
-def test_of_rows_with_two_units_at_most_k_are_used_for_each(pairs: list[Any], k: int) -> None:
-    groups = np.array(pairs, dtype=object).reshape(-1, 2)
-    unused = UnitLimit(k).unused(groups, len(pairs))
-    used = [pair for pair, left_out in zip(pairs, unused, strict=True) if not left_out]
-    assert all(None not in pair for pair in used)
-    for unit in "abcd":
-        assert sum(unit in pair for pair in used) <= k
-
-
 def test_one_unit_has_one_name() -> None:
     same = [7, 7.0, "7", " 7 ", np.int64(7), np.float32(7), b"7", Decimal(7)]
     assert UnitLimit(1).unused(same).tolist() == [False] + [True] * 7

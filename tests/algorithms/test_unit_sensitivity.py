@@ -235,7 +235,7 @@ def test_algorithms_that_average_over_draws_or_split_the_records_are_refused(nam
 def test_every_algorithm_that_offers_units_is_attacked_here() -> None:
     attacked = {type(ALGORITHMS[name](PROBLEMS["logistic"], 8)) for name in ALGORITHMS}
     offered = {type(a) for a in algorithms().values() if a.offers_units}
-    assert offered <= attacked | {PairScatter}  # of persons in pairs: test_pair_scatter.py
+    assert offered <= attacked
 
 
 def test_printed_noise_is_for_single_records() -> None:
