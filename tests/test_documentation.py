@@ -19,6 +19,7 @@ EXAMPLES = [
     "docs/audit.md",
     "docs/diagnostics.md",
     "docs/theory.md",
+    "docs/migrating_from_metric_learn.md",
 ]
 
 

@@ -92,12 +92,31 @@ def test_rows_without_a_unit_are_not_used() -> None:
     assert UnitLimit(5).unused([pandas.NA, pandas.NaT]).all()
 
 
+PEOPLE = st.sampled_from(["a", "b", "c", "d", 7, None])
+
+
+@given(st.lists(st.tuples(PEOPLE, PEOPLE), max_size=25), st.integers(1, 3), st.integers(0, 25))
+def test_rows_of_two_units_need_room_in_both(
+    pairs: list[tuple[Any, Any]], k: int, cut: int
+) -> None:
+    limit = UnitLimit(k)
+    unused = [*limit.unused(pairs[:cut]), *limit.unused(pairs[cut:])]
+    used: list[tuple[Any, Any]] = []
+    for pair, left_out in zip(pairs, unused, strict=True):
+        room = all(sum(person in other for other in used) < k for person in pair)
+        assert left_out == (None in pair or not room)
+        if not left_out:
+            used.append(pair)
+    assert all(sum(person in pair for pair in used) <= k for person in ("a", "b", "c", "d", 7))
+    assert UnitLimit(1).unused([(), ("a", "a"), ("a", "b")]).tolist() == [True, False, True]
+
+
 def test_wrong_groups_are_refused_without_quoting_them() -> None:
     x, y = np.zeros((3, 2)), np.ones(3)
     with pytest.raises(ValueError, match="a unit for each of 3 rows, got 2"):
         PROBLEM.records(x, y, groups=["secret", "secret"], limit=UnitLimit(1))
     with pytest.raises(ValueError, match="in one dimension") as caught:
-        PROBLEM.records(x, y, groups=np.full((3, 2), "secret"), limit=UnitLimit(1))
+        PROBLEM.records(x, y, groups=np.full((3, 2, 1), "secret"), limit=UnitLimit(1))
     assert "secret" not in str(caught.value)
     with pytest.raises(ValueError, match="groups was given without a limit"):
         PROBLEM.records(x, y, groups=[1, 2, 3])

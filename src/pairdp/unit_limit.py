@@ -47,21 +47,21 @@ class UnitLimit:
 
         Parameters
         ----------
-        groups : array-like of shape (n,) or (n, q)
-            The unit of each row, or its q units: a pair of persons has two. A row of several units
-            is used if fewer than k earlier used rows belong to each of them. None, NaN and empty
-            text are no unit. Identifiers are compared as text without surrounding spaces, so that
-            7, 7.0 and "7" are the same unit.
+        groups : array-like of shape (n,)
+            The unit of each row. None, NaN and empty text are no unit. Identifiers are compared as
+            text without surrounding spaces, so that 7, 7.0 and "7" are the same unit. A tuple has
+            several units, such as the two persons of a pair: its row is used if fewer than k
+            earlier used rows belong to each of them.
         n : int, optional
             The number of rows, if it is known.
         """
-        names = list(zip(*map(_names, _columns(groups)), strict=True))
+        names = _names(groups)
         if n is not None and len(names) != n:
             raise ValueError(f"groups must have a unit for each of {n} rows, got {len(names)}")
         unused = np.ones(len(names), dtype=np.bool_)
         counts, most = self._counts, self.max_records
         for i, units in enumerate(names):
-            if all(units) and all(counts.get(name, 0) < most for name in units):
+            if units and all(units) and all(counts.get(name, 0) < most for name in units):
                 unused[i] = False
                 for name in set(units):
                     counts[name] = counts.get(name, 0) + 1
@@ -74,22 +74,16 @@ class UnitLimit:
         raise TypeError("the units of records are raw data and cannot be pickled")
 
 
-def _columns(groups: ArrayLike) -> list[ArrayLike]:
-    """Return the columns of groups: one, or as many as a row has units."""
-    shape: tuple[int, ...] = getattr(groups, "shape", ())
-    if len(shape) == 2 and shape[1] > 0:
-        table = np.asarray(groups)
-        return [table[:, i] for i in range(shape[1])]
-    return [groups]
-
-
-def _names(groups: ArrayLike) -> list[str]:
-    """Return the identifier of each row's unit as text, empty if there is none."""
+def _names(groups: ArrayLike) -> list[tuple[str, ...]]:
+    """Return the identifiers of each row's units as text, empty if there is none."""
     try:
         values = read_labels(groups)
     except ValueError:
         raise ValueError("groups must have one unit per record, in one dimension") from None
-    return [_name(value) for value in values.tolist()]
+    return [
+        tuple(map(_name, value if isinstance(value, tuple) else (value,)))
+        for value in values.tolist()
+    ]
 
 
 def _number(value: Any) -> str:

@@ -83,7 +83,8 @@ def persons_move(
     of_person = np.any(PERSONS == 0, axis=1)
     other_x, other_y = np.where(of_person[:, None], other, x), np.where(of_person & flip, -y, y)
     first, second = (
-        plan.read([(a, b, PERSONS)], invalid="null") for a, b in ((x, y), (other_x, other_y))
+        plan.read([(a, b, list(map(tuple, PERSONS.tolist())))], invalid="null")
+        for a, b in ((x, y), (other_x, other_y))
     )
     assert int(np.sum(np.any(first.x != second.x, axis=1) | (first.y != second.y))) <= K
     values, answers, _ = transcript(plan, first)

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pairdp import PrivateLinearClassifier, PrivateLinearRegressor, PrivateMetric, PrivateRanker
 from pairdp.algorithms import Fit, GradientDescent, NoisyGradientDescent, Plan, find_algorithm
 from pairdp.audit.transcripts import Run, record_run
 from pairdp.online import OnlineDescent, OnlineMoments
+from pairdp.privacy.mechanisms.additive_noise import _Scaled
 from tests.audit.cases import ALL, BUDGET, METRIC, PURE, RANKING, SQUARES, plan, pure_ones
 
 MORE: dict[str, Callable[[], Plan]] = {
@@ -93,3 +96,44 @@ def test_records_that_pass_by_the_mechanisms_are_noticed() -> None:
     planned = Leaking(steps=2).plan(RANKING, 8, 2, BUDGET)
     first = run(planned, 1)
     assert not is_same(first.fit, run(planned, 2, [call.noisy for call in first.calls]).fit)
+
+
+ESTIMATORS: dict[str, Callable[[], Any]] = {
+    "ranker": lambda: PrivateRanker(1.0, 1e-5, data_norm=1.0, random_state=0),
+    "ranker, pure": lambda: PrivateRanker(1.0, 0.0, data_norm=1.0, random_state=0),
+    "ranker with a threshold": lambda: PrivateRanker(
+        1.0, 1e-5, algorithm="DPGDSC", regularization=0.1, data_norm=1.0, random_state=0
+    ),
+    "metric": lambda: PrivateMetric(20.0, 1e-5, data_norm=1.0, random_state=0),
+    "classifier": lambda: PrivateLinearClassifier(1.0, 1e-5, data_norm=1.0, random_state=0),
+    "regressor": lambda: PrivateLinearRegressor(
+        1.0, 1e-5, target_bound=2.0, data_norm=1.0, random_state=0
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:the released metric is a multiple of the Euclidean one")
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_model_files_are_functions_of_released_values(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released: list[np.ndarray] = []
+    original = _Scaled.add_to
+
+    def record(mechanism: _Scaled, vector: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        released.append(original(mechanism, vector, noise))
+        return released[-1].copy()
+
+    def saved(seed: int) -> bytes:
+        x = np.random.default_rng(seed).normal(size=(60, 3)) / 3
+        y = np.resize([1, *[0] * (2 * seed - 1)], 60)
+        path = tmp_path / f"{seed}.pairdp"
+        ESTIMATORS[name]().fit(x, y).save(path)
+        return path.read_bytes()
+
+    monkeypatch.setattr(_Scaled, "add_to", record)
+    first = saved(1)
+    replayed = iter(list(released))
+    monkeypatch.setattr(_Scaled, "add_to", lambda *_: next(replayed))
+    assert saved(2) == first
+    assert next(replayed, None) is None

@@ -83,6 +83,7 @@ def shown(model: Any) -> tuple[Any, ...]:
         for name, value in vars(model).items()
         if name
         not in ("coef_", "intercept_", "components_", "eigenvalues_", "plan_", "certificate_")
+        and name != "parameter_noise_"  # a function of the released values
         and not name.startswith("_")
     }
     shapes = [array.shape for array in released(model)]

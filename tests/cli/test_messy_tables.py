@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
-from pairdp import load
+from pairdp import PrivateRanker, SchemaEncoder, load, save
 from tests.cli.helpers import refused, run, run_json, there
 
 SCHEMA: dict[str, Any] = {
@@ -268,3 +269,17 @@ def test_a_plan_takes_the_number_of_features_from_a_schema() -> None:
         "plan", "--n", "60", "--schema", "schema.json", "--features", "3"
     )
     assert "give --features, or --schema FILE" in refused("plan", "--n", "60")
+
+
+def test_a_schema_encoder_before_a_model_reads_tables_too() -> None:
+    table = {name: [row[name] for row in rows(60)] for name in COLUMNS}
+    ranker = PrivateRanker(1.0, data_norm=1.0, random_state=1, classes=("no", "yes"))
+    model = make_pipeline(SchemaEncoder(SCHEMA), ranker).fit(table, table["died"])
+    save(model, "pipeline.pairdp")
+    write(rows(60))
+    found = [row["score"] for row in run_json("predict", "pipeline.pairdp", "new.csv")]
+    np.testing.assert_allclose(found, model.decision_function(table), rtol=1e-12)
+    audited = run_json("audit", "pipeline.pairdp", "--data", "train.csv", "--runs", "200")
+    assert audited["verdict"] == "consistent"
+    save(model[0], "encoder.pairdp")
+    assert "without a model" in refused("predict", "encoder.pairdp", "new.csv")

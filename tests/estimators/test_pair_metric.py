@@ -13,14 +13,23 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import pairdp
-from pairdp import Budget, BudgetExceededError, BudgetLedger, PrivatePairMetric, verify
+from pairdp import (
+    BoundsScaler,
+    Budget,
+    BudgetExceededError,
+    BudgetLedger,
+    PrivatePairMetric,
+    verify,
+)
 from pairdp.algorithms import GradientDescent, PairScatter
 from pairdp.cli.main import main
+from pairdp.estimators.fit_warnings import EuclideanWarning
 from pairdp.losses import HingeMetric, LogisticMetric, PairMetricLoss
 from pairdp.pointwise_problem import PointwiseProblem
 from tests.estimators.data import FEW_RECORDS
@@ -297,6 +306,17 @@ def test_the_command_line_shows_verifies_and_transforms(tmp_path: Path) -> None:
     found = pd.read_csv(StringIO(done.stdout))
     np.testing.assert_allclose(found, made.transform(table), rtol=1e-12)
     assert list(found.columns) == ["z0", "z1"]
+
+
+def test_few_pairs_of_iris_leave_the_metric_euclidean() -> None:
+    """As the page on metric-learn says."""
+    x, species = load_iris(return_X_y=True)
+    rows = BoundsScaler(0, [8, 5, 8, 3]).fit_transform(x)
+    places = np.random.default_rng(0).integers(0, 150, (200, 2))
+    y = np.where(species[places[:, 0]] == species[places[:, 1]], 1, -1)
+    with pytest.warns(EuclideanWarning):
+        made = clone(MODELS["auto"]).set_params(random_state=42).fit(rows[places], y)
+    np.testing.assert_allclose(made.get_mahalanobis_matrix(), np.eye(4) / 4)
 
 
 def test_losses_by_name_and_object() -> None:

@@ -14,6 +14,7 @@ from sklearn.base import clone, is_classifier
 from pairdp import (
     Budget,
     BudgetLedger,
+    NoSignalWarning,
     OnlinePrivateMetric,
     OnlinePrivateRanker,
     PrivateLinearClassifier,
@@ -242,3 +243,28 @@ def test_a_failed_fit_leaves_the_model_unchanged() -> None:
     assert not hasattr(model, "schema_")
     assert not hasattr(model, "feature_names_in_")
     assert model.predict(rows).shape == (N,)
+
+
+def test_a_model_can_be_fitted_again_without_its_schema() -> None:
+    model = PrivateRanker(**PRIVATE, schema=TARGET).fit(TABLE)
+    rows = SchemaEncoder(SCHEMA).transform(TABLE)
+    model.set_params(schema=None, data_norm=1.0).fit(rows, TABLE["died"])
+    assert set(model.predict(rows)) <= {"no", "yes"}
+    model.set_params(schema=SCHEMA, data_norm=None)
+    model.fit_batches([(TABLE, None)], N)
+    assert model.classes_.tolist() == ["yes", "no"]
+
+
+def test_warnings_point_at_the_caller() -> None:
+    for model in (PrivateRanker(1e-3, schema=SCHEMA), OnlinePrivateRanker(1e-3, schema=SCHEMA)):
+        with pytest.warns(NoSignalWarning) as caught:
+            model.fit(TABLE)
+        assert caught[0].filename == __file__
+
+
+def test_the_noise_of_weights_is_in_units_of_the_target() -> None:
+    model = PrivateLinearRegressor(20.0, schema=TARGET, random_state=0).fit(TABLE)
+    pytest.importorskip("pandas")
+    shown = model.weights_frame()["noise_std"].to_numpy()[:WIDTH]
+    expected = 50 * np.broadcast_to(model.parameter_noise_.deviation, (WIDTH,))
+    np.testing.assert_allclose(shown, expected)

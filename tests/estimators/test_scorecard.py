@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairdp import NoSignalWarning, PrivateScorecard, load, verify
+from pairdp.cli.main import main
 from pairdp.model_file import ModelFileError
 from tests.estimators.data import FEW_RECORDS
 
@@ -134,6 +136,28 @@ def test_sql_gives_the_same_scores(model: PrivateScorecard) -> None:
             for row in database.execute(f"SELECT {model.to_sql()} FROM patients")  # noqa: S608
         ]
     np.testing.assert_allclose(found, model.decision_function(some), rtol=1e-9)
+
+
+def test_figures_show_every_column(model: PrivateScorecard, tmp_path: Path) -> None:
+    figures = model.figures()
+    assert [figure.title for figure in figures] == model.column_names()
+    assert all(figure.has_intervals for figure in figures)
+    page = tmp_path / "card.html"
+    model.write_figures(page)
+    assert "log-odds of yes" in page.read_text()
+
+
+def test_the_command_line_shows_and_predicts(model: PrivateScorecard, tmp_path: Path) -> None:
+    path, data = tmp_path / "card.pairdp", tmp_path / "patients.csv"
+    model.save(path)
+    some = hospital(20, seed=6)
+    some.to_csv(data, index=False)
+    shown = CliRunner().invoke(main, ["show", str(path)])
+    assert "a scorecard: label yes has higher scores than label no" in shown.output
+    assert "ward ICU" in shown.output
+    found = CliRunner().invoke(main, ["predict", str(path), str(data)])
+    scores = [float(line.split(",")[0]) for line in found.output.splitlines()[1:]]
+    np.testing.assert_allclose(scores, model.decision_function(some))
 
 
 def test_json_lists_the_points(model: PrivateScorecard) -> None:

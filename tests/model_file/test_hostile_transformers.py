@@ -28,7 +28,7 @@ def put(*path: str | int, to: Any) -> Change:
 
 
 def simple(name: str, **params: Any) -> dict[str, Any]:
-    return {"name": name, "params": params, "output": None}
+    return {"class": name, "params": params, "output": None}
 
 
 def nested(depth: int) -> dict[str, Any]:
@@ -47,10 +47,10 @@ def newer(step: dict[str, Any]) -> None:
 
 
 FORGED: dict[str, tuple[Change, str]] = {
-    "another class": (put("transformer", "name", to="StandardScaler"), "unknown model"),
-    "a function": (put("transformer", "name", to="os:system"), "not part of pairdp"),
-    "a private estimator": (put(*SEX, "name", to="PrivateRanker"), "not a step without"),
-    "no class": (put("transformer", "name", to=None), "unknown model"),
+    "another class": (put("transformer", "class", to="StandardScaler"), "unknown model"),
+    "a function": (put("transformer", "class", to="os:system"), "not part of pairdp"),
+    "a private estimator": (put(*SEX, "class", to="PrivateRanker"), "not a step without"),
+    "no class": (put("transformer", "class", to=None), "unknown model"),
     "another key": (put("transformer", "evil", to=1), "evil"),
     "another parameter": (put(*SEX, "params", "evil", to=1), "no parameter 'evil'"),
     "learned categories": (put(*SEX, "params", "categories", to="auto"), "learned its categories"),

@@ -196,6 +196,9 @@ REFUSED: dict[str, Any] = {
     ),
     "QuantileTransformer|StandardScaler": FeatureUnion([("a", StandardScaler())]),
     "outermost pipeline": make_pipeline(ranker()),
+    "OneHotEncoder cannot be stored": OneHotEncoder(
+        categories=[[1, 2, 3]], sparse_output=False, feature_name_combiner=lambda *names: "x"
+    ),
 }
 
 

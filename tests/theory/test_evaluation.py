@@ -83,6 +83,8 @@ def test_no_bound_on_private_risk_is_given_for_a_loss_that_is_not_convex() -> No
 def test_orders_have_no_number() -> None:
     bounds = by_name(REGULARIZED)
     for name in (
+        "Huai 2020 Theorem 2 (OnPairStrC)",
+        "Huai 2020 Theorem 3 (OnPairC)",
         "Huai 2020 Theorem 5 (OffPairStrC)",
         "Kang 2021 Theorem 3",
         "Wang 2024 Theorem 6(a)",
@@ -203,7 +205,7 @@ def test_theorem_2_of_xue_needs_a_smooth_loss_for_its_noise() -> None:
     assert unmet.startswith("L ≤ (‖C‖/2G)·min(n, nε/√(d·ln(1/δ)))")
 
 
-@pytest.mark.parametrize("theorem", ["4 (OnPairC)", "5 (OffPairC)"])
+@pytest.mark.parametrize("theorem", ["3 (OnPairC)", "4 (OnPairC)", "5 (OffPairC)"])
 def test_theorems_of_huai_need_a_small_delta(theorem: str) -> None:
     name = f"Huai 2020 Theorem {theorem}"
     assert by_name(RANKING, budget=Budget(1.0, 1e-6))[name].applies

@@ -166,6 +166,7 @@ class Algorithm(Storable, ABC, Generic[S]):
         for condition in conditions:
             condition.check(problem, features)
         draft = self.prepare(task) if draft is None else draft
+        self._check_records(task, draft)
         solved = draft.problem or problem
         # Without a budget there is no noise, printed or certified.
         task = replace(
@@ -199,13 +200,6 @@ class Algorithm(Storable, ABC, Generic[S]):
         self.check(task)
         draft = self.draft(task)
         check_convexity(self.name, draft.problem or task.problem, draft.releases)
-        for release in draft.releases:
-            stated = release.sensitivity
-            if stated is not None and stated.records != task.records:
-                raise TypeError(
-                    f"the sensitivities of {self.name} must be those of task.sensitivity, for "
-                    f"{task.records} records of a unit"
-                )
         if self.settings_from(draft.settings.to_dict()) != draft.settings:
             raise TypeError(f"the settings of {self.name} are not of its settings_type")
         return draft
@@ -249,6 +243,16 @@ class Algorithm(Storable, ABC, Generic[S]):
                 'algorithm="auto", or one that does, such as GradientDescent, MinimizerRelease, '
                 "MomentRelease, ScatterMetric or NoisyGradientDescent without batch_size"
             )
+
+    def _check_records(self, task: Task, draft: PlanDraft[S]) -> None:
+        """Raise TypeError if a sensitivity is not for as many records as may be replaced."""
+        for release in draft.releases:
+            stated = release.sensitivity
+            if stated is not None and stated.records != task.records:
+                raise TypeError(
+                    f"the sensitivities of {self.name} must be those of task.sensitivity, for "
+                    f"{task.records} records of a unit"
+                )
 
     def draft_from(self, other: Algorithm, draft: PlanDraft[Any]) -> PlanDraft[S] | None:
         """Return its draft if another algorithm's draft determines it, otherwise None."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -53,6 +53,14 @@ class ParameterNoise:
     def of_each(self, count: int) -> Array | None:
         """Return one number for each of ``count`` parameters; None if they are unknown."""
         return None if self.deviation is None else np.broadcast_to(self.deviation, (count,))
+
+    def times(self, factor: float, why: str) -> ParameterNoise:
+        """Return the noise of the parameters times a public factor."""
+        if self.deviation is None:
+            return self
+        return replace(
+            self, words=f"{self.words}; times {factor:g}, {why}", deviation=self.deviation * factor
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""

@@ -49,9 +49,14 @@ def influential_canaries(
     """
     rows, labels = np.array(x, dtype=np.float64), np.asarray(y)
     integer("count", count)
+    if not problem.is_smooth:
+        raise ValueError(
+            f"influence needs a smooth loss, and {type(problem.loss).__name__} is not smooth on "
+            'this set: use canary="extreme" (--canary extreme), or a smooth loss'
+        )
     records = problem.records(rows, _coded(problem, labels), invalid="null")
     damping = 0.0
-    if problem.is_smooth and not problem.is_strongly_convex:
+    if not problem.is_strongly_convex:
         damping = _DAMPING * problem.constants(records.n).smoothness
     found = diagnostics.influence(problem, records, damping=damping, progress=progress)
     for place in map(int, found.most(min(count, records.n))):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp.cli.predict_rows import steps_of_encoded_rows
 from pairdp.cli.schema_table import cells_for, check_table, encoded
 from pairdp.schema import Schema
 from pairdp.tables import Table, TableError, TwoLabels, open_table
@@ -66,6 +67,7 @@ def read_data_for(steps: list[Any], path: Path, label: str | None, n: int) -> Au
         rows, labels = _read(table, names, label)
     else:
         rows, labels = _read_by(schema, table, label)
+        steps = steps_of_encoded_rows(steps)
     if len(rows) < n:
         raise TableError(f"the plan is for {n} records, and {path} has {len(rows)}")
     rows = rows[:n]

@@ -94,6 +94,7 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
       pairdp fit patients.csv --schema schema.json --epsilon 1 -o model.pairdp
     """  # noqa: D301 - the command line's help reads the control character
     check_output(output, force, data, *(options[name] for name in ("schema", "bounds", "ledger")))
+    units = unit_parameters(options)
     table = open_with(data, options)
     columns: FitColumns
     if options["schema"] is None:
@@ -102,7 +103,8 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
         columns = SchemaColumns.of(table, options)
     if columns.n < 2:
         raise TableError(f"{data} has {columns.n} records; a pair needs two")
-    more = {**_task_parameters(options), **columns.parameters, "data_set": options["data_set"]}
+    more = {**_task_parameters(options), **columns.parameters, **units}
+    more["data_set"] = options["data_set"]
     model = estimator(options, **more)
     plan = model.plan(columns.n, columns.width)
     ledger = _ledger(options, plan, data, columns.names, output)
@@ -183,7 +185,6 @@ def _task_parameters(options: dict[str, Any]) -> dict[str, Any]:
         "schedule": options["schedule"],
         "random_state": options["seed"],
         "invalid": options["invalid"],
-        **unit_parameters(options),
     }
     if options["task"] != "ranking" or options["response_bounds"] is not None:
         for name in ("classes", "threshold"):

@@ -13,7 +13,7 @@ from pairdp.cli.common import refuse_options, with_progress
 from pairdp.cli.schema_table import cells_for, check_table
 from pairdp.schema import LabelColumn, Schema, TargetColumn
 from pairdp.schema.columns import ResponseColumn
-from pairdp.tables import Table, TableError
+from pairdp.tables import Cells, Table, TableError
 
 
 @dataclass(frozen=True)
@@ -74,20 +74,23 @@ class SchemaColumns:
 
     def batches(self, model: Any) -> Iterator[Any]:
         """Yield encoded rows, coded labels and, if the model protects a unit, the units."""
-        model._set_schema(self.schema)
         unit = [] if model.unit is None else [model.unit]
         names = [*self.names, str(self.schema.label), *unit]
         read = cells_for(self.schema, self.table, names, invalid=model.invalid)
         start = 0
-        for cells in with_progress(self.n, read, "reading"):
-            if model.invalid == "error":  # an error that counts the records before this batch
-                labels = cells.columns[str(self.schema.label)]
-                self.schema.encode_label(labels, invalid="error", start=start)
-            piece = start, cells.columns, None, None
-            rows, *rest = model._table_batch(self.schema, piece, self.classes)
-            rows[cells.unreadable] = np.nan  # a null record
-            yield rows, *rest
-            start += cells.rows
+        with model._pinned_schema():
+            for cells in with_progress(self.n, read, "reading"):
+                yield self._batch(model, cells, start)
+                start += cells.rows
+
+    def _batch(self, model: Any, cells: Cells, start: int) -> Any:
+        if model.invalid == "error":  # an error that counts the records before this batch
+            labels = cells.columns[str(self.schema.label)]
+            self.schema.encode_label(labels, invalid="error", start=start)
+        piece = start, cells.columns, None, None
+        rows, *rest = model._table_batch(self.schema, piece, self.classes)
+        rows[cells.unreadable] = np.nan  # a null record
+        return rows, *rest
 
     def fitted(self, model: Any) -> Any:
         """Return the model, which has the schema."""

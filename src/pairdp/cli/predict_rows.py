@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from pairdp._reading import Invalid
 from pairdp.cli.predict_steps import FirstSteps
 from pairdp.cli.schema_table import cells_for, check_table, encoded
-from pairdp.estimators import BoundsScaler
+from pairdp.estimators import BoundsScaler, SchemaEncoder
 from pairdp.schema import Schema
 from pairdp.tables import Table, TableError
 
@@ -50,7 +50,7 @@ class Predictor:
     def of(cls, model: Any, positive: str | None) -> Predictor:
         """Return the predictor of a loaded model; ``positive`` is the label with high scores."""
         steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-        if isinstance(steps[-1], BoundsScaler):
+        if isinstance(steps[-1], BoundsScaler | SchemaEncoder):
             raise TableError("the file contains a scaler without a model")
         if not hasattr(steps[0], "feature_names_in_"):
             raise TableError(
@@ -60,7 +60,7 @@ class Predictor:
         names = [str(name) for name in steps[0].feature_names_in_]
         schema: Schema | None = getattr(steps[0], "schema_", None)
         if schema is not None:
-            steps = [_of_encoded_rows(model, schema)]
+            steps = steps_of_encoded_rows(steps)
         first = None
         if len(steps) > 1 and type(steps[0]).__module__.startswith("sklearn."):
             *before, last = steps
@@ -95,12 +95,15 @@ class Predictor:
         return [[None] * len(self.head) if null else next(found) for null in unreadable]
 
 
-def _of_encoded_rows(model: Any, schema: Schema) -> Any:
-    """Return the same model without its schema: it takes rows that the schema has encoded."""
-    bare = copy(model)
-    bare.schema, bare.n_features_in_ = None, schema.width
+def steps_of_encoded_rows(steps: list[Any]) -> list[Any]:
+    """Return the steps of a model without its schema: they take rows that it has encoded."""
+    first, *rest = steps
+    if isinstance(first, SchemaEncoder):
+        return rest
+    bare = copy(first)
+    bare.schema, bare.n_features_in_ = None, first.schema_.width
     del bare.schema_
-    return bare
+    return [bare, *rest]
 
 
 def kept_cells(table: Table, names: Sequence[str], *, invalid: Invalid) -> Iterator[Line]:

@@ -59,7 +59,7 @@ def check(path: Path, data: Path, options: dict[str, Any], as_json: bool) -> Non
 
 def _lines(schema: Schema, counts: dict[str, Counter[str]], n: int) -> list[str]:
     """Return a table of counts, with what the schema says of such cells."""
-    heads = ("column", *KINDS, "so")
+    heads = ("column", *KINDS, "what becomes of them")
     rows: list[tuple[str, ...]] = [heads]
     for name, found in counts.items():
         column = next(column for column in schema.columns if column.name == name)

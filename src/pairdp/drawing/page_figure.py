@@ -21,6 +21,7 @@ def write_group(
     tables: Sequence[str] | None = None,
     tags: Sequence[str] | None = None,
     value: str = "",
+    legend: bool = True,
 ) -> str:
     """Return figures with one legend, whose buttons show and hide series in all figures.
 
@@ -35,6 +36,8 @@ def write_group(
         HTML next to the title of each figure.
     value : str
         What a value is, for tooltips, such as "mean".
+    legend : bool
+        Whether there is a legend; figures whose rows name their series need none.
     """
     keys = keys_of(figures)
     tables = [write_table(figure) for figure in figures] if tables is None else tables
@@ -46,9 +49,10 @@ def write_group(
         for figure, table, tag in zip(figures, tables, tags, strict=True)
     )
     intervals = figures[0].intervals if figures else ""
+    buttons = write_legend(name, figures, keys) if legend else ""
     return (
         f'<div class="plot-group" data-value="{escape(value)}" '
-        f'data-intervals="{escape(intervals)}">{write_legend(name, figures, keys)}'
+        f'data-intervals="{escape(intervals)}">{buttons}'
         f'<div class="plots">{plots}</div></div>'
     )
 

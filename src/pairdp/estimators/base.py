@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,22 +19,23 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp import constraints, model_file, privacy
 from pairdp._checks import one_of
 from pairdp._reading import Invalid
-from pairdp.algorithms import Algorithm, Fit, Plan, choice, find_algorithm
+from pairdp.algorithms import Algorithm, Fit, Plan, choice
 from pairdp.algorithms.choice import Choice
 from pairdp.algorithms.facts import Condition
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.schema_rows import SchemaRows
 from pairdp.clipping import check_data_norm
 from pairdp.estimators.fit_warnings import NO_DATA_NORM, warn_before
+from pairdp.estimators.named_parts import algorithm_of, loss_of
 from pairdp.estimators.schema_tables import (
-    encoded_rows,
     pieces,
     table_labels,
     table_length,
     table_records,
 )
+from pairdp.estimators.table_input import TableInput
 from pairdp.estimators.validation import public_shape, validated
-from pairdp.losses import Loss, find_loss, loss_names
+from pairdp.losses import Loss
 from pairdp.privacy import Budget, NoiseSource, Unit, default_delta
 from pairdp.privacy.accounting.unit import records_of
 from pairdp.problem import Problem
@@ -43,11 +43,9 @@ from pairdp.records import Batch
 from pairdp.schema import Schema
 
 Array = NDArray[np.float64]
-GivenSchema = Schema | Mapping[str, Any] | str | os.PathLike[str]
-_IN_USE = "_schema_in_use"
 
 
-class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+class PrivateEstimator(TableInput, BaseEstimator, ABC):  # type: ignore[misc]
     """An estimator whose fit is a private release with a certificate.
 
     The parameters below have these values where ``__init__`` of a derived class does not set them.
@@ -69,10 +67,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     random_state: Any = None
     verbose: bool | None = None
     invalid: Invalid = "error"
-    schema: GivenSchema | None = None
 
     plan_: Plan
-    schema_: Schema
 
     _loss_kind: ClassVar[type[Loss]]
     _problem_kind: ClassVar[type[Problem]] = Problem
@@ -168,55 +164,6 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _numeric_targets(self) -> bool:
         """Whether labels are numbers."""
         return False
-
-    def _schema(self) -> Schema | None:
-        """Return the schema that the parameters specify, None if they specify none."""
-        if _IN_USE in self.__dict__:
-            return self.__dict__[_IN_USE]  # type: ignore[no-any-return]
-        if "_session" in self.__dict__ and "schema_" in self.__dict__:
-            return self.schema_  # that a stream began with
-        if self.schema is None:
-            return None
-        schema = Schema.of(self.schema)
-        self._check_schema(schema)
-        if self.data_norm is not None and self.data_norm != 1:
-            raise ValueError("rows that a schema encodes have norm at most 1: leave out data_norm")
-        return schema
-
-    def _known_schema(self) -> Schema | None:
-        """Return the schema of the fitted model or of the parameters; None if it is wrong."""
-        if _IN_USE not in self.__dict__ and "schema_" in self.__dict__:
-            return self.schema_
-        try:
-            return self._schema()
-        except (ValueError, TypeError):  # `fit` says what is wrong with it
-            return None
-
-    @contextmanager
-    def _pinned_schema(self) -> Iterator[Schema | None]:
-        """Read the schema once, so that a file that is changed meanwhile has no effect."""
-        self.__dict__[_IN_USE] = schema = self._schema()
-        try:
-            yield schema
-        finally:
-            self.__dict__.pop(_IN_USE, None)
-
-    def _check_schema(self, schema: Schema) -> None:
-        """Raise an error for a schema whose label is not for this kind of model."""
-
-    def _width(self, n_features: int | None) -> int:
-        """Return the number of features of the data; that of the schema if there is one."""
-        schema = self._schema()
-        if schema is None and n_features is None:
-            raise ValueError("n_features is needed: only with a schema it may be left out")
-        if schema is None or n_features == schema.width:
-            return n_features  # type: ignore[return-value]
-        if n_features is not None:
-            raise ValueError(
-                f"the schema encodes {schema.width} features, and n_features is {n_features}: "
-                "leave it out"
-            )
-        return schema.width
 
     def _columns(self, n_features: int) -> int:
         """Return the number of features of a record, given that of the data."""
@@ -336,15 +283,6 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             reasons.append(NO_DATA_NORM)
         return tuple(reasons)
 
-    @property
-    def _norm_is_given(self) -> bool:
-        return self.data_norm is not None or self.schema is not None
-
-    @property
-    def _invalid_rows(self) -> Invalid:
-        """What to do with rows that cannot be read; those that a schema encoded were checked."""
-        return self.invalid if self.schema is None else "null"
-
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Self:
@@ -367,26 +305,11 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         self
         """
-        with self._pinned_schema() as schema:
-            if schema is not None:
-                return self._fit_table(X, y, groups, schema)
-        with self._unchanged_on_error():
-            of_units = self._checked_groups(groups)
-            shape = public_shape(X)
-            plan = None if shape is None else self._affordable_plan(*shape)
-            rows, targets = validated(
-                self,
-                X,
-                y,
-                invalid=self.invalid,
-                ensure_min_samples=2,
-                y_numeric=self._numeric_targets,
-            )
-            if plan is None:
-                plan = self._affordable_plan(*rows.shape)
-            labels = self._labels(targets, None)
-            batch: Any = (rows, self._coded(targets, labels), *of_units)
-            self._fit_plan(plan, [batch], self.n_features_in_, labels)
+        with self._unchanged_on_error(), self._pinned_schema() as schema:
+            if schema is None:
+                self._fit_rows(X, y, groups)
+            else:
+                self._fit_table(X, y, groups, schema)
         self._warn_of_release()
         return self
 
@@ -419,44 +342,59 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         self
         """
-        n_features = self._width(n_features)
-        with self._pinned_schema() as schema:
-            if schema is not None:
-                return self._fit_tables(batches, n, schema, self._labels(None, labels))
-        plan = self._affordable_plan(n, n_features)
-        with self._unchanged_on_error():
-            known = self._labels(None, labels)
-            coded: Iterator[Any] = (
-                (x, self._coded(y, known), *self._checked_groups(groups[0] if groups else None))
-                for x, y, *groups in batches
-            )
-            self.__dict__.pop("feature_names_in_", None)
-            self._fit_plan(plan, coded, n_features, known)
+        with self._unchanged_on_error(), self._pinned_schema() as schema:
+            n_features = self._width(n_features)
+            if schema is None:
+                self.__dict__.pop("feature_names_in_", None)
+                plan = self._affordable_plan(n, n_features)
+                known = self._labels(None, labels)
+                coded: Iterator[Any] = (
+                    (x, self._coded(y, known), *self._checked_groups(groups[0] if groups else None))
+                    for x, y, *groups in batches
+                )
+                self._fit_plan(plan, coded, n_features, known)
+            else:
+                self._fit_tables(batches, n, schema, self._labels(None, labels))
         self._warn_of_release()
         return self
 
-    def _fit_table(self, X: Any, y: Any, groups: Any, schema: Schema) -> Self:
+    def _fit_rows(self, X: Any, y: Any, groups: Any) -> None:
+        """Fit the model to a table of numbers."""
+        of_units = self._checked_groups(groups)
+        shape = public_shape(X)
+        plan = None if shape is None else self._affordable_plan(*shape)
+        rows, targets = validated(
+            self,
+            X,
+            y,
+            invalid=self.invalid,
+            ensure_min_samples=2,
+            y_numeric=self._numeric_targets,
+        )
+        if plan is None:
+            plan = self._affordable_plan(*rows.shape)
+        labels = self._labels(targets, None)
+        batch: Any = (rows, self._coded(targets, labels), *of_units)
+        self._fit_plan(plan, [batch], self.n_features_in_, labels)
+
+    def _fit_table(self, X: Any, y: Any, groups: Any, schema: Schema) -> None:
         """Fit the model to a table with named columns."""
         occurring = None
         if schema.response is None:
             numeric = self._numeric_targets
             occurring = table_labels(schema, X, y, invalid=self.invalid, numeric=numeric)
         known = self._labels(occurring, None)
-        return self._fit_tables([(X, y, groups)], table_length(X), schema, known)
+        self._fit_tables([(X, y, groups)], table_length(X), schema, known)
 
     def _fit_tables(
         self, batches: Iterable[Any], n: int, schema: Schema, labels: NDArray[Any] | None
-    ) -> Self:
+    ) -> None:
         """Fit the model to tables with named columns, which come in batches."""
         if n < 2:
             raise ValueError(f"{type(self).__name__} needs at least two records, got {n}")
         plan = self._affordable_plan(n, schema.width)
-        with self._unchanged_on_error():
-            self._set_schema(schema)
-            read = (self._table_batch(schema, piece, labels) for piece in pieces(batches))
-            self._fit_plan(plan, read, schema.width, labels)
-        self._warn_of_release()
-        return self
+        read = (self._table_batch(schema, piece, labels) for piece in pieces(batches))
+        self._fit_plan(plan, read, schema.width, labels)
 
     def _table_batch(self, schema: Schema, piece: tuple[int, Any, Any, Any], labels: Any) -> Any:
         """Return encoded rows, coded labels and units of a part of a table."""
@@ -474,19 +412,6 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         )
         of_units = self._checked_groups(groups if records.groups is None else records.groups)
         return (records.rows, self._coded(records.labels, labels), *of_units)
-
-    def _set_schema(self, schema: Schema) -> None:
-        self.schema_ = schema
-        self.n_features_in_ = len(schema.features)
-        self.feature_names_in_ = np.array(schema.features, dtype=object)
-
-    def _features(self, X: ArrayLike) -> Array:
-        """Return the features of records to predict; with a schema, NaN for null records."""
-        schema: Schema | None = self.__dict__.get("schema_")
-        if schema is not None:
-            return encoded_rows(schema, X, self.invalid)
-        rows: Array = validated(self, X, reset=False)
-        return rows
 
     def _affordable_plan(self, n: int, n_features: int) -> Plan:
         """Return the plan for data of this size; an error if the ledger has no room for it."""
@@ -514,9 +439,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             if spent is not None:
                 error.add_note(f"{plan.task.budget} was spent from the ledger for {spent.label}")
             raise
-        if self.schema is None:
+        if self._schema() is None:
             self.n_features_in_ = n_features
-            self.__dict__.pop("schema_", None)
         self.plan_, self.certificate_ = plan, fit.certificate
         if labels is not None:
             self.classes_ = labels
@@ -579,29 +503,3 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         releases = json.dumps([planned["algorithm"], planned["releases"]], sort_keys=True)
         digest = hashlib.sha256(releases.encode()).hexdigest()
         return NoiseSource.from_random_state(self.random_state).child("fit", digest)
-
-
-def algorithm_of(algorithm: str | Algorithm) -> Algorithm | None:
-    """Return the algorithm that a parameter specifies, None for "auto"."""
-    if isinstance(algorithm, Algorithm):
-        return algorithm
-    if algorithm == "auto":
-        return None
-    if isinstance(algorithm, str):
-        try:
-            return find_algorithm(algorithm)
-        except ValueError as error:
-            raise ValueError(f'algorithm must be "auto" or a known name: {error}') from None
-    raise TypeError(f'algorithm must be "auto", a name or an Algorithm, got {algorithm!r}')
-
-
-def loss_of(loss: str | Loss | None, kind: type[Loss]) -> Loss | None:
-    """Return the loss that a parameter specifies, None if it specifies none."""
-    if loss is None or isinstance(loss, kind):
-        return loss
-    if isinstance(loss, str):
-        return find_loss(loss, kind)
-    raise TypeError(
-        f"loss must be None, one of {', '.join(loss_names(kind))}, or a {kind.__name__}, "
-        f"got {loss!r}"
-    )

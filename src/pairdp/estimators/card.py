@@ -20,6 +20,12 @@ from pairdp.verification.report import Report
 Array = NDArray[np.float64]
 _NOT_STATED = unknown_noise("the model does not state it, as those of streams and of older files")
 
+_NOISE_OF_POINTS = ParameterNoise(
+    "first order",
+    "propagated to first order from noisy counts and gradients to the points of each bin",
+    0.0,
+)
+
 
 class Weight(NamedTuple):
     """A released number and the standard deviation of its noise, None if that is unknown."""
@@ -141,14 +147,16 @@ def card_of(model: Any) -> ModelCard:
         raise TypeError(f"a {type(estimator).__name__} is not a private estimator of pairdp")
     check_is_fitted(estimator, "certificate_")
     noise: ParameterNoise = getattr(estimator, "parameter_noise_", _NOT_STATED)
-    values, names = _values(estimator), _feature_names(model, estimator)
-    spreads = noise.of_each(values.size)
-    weights = tuple(
-        Weight(name, float(value), None if spreads is None else float(spreads[place]))
-        for place, (name, value) in enumerate(zip(names, values, strict=True))
-    )
-    classes = getattr(estimator, "classes_", None) if hasattr(estimator, "coef_") else None
-    ranked = None if classes is None else (str(classes[0]), str(classes[1]))
+    if (scale := getattr(estimator, "_target_scale", 1.0)) != 1:
+        noise = noise.times(scale, "the half-width of the target's range")
+    if _is_scorecard(estimator):
+        noise = _NOISE_OF_POINTS
+        weights = tuple(Weight(*entry) for entry in estimator.named_points())
+    else:
+        weights = _weights(noise, _values(estimator), _feature_names(model, estimator))
+    scores = hasattr(estimator, "coef_") or _is_scorecard(estimator)
+    classes: Any = getattr(estimator, "classes_", ()) if scores else ()
+    ranked = (str(classes[0]), str(classes[1])) if len(classes) == 2 else None
     return ModelCard(
         kind=type(estimator).__name__,
         purpose=_purpose(estimator, ranked),
@@ -166,6 +174,18 @@ def card_of(model: Any) -> ModelCard:
 
 def _is_metric(estimator: Any) -> bool:
     return hasattr(estimator, "components_") and not hasattr(estimator, "coef_")
+
+
+def _is_scorecard(estimator: Any) -> bool:
+    return hasattr(estimator, "points_")
+
+
+def _weights(noise: ParameterNoise, values: Array, names: list[str]) -> tuple[Weight, ...]:
+    spreads = noise.of_each(values.size)
+    return tuple(
+        Weight(name, float(value), None if spreads is None else float(spreads[place]))
+        for place, (name, value) in enumerate(zip(names, values, strict=True))
+    )
 
 
 def _values(estimator: Any) -> Array:
@@ -194,6 +214,8 @@ def _feature_names(model: Any, estimator: Any) -> list[str]:
 
 
 def _purpose(estimator: Any, ranked: tuple[str, str] | None) -> str:
+    if _is_scorecard(estimator) and ranked is not None:
+        return f"a scorecard: label {ranked[1]} has higher scores than label {ranked[0]}"
     if _is_metric(estimator):
         return "a metric in which similar records are close"
     if not hasattr(estimator, "coef_"):

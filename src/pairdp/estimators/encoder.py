@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from pairdp._reading import Invalid
-from pairdp.estimators.base import GivenSchema
 from pairdp.estimators.schema_tables import encoded_rows
+from pairdp.estimators.table_input import GivenSchema
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.schema import Schema
 

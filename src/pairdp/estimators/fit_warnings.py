@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 
 from pairdp.algorithms import Plan
@@ -56,5 +57,13 @@ def warn_before(plan: Plan, *, norm_is_given: bool) -> None:
 
 
 def _warn(sentence: str, kind: type[Warning]) -> None:
-    # Skips this function, warn_before, the estimator's step and fit, to point at the caller of fit.
-    warnings.warn(sentence, kind, stacklevel=5)
+    warnings.warn(sentence, kind, stacklevel=_level_of_caller())
+
+
+def _level_of_caller() -> int:
+    """Return the stack level, seen from `_warn`, of the first caller outside this library."""
+    library = __name__.partition(".")[0]
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == library:
+        frame, level = frame.f_back, level + 1
+    return level

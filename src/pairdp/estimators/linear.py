@@ -18,9 +18,10 @@ from pairdp.algorithms.choice import Choice, choose_linear
 from pairdp.algorithms.facts import Condition, ConstantFeature, ResponseBounds
 from pairdp.clipping import clip_rows
 from pairdp.constraints import L2Ball
-from pairdp.estimators.base import GivenSchema, PrivateEstimator
+from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.graded import coded_responses
 from pairdp.estimators.schema_tables import response_of
+from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.two_classes import TwoClassEstimator
 from pairdp.estimators.validation import products
 from pairdp.label_coding import check_target_bound
@@ -338,9 +339,18 @@ unit, max_records, random_state, verbose, invalid, schema
         self.coef_, self.intercept_ = self._parts(fit)
         target = self._target()
         if target is not None:  # back from [-1, 1] to the range of the target
-            half = (target.high - target.low) / 2
+            half = self._target_scale
             self.coef_ = self.coef_ * half
             self.intercept_ = target.low + half * (1 + self.intercept_)
+
+    @property
+    def _target_scale(self) -> float:
+        """The factor from learned parameters to weights, which are in units of the target."""
+        schema = self._known_schema()
+        if schema is None or schema.target is None:
+            return 1.0
+        low, high = schema.target
+        return (high - low) / 2
 
     def score(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None

@@ -11,8 +11,9 @@ from pairdp.algorithms import Algorithm, Fit, Plan
 from pairdp.algorithms.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.estimators.axes import check_n_components
-from pairdp.estimators.base import GivenSchema, PrivateEstimator
+from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.mahalanobis import MahalanobisMixin, check_axes
+from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.validation import check_labels
 from pairdp.losses import LogisticMetric, MetricLoss
 from pairdp.model_file.registry import stored_in_model_files

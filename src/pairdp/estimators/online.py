@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp._checks import flag, integer
 from pairdp.algorithms import Fit, Plan
 from pairdp.algorithms.choice import Choice
-from pairdp.estimators.base import PrivateEstimator, algorithm_of
+from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.fit_warnings import warn_before
+from pairdp.estimators.named_parts import algorithm_of
 from pairdp.estimators.schema_tables import table_records
 from pairdp.estimators.validation import validated
 from pairdp.model_file.states import state_of, with_state
@@ -154,7 +155,6 @@ class OnlineEstimator(PrivateEstimator):
             if schema is None:
                 rows, found = validated(self, X, y, reset=not begun, invalid=self.invalid)
             else:
-                self._set_schema(schema)
                 rows, found, _ = table_records(
                     schema, X, y, None, invalid=self.invalid, numeric=False
                 )

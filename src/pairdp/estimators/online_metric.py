@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._reading import Invalid, only_known, uses_null_records
-from pairdp.estimators.base import GivenSchema
 from pairdp.estimators.mahalanobis import check_axes
 from pairdp.estimators.metric import PrivateMetric
 from pairdp.estimators.online import OnlineEstimator
+from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.validation import known_labels
 from pairdp.losses import MetricLoss
 from pairdp.model_file.registry import stored_in_model_files

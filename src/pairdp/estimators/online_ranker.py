@@ -12,8 +12,8 @@ from pairdp._checks import real
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.constraints import L2Ball
-from pairdp.estimators.base import GivenSchema
 from pairdp.estimators.online import OnlineEstimator
+from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.two_classes import AUCScoreMixin, TwoClassEstimator
 from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
 from pairdp.model_file.registry import stored_in_model_files

@@ -89,11 +89,14 @@ def _looked_up(pairs: ArrayLike, records: Array, invalid: Invalid) -> Array:
 
 
 def persons(groups: ArrayLike) -> NDArray[Any]:
-    """Return the two persons of each pair, without converting them to a common type."""
+    """Return a tuple of the two persons of each pair, not converted to a common type."""
     found = np.asarray(groups, dtype=None if hasattr(groups, "dtype") else object)
     if found.ndim != 2 or found.shape[1] != 2:
         raise ValueError(
             f"groups must have the two persons of each pair, of shape (n_pairs, 2), got "
             f"{found.shape}"
         )
-    return found
+    tuples = np.empty(len(found), dtype=object)
+    for i, pair in enumerate(found.tolist()):
+        tuples[i] = tuple(pair)
+    return tuples

@@ -16,9 +16,10 @@ from pairdp.algorithms.choice import Choice, choose_ranker
 from pairdp.algorithms.facts import Condition, ResponseBounds
 from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.constraints import L2Ball
-from pairdp.estimators.base import GivenSchema, PrivateEstimator
+from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.graded import check_response_bounds, coded_responses, concordance
 from pairdp.estimators.schema_tables import response_of
+from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.two_classes import AUCScoreMixin, TwoClassEstimator
 from pairdp.losses import (
     GradedRanking,

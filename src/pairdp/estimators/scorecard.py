@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp import privacy
 from pairdp._checks import positive
+from pairdp._files import write_atomically
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.algorithms.choice import Choice
@@ -21,9 +23,11 @@ from pairdp.algorithms.scorecard.layout import columns_of_schema
 from pairdp.algorithms.scorecard.points import Points
 from pairdp.algorithms.scorecard.scorecard import Scorecard
 from pairdp.constraints import Unconstrained
-from pairdp.estimators.base import GivenSchema
+from pairdp.drawing import Figure
 from pairdp.estimators.bin_names import NONE, bin_names, source_of
+from pairdp.estimators.scorecard_figures import figures_of, page_of
 from pairdp.estimators.scorecard_sql import to_sql
+from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.two_classes import AUCScoreMixin, TwoClassEstimator
 from pairdp.losses import LogisticPointwise, PointwiseLoss
 from pairdp.model_file.registry import stored_in_model_files
@@ -32,6 +36,26 @@ from pairdp.privacy import Budget
 from pairdp.schema.features import FeatureColumn
 
 Array = NDArray[np.float64]
+
+
+class Entry(NamedTuple):
+    """A bin of a scorecard: its points, the deviation of their noise, and its share of records."""
+
+    column: str
+    bin: str
+    points: float
+    noise: float
+    share: float
+
+
+def _pandas() -> Any:
+    try:
+        import pandas as pd  # type: ignore[import-untyped]
+    except ImportError:
+        raise ImportError(
+            "a table of points is a pandas DataFrame: install pandas, or use to_json"
+        ) from None
+    return pd
 
 
 def _check_arrays(model: Any) -> None:
@@ -102,8 +126,9 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
 
     Notes
     -----
-    `table` lists the points of every bin, `explain` those of records, and `to_sql` and `to_json`
-    export the model. All are functions of what was released.
+    `table` lists the points of every bin, `figures` and `write_figures` draw them, `explain` gives
+    those of records, and `to_sql` and `to_json` export the model. All are functions of what was
+    released.
 
     `score` is the AUC. On sensitive data it is not private: do not publish it.
 
@@ -225,6 +250,9 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
         schema = self.__dict__.get("schema_")
         if schema is not None:
             return tuple(cells for _, cells in columns_of_schema(schema))
+        planned = getattr(self.__dict__.get("plan_"), "algorithm", None)
+        if isinstance(planned, Scorecard) and planned.columns:
+            return planned.columns  # of rows that a schema has encoded before
         norm = self._clipped_to()
         return tuple(NumberCells(place, -norm, norm) for place in range(self.n_features_in_))
 
@@ -271,28 +299,39 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
             With the columns column, bin, points, noise (its standard deviation, to first order) and
             share (the noisy share of records in the bin).
         """
-        import pandas as pd  # type: ignore[import-untyped]
-
+        pd = _pandas()
         check_is_fitted(self, "points_")
         factor, shift = 1.0, 0.0
-        points = self._fitted_points()
         if points_to_double is not None:
             factor = positive("points_to_double", points_to_double) / math.log(2)
-            shift = (factor * points.intercept + base_points) / len(points.columns)
-        rows = []
-        place = 0
+            shift = (factor * float(self.intercept_[0]) + base_points) / len(self.bins_)
+        return pd.DataFrame(
+            [
+                (one.column, one.bin, factor * one.points + shift, factor * one.noise, one.share)
+                for one in self._entries()
+            ],
+            columns=list(Entry._fields),
+        )
+
+    def _entries(self) -> Iterator[Entry]:
+        """Yield the bins that records can be in."""
+        points = self._fitted_points()
         total = self.counts_.sum() / len(points.columns)
+        place = 0
         for name, column, ends, values in zip(
             self.column_names(), points.columns, points.edges, points.points, strict=True
         ):
-            for bin_name, value in zip(
-                bin_names(column, ends, self._schema_column(name)), values, strict=True
-            ):
-                noise, share = self.deviations_[place], self.counts_[place] / total
+            titles = bin_names(column, ends, self._schema_column(name))
+            for title, value in zip(titles, values.tolist(), strict=True):
+                noise, share = float(self.deviations_[place]), float(self.counts_[place] / total)
                 place += 1
-                if bin_name != NONE:
-                    rows.append((name, bin_name, factor * value + shift, factor * noise, share))
-        return pd.DataFrame(rows, columns=["column", "bin", "points", "noise", "share"])
+                if title != NONE:
+                    yield Entry(name, title, value, noise, share)
+
+    def named_points(self) -> list[tuple[str, float, float]]:
+        """Return the points of every bin by name, with the standard deviation of their noise."""
+        check_is_fitted(self, "points_")
+        return [(f"{one.column} {one.bin}", one.points, one.noise) for one in self._entries()]
 
     @property
     def scorecard_(self) -> Any:
@@ -301,6 +340,20 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
 
     def _schema_column(self, name: str) -> FeatureColumn | None:
         return source_of(self.__dict__.get("schema_"), name)
+
+    def figures(self) -> tuple[Figure, ...]:
+        """Return a figure of each column: its points, with two standard deviations of noise."""
+        check_is_fitted(self, "points_")
+        names = self.column_names()
+        sources = [self._schema_column(name) for name in names]
+        return figures_of(names, self._fitted_points(), self.deviations_, sources)
+
+    def write_figures(self, path: str | Path) -> None:
+        """Write the figures to an HTML page, atomically; it loads nothing from elsewhere."""
+        budget = self.certificate_.budget
+        claim = "no noise" if budget is None else f"ε = {budget.epsilon:g}, δ = {budget.delta:g}"
+        page = page_of(self.figures(), self.classes_[1], claim)
+        write_atomically(Path(path), page.encode())
 
     def explain(self, X: Any) -> Any:
         """Return the points of records by column as a pandas DataFrame; they add up to the score.
@@ -312,8 +365,7 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
         X : array-like or table
             Records.
         """
-        import pandas as pd
-
+        pd = _pandas()
         check_is_fitted(self, "points_")
         rows = self._features(X)
         if np.isnan(rows).any():
@@ -327,14 +379,11 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
 
     def to_json(self) -> str:
         """Return the points of every bin as JSON text."""
-        table = self.table()
-        columns = {
-            name: [
-                {"bin": row.bin, "points": row.points, "noise": row.noise}
-                for row in part.itertuples()
-            ]
-            for name, part in table.groupby("column", sort=False)
-        }
+        check_is_fitted(self, "points_")
+        columns: dict[str, list[dict[str, Any]]] = {}
+        for one in self._entries():
+            entry = {"bin": one.bin, "points": one.points, "noise": one.noise}
+            columns.setdefault(one.column, []).append(entry)
         low, high = self.classes_.tolist()
         return json.dumps(
             {

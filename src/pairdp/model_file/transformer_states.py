@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp._sealed import fields_of
 from pairdp.model_file.public_rows import fitted_to_names
-from pairdp.model_file.registry import find_stored
+from pairdp.model_file.registry import find_stored, stored_class
 from pairdp.model_file.transformer_rules import RULES, nested_steps, refusal_of, rule_of
 from pairdp.storage import ModelFileError, Trusted, decode, encode
+from pairdp.storage.codec import user_classes
 
 _NOT_STORED = ("n_jobs", "memory")
 _LISTS = {Pipeline: "steps", FeatureUnion: "transformer_list", ColumnTransformer: "transformers"}
@@ -40,13 +41,11 @@ def transformer_state(step: Any) -> dict[str, Any]:
     names = getattr(step, "feature_names_in_", None)
     listed = None if names is None else [str(name) for name in names]
     try:
+        stored = _step(step)
+    except (ValueError, TypeError) as error:
+        raise ModelFileError(f"{type(step).__name__} cannot be stored: {error}") from None
+    try:
         features = int(step.n_features_in_)
-        state = {
-            "transformer": _step(step),
-            "features": features,
-            "names": listed,
-            "scikit_learn": sklearn_version,
-        }
         again = fitted_to_names(step, features, listed)
     except (ValueError, TypeError, AttributeError) as error:
         raise ModelFileError(
@@ -57,7 +56,12 @@ def transformer_state(step: Any) -> dict[str, Any]:
             f"{type(step).__name__}, fitted again from its parameters alone, differs: its fit "
             "depends on the records"
         )
-    return state
+    return {
+        "transformer": stored,
+        "features": features,
+        "names": listed,
+        "scikit_learn": sklearn_version,
+    }
 
 
 def _step(step: Any) -> Any:
@@ -73,7 +77,7 @@ def _step(step: Any) -> Any:
         params.pop(nested)
     remainder = params.pop("remainder", None)
     found: dict[str, Any] = {
-        "name": type(step).__name__,
+        "class": _name(step),
         "params": {key: _param(key, value) for key, value in params.items()},
         "output": getattr(step, "_sklearn_output_config", {}).get("transform"),
     }
@@ -87,13 +91,22 @@ def _step(step: Any) -> Any:
     return found
 
 
+def _name(step: Any) -> str:
+    """Return the name of a class in files; the import path of a user-defined one."""
+    stored = stored_class(type(step))
+    return type(step).__name__ if stored is None else stored.name
+
+
 def _param(key: str, value: Any) -> Any:
     if key == "dtype":
         return str(np.dtype(value).name)
     if key in ("categories", "knots") and not isinstance(value, str):
         # As lists: an array of numpy may convert cells of several types to one.
         value = [list(np.asarray(row, dtype=object)) for row in value]
-    return encode(value)
+    found = encode(value)
+    if any(user_classes(found)):
+        raise ValueError(f"its parameter {key} is neither a number nor text, nor a list of these")
+    return found
 
 
 def _columns(columns: Any) -> Any:
@@ -142,9 +155,9 @@ def _rebuilt(found: Any, trusted: Trusted, depth: int) -> Any:
     if depth > _DEEPEST:
         raise ValueError("its steps are nested too deeply")
     fields = fields_of(
-        "step", found, required={"name", "params", "output"}, optional={"steps", "remainder"}
+        "step", found, required={"class", "params", "output"}, optional={"steps", "remainder"}
     )
-    kind = _class(fields["name"], trusted)
+    kind = _class(fields["class"], trusted)
     nested = _LISTS.get(kind)
     if ("steps" in fields) != (nested is not None):
         raise ValueError(f"the steps of {kind.__name__} are malformed")

@@ -30,6 +30,8 @@ EXCESS_RISKS: tuple[Statement, ...] = (
     wang2024.low_noise,
 )
 OTHERS: tuple[Statement, ...] = (
+    huai2020.theorem_2,
+    huai2020.theorem_3,
     xue2021.lemma_1,
     xue2021.lemma_7,
     yang2021.theorem_1,

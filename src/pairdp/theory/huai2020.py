@@ -10,6 +10,35 @@ _MUCH = 10.0
 _REMARK = "an order only; the proof is in a supplement that is not published with the paper"
 
 
+def theorem_2(facts: Facts) -> UtilityBound:
+    """Return the order of the regret of OnPairStrC on a stream of n records (equation 4)."""
+    return _regret(
+        facts,
+        "Theorem 2 (OnPairStrC)",
+        (facts.is_strongly_convex(),),
+        "O(G²√d·ln^1.5(n/ζ)·√(n·ln(1/δ))/(αε) + GL²‖C‖/α² + G²ln(n)/α)",
+    )
+
+
+def theorem_3(facts: Facts) -> UtilityBound:
+    """Return the order of the regret of OnPairC on a stream of n records (equation 4)."""
+    rate = "O(L²G²‖C‖²√d·ln^1.5(n/ζ)·n^(3/4)·√ln(1/δ)/ε)"
+    return _regret(facts, "Theorem 3 (OnPairC)", (), rate)
+
+
+def _regret(facts: Facts, statement: str, more: tuple[Assumption, ...], rate: str) -> UtilityBound:
+    return UtilityBound(
+        PAPER,
+        statement,
+        "regret",
+        f"with probability {1 - facts.failure:g}",
+        (*_assumptions(facts), *more),
+        rate=rate,
+        trivial=(facts.n - 1) * facts.regularized_lipschitz * facts.diameter,
+        remark=f"{_REMARK}; pairdp.studies.regret.regret_bound is a number for a plan",
+    )
+
+
 def theorem_4(facts: Facts) -> UtilityBound:
     """Return the order of the average of OnPairC, or of OnPairStrC if α > 0."""
     strongly = facts.strong_convexity > 0

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 Quantity = Literal[
     "excess risk",
+    "regret",
     "generalization gap",
     "optimization error",
     "distance of two runs",

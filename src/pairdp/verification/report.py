@@ -52,6 +52,8 @@ class Report:
         algorithm, version = on_one_line(certificate.algorithm), certificate.library_version
         claim = "" if budget is None else f"ε = {budget.epsilon:g}, δ = {budget.delta:g}, "
         claim += f"n = {certificate.n}"
+        if (unit := certificate.unit) is not None:
+            claim += f", for up to {unit.max_records} records of each {on_one_line(unit.name)}"
         if not self.planned_again:
             what = "no privacy is claimed" if budget is None else f"the claim is {claim}"
             return (

@@ -60,6 +60,7 @@ def test_a_certificate_of_units_is_planned_again_and_recomputed(algorithm: Any) 
     assert read.unit == UNIT
     assert read.relation == "replace-unit-or-null"
     assert verify(read).holds
+    assert "for up to 3 records of each patient_id" in str(verify(read))
     assert pickle.loads(pickle.dumps(read)) == read
     assert all(release.sensitivity.records == 3 for release in read.releases)
     single = planned(algorithm, None).certificate
@@ -75,7 +76,7 @@ def test_the_statement_says_what_is_protected() -> None:
         "if all records of any one patient_id were another, or absent",
         "for 3 records and",
         "the rounding to the grid is added once",
-        "Of each patient_id the first 3 rows are used",
+        "used in the order of the table, at most 3 of each patient_id",
         "all records of each unit together",
     ):
         assert words in said

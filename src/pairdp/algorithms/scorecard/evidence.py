@@ -119,10 +119,10 @@ def column_of(
     noise = deviation**2 + (positives - 0.5) ** 2 * variances
     total = noise + np.maximum(counts, 1.0) * spread
     smoother = _smoother(signal, gain, total, list(_kernels(counts, is_number, missing)))
-    chance = np.clip(positives + spread * (smoother @ signal), _LEAST_CHANCE, 1 - _LEAST_CHANCE)
-    shape = logit(chance) - logit(positives)
-    slope = spread / (chance * (1 - chance))
-    deviations = slope * np.sqrt((smoother**2) @ noise)
+    chance = positives + spread * (smoother @ signal)
+    uncertain = spread * np.sqrt((smoother**2) @ noise)
+    shape = _log_odds(chance) - logit(positives)
+    deviations = (_log_odds(chance + uncertain) - _log_odds(chance - uncertain)) / 2
     return Column(
         counts,
         variances,
@@ -131,6 +131,10 @@ def column_of(
         is_number,
         missing,
     )
+
+
+def _log_odds(chance: Array) -> Array:
+    return np.asarray(logit(np.clip(chance, _LEAST_CHANCE, 1 - _LEAST_CHANCE)))
 
 
 def _smoother(signal: Array, gain: Array, total: Array, kernels: list[Array]) -> Array:

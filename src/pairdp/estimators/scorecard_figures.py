@@ -1,0 +1,103 @@
+"""Figures of a scorecard: the points of each column, with the noise in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.algorithms.scorecard.cells import NumberCells
+from pairdp.algorithms.scorecard.points import Points
+from pairdp.drawing import Axis, Figure, Point, Series, Style, write_group, write_page
+from pairdp.drawing.text import escape
+from pairdp.estimators.bin_names import NONE, bin_names, end_of_bin
+from pairdp.schema import DateColumn
+from pairdp.schema.features import FeatureColumn
+
+Array = NDArray[np.float64]
+INTERVALS = "two standard deviations of the noise"
+_POINTS = Axis("points (log-odds)", "points", scale="linear", include=(0.0,))
+
+
+def figures_of(
+    names: Sequence[str],
+    points: Points,
+    deviations: Array,
+    sources: Sequence[FeatureColumn | None],
+) -> tuple[Figure, ...]:
+    """Return a figure for each column: a band over a number, or a dot for each category."""
+    ends = np.cumsum([len(one) for one in points.points])[:-1]
+    figures = []
+    for place, (name, spread) in enumerate(zip(names, np.split(deviations, ends), strict=True)):
+        column, edges, values = points.columns[place], points.edges[place], points.points[place]
+        titles = bin_names(column, edges, sources[place])
+        if isinstance(column, NumberCells):
+            figures.append(_of_number(name, column, edges, values, spread, sources[place]))
+        else:
+            figures.append(_of_categories(name, titles, values, spread))
+    return tuple(figures)
+
+
+def _point(x: float, value: float, spread: float) -> Point:
+    return Point(x, float(value), (float(value - 2 * spread), float(value + 2 * spread)))
+
+
+def _of_number(
+    name: str,
+    column: NumberCells,
+    edges: NDArray[np.int64],
+    values: Array,
+    spread: Array,
+    source: FeatureColumn | None,
+) -> Figure:
+    shown = [_position(end_of_bin(column, int(end), source)) for end in edges]
+    middles = [(low + high) / 2 for low, high in pairwise(shown)]
+    series = [
+        Series(
+            "bins",
+            tuple(
+                _point(x, value, noise)
+                for x, value, noise in zip(middles, values, spread, strict=False)
+            ),
+            Style(0, 0, band=True),
+        )
+    ]
+    if column.missing is not None:
+        alone = _point(middles[0], values[-1], spread[-1])
+        series.append(Series("missing", (alone,), Style(7, None, "thin"), across=True))
+    unit = " (day)" if isinstance(source, DateColumn) else ""
+    return Figure(
+        name,
+        Axis(f"{name}{unit}", name, scale="linear"),
+        _POINTS,
+        tuple(series),
+        intervals=INTERVALS,
+    )
+
+
+def _position(value: float | str) -> float:
+    """Return where a number, or a date as days since 1970, is on an axis."""
+    if isinstance(value, str):
+        return float(np.datetime64(value, "s").astype(np.int64)) / 86_400
+    return value
+
+
+def _of_categories(name: str, titles: list[str], values: Array, spread: Array) -> Figure:
+    series = tuple(
+        Series(title, (_point(0.0, value, noise),), Style(0, 0))
+        for title, value, noise in zip(titles, values, spread, strict=True)
+        if title != NONE
+    )
+    return Figure(name, Axis(""), _POINTS, series, mark="dot", intervals=INTERVALS)
+
+
+def page_of(figures: Sequence[Figure], high: object, claim: str) -> str:
+    """Return an HTML page with the figures, which loads nothing from elsewhere."""
+    header = (
+        f"<p>Points add up to the log-odds of {escape(str(high))}. Bands are {INTERVALS} that was "
+        f"added for privacy ({escape(claim)}); they do not contain the sampling error.</p>"
+    )
+    group = write_group("Points", figures, value="points", legend=False)
+    return write_page("Scorecard", group, figures, header=header)
