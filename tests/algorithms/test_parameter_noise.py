@@ -173,6 +173,14 @@ def test_without_a_proof_the_noise_is_unknown(algorithm: Algorithm, problem: Pro
     assert found.of_each(3) is None
 
 
+def test_the_bound_is_at_most_the_diameter_of_the_set() -> None:
+    # Noise on one of so many steps alone moves the parameters by more than the set allows.
+    found = stated(
+        NoisyGradientDescent("last", steps=500, step_size=0.5), budget=Budget(0.01, 1e-6)
+    )
+    assert found.deviation == pytest.approx(2 / math.sqrt(D))
+
+
 def test_without_a_budget_there_is_no_noise() -> None:
     found = stated(NoisyGradientDescent(steps=5, step_size=0.1), budget=None)
     assert (found.kind, found.deviation) == ("exact", 0.0)

@@ -21,7 +21,13 @@ from pairdp.algorithms.algorithm import PlanDraft
 from pairdp.algorithms.stored_plans import stored_plan
 from pairdp.algorithms.task import Settings
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
-from pairdp.losses import LeastSquaresRanking, LogisticMetric, LogisticPointwise, LogisticRanking
+from pairdp.losses import (
+    LeastSquaresRanking,
+    LogisticMetric,
+    LogisticPointwise,
+    LogisticRanking,
+    PairMetricLoss,
+)
 from pairdp.online import OnlineDescent, OnlineMoments
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.problem import Problem
@@ -33,6 +39,7 @@ PROBLEMS = (
     Problem(LeastSquaresRanking(), L2Ball(1.0), 0.1),
     Problem(LogisticMetric(), PSDFrobeniusBall(1.0), 0.1),
     PointwiseProblem(LogisticPointwise(), L2Ball(1.0), 0.1),
+    PointwiseProblem(PairMetricLoss(), PSDFrobeniusBall(1.0)),
 )
 MORE = {
     "batches of disjoint pairs": NoisyGradientDescent(batch_size=10, pairing="disjoint"),

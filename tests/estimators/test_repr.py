@@ -26,6 +26,7 @@ from pairdp import (
     load,
 )
 from pairdp.estimators.card import card_of
+from pairdp.estimators.card_html import card_html
 from pairdp.privacy import CertificateError
 
 HOSTILE = '<script>alert("1")</script>&\' onload=x'
@@ -145,6 +146,21 @@ def test_what_is_not_a_fitted_private_model_is_refused() -> None:
         PrivateRanker().weights_frame()
     with pytest.raises(TypeError, match="not a private estimator"):
         card_of(BoundsScaler())
+
+
+def test_a_model_of_another_kind_has_a_card_without_weights() -> None:
+    class Own(BaseEstimator):  # type: ignore[misc]
+        def fit(self) -> None:
+            raise NotImplementedError
+
+        def privacy_statement(self) -> str:
+            return ""
+
+    own = Own()
+    own.certificate_ = fitted().certificate_
+    card = card_of(own)
+    assert (card.purpose, card.weights, card.ranked) == ("a private model", (), None)
+    assert "a private model" in card_html(card)
 
 
 # HTML

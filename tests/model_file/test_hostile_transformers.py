@@ -50,6 +50,10 @@ FORGED: dict[str, tuple[Change, str]] = {
     "another class": (put("transformer", "class", to="StandardScaler"), "unknown model"),
     "a function": (put("transformer", "class", to="os:system"), "not part of pairdp"),
     "a private estimator": (put(*SEX, "class", to="PrivateRanker"), "not a step without"),
+    "a schema, which may be a path": (
+        put(*SEX, to={"class": "SchemaEncoder", "params": {"schema": "a path"}, "output": None}),
+        "not a step without",
+    ),
     "no class": (put("transformer", "class", to=None), "unknown model"),
     "another key": (put("transformer", "evil", to=1), "evil"),
     "another parameter": (put(*SEX, "params", "evil", to=1), "no parameter 'evil'"),

@@ -27,7 +27,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from pairdp import BoundsScaler, ModelFileError, PrivateRanker, load, save
+from pairdp import BoundsScaler, ModelFileError, PrivateRanker, SchemaEncoder, load, save
 from pairdp.verification import verify_file
 from tests.model_file.models import X, Y, opened, ranker
 
@@ -151,6 +151,17 @@ def test_steps_fitted_to_arrays_are_saved_too(tmp_path: Path) -> None:
     )
 
 
+def test_the_output_of_every_step_is_kept(tmp_path: Path) -> None:
+    numbers = FRAME[["age", "grade"]]
+    chosen = ColumnTransformer([("age", "passthrough", ["age"])])
+    model = make_pipeline(BoundsScaler(0, 120), chosen, ranker()).set_output(transform="pandas")
+    save(model.fit(numbers, LABELS), tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    np.testing.assert_array_equal(
+        model.decision_function(numbers), loaded.decision_function(numbers)
+    )
+
+
 def test_names_of_outputs_are_kept(tmp_path: Path) -> None:
     model = make_pipeline(columns(), ranker()).fit(FRAME, LABELS)
     save(model, tmp_path / "model")
@@ -196,6 +207,9 @@ REFUSED: dict[str, Any] = {
     ),
     "QuantileTransformer|StandardScaler": FeatureUnion([("a", StandardScaler())]),
     "outermost pipeline": make_pipeline(ranker()),
+    "SchemaEncoder has a schema": ColumnTransformer(
+        [("grade", SchemaEncoder({"grade": [1, 3]}), ["grade"])]
+    ),
     "OneHotEncoder cannot be stored": OneHotEncoder(
         categories=[[1, 2, 3]], sparse_output=False, feature_name_combiner=lambda *names: "x"
     ),

@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pairdp.schema import Schema, SchemaError, starter
 from pairdp.storage import decode, encode
@@ -123,3 +126,53 @@ def test_other_things_are_no_schema(tmp_path: Path) -> None:
         Schema.of(tmp_path / "nothing.json")
     with pytest.raises(SchemaError, match="must be strings"):
         Schema.of({1: [0, 1]})  # type: ignore[dict-item]
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["flag", "id", "?", "2020-01-01", "null", "indicator", "log", "x", ""]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "range",
+                    "categories",
+                    "flag",
+                    "date",
+                    "label",
+                    "target",
+                    "missing",
+                    "other",
+                    "weight",
+                    "unit",
+                    "parts",
+                    "scale",
+                    "integer",
+                    "missing_values",
+                    "#",
+                    "$",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.dictionaries(st.sampled_from(["a", "b", "$sparse", "$extra", "$columns"]), JSON))
+def test_whatever_is_written_is_a_schema_or_refused_in_words(values: dict[str, Any]) -> None:
+    try:
+        schema = Schema.of(values)
+    except SchemaError:
+        return
+    assert Schema.of(schema.to_dict()) == schema
+    cells = {name: ["1", None, "x"] for name in schema.features}
+    rows = schema.encode(cells, 3, invalid="null")
+    assert np.all(np.isnan(rows) | (np.abs(rows) <= 1))

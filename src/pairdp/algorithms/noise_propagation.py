@@ -77,7 +77,7 @@ def descent_noise(
     for _ in range(steps):
         variance = q**2 * variance + sigma**2
         total += math.sqrt(variance)
-    return _bound(total / (steps + 1) if average else math.sqrt(variance))
+    return _bound(plan, total / (steps + 1) if average else math.sqrt(variance))
 
 
 def restarted_noise(plan: Plan, stages: Iterable[tuple[float, int]]) -> ParameterNoise:
@@ -100,7 +100,7 @@ def restarted_noise(plan: Plan, stages: Iterable[tuple[float, int]]) -> Paramete
             return unknown_noise(_NO_BOUND)
         kept = 1.0 if q == 1 else q * (1 - q**steps) / (steps * (1 - q))
         variance = kept**2 * variance + deviation(release) ** 2
-    return _bound(math.sqrt(variance))
+    return _bound(plan, math.sqrt(variance))
 
 
 def _step_contraction(problem: Problem, step_size: float, n: int | None) -> float | None:
@@ -117,7 +117,9 @@ def _step_contraction(problem: Problem, step_size: float, n: int | None) -> floa
     return min(q, 1.0) if q <= 1 + 1e-9 else None
 
 
-def _bound(size: float) -> ParameterNoise:
+def _bound(plan: Plan, size: float) -> ParameterNoise:
+    """Return a bound, or the diameter of the constraint set if that is smaller."""
+    size = min(size, plan.task.diameter / math.sqrt(plan.task.dimension))
     words = (
         f"the difference from a run without noise is at most {size:.3g}, the root mean square over "
         "all weights and the expectation over the noise"

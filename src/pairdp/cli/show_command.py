@@ -87,8 +87,9 @@ def _lines(card: ModelCard, verification: str, everything: bool) -> Iterable[str
         yield ""
         yield "Columns:"
         yield from _table([(name, fact) for name, fact in card.columns])
-    yield ""
-    yield from _weights(card, everything)
+    if card.weights:
+        yield ""
+        yield from _weights(card, everything)
     for number, axis in enumerate(card.axes[:_AXES], start=1):
         largest = sorted(zip(axis.loadings, card.weights, strict=True), key=lambda p: -abs(p[0]))
         shown = ", ".join(f"{loading:+.2g} {weight.name}" for loading, weight in largest[:6])

@@ -52,6 +52,8 @@ class ModelCard:
         The class of the estimator.
     purpose : str
         What it does, in a few words.
+    is_metric : bool
+        Whether weights are the diagonal of a metric's matrix.
     certificate : Certificate
         Budget, unit, n and algorithm.
     data_set : str or None
@@ -72,6 +74,7 @@ class ModelCard:
 
     kind: str
     purpose: str
+    is_metric: bool
     certificate: Certificate
     data_set: str | None
     ranked: tuple[str, str] | None
@@ -80,11 +83,6 @@ class ModelCard:
     axes: tuple[MetricAxis, ...]
     noise: ParameterNoise
     columns: tuple[tuple[str, str], ...]
-
-    @property
-    def is_metric(self) -> bool:
-        """Whether weights are the diagonal of a metric's matrix."""
-        return self.intercept is None
 
     @property
     def plus_minus(self) -> str:
@@ -157,11 +155,12 @@ def card_of(model: Any) -> ModelCard:
     else:
         weights = _weights(noise, _values(estimator), _feature_names(model, estimator))
     scores = hasattr(estimator, "coef_") or _is_scorecard(estimator)
-    classes = getattr(estimator, "classes_", None) if scores else None
-    ranked = None if classes is None else (str(classes[0]), str(classes[1]))
+    classes: Any = getattr(estimator, "classes_", ()) if scores else ()
+    ranked = (str(classes[0]), str(classes[1])) if len(classes) == 2 else None
     return ModelCard(
         kind=type(estimator).__name__,
         purpose=_purpose(estimator, ranked),
+        is_metric=_is_metric(estimator),
         certificate=estimator.certificate_,
         data_set=getattr(estimator, "data_set", None),
         ranked=ranked,
@@ -171,6 +170,10 @@ def card_of(model: Any) -> ModelCard:
         noise=noise,
         columns=tuple(_columns(model, estimator)),
     )
+
+
+def _is_metric(estimator: Any) -> bool:
+    return hasattr(estimator, "components_") and not hasattr(estimator, "coef_")
 
 
 def _is_scorecard(estimator: Any) -> bool:
@@ -189,7 +192,7 @@ def _values(estimator: Any) -> Array:
     """Return the weights of a linear model, or the diagonal of a metric's matrix."""
     if hasattr(estimator, "coef_"):
         return np.ravel(estimator.coef_)
-    if hasattr(estimator, "components_"):
+    if _is_metric(estimator):
         return np.asarray(np.einsum("ij,ij->j", estimator.components_, estimator.components_))
     return np.empty(0)
 
@@ -213,8 +216,10 @@ def _feature_names(model: Any, estimator: Any) -> list[str]:
 def _purpose(estimator: Any, ranked: tuple[str, str] | None) -> str:
     if _is_scorecard(estimator) and ranked is not None:
         return f"a scorecard: label {ranked[1]} has higher scores than label {ranked[0]}"
-    if not hasattr(estimator, "coef_"):
+    if _is_metric(estimator):
         return "a metric in which similar records are close"
+    if not hasattr(estimator, "coef_"):
+        return "a private model"
     if ranked is not None and hasattr(estimator, "response_bounds"):
         return f"a linear ranker: label {ranked[1]} has higher scores than label {ranked[0]}"
     if ranked is not None:
@@ -236,11 +241,11 @@ def _intercept(estimator: Any, noise: ParameterNoise) -> Weight | None:
 
 def _axes(estimator: Any) -> Iterator[MetricAxis]:
     """Yield the directions that a metric learned, with unit loadings."""
-    if hasattr(estimator, "coef_") or not hasattr(estimator, "components_"):
+    if not _is_metric(estimator):
         return
     rows: Array = estimator.components_
     sizes = np.linalg.norm(rows, axis=1)
-    for place in np.argsort(-sizes, kind="stable")[: estimator.n_directions_]:
+    for place in np.argsort(-sizes, kind="stable")[: getattr(estimator, "n_directions_", None)]:
         if sizes[place] > 0:
             loadings = (rows[place] / sizes[place]).tolist()
             yield MetricAxis(float(sizes[place] ** 2), tuple(loadings))

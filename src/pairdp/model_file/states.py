@@ -15,6 +15,7 @@ from pairdp.algorithms import Fit
 from pairdp.algorithms.parameter_noise import ParameterNoise
 from pairdp.algorithms.schema_rows import schema_of
 from pairdp.algorithms.stored_plans import stored_plan
+from pairdp.model_file.output_config import output_of, set_output
 from pairdp.model_file.registry import Shape, find_stored, stored_class
 from pairdp.privacy import Certificate
 from pairdp.schema import Schema
@@ -61,6 +62,8 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
                 state["noise"] = model.parameter_noise_.to_dict()
     except ValueError as error:
         raise ModelFileError(str(error)) from None
+    if (output := output_of(model)) is not None:
+        state["output"] = output
     if hasattr(model, "feature_names_in_"):
         state["names"] = [str(item) for item in model.feature_names_in_]
     if stored.has_classes and is_classifier(model):
@@ -80,7 +83,7 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     required = {"class", "params", "features", "names"}
     if stored.has_certificate:
         required |= {"certificate", "reasons", "departures"}
-    optional = {"classes"} if stored.has_classes else set()
+    optional = {"output", "classes"} if stored.has_classes else {"output"}
     if stored.has_certificate:
         optional.add("noise")
     fields = fields_of(stored.name, state, required=required, optional=optional)
@@ -96,6 +99,7 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     if isinstance(d, bool) or not isinstance(d, int) or d < 1:
         raise ValueError(f"the number of features is {d!r}")
     model.n_features_in_ = d
+    set_output(model, fields.get("output"))
     if fields["names"] is not None:
         model.feature_names_in_ = _names(fields["names"], d)
     schema = _schema(model)

@@ -174,13 +174,14 @@ RULES = {
 def rule_of(step: object) -> Rule | None:
     """Return the rule of a step's class, None if it cannot be stored in a pipeline.
 
-    Estimators of this library without a certificate, such as `BoundsScaler`, learn nothing.
+    Estimators of this library without a certificate, such as `BoundsScaler`, learn nothing. One
+    with a schema, which may be a path, is stored as a step of the outermost pipeline only.
     """
     rule = RULES.get(type(step).__name__)
     if rule is not None and rule.kind is type(step):
         return rule
     stored = stored_class(type(step))
-    if stored is None or stored.has_certificate:
+    if stored is None or stored.has_certificate or hasattr(step, "schema"):
         return None
     return Rule(type(step), fitted=tuple(stored.arrays))
 
@@ -205,6 +206,8 @@ def _unknown(step: object) -> str:
     stored = stored_class(type(step))
     if stored is not None and stored.has_certificate:
         return f"{name} has a certificate: it must be a step of the outermost pipeline"
+    if stored is not None:
+        return f"{name} has a schema for whole tables: it must be a step of the outermost pipeline"
     of_sklearn = type(step).__module__.split(".")[0] == "sklearn"
     if of_sklearn and name in _LEARNED:
         return f"{name} learned from the records, which its model would reveal: {_LEARNED[name]}"

@@ -12,6 +12,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._sealed import fields_of
+from pairdp.model_file.output_config import output_of, set_output
 from pairdp.model_file.public_rows import fitted_to_names
 from pairdp.model_file.registry import find_stored, stored_class
 from pairdp.model_file.transformer_rules import RULES, nested_steps, refusal_of, rule_of
@@ -21,7 +22,6 @@ from pairdp.storage.codec import user_classes
 _NOT_STORED = ("n_jobs", "memory")
 _LISTS = {Pipeline: "steps", FeatureUnion: "transformer_list", ColumnTransformer: "transformers"}
 _STRINGS = ("passthrough", "drop")
-_OUTPUTS = ("default", "pandas", "polars")
 _DEEPEST = 20
 
 
@@ -79,7 +79,7 @@ def _step(step: Any) -> Any:
     found: dict[str, Any] = {
         "class": _name(step),
         "params": {key: _param(key, value) for key, value in params.items()},
-        "output": getattr(step, "_sklearn_output_config", {}).get("transform"),
+        "output": output_of(step),
     }
     if nested is not None:
         found["steps"] = [
@@ -177,10 +177,7 @@ def _rebuilt(found: Any, trusted: Trusted, depth: int) -> Any:
         values["remainder"] = _rebuilt(fields["remainder"], trusted, depth + 1)
     for key, value in values.items():
         setattr(step, key, value)
-    if (output := fields["output"]) is not None:
-        if output not in _OUTPUTS:
-            raise ValueError(f"the output of a step is {output!r}")
-        step._sklearn_output_config = {"transform": output}
+    set_output(step, fields["output"])
     return step
 
 
@@ -196,8 +193,8 @@ def _class(name: Any, trusted: Trusted) -> Any:
     if isinstance(name, str) and name in RULES:
         return RULES[name].kind
     stored = find_stored(name, trusted)
-    if stored.has_certificate:
-        raise ValueError(f"{name} is not a step without a certificate")
+    if stored.has_certificate or "schema" in stored.kind().get_params(deep=False):
+        raise ValueError(f"{name} is not a step without a certificate and schema")
     return stored.kind
 
 

@@ -157,3 +157,15 @@ def test_damaged_facts_are_refused(tmp_path: Path, damage: str) -> None:
     rewrite(path, DAMAGES[damage])
     with pytest.raises(LedgerError, match="damaged"):
         BudgetLedger.load(path)
+
+
+@pytest.mark.filterwarnings("ignore::pairdp.NoSignalWarning")
+def test_a_ledger_pays_for_fits_with_gaussian_parts_of_its_budget() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), [0, 1] * 30
+    budget = Budget(1.0, 1e-6)
+    ledger = BudgetLedger(budget)
+    for part in budget.split([2, 1, 1], composition="gaussian"):
+        model = PrivateRanker(part.epsilon, part.delta, data_norm=1.0, ledger=ledger)
+        model.fit(X, y)
+    assert ledger.spent() == pytest.approx(1.0, rel=1e-6)
