@@ -131,9 +131,9 @@ def test_all_pairs_of_a_person_move_releases_by_up_to_the_limit() -> None:
         GradientDescent(steps=3, step_size=0.1),
         GradientDescent("average", steps=3, step_size=0.1),
         NoisyGradientDescent(steps=3, step_size=0.1),
-        MinimizerRelease(),
+        pytest.param(MinimizerRelease(), marks=pytest.mark.slow),
     ],
-    ids=str,
+    ids=lambda algorithm: type(algorithm).__name__,
 )
 def test_losses_of_pairs_can_be_minimised(algorithm: object) -> None:
     problem = PointwiseProblem(PairMetricLoss(), PSDFrobeniusBall(2.0), 0.2, data_norm=1.5)
