@@ -44,6 +44,19 @@ def test_the_first_k_rows_of_each_unit_are_used_in_any_batches(
     assert found == first_of_each(groups, k)
 
 
+@given(UNITS, st.integers(1, 4), st.sets(st.integers(0, 29)))
+def test_lost_identifiers_of_a_unit_change_at_most_k_rows_beside_the_data_without_it(
+    groups: list[Any], k: int, lost: set[int]
+) -> None:
+    some = [None if i in lost and unit == "a" else unit for i, unit in enumerate(groups)]
+    without = [None if unit == "a" else unit for unit in groups]
+    removed = UnitLimit(k).unused(without)
+    for given_groups in (groups, some):
+        changed = UnitLimit(k).unused(given_groups) != removed
+        assert changed.sum() <= k
+        assert all(unit == "a" for unit, other in zip(groups, changed, strict=True) if other)
+
+
 @given(UNITS.filter(lambda groups: len(groups) > 1), st.integers(1, 3), st.integers(0, 2**32))
 def test_the_choice_does_not_depend_on_features_labels_or_readability(
     groups: list[Any], k: int, seed: int

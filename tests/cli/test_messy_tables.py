@@ -122,6 +122,7 @@ def test_cells_that_the_schema_has_no_place_for(kind: str) -> None:
     error = refused("predict", "model.pairdp", "new.csv", "-o", "scores.csv")
     assert reason in error
     assert "row 1" in error
+    assert "--invalid null" in error
     (value,) = cells.values()
     assert not value or value.strip('"') not in error
     assert not Path("scores.csv").exists()
@@ -226,6 +227,13 @@ def test_columns_to_keep() -> None:
     Path("new.csv").write_text(Path("new.csv").read_text().replace("id,", "score,", 1))
     error = refused("predict", "model.pairdp", "new.csv", "--keep", "score")
     assert "another column of this name" in error
+
+
+def test_predictions_are_csv_and_are_not_named_otherwise() -> None:
+    write([line()])
+    error = refused("predict", "model.pairdp", "new.csv", "-o", "scores.parquet")
+    assert "written as CSV" in error
+    assert not Path("scores.parquet").exists()
 
 
 # Percentiles and probabilities

@@ -130,6 +130,7 @@ def test_a_model_with_a_schema_and_a_unit_names_what_was_encoded() -> None:
             "age": rng.normal(50 + 15 * y, 10),
             "sex": rng.choice(["F", "M"], N),
             "systolic": np.where(rng.random(N) < 0.2, np.nan, 130.0),
+            "ward": rng.choice(["ICU", "Medicine, general", "Day clinic"], N),
             "died": np.where(y, "yes", "no"),
         }
     )
@@ -138,15 +139,17 @@ def test_a_model_with_a_schema_and_a_unit_names_what_was_encoded() -> None:
         "age": [0, 120],
         "sex": ["F", "M"],
         "systolic": {"range": [60, 260], "missing": "indicator"},
+        "ward": {"categories": ["ICU", "Medicine, general"], "other": True},
         "died": {"label": ["no", "yes"]},
     }
     model = PrivateRanker(2.0, schema=schema, unit="patient", max_records=2, random_state=0)
     model.fit(frame).save("model.pairdp")
     found = run_json("show", "model.pairdp")
     names = ["age", "sex=F", "sex=M", "systolic", "systolic (missing)"]
-    assert [weight["name"] for weight in found["weights"]] == names
+    assert [weight["name"] for weight in found["weights"]][:5] == names
     assert found["unit"] == {"name": "patient", "max_records": 2}
     assert found["columns"]["systolic"] == "range 60 to 260; missing indicator"
+    assert found["columns"]["ward"] == 'categories ICU, "Medicine, general"; other yes'
     shown = run("show", "model.pairdp").stdout
     assert "label yes has higher scores than label no" in shown
     assert "all records of each unit (patient), of which at most 2 records are used" in shown

@@ -71,6 +71,10 @@ def test_wrong_units_are_refused() -> None:
     assert "belong together" in refused(*BOUNDED, "--unit", "patient")
     assert "belong together" in refused(*BOUNDED, "--max-records", "3")
     assert "no column 'patent'" in refused(*BOUNDED, "--unit", "patent", "--max-records", "3")
+    schema = ["fit", "data.csv", "--schema", "schema.json", "-o", "m.pairdp"]
+    misspelt = refused(*schema, "--unit", "patent", "--max-records", "3")
+    assert "does not declare 'patent'" in misspelt
+    assert "did you mean 'patient'" in misspelt
     assert "must not have bounds" in refused(*BOUNDED, "--unit", "age", "--max-records", "3")
     assert "is the label" in refused(*BOUNDED, "--unit", "outcome", "--max-records", "3")
     batches = [*BOUNDED, *UNITS, "--algorithm", "Yang2021"]

@@ -61,6 +61,25 @@ def test_frames_of_polars() -> None:
     np.testing.assert_array_equal(SchemaEncoder(SCHEMA).transform(polars.DataFrame(TABLE)), ROWS)
 
 
+@pytest.mark.parametrize("dtype", ["Int64", "Int128", "Float32"])
+def test_a_missing_cell_changes_no_other_in_polars(dtype: str) -> None:
+    polars = pytest.importorskip("polars")
+    kind = getattr(polars, dtype)
+    encoder = SchemaEncoder({"stage": {"categories": ["1", "2", "late"], "missing": "indicator"}})
+    full = polars.DataFrame({"stage": polars.Series([1, 2, 2]).cast(kind)})
+    gap = polars.DataFrame({"stage": polars.Series([1, 2, None]).cast(kind)})
+    np.testing.assert_array_equal(encoder.transform(full)[:2], encoder.transform(gap)[:2])
+
+
+def test_a_missing_cell_changes_no_other_in_pandas() -> None:
+    pandas = pytest.importorskip("pandas")
+    code = 2**53 + 1  # not a float
+    encoder = SchemaEncoder({"code": {"categories": [str(code), "new"], "missing": "indicator"}})
+    for cells in ([code, code], [code, None]):
+        frame = pandas.DataFrame({"code": pandas.array(cells, dtype="Int64")})
+        assert encoder.transform(frame)[0].tolist() == [1.0, 0.0, 0.0]
+
+
 def test_dates_of_pandas() -> None:
     pandas = pytest.importorskip("pandas")
     schema = {"day": {"date": ["2023-01-01", "2023-01-11"], "missing": "indicator"}}
@@ -75,6 +94,14 @@ def test_dates_of_pandas() -> None:
     for column in (days, odd, odd.dt.tz_localize("UTC"), days.dt.date):
         given = pyarrow.Table.from_pandas(pandas.DataFrame({"day": column}))
         np.testing.assert_array_equal(SchemaEncoder(schema).transform(given), expected)
+
+
+def test_a_misspelt_column_is_answered_with_a_similar_one() -> None:
+    with pytest.raises(ValueError, match=r"lacks the column 'systolc'.*mean 'systolic'"):
+        SchemaEncoder({"systolc": [60, 260]}).transform(TABLE)
+    ranker = PrivateRanker(schema=SCHEMA, unit="patientid", max_records=3)
+    with pytest.raises(ValueError, match="did you mean 'patient_id'"):
+        ranker.fit(TABLE)
 
 
 def test_other_columns_are_ignored_or_refused_as_the_schema_says() -> None:

@@ -167,7 +167,7 @@ def report_errors(command: Callable[..., None]) -> Callable[..., None]:
         except BudgetExceededError as error:
             fail(str(error), options, OVER_BUDGET)
         except (ValueError, TypeError, LedgerError, ArithmeticError, RuntimeError) as error:
-            fail(str(error), options)
+            fail(str(error).replace('invalid="null"', "--invalid null"), options)
         except MemoryError:
             fail("there is not enough memory for this table", options)
         except BrokenPipeError:

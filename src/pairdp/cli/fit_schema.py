@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._checks import did_you_mean
 from pairdp.cli.common import refuse_options, with_progress
 from pairdp.cli.schema_table import cells_for, check_table
 from pairdp.schema import LabelColumn, Schema, TargetColumn
@@ -46,6 +47,7 @@ class SchemaColumns:
             if unit not in schema.identifiers:
                 raise TableError(
                     f'the schema does not declare {unit!r} as an id, such as "patient_id": "id"'
+                    + did_you_mean(unit, schema.identifiers)
                 )
             table.check_columns([unit])
         n, _ = table.count(None, invalid=options["invalid"])

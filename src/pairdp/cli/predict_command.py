@@ -30,6 +30,7 @@ from pairdp.estimators import load
 from pairdp.tables import TableError
 
 FILE = click.Path(path_type=Path, dir_okay=False)
+_OTHER_FORMATS = {".parquet", ".pq", ".gz", ".json", ".xlsx"}
 
 
 @click.command("predict", short_help="Score the records of a table with a saved model.")
@@ -91,6 +92,8 @@ def command(
             "percentiles"
         )
     if output is not None:
+        if output.suffix.lower() in _OTHER_FORMATS:
+            raise TableError(f"predictions are written as CSV: give {output} another name")
         check_output(output, force, model, data, reference)
     predictor = Predictor.of(load(model, trusted=trusted), positive)
     table = open_with(data, options)

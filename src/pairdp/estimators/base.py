@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp import constraints, model_file, privacy
-from pairdp._checks import one_of
+from pairdp._checks import did_you_mean, one_of
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, Plan, choice
 from pairdp.algorithms.choice import Choice
@@ -252,12 +252,13 @@ class PrivateEstimator(TableInput, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _checked_groups(self, groups: ArrayLike | None) -> tuple[ArrayLike, ...]:
         """Return the groups, or nothing without a unit; an error if only one of them is given."""
-        unit = self._unit()
+        unit, schema = self._unit(), self._known_schema()
         if groups is None:
             if unit is not None:
                 raise ValueError(
                     "max_records limits the records of each unit: pass groups, the unit of each "
                     "row, or set unit to a column that the schema declares as an id"
+                    + did_you_mean(unit.name, () if schema is None else schema.identifiers)
                 )
             return ()
         if unit is None and "max_records" not in self.get_params(deep=False):

@@ -275,9 +275,11 @@ def _short(facts: Any) -> str:
         case [float() | int() as low, float() | int() as high]:
             return f"{low:g} to {high:g}"
         case list() | tuple():
-            return ", ".join(str(fact) for fact in facts)
+            return ", ".join(f'"{fact}"' if "," in str(fact) else str(fact) for fact in facts)
         case dict():
             return "; ".join(f"{name} {_short(fact)}" for name, fact in facts.items())
+        case bool():
+            return "yes" if facts else "no"
     return str(facts)
 
 

@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._checks import did_you_mean
+
 Cells = NDArray[Any]
+_INTEGERS = frozenset(f"{kind}{bits}" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64))
+_NUMBERS = _INTEGERS | {"Float32", "Float64"}
 
 
 def table_columns(table: Any) -> list[str] | None:
@@ -57,6 +61,7 @@ def columns_of(table: Any, names: Iterable[str]) -> tuple[dict[str, Cells], int]
     if missing := [name for name in wanted if name not in known]:
         raise ValueError(
             f"the table lacks {_columns(missing)} of the schema; it has {_listed(known)}"
+            + did_you_mean(missing[0], map(str, known))
         )
     if twice := [name for name in wanted if known.count(name) > 1]:
         raise ValueError(f"the table has {_columns(twice)} twice: rename one")
@@ -110,14 +115,14 @@ def as_cells(column: Any) -> Cells:
         return column.to_numpy() if _is_plain(column) else _objects(column.to_list())
     if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
         raise ValueError(f"a column must be a sequence of cells, got {type(column).__name__}")
-    if hasattr(column, "dtype"):  # of pandas
-        return np.asarray(column)
+    if hasattr(column, "dtype"):  # of pandas, whose integers would be floats if one is missing
+        return np.asarray(column, None if isinstance(column.dtype, np.dtype) else object)
     return _objects(column)
 
 
 def _is_plain(column: Any) -> bool:
     """Return whether a polars column has numbers and no missing cell."""
-    return bool(column.dtype.is_numeric()) and column.null_count() == 0
+    return str(column.dtype) in _NUMBERS and column.null_count() == 0
 
 
 def _of_arrow(column: Any) -> Cells:
