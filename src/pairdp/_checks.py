@@ -106,8 +106,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
     Examples
     --------
-    >>> did_you_mean("dpgsdc", ["DPGDC", "DPGDSC", "Kang2021"])
-    "; did you mean 'DPGDSC'?"
+    >>> did_you_mean("kang2020", ["DPGDC", "DPGDSC", "Kang2021"])
+    "; did you mean 'Kang2021'?"
     >>> did_you_mean("age", ["bmi"])
     ''
     """

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from sklearn import __version__ as sklearn_version
+import sklearn
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -60,7 +60,7 @@ def transformer_state(step: Any) -> dict[str, Any]:
         "transformer": stored,
         "features": features,
         "names": listed,
-        "scikit_learn": sklearn_version,
+        "scikit_learn": sklearn.__version__,
     }
 
 
@@ -131,10 +131,10 @@ def with_transformer_state(state: dict[str, Any], trusted: Trusted) -> Any:
         step = _rebuilt(fields["transformer"], trusted, 0)
     except ValueError as error:
         made = fields["scikit_learn"]
-        if made == sklearn_version:
+        if made == sklearn.__version__:
             raise
         raise ValueError(
-            f"{error} (made with scikit-learn {made}; this is {sklearn_version})"
+            f"{error} (made with scikit-learn {made}; this is {sklearn.__version__})"
         ) from None
     if why := refusal_of(step):
         raise ValueError(why)
