@@ -268,3 +268,26 @@ def test_the_noise_of_weights_is_in_units_of_the_target() -> None:
     shown = model.weights_frame()["noise_std"].to_numpy()[:WIDTH]
     expected = 50 * np.broadcast_to(model.parameter_noise_.deviation, (WIDTH,))
     np.testing.assert_allclose(shown, expected)
+
+
+@pytest.mark.parametrize("kind", [PrivateRanker, PrivateLinearClassifier])
+def test_scores_leave_null_records_out(kind: Any) -> None:
+    schema = {**SCHEMA, "age": {"range": [0, 120], "missing": "null"}}
+    model = kind(**PRIVATE, schema=schema).fit(TABLE)
+    messy = {**TABLE, "age": ["", *TABLE["age"][1:]]}
+    assert model.score(messy) == model.score({name: cells[1:] for name, cells in TABLE.items()})
+    weight = np.arange(N)
+    assert model.score(messy, sample_weight=weight) == model.score(TABLE, sample_weight=weight)
+
+
+@pytest.mark.parametrize("kind", [PrivateRanker, PrivateLinearRegressor])
+def test_scores_leave_records_without_a_target_out(kind: Any) -> None:
+    schema = {
+        **TARGET,
+        "age": {"range": [0, 120], "missing": "null"},
+        "stay": {"target": [0, 100], "missing": "null"},
+    }
+    model = kind(**PRIVATE, schema=schema).fit(TABLE)
+    messy = {**TABLE, "age": ["", *TABLE["age"][1:]]}
+    messy["stay"] = [TABLE["stay"][0], "", *TABLE["stay"][2:]]
+    assert model.score(messy) == model.score({name: cells[2:] for name, cells in TABLE.items()})

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import flag, real
@@ -20,7 +21,7 @@ from pairdp.clipping import clip_rows
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.graded import coded_responses
-from pairdp.estimators.schema_tables import response_of
+from pairdp.estimators.schema_tables import response_of, without_null
 from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.two_classes import TwoClassEstimator
 from pairdp.estimators.validation import products
@@ -358,15 +359,17 @@ unit, max_records, random_state, verbose, invalid, schema
         """Return R² on the given data, which needs at least two records.
 
         It is not private: do not publish scores on sensitive data. With a schema, y is by default
-        the column of the target.
+        the column of the target, and null records are left out.
         """
         schema: Schema | None = self.__dict__.get("schema_")
-        y = response_of(schema, X, y)
+        found, predicted = response_of(schema, X, y), self.predict(X)
         if schema is not None and schema.target is not None:
-            y = schema.encode_label(y, invalid="error")
-        if np.size(y) < 2:
+            known = schema.encode_label(found, invalid="error")
+            found, predicted, sample_weight = without_null(known, predicted, sample_weight)
+        predicted, found, sample_weight = without_null(predicted, found, sample_weight)
+        if np.size(found) < 2:
             raise ValueError("R² needs at least two records")
-        return float(super().score(X, y, sample_weight=sample_weight))
+        return float(r2_score(found, predicted, sample_weight=sample_weight))
 
     def predict(self, X: ArrayLike) -> Array:
         """Return ⟨coef_, x⟩ + intercept_; with a schema, NaN for null records.

@@ -18,7 +18,7 @@ from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.graded import check_response_bounds, coded_responses, concordance
-from pairdp.estimators.schema_tables import response_of
+from pairdp.estimators.schema_tables import response_of, without_null
 from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.two_classes import AUCScoreMixin, TwoClassEstimator
 from pairdp.losses import (
@@ -343,7 +343,7 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
     ) -> float:
         """Return the AUC on the given data, or the concordance for a graded response.
 
-        It is not private: do not publish scores on sensitive data.
+        It is not private: do not publish scores on sensitive data. Null records are left out.
 
         Raises
         ------
@@ -357,7 +357,8 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         if sample_weight is not None:
             raise ValueError("the concordance of a graded response has no sample_weight")
         schema: Schema | None = self.__dict__.get("schema_")
-        found = response_of(schema, X, y)
+        found, scores = response_of(schema, X, y), self.decision_function(X)
         if schema is not None and schema.target is not None:
-            found = schema.encode_label(found, invalid="error")
-        return concordance(coded_responses(found, bounds, "error"), self.decision_function(X))
+            found, scores = without_null(schema.encode_label(found, invalid="error"), scores)
+        scores, found = without_null(scores, found)
+        return concordance(coded_responses(found, bounds, "error"), scores)

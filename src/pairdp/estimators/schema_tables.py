@@ -56,6 +56,14 @@ def response_of(schema: Schema | None, X: Any, y: ArrayLike | None) -> Any:
     return column_of(X, schema.label)
 
 
+def without_null(scores: Array, *others: Any) -> tuple[Any, ...]:
+    """Return the scores that are not NaN, as those of null records are, and their other entries."""
+    used = ~np.isnan(scores)
+    if used.all():
+        return scores, *others
+    return scores[used], *(None if other is None else np.asarray(other)[used] for other in others)
+
+
 def table_records(
     schema: Schema,
     X: Any,

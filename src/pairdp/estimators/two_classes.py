@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,7 +21,7 @@ from pairdp._reading import (
 )
 from pairdp.algorithms.facts import Condition, PublicLabels
 from pairdp.estimators.base import PrivateEstimator
-from pairdp.estimators.schema_tables import response_of
+from pairdp.estimators.schema_tables import response_of, without_null
 from pairdp.estimators.validation import (
     check_known_labels,
     check_labels,
@@ -44,15 +44,16 @@ class AUCScoreMixin:
         """Return the AUC on the given data: how often a record of the second class scores higher.
 
         It is not private: do not publish scores on sensitive data. With a schema, y is by default
-        the column of the label.
+        the column of the label, and records without a score, null records, are left out.
 
         Raises
         ------
         ValueError
             If y has labels other than the two in ``classes_``, or only one of them.
         """
-        scores = self.decision_function(X)
-        positive = self._known(X, y) == self.classes_[1]
+        scores, positive, sample_weight = without_null(
+            self.decision_function(X), self._known(X, y) == self.classes_[1], sample_weight
+        )
         counted = positive
         if sample_weight is not None and np.shape(sample_weight) == positive.shape:
             counted = positive[np.asarray(sample_weight) > 0]
@@ -154,16 +155,18 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """Return the accuracy on the given data.
 
         It is not private: do not publish scores on sensitive data. With a schema, y is by default
-        the column of the label.
+        the column of the label, and null records are left out.
 
         Raises
         ------
         ValueError
             If y has labels other than the two in ``classes_``.
         """
-        check_is_fitted(self, "coef_")
-        known = self._known(X, y)
-        return float(super().score(X, known, sample_weight=sample_weight))
+        scores, known, sample_weight = without_null(
+            self.decision_function(X), self._known(X, y), sample_weight
+        )
+        predicted = self._decided(scores)
+        return float(accuracy_score(known, predicted, sample_weight=sample_weight))
 
     def privacy_statement(self) -> str:
         """Return the privacy statement of the fitted model, for a privacy officer."""
@@ -191,8 +194,10 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
                 "the schema makes some of the records null records, for which nothing is "
                 "predicted: leave them out, or use decision_function"
             )
-        above = scores > 0
-        return np.asarray(self.classes_[above.astype(np.intp)])
+        return self._decided(scores)
+
+    def _decided(self, scores: Array) -> NDArray[Any]:
+        return np.asarray(self.classes_[(scores > 0).astype(np.intp)])
 
 
 def _two_sorted(given: Any) -> NDArray[Any]:
