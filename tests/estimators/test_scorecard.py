@@ -160,6 +160,22 @@ def test_the_command_line_shows_and_predicts(model: PrivateScorecard, tmp_path: 
     np.testing.assert_allclose(scores, model.decision_function(some))
 
 
+def test_the_command_line_fits(table: pd.DataFrame, tmp_path: Path) -> None:
+    schema, data, path = (tmp_path / name for name in ("s.json", "p.csv", "card.pairdp"))
+    schema.write_text(json.dumps(SCHEMA))
+    table.to_csv(data, index=False)
+    command = ["fit", str(data), "--schema", str(schema), "--scorecard", "--epsilon", "2"]
+    done = CliRunner().invoke(main, [*command, "--seed", "0", "-o", str(path)])
+    assert done.exit_code == 0, done.output
+    expected = PrivateScorecard(2.0, schema=SCHEMA, random_state=0).fit(table)
+    np.testing.assert_allclose(load(path).points_, expected.points_)
+    refused = CliRunner().invoke(main, [*command, "--radius", "2", "-o", str(tmp_path / "x")])
+    assert refused.exit_code == 1
+    assert "leave out --radius" in refused.output
+    without = ["fit", str(data), "--label", "died", "--unscaled", "--scorecard", "-o", "x"]
+    assert "--schema" in CliRunner().invoke(main, [*without, "--drop", "sex"]).output
+
+
 def test_json_lists_the_points(model: PrivateScorecard) -> None:
     found = json.loads(model.to_json())
     assert found["high"] == "yes"

@@ -18,6 +18,7 @@ from pairdp.cli.common import (
     json_option,
     model_options,
     open_ledger,
+    refuse_options,
     report_errors,
 )
 from pairdp.cli.fit_columns import FitColumns, NumberColumns
@@ -44,6 +45,11 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
     "--classes", metavar="A,B", help="The two labels, if it is not public which ones occur."
+)
+@click.option(
+    "--scorecard",
+    is_flag=True,
+    help="Fit a scorecard, with points for each bin of each column, instead of a linear ranker.",
 )
 @click.option("--threshold", type=float, help="A public threshold, instead of a noisy one.")
 @budget_options
@@ -89,9 +95,12 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     with several rows. The first so many rows of each unit are used, whatever they contain; the
     others, and rows without a unit, become null records. The column is not a feature.
 
+    With --scorecard and a schema, the model is a sum of points for each bin of each column.
+
     \b
-    Example:
+    Examples:
       pairdp fit patients.csv --schema schema.json --epsilon 1 -o model.pairdp
+      pairdp fit patients.csv --schema schema.json --scorecard -o card.pairdp
     """  # noqa: D301 - the command line's help reads the control character
     check_output(output, force, data, *(options[name] for name in ("schema", "bounds", "ledger")))
     units = unit_parameters(options)
@@ -105,7 +114,7 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
         raise TableError(f"{data} has {columns.n} records; a pair needs two")
     more = {**_task_parameters(options), **columns.parameters, **units}
     more["data_set"] = options["data_set"]
-    model = estimator(options, **more)
+    model = _scorecard(options, more) if options["scorecard"] else estimator(options, **more)
     plan = model.plan(columns.n, columns.width)
     ledger = _ledger(options, plan, data, columns.names, output)
     model._fit_plan(plan, columns.batches(model), columns.width, columns.classes)
@@ -176,6 +185,18 @@ def _release(fitted: Any, model: Any, output: Path, ledger: BudgetLedger | None)
         save(fitted, output)
     else:
         ledger.release(model.certificate_, draft_of(fitted, output))
+
+
+def _scorecard(options: dict[str, Any], more: dict[str, Any]) -> Any:
+    """Return the unfitted scorecard that options describe."""
+    from pairdp.estimators import PrivateScorecard
+
+    if options["schema"] is None:
+        raise TableError("a scorecard reads the columns of a schema: give --schema FILE")
+    names = ("task", "algorithm", "loss", "radius", "regularization", "threshold")
+    refuse_options("a scorecard has no such option", *names, "calibration", "schedule")
+    given = {key: value for key, value in more.items() if key not in ("calibration", "schedule")}
+    return PrivateScorecard(options["epsilon"], options["delta"], **given)
 
 
 def _task_parameters(options: dict[str, Any]) -> dict[str, Any]:
