@@ -5,41 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
 
 from pairdp._checks import flag, keep
-from pairdp._sums import BLOCK
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.plan import Plan, Progress, RunResult
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
-from pairdp.algorithms.scorecard.cells import FINE, Cells, NumberCells, codes_of
+from pairdp.algorithms.scorecard.cells import Cells, NumberCells
 from pairdp.algorithms.scorecard.descent import (
     CLIP,
-    LabelledBins,
-    Whitening,
-    descend,
-    second_moments,
-)
-from pairdp.algorithms.scorecard.evidence import (
-    Column,
-    column_of,
-    combined,
-    share_of_positives,
 )
 from pairdp.algorithms.scorecard.expansion import (
-    CONSTANT,
     block_sizes,
     chosen_blocks,
-    expand,
     most_features,
 )
-from pairdp.algorithms.scorecard.partition import Counted, Edges, bin_of_cells, merge, partition
+from pairdp.algorithms.scorecard.run import COUNTS, GRADIENTS, MOMENTS, PARTITION, Run
 from pairdp.algorithms.scorecard.shares import (
     STEPS,
     levels_of,
@@ -55,11 +41,7 @@ from pairdp.privacy.mechanisms.packing import packed_dimension
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
-PARTITION, COUNTS = "counts of cells", "labelled counts of bins"
-MOMENTS, GRADIENTS = "second moments of features", "clipped gradients"
 _RIDGE = 0.3
-_NAIVE = 0.7
-"""The weight of naive Bayes shapes that the descent starts from: columns share evidence."""
 _WITHOUT_NOISE = 1e-6
 
 
@@ -75,15 +57,6 @@ class ScorecardSettings(Settings):
     steps: int | None = None
     features: int | None = None
     ridge: float | None = None
-
-
-class _Binned(NamedTuple):
-    """The columns with their bins, functions of released counts."""
-
-    columns: list[Column]
-    edges: list[Edges | None]
-    bin_of: list[NDArray[np.int64]]
-    positives: float
 
 
 @dataclass(frozen=True)
@@ -178,7 +151,7 @@ class Scorecard(Algorithm[ScorecardSettings]):
         if not shares.learns_weights:
             why = "the budget is too small to learn weights: all are 1, as in naive Bayes"
             return PlanDraft(tuple(releases), settings, (why,))
-        sizes = block_sizes(len(numbers), others, len(columns), self.interactions)
+        sizes = self._block_sizes(columns)
         features = most_features(sizes, len(columns), task.n * mu)
         moments = shared_release(
             MOMENTS,
@@ -213,173 +186,33 @@ class Scorecard(Algorithm[ScorecardSettings]):
         progress: Progress,
     ) -> RunResult:
         """Return the points of all bins and the intercept, and what describes the bins."""
-        columns = self._columns(plan.task)
-        codes = np.empty((len(columns), records.n), dtype=np.int16)
-        for start in range(0, records.n, BLOCK):
-            some = slice(start, start + BLOCK)
-            codes[:, some] = codes_of(columns, records.x[some])
-        releases = {release.name: release for release in plan.certificate.releases}
-        binned = self._bin(plan, columns, codes, records, releases, noise)
-        points = [column.shape for column in binned.columns]
-        deviations = [column.deviations for column in binned.columns]
-        intercept = float(logit(binned.positives))
-        matrix, factors = np.zeros((0, 0)), [np.zeros(0)]
-        if plan.settings.steps is not None:
-            points, deviations, intercept, matrix, factors = self._learn(
-                plan, columns, codes, records, releases, binned, noise, progress
-            )
+        columns, settings = self._columns(plan.task), plan.settings
+        run = Run.of(columns, records, plan.certificate.releases, noise)
+        binned = run.bin(settings.bins, settings.levels)
+        found = binned.naive()
+        if settings.steps is not None and settings.ridge is not None:
+            rarity = 4 * binned.positives * (1 - binned.positives)
+            signal = plan.task.n * _mu(plan.task)
+            blocks = chosen_blocks(self._block_sizes(columns), len(columns), signal, rarity)
+            found = run.learn(binned, blocks, settings.steps, settings.ridge, progress)
         edges = [np.zeros(0) if e is None else e.astype(np.float64) for e in binned.edges]
         return RunResult(
-            np.concatenate([*points, [intercept]]),
+            np.concatenate([*found.points, [found.intercept]]),
             {
-                "bins": np.array([len(one) for one in points], dtype=np.float64),
+                "bins": np.array([len(one) for one in found.points], dtype=np.float64),
                 "edges": np.concatenate(edges),
-                "deviations": np.concatenate(deviations),
+                "deviations": np.concatenate(found.deviations),
                 "counts": np.concatenate([column.counts for column in binned.columns]),
-                "interactions": matrix,
-                "factors": np.concatenate(factors),
+                "interactions": found.interactions,
+                "factors": np.concatenate(found.factors),
                 "positives": np.array([binned.positives]),
             },
         )
 
-    def _bin(
-        self,
-        plan: Plan[ScorecardSettings],
-        columns: Sequence[Cells],
-        codes: NDArray[np.int16],
-        records: Records,
-        releases: dict[str, Release],
-        noise: NoiseSource,
-    ) -> _Binned:
-        """Release the counts, and return the bins with their shapes."""
-        n, settings = plan.task.n, plan.settings
-        signs = [records.y > 0, records.y < 0]
-        labelled = [
-            np.array([np.bincount(row[sign], minlength=column.size) for sign in signs])
-            for row, column in zip(codes, columns, strict=True)
-        ]
-        numbers = [j for j, column in enumerate(columns) if isinstance(column, NumberCells)]
-        known: dict[int, Counted] = {}
-        if numbers:
-            release = releases[PARTITION]
-
-            def noisy_cells(values: Array, level: int) -> Array:
-                return _padded_release(release, values, noise.stream(PARTITION, level))
-
-            found = partition(
-                [labelled[j].sum(axis=0) for j in numbers],
-                n,
-                settings.bins,
-                settings.levels,
-                deviation(release),
-                noisy_cells,
-            )
-            known = {j: merge(one, settings.bins) for j, one in zip(numbers, found, strict=True)}
-        bin_of = [
-            bin_of_cells(known[j].edges, column.size - FINE)
-            if j in known
-            else np.arange(column.size)
-            for j, column in enumerate(columns)
-        ]
-        exact = [
-            np.array(
-                [np.bincount(bins, weights=side, minlength=int(bins[-1]) + 1) for side in both]
-            )
-            for bins, both in zip(bin_of, labelled, strict=True)
-        ]
-        excess = np.concatenate([(ups - downs) / 2 for ups, downs in exact])
-        halves = np.concatenate([(ups + downs) / 2 for ups, downs in exact])
-        release = releases[COUNTS]
-        noisy = _padded_release(release, np.concatenate([excess, halves]), noise.stream(COUNTS))
-        ends = np.cumsum([both.shape[1] for both in exact])
-        excesses = np.split(noisy[: ends[-1]], ends[:-1])
-        counts = np.split(2 * noisy[ends[-1] :], ends[:-1])
-        sigma = deviation(release)
-        positives = share_of_positives(excesses, n)
-        shapes = []
-        for j, column in enumerate(columns):
-            before = known.get(j)
-            estimate, variances = combined(
-                counts[j] if before is None else before.counts,
-                None if before is None else before.variances,
-                counts[j],
-                4 * sigma**2,
-                n,
-            )
-            missing = column.size - FINE if before is not None else 0
-            shapes.append(
-                column_of(
-                    excesses[j],
-                    estimate,
-                    variances,
-                    positives,
-                    sigma,
-                    is_number=before is not None,
-                    missing=missing,
-                )
-            )
-        edges = [known[j].edges if j in known else None for j in range(len(columns))]
-        return _Binned(shapes, edges, bin_of, positives)
-
-    def _learn(
-        self,
-        plan: Plan[ScorecardSettings],
-        columns: Sequence[Cells],
-        codes: NDArray[np.int16],
-        records: Records,
-        releases: dict[str, Release],
-        binned: _Binned,
-        noise: NoiseSource,
-        progress: Progress,
-    ) -> tuple[list[Array], list[Array], float, Array, list[Array]]:
-        """Release moments and gradients, and return points, deviations, intercept and products."""
-        n, settings, mu = plan.task.n, plan.settings, _mu(plan.task)
+    def _block_sizes(self, columns: Sequence[Cells]) -> dict[str, int]:
         numbers = sum(isinstance(column, NumberCells) for column in columns)
         others = sum(c.size for c in columns if not isinstance(c, NumberCells))
-        sizes = block_sizes(numbers, others, len(columns), self.interactions)
-        rarity = 4 * binned.positives * (1 - binned.positives)
-        blocks = chosen_blocks(sizes, len(columns), n * mu, rarity)
-        expansion = expand(binned.columns, binned.edges, blocks)
-        bins = np.array(
-            [bin_of[row] for bin_of, row in zip(binned.bin_of, codes, strict=True)], dtype=np.int16
-        )
-        labelled = LabelledBins(
-            bins, (records.y > 0).astype(np.float64), np.where(records.null, 0.0, 1.0)
-        )
-        moments = releases[MOMENTS].mechanism.release_symmetric(
-            second_moments(expansion, labelled) / n, noise.stream(MOMENTS)
-        )
-        whitening = Whitening.of(moments, settings.ridge or 0.0)
-        release = releases[GRADIENTS]
-        steps = progress.steps(settings.steps or 0, "learning weights")
-
-        def noisy_gradient(total: Array, step: int) -> Array:
-            next(steps, None)
-            return release.mechanism.release(total / n, noise.stream(GRADIENTS, step))
-
-        scale = max(sum(column.variance for column in binned.columns), 1e-12) ** 0.5
-        weights, covariance = descend(
-            expansion,
-            labelled,
-            whitening,
-            expansion.initial(_NAIVE * scale, float(logit(binned.positives))),
-            binned.positives,
-            deviation(release),
-            settings.steps or 0,
-            noisy_gradient,
-        )
-        steps.close()
-        points = expansion.points(weights)
-        deviations, place = [], 0
-        for table, column in zip(expansion.tables, binned.columns, strict=True):
-            part = slice(place, place + table.shape[1])
-            place += table.shape[1]
-            of_weights = np.einsum("bi,ij,bj->b", table, covariance[part, part], table)
-            of_shape = (weights[part.start] / scale * column.deviations) ** 2
-            deviations.append(np.sqrt(np.maximum(of_weights, 0.0) + of_shape))
-        matrix, constant = expansion.interactions(weights)
-        intercept = float(weights[-1] * CONSTANT + constant)
-        return points, deviations, intercept, matrix, list(expansion.factors) or [np.zeros(0)]
+        return block_sizes(numbers, others, len(columns), self.interactions)
 
 
 def _mu(task: Task) -> float:
@@ -402,13 +235,6 @@ def _counts_release(
     epsilon = task.budget.epsilon * share * (1 - 2e-9)
     mechanism = L1LaplaceMechanism.for_epsilon(epsilon, sensitivity.value, dimension)
     return Release(name, mechanism, sensitivity, dimension)
-
-
-def _padded_release(release: Release, values: Array, stream: np.random.Generator) -> Array:
-    """Return values with noise; their number is at most the planned dimension."""
-    padded = np.zeros(release.dimension)
-    padded[: values.size] = values
-    return release.mechanism.release(padded, stream)[: values.size]
 
 
 register_algorithm("scorecard", Scorecard())

@@ -1,0 +1,237 @@
+"""A run of a scorecard: what it releases, in order, and the points that follow from that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+
+from pairdp._sums import BLOCK
+from pairdp.algorithms.noise import deviation
+from pairdp.algorithms.plan import Progress
+from pairdp.algorithms.scorecard.cells import FINE, Cells, NumberCells, codes_of
+from pairdp.algorithms.scorecard.descent import (
+    LabelledBins,
+    Whitening,
+    descend,
+    second_moments,
+)
+from pairdp.algorithms.scorecard.evidence import (
+    Column,
+    column_of,
+    combined,
+    share_of_positives,
+)
+from pairdp.algorithms.scorecard.expansion import CONSTANT, expand
+from pairdp.algorithms.scorecard.partition import Counted, Edges, bin_of_cells, merge, partition
+from pairdp.privacy import NoiseSource, Release
+from pairdp.records import Records
+
+Array = NDArray[np.float64]
+PARTITION, COUNTS = "counts of cells", "labelled counts of bins"
+MOMENTS, GRADIENTS = "second moments of features", "clipped gradients"
+_NAIVE = 0.7
+"""The weight of naive Bayes shapes that the descent starts from: columns share evidence."""
+
+
+class Binned(NamedTuple):
+    """The columns with their bins, functions of released counts."""
+
+    columns: list[Column]
+    edges: list[Edges | None]
+    bin_of: list[NDArray[np.int64]]
+    positives: float
+
+    def naive(self) -> Learned:
+        """Return the points of naive Bayes: all weights are 1."""
+        shapes = [column.shape for column in self.columns]
+        deviations = [column.deviations for column in self.columns]
+        nothing = np.zeros((0, 0))
+        return Learned(shapes, deviations, float(logit(self.positives)), nothing, [np.zeros(0)])
+
+
+class Learned(NamedTuple):
+    """Points and deviations by column, the intercept, and the products of columns."""
+
+    points: list[Array]
+    deviations: list[Array]
+    intercept: float
+    interactions: Array
+    factors: list[Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The records of a run, which enter what it returns through releases only.
+
+    Attributes
+    ----------
+    columns : sequence of Cells
+        The columns.
+    codes : array of shape (columns, n)
+        The cell of each record in each column.
+    records : Records
+        The records.
+    releases : dict
+        The planned releases, by name.
+    noise : NoiseSource
+        The source of their noise.
+    """
+
+    columns: Sequence[Cells]
+    codes: NDArray[np.int16]
+    records: Records
+    releases: dict[str, Release]
+    noise: NoiseSource
+
+    @classmethod
+    def of(
+        cls,
+        columns: Sequence[Cells],
+        records: Records,
+        releases: Sequence[Release],
+        noise: NoiseSource,
+    ) -> Run:
+        """Return a run on some records."""
+        codes = np.empty((len(columns), records.n), dtype=np.int16)
+        for start in range(0, records.n, BLOCK):
+            some = slice(start, start + BLOCK)
+            codes[:, some] = codes_of(columns, records.x[some])
+        return cls(columns, codes, records, {release.name: release for release in releases}, noise)
+
+    def bin(self, bins: int, levels: int) -> Binned:
+        """Release the counts, and return the bins with their shapes."""
+        n, columns = self.records.n, self.columns
+        labelled = self._labelled_cells()
+        known = self._partition([both.sum(axis=0) for both in labelled], bins, levels)
+        bin_of = [
+            bin_of_cells(known[j].edges, column.size - FINE)
+            if j in known
+            else np.arange(column.size)
+            for j, column in enumerate(columns)
+        ]
+        excesses, counts = self._labelled_counts(bin_of, labelled)
+        sigma = deviation(self.releases[COUNTS])
+        positives = share_of_positives(excesses, n)
+        shapes = []
+        for j, column in enumerate(columns):
+            before = known.get(j)
+            estimate, variances = combined(
+                counts[j] if before is None else before.counts,
+                None if before is None else before.variances,
+                counts[j],
+                4 * sigma**2,
+                n,
+            )
+            shapes.append(
+                column_of(
+                    excesses[j],
+                    estimate,
+                    variances,
+                    positives,
+                    sigma,
+                    is_number=before is not None,
+                    missing=column.size - FINE if before is not None else 0,
+                )
+            )
+        edges = [known[j].edges if j in known else None for j in range(len(columns))]
+        return Binned(shapes, edges, bin_of, positives)
+
+    def _labelled_cells(self) -> list[NDArray[np.int64]]:
+        """Return the numbers of positives and negatives in each cell of each column."""
+        signs = [self.records.y > 0, self.records.y < 0]
+        return [
+            np.array([np.bincount(row[sign], minlength=column.size) for sign in signs])
+            for row, column in zip(self.codes, self.columns, strict=True)
+        ]
+
+    def _partition(
+        self, cells: list[NDArray[np.int64]], bins: int, levels: int
+    ) -> dict[int, Counted]:
+        """Release counts of the cells of numbers, and return their bins by column."""
+        numbers = [j for j, one in enumerate(self.columns) if isinstance(one, NumberCells)]
+        if not numbers:
+            return {}
+        release = self.releases[PARTITION]
+
+        def noisy(values: Array, level: int) -> Array:
+            return _padded_release(release, values, self.noise.stream(PARTITION, level))
+
+        exact = [cells[j] for j in numbers]
+        found = partition(exact, self.records.n, bins, levels, deviation(release), noisy)
+        return {j: merge(one, bins) for j, one in zip(numbers, found, strict=True)}
+
+    def _labelled_counts(
+        self, bin_of: list[NDArray[np.int64]], labelled: list[NDArray[np.int64]]
+    ) -> tuple[list[Array], list[Array]]:
+        """Release labelled counts, and return the excess of positives and the count of each bin."""
+        exact = [
+            np.array([np.bincount(bins, side, minlength=int(bins[-1]) + 1) for side in both])
+            for bins, both in zip(bin_of, labelled, strict=True)
+        ]
+        excess = np.concatenate([(ups - downs) / 2 for ups, downs in exact])
+        halves = np.concatenate([(ups + downs) / 2 for ups, downs in exact])
+        noisy = _padded_release(
+            self.releases[COUNTS], np.concatenate([excess, halves]), self.noise.stream(COUNTS)
+        )
+        ends = np.cumsum([both.shape[1] for both in exact])
+        counts = np.split(2 * noisy[ends[-1] :], ends[:-1])
+        return np.split(noisy[: ends[-1]], ends[:-1]), counts
+
+    def learn(
+        self, binned: Binned, blocks: Sequence[str], steps: int, ridge: float, progress: Progress
+    ) -> Learned:
+        """Release moments and gradients of some blocks of features, and return the points."""
+        n = self.records.n
+        expansion = expand(binned.columns, binned.edges, blocks)
+        bins = np.array(
+            [bin_of[row] for bin_of, row in zip(binned.bin_of, self.codes, strict=True)],
+            dtype=np.int16,
+        )
+        records = LabelledBins(
+            bins, (self.records.y > 0).astype(np.float64), np.where(self.records.null, 0.0, 1.0)
+        )
+        moments = self.releases[MOMENTS].mechanism.release_symmetric(
+            second_moments(expansion, records) / n, self.noise.stream(MOMENTS)
+        )
+        release = self.releases[GRADIENTS]
+        shown = progress.steps(steps, "learning weights")
+
+        def noisy_gradient(total: Array, step: int) -> Array:
+            next(shown, None)
+            return release.mechanism.release(total / n, self.noise.stream(GRADIENTS, step))
+
+        scale = max(sum(column.variance for column in binned.columns), 1e-12) ** 0.5
+        weights, covariance = descend(
+            expansion,
+            records,
+            Whitening.of(moments, ridge),
+            expansion.initial(_NAIVE * scale, float(logit(binned.positives))),
+            binned.positives,
+            deviation(release),
+            steps,
+            noisy_gradient,
+        )
+        shown.close()
+        deviations, place = [], 0
+        for table, column in zip(expansion.tables, binned.columns, strict=True):
+            part = slice(place, place + table.shape[1])
+            place += table.shape[1]
+            of_weights = np.einsum("bi,ij,bj->b", table, covariance[part, part], table)
+            of_shape = (weights[part.start] / scale * column.deviations) ** 2
+            deviations.append(np.sqrt(np.maximum(of_weights, 0.0) + of_shape))
+        matrix, constant = expansion.interactions(weights)
+        intercept = float(weights[-1] * CONSTANT + constant)
+        factors = list(expansion.factors) or [np.zeros(0)]
+        return Learned(expansion.points(weights), deviations, intercept, matrix, factors)
+
+
+def _padded_release(release: Release, values: Array, stream: np.random.Generator) -> Array:
+    """Return values with noise; their number is at most the planned dimension."""
+    padded = np.zeros(release.dimension)
+    padded[: values.size] = values
+    return release.mechanism.release(padded, stream)[: values.size]
