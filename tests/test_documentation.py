@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import doctest
+import re
 from pathlib import Path
 
+import click
 import pytest
+
+from pairdp.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = [
@@ -19,6 +23,7 @@ EXAMPLES = [
     "docs/audit.md",
     "docs/diagnostics.md",
     "docs/theory.md",
+    "docs/scorecard.md",
     "docs/migrating_from_metric_learn.md",
 ]
 
@@ -42,3 +47,16 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
         target = part.split(")")[0]
         if not target.startswith("http"):
             assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_and_their_options_exist(page: Path) -> None:
+    blocks = "\n".join(page.read_text(encoding="utf-8").split("```")[1::2])
+    for words in re.findall(r"^(?:\$ )?pairdp ([a-z].*)$", blocks, re.MULTILINE):
+        name, *rest = re.split(r" {2,}| #", words)[0].split()
+        command = main.get_command(click.Context(main), name)
+        if isinstance(command, click.Group):
+            command = command.get_command(click.Context(command), rest[0])
+        assert command is not None, words
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in rest if word.startswith("-")} <= known, words

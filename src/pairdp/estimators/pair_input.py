@@ -10,7 +10,9 @@ from sklearn.base import BaseEstimator
 
 from pairdp._reading import Invalid, read_table, uses_null_records
 from pairdp.clipping import clip_rows
+from pairdp.estimators.schema_tables import encoded_rows
 from pairdp.estimators.validation import checked_array, validated
+from pairdp.schema import Schema
 
 Array = NDArray[np.float64]
 
@@ -45,6 +47,25 @@ def pairs_of(
     return found
 
 
+def encoded_pairs(schema: Schema, pairs: ArrayLike, table: Any, invalid: Invalid) -> Array:
+    """Return pairs of encoded records of a table; those of null records are NaN."""
+    if table is None:
+        raise ValueError(
+            "with a schema, pairs are row numbers of a table with named columns: pass the table as "
+            "preprocessor"
+        )
+    return _looked_up(pairs, encoded_rows(schema, table, invalid), invalid)
+
+
+def looked_up_persons(pairs: ArrayLike, identifiers: NDArray[Any]) -> NDArray[Any]:
+    """Return the identifiers of the rows of each pair, None for row numbers out of range."""
+    places = row_numbers(pairs)
+    known = (places >= 0) & (places < len(identifiers))
+    found = np.full(places.shape, None, dtype=object)
+    found[known] = identifiers.astype(object)[places[known]]
+    return found
+
+
 def differences(pairs: ArrayLike, n_features: int, norm: float, invalid: Invalid) -> Array:
     """Return x - x' of each pair, clipped to a norm."""
     found = _array(pairs, invalid)
@@ -74,18 +95,24 @@ def _check_shape(shape: tuple[int, ...]) -> None:
 
 
 def _looked_up(pairs: ArrayLike, records: Array, invalid: Invalid) -> Array:
-    places = np.asarray(pairs)
-    if places.ndim != 2 or places.shape[1] != 2 or places.dtype.kind not in "iu":
-        raise ValueError(
-            "with preprocessor, pairs must be row numbers of shape (n_pairs, 2), got shape "
-            f"{places.shape} of type {places.dtype}"
-        )
+    places = row_numbers(pairs)
     known = (places >= 0) & (places < len(records))
     if not uses_null_records(invalid) and not known.all():
         raise ValueError(f"pairs has row numbers that preprocessor, of {len(records)} rows, lacks")
     found = records[np.where(known, places, 0)]
     found[~known] = np.nan
     return np.asarray(found)
+
+
+def row_numbers(pairs: ArrayLike) -> NDArray[Any]:
+    """Return row numbers as an array of shape (n_pairs, 2)."""
+    places = np.asarray(pairs)
+    if places.ndim != 2 or places.shape[1] != 2 or places.dtype.kind not in "iu":
+        raise ValueError(
+            "with preprocessor, pairs must be row numbers of shape (n_pairs, 2), got shape "
+            f"{places.shape} of type {places.dtype}"
+        )
+    return places
 
 
 def persons(groups: ArrayLike) -> NDArray[Any]:

@@ -21,11 +21,22 @@ from pairdp.constraints import PSDFrobeniusBall
 from pairdp.estimators.axes import check_n_components
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.mahalanobis import MahalanobisMixin, check_axes
-from pairdp.estimators.pair_input import differences, pairs_of, persons, public_pair_shape
+from pairdp.estimators.pair_input import (
+    differences,
+    encoded_pairs,
+    looked_up_persons,
+    pairs_of,
+    persons,
+    public_pair_shape,
+    row_numbers,
+)
+from pairdp.estimators.schema_tables import column_of
+from pairdp.estimators.table_input import GivenSchema
 from pairdp.losses import MetricLoss, PairMetricLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Budget, BudgetLedger
+from pairdp.schema import Schema
 
 Array = NDArray[np.float64]
 _CLASSES = np.array([-1, 1])
@@ -62,9 +73,13 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
         tenth of the budget on one, which makes the fewest errors; if a loss is minimised, it is 1.
     data_norm : float, default=None
         The *difference* of the records of a pair is clipped to this norm; twice the norm of records
-        clips nothing. It must not be computed from the data.
+        clips nothing. It must not be computed from the data. With a schema it is 2 by default.
+    schema : Schema, dict or path, default=None
+        A public description of the columns, as for `PrivateRanker`, without a label: pairs have
+        their own. `fit` then takes row numbers and a table as ``preprocessor``.
     unit : str, default=None
-        What identifies a person, such as "patient_id"; a name for certificates.
+        What identifies a person, such as "patient_id"; a name for certificates, or a column that
+        the schema declares as an id.
     max_pairs : int, default=None
         How many pairs of each person are used at most, which is public. The guarantee then covers
         all pairs of a person. By default, it covers each single pair.
@@ -126,6 +141,7 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
         n_components: int | None = None,
         threshold: float | None = None,
         data_norm: float | None = None,
+        schema: GivenSchema | None = None,
         calibration: str = "certified",
         schedule: str | None = None,
         ledger: BudgetLedger | None = None,
@@ -145,6 +161,7 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
         self.n_components = n_components
         self.threshold = threshold
         self.data_norm = data_norm
+        self.schema = schema
         self.calibration = calibration
         self.schedule = schedule
         self.ledger = ledger
@@ -165,6 +182,18 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
 
     _loss_kind = PairMetricLoss
     _problem_kind = PointwiseProblem
+    _encoded_norm = 2.0
+
+    def _clipped_to(self) -> float:
+        if self.data_norm is None and self.schema is not None:
+            return self._encoded_norm
+        return super()._clipped_to()
+
+    def _check_schema(self, schema: Schema) -> None:
+        if schema.response is not None:
+            raise ValueError(
+                f'pairs have their own labels, +1 and -1: declare {schema.label!r} as "ignore"'
+            )
 
     def _given_loss(self) -> PairMetricLoss | None:
         if isinstance(self.loss, MetricLoss):
@@ -239,25 +268,32 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
             +1 for similar pairs and -1 for dissimilar ones.
         groups : array-like of shape (n_pairs, 2), optional
             The persons of each pair, with the parameter ``max_pairs``. By default they are the row
-            numbers of ``preprocessor``. Pairs without a person (None, NaN, empty text) are not
-            used. Groups are not stored.
+            numbers of ``preprocessor``, or what the column ``unit`` of the schema has in these
+            rows. Pairs without a person (None, NaN, empty text) are not used. Groups are not
+            stored.
         preprocessor : array-like of shape (n_records, n_features), optional
-            The records that ``pairs`` refers to. Unlike in metric-learn it is not a parameter of
-            the estimator, because a fitted model contains no records.
+            The records that ``pairs`` refers to; with a schema, a table with named columns. Unlike
+            in metric-learn it is not a parameter of the estimator, because a fitted model contains
+            no records.
 
         Returns
         -------
         self
         """
-        with self._unchanged_on_error():
+        with self._unchanged_on_error(), self._pinned_schema() as schema:
             if groups is None and preprocessor is not None and self.max_pairs is not None:
                 groups = pairs
+                if schema is not None and self.unit in schema.identifiers:
+                    groups = looked_up_persons(pairs, column_of(preprocessor, self.unit))
             of_units = self._checked_groups(groups)
-            shape = public_pair_shape(pairs, preprocessor)
-            plan = None if shape is None else self._affordable_plan(*shape)
-            found = pairs_of(self, pairs, preprocessor, self.invalid)
-            if plan is None:
-                plan = self._affordable_plan(len(found), found.shape[2])
+            if schema is not None:
+                plan = self._affordable_plan(len(row_numbers(pairs)), schema.width)
+                found = encoded_pairs(schema, pairs, preprocessor, self.invalid)
+            else:
+                shape = public_pair_shape(pairs, preprocessor)
+                known = None if shape is None else self._affordable_plan(*shape)
+                found = pairs_of(self, pairs, preprocessor, self.invalid)
+                plan = known or self._affordable_plan(len(found), found.shape[2])
             batch: Any = (found, _signs(y, self.invalid), *of_units)
             self._fit_plan(plan, [batch], found.shape[2], self._labels(None, None))
         self._warn_of_release()
@@ -270,7 +306,7 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
         return _signs(y, self.invalid)
 
     def _rows(self, X: ArrayLike, n_features: int) -> ArrayLike:
-        return differences(X, n_features, self._clipped_to(), self.invalid)
+        return differences(X, n_features, self._clipped_to(), self._invalid_rows)
 
     def _set_fitted(self, fit: Fit) -> None:
         self._set_axes(fit.parameters)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,8 @@ _IN_USE = "_schema_in_use"
 
 class TableInput:
     """A mixin for estimators with the parameters ``schema``, ``data_norm`` and ``invalid``."""
+
+    _encoded_norm: ClassVar[float] = 1.0  # of what is learned from; more for differences of rows
 
     schema: GivenSchema | None = None
     data_norm: float | None = None
@@ -41,7 +43,7 @@ class TableInput:
             return None
         schema = Schema.of(self.schema)
         self._check_schema(schema)
-        if self.data_norm is not None and self.data_norm != 1:
+        if self.data_norm is not None and not 1 <= self.data_norm <= self._encoded_norm:
             raise ValueError("rows that a schema encodes have norm at most 1: leave out data_norm")
         return schema
 
