@@ -19,7 +19,8 @@ from pairdp import (
 )
 from pairdp._sealed import seal, unseal
 from pairdp.algorithms import MinimizerRelease, NoisyGradientDescent, Plan, find_algorithm
-from tests.audit.cases import ALL, RANKING, plan, pure_ones
+from pairdp.algorithms.scorecard import CategoryCells, NumberCells, Scorecard
+from tests.audit.cases import ALL, POINTS, RANKING, plan, pure_ones
 
 N, D = 40, 3
 BUDGET, PURE = Budget(1.0, 1e-5), Budget(1.0)
@@ -54,6 +55,9 @@ PLANS: dict[str, Callable[[], Plan]] = {
     "centre": lambda: MinimizerRelease().plan(
         dataclasses.replace(RANKING, center=np.array([1.0, 0.0, 2.0])), N, D, BUDGET
     ),
+    "scorecard with weights": lambda: Scorecard(
+        (NumberCells(0, -1.0, 1.0), CategoryCells((1,))), interactions=True
+    ).plan(POINTS, 300, 2, BUDGET),
     "theorem": lambda: find_algorithm("DPEGD").plan(RANKING, 6, D, BUDGET, schedule="theorem"),
     "without projection": lambda: NoisyGradientDescent(
         steps=3, step_size=0.1, projected=False

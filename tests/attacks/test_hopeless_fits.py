@@ -355,6 +355,7 @@ def test_directions_are_the_least_rank_of_the_difference_to_a_multiple_of_the_id
         values[:rank] = 2.0 + np.arange(rank)
         metric = PrivateMetric()
         metric.components_ = np.sqrt(values)[:, None] * axes.T
+        metric.eigenvalues_ = values
         assert metric.n_directions_ == rank
 
 

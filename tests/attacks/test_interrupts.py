@@ -28,7 +28,10 @@ pytestmark = pytest.mark.slow
 COMMANDS = {
     "plan": ["--n", "100", "--features", "2"],
     "fit": ["data.csv", "--label", "y", "--unscaled", "-o", "model"],
+    "schema": ["data.csv"],
+    "show": ["model"],
     "predict": ["model", "data.csv"],
+    "compare": ["--n", "100"],
     "verify": ["model"],
     "ledger": ["new", "ledger.json"],
     "audit": ["DPGDSC"],
