@@ -125,6 +125,7 @@ def test_cells_that_the_schema_has_no_place_for(kind: str) -> None:
     assert "--invalid null" in error
     (value,) = cells.values()
     assert not value or value.strip('"') not in error
+    assert ('list it in "missing_values"' in error) == bool(value)
     assert not Path("scores.csv").exists()
     good, bad = scores("--invalid", "null")
     assert good is not None

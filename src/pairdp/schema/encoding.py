@@ -110,7 +110,7 @@ def check_refused(column: Any, status: Status, refused: Mask, start: int) -> Non
     if status[row] == Cell.MISSING:
         what = 'is missing, and the schema does not say what that means: add "missing"'
     else:
-        what = "is not as the schema says"
+        what = 'is not as the schema says: if it means "missing", list it in "missing_values"'
     raise ValueError(
         f"the cell of column {column.name!r} in row {row + start} (counted from 0) {what}; or use "
         'invalid="null", which makes such records null records'
