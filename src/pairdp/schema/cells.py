@@ -88,7 +88,7 @@ class MissingValues:
         if cell is None:
             return True
         if isinstance(cell, str):
-            return self.has_text(cell)
+            return self.has_text(plain_text(cell))
         try:
             if bool(cell != cell):
                 return True
@@ -105,6 +105,11 @@ def number_in(cell: Any) -> float | None:
         return float(cell)
     except _UNREADABLE:
         return None
+
+
+def plain_text(cell: str) -> str:
+    """Return the characters of a text, whose class may have methods of its own."""
+    return cell if type(cell) is str else "".join(str.__iter__(cell))
 
 
 def canonical_text(cell: Any) -> str:
@@ -202,7 +207,7 @@ class _Memory(dict[str, int]):
 
 def _seconds(cell: Any, read: _Memory, missing: MissingValues) -> int:
     if isinstance(cell, str):
-        return read[cell]
+        return read[plain_text(cell)]
     if missing.has(cell):  # including NaT, which is a datetime
         return _NO_TIME
     try:

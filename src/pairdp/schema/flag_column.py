@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import keep
-from pairdp.schema.cells import Cell, Cells, MissingValues, number_in
+from pairdp.schema.cells import Cell, Cells, MissingValues, number_in, plain_text
 from pairdp.schema.features import INDICATOR, NULL, Block, FeatureColumn
 from pairdp.schema.names import MISSING, Name, Names
 
@@ -105,5 +105,5 @@ def _as_flag(cell: Any) -> Any:
         return "true" if cell else "false"
     if isinstance(cell, str):
         number = number_in(cell)
-        return cell.lower() if number is None else number
+        return plain_text(cell).lower() if number is None else number
     return cell

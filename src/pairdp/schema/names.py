@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.schema.cells import Cells, MissingValues, canonical_text, codes, number_in
+from pairdp.schema.cells import Cells, MissingValues, canonical_text, codes, number_in, plain_text
 
 Name = str | int | float | bool
 MISSING, UNKNOWN = -1, -2
@@ -87,9 +87,9 @@ class Names:
             if isinstance(cell, bool | np.bool_):
                 key = bool(cell)
             elif isinstance(cell, str):
-                key = _TRUTH.get(cell.strip())
+                key = _TRUTH.get(plain_text(cell).strip())
         elif self.kind == "number":
-            key = _TRUTH.get(cell.strip()) if isinstance(cell, str) else None
+            key = _TRUTH.get(plain_text(cell).strip()) if isinstance(cell, str) else None
             key = number_in(cell) if key is None else key
         else:
             key = canonical_text(cell)
