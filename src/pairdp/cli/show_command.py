@@ -43,6 +43,7 @@ def command(
     in the file, and may be published with it.
 
     The certificate is verified as by ``pairdp verify``; the exit code is 1 if it is refused.
+    Weights, and noise that was propagated to them from released values, are as the file states.
     """
     from pairdp.estimators import load
     from pairdp.estimators.card import card_of
