@@ -249,6 +249,14 @@ def test_units(table: pd.DataFrame) -> None:
     assert verify(model.certificate_).holds
 
 
+def test_there_is_one_algorithm() -> None:
+    with pytest.raises(ValueError, match="one algorithm"):
+        PrivateScorecard(schema=SCHEMA).choices(100)
+    plan = PrivateScorecard(schema=SCHEMA).plan(10_000)
+    assert plan.settings.steps == 8
+    assert "clipped gradients" in str(plan)
+
+
 def test_arrays_have_no_sql(table: pd.DataFrame) -> None:
     x = np.random.default_rng(0).normal(size=(100, 2)) / 3
     model = PrivateScorecard(data_norm=1.0, random_state=0).fit(x, x[:, 0] > 0)

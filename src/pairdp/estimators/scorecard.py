@@ -189,7 +189,7 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
         return Scorecard(columns, self.interactions)
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
-        raise NotImplementedError  # there is one algorithm
+        raise ValueError("a scorecard is fitted by one algorithm: use plan to see what it does")
 
     def _constraint(self) -> Unconstrained:
         return Unconstrained()
