@@ -30,6 +30,7 @@ from pairdp.algorithms import (
     WithThreshold,
     algorithms,
 )
+from pairdp.algorithms.conditioned import ConditionedDescent
 from pairdp.algorithms.scorecard import Scorecard
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import (
@@ -62,6 +63,7 @@ ALGORITHMS: dict[str, Callable[[Problem, int], Algorithm]] = {
     "threshold": lambda p, n: WithThreshold(GradientDescent(steps=2)),
     "scatters of given pairs": lambda p, n: PairScatter(),
     "scorecard": lambda p, n: Scorecard(),
+    "conditioned": lambda p, n: ConditionedDescent(),
 }
 ALL_PROBLEMS = {
     **PROBLEMS,
@@ -74,6 +76,7 @@ TIGHTEST = {  # the problem on which each bound is reached most nearly
     "scatter of pairs": "metric",
     "scatters of given pairs": "given pairs",
     "scorecard": "logistic",
+    "conditioned": "one-sided logistic",
 }
 
 

@@ -46,7 +46,7 @@ UNUSED: dict[str, tuple[str, ...]] = {
 }
 COUNTS = {
     "histograms of columns", "histograms of columns, in ℓ1", "labelled counts",
-    "labelled counts, in ℓ1",
+    "labelled counts, in ℓ1", "number of records in a set",
 }  # fmt: skip
 """Bounds that do not depend on n."""
 # Parameters that were left to the plan, given as what it takes, or the other way round.
