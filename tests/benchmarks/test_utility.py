@@ -51,24 +51,8 @@ def test_differences_are_paired_by_seed() -> None:
 
 
 def test_a_run_prints_tables_and_summary(capsys: pytest.CaptureFixture[str]) -> None:
-    main(
-        [
-            "--families",
-            "skewed",
-            "--sizes",
-            "300",
-            "--epsilons",
-            "1",
-            "8",
-            "--seeds",
-            "2",
-            "--jobs",
-            "1",
-            "--methods",
-            "scorecard",
-            "AdaSSP",
-        ]
-    )
+    small = ["--sizes", "300", "--epsilons", "1", "8", "--seeds", "2", "--jobs", "1"]
+    main(["--families", "skewed", "--methods", "scorecard", "AdaSSP", *small])
     text = capsys.readouterr().out
     assert "skewed (tuned on): n = 300, 10 columns" in text
     assert "better / worse by two standard errors" in text
