@@ -3,7 +3,8 @@
 Tables are read through schemas: adult and german, synthetic families that constants were tuned on
 (`families`), others that they were not (`held_out`) and, with ``--report``, the data sets of the
 papers, which are for reports only. With ``interpret-core`` installed, DPEBM is measured in the same
-run.
+run. A table of metrics, beside the Euclidean one and NCA, closes it, unless only some methods,
+families or parts are asked for.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     from tests.studies.data.places import DATA
 
     from benchmarks.utility.methods import available
+    from benchmarks.utility.metric_tables import print_metrics
     from benchmarks.utility.report import print_report
     from benchmarks.utility.results import read
     from benchmarks.utility.runs import EPSILONS, FAMILIES, MIXED, cells, run
@@ -57,7 +59,8 @@ def main(arguments: Sequence[str] = ()) -> None:
         parts = [part for part in parts if part in FAMILIES]
     sizes = given.sizes or ((2000,) if quick else (500, 2000, 5000, 20_000))
     epsilons = given.epsilons or ((1.0, 4.0) if quick else EPSILONS)
-    found = list(cells(parts, given.families, sizes, given.seeds or (2 if quick else 4)))
+    seeds = given.seeds or (2 if quick else 4)
+    found = list(cells(parts, given.families, sizes, seeds))
     if quick and not given.sizes:
         found = [cell for cell in found if cell.n <= 5000]
     methods = available(given.methods)
@@ -73,6 +76,10 @@ def main(arguments: Sequence[str] = ()) -> None:
         "Guarantees are for replacing a record; DPEBM's, for adding or removing one, is weaker.\n"
     )
     print_report(rows, epsilons)
+    if given.methods or given.families or given.parts:
+        return
+    print()
+    print_metrics(epsilons, seeds=seeds, report=given.report, quick=quick, jobs=given.jobs)
 
 
 if __name__ == "__main__":
