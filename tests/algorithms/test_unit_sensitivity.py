@@ -17,6 +17,7 @@ from pairdp import Budget, NoiseSource, Unit
 from pairdp.algorithms import (
     Algorithm,
     EpochGradientDescent,
+    FisherMetric,
     GradientDescent,
     MinimizerRelease,
     MomentRelease,
@@ -59,6 +60,8 @@ ALGORITHMS: dict[str, Callable[[Problem, int], Algorithm]] = {
     "pair moments": lambda p, n: MomentRelease("pair"),
     "scatter of means": lambda p, n: ScatterMetric(),
     "scatter of pairs": lambda p, n: ScatterMetric("pairs"),
+    "fisher": lambda p, n: FisherMetric(buckets=3),
+    "fisher, full": lambda p, n: FisherMetric("full"),
     "threshold": lambda p, n: WithThreshold(GradientDescent(steps=2)),
     "scatters of given pairs": lambda p, n: PairScatter(),
     "scorecard": lambda p, n: Scorecard(),
@@ -72,6 +75,8 @@ TIGHTEST = {  # the problem on which each bound is reached most nearly
     "pair moments": "least squares",
     "scatter of means": "metric",
     "scatter of pairs": "metric",
+    "fisher": "metric",
+    "fisher, full": "metric",
     "scatters of given pairs": "given pairs",
     "scorecard": "logistic",
 }
