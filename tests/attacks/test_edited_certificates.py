@@ -181,8 +181,8 @@ def attack(name: str, share: float = 1.0) -> int:
 
 # Each takes a second or more where an edit leaves a plan that holds, whose arithmetic is slow.
 QUICK = [
-    "DPGDSC", "DPGDC, pure", "moments", "scatter", "threshold", "OnPairStrC", "ranker",
-    "classifier, pure", "baseline", "printed", "theorem",
+    "DPGDSC", "DPGDC, pure", "moments", "scatter", "fisher, full", "threshold", "OnPairStrC",
+    "ranker", "classifier, pure", "baseline", "printed", "theorem",
 ]  # fmt: skip
 
 

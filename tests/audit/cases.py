@@ -7,6 +7,7 @@ from dataclasses import replace
 from pairdp import Budget
 from pairdp.algorithms import (
     Algorithm,
+    FisherMetric,
     GradientDescent,
     MinimizerRelease,
     MomentRelease,
@@ -77,6 +78,8 @@ ALL: dict[str, tuple[Algorithm, Problem]] = {
     "moments of pairs": (MomentRelease("pair"), SQUARES),
     "scatter": (ScatterMetric(), METRIC),
     "scatter of pairs": (ScatterMetric("pairs"), METRIC),
+    "fisher": (FisherMetric(buckets=3), METRIC),
+    "fisher, full": (FisherMetric("full", buckets=3), METRIC),
     "given pairs": (PairScatter(), GIVEN_PAIRS),
     "metric": (GradientDescent("average", steps=2, step_size=0.05), METRIC),
     "minimiser": (MinimizerRelease(), TIGHT),
