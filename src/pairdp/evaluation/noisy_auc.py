@@ -151,8 +151,8 @@ class NoisyAUC:
         n = float(self.auc.n)
         reach = -math.log(1 - _BOX) if not self.gaussian else float(ndtri((1 + _BOX) / 2))
         around = self.height + np.array([-reach, reach]) * self.scale
-        ends = np.clip(self.auc.positions(around), 1.0, n - 1)
-        m = np.linspace(*ends, _STEPS)
+        low, high = np.clip(self.auc.positions(around), 1.0, n - 1).tolist()
+        m = np.linspace(low, high, _STEPS)
         null = np.zeros(1)
         if self.null is not None:
             near = self.null_records + np.linspace(-1, 1, _STEPS) * reach * self._null_scale

@@ -49,6 +49,15 @@ HOPELESS = 10.0
 _ASSUMED = (0.5, 0.1, 0.01)
 _TYPICAL_AUC = 0.8
 _SLACK = 1 - 2e-9
+_CLASSES = "The classes are public: {0}, and {1}, which is positive."
+_PUBLIC_MODEL = (
+    "The score of a record depends on this record and on the model alone, and the model is public: "
+    "it was released with differential privacy, or was made without these records."
+)
+_NULL = (
+    "A record without a score or without one of the classes is a null record: it counts in n, and "
+    "is in no pair."
+)
 
 
 @dataclass(frozen=True)
@@ -86,15 +95,7 @@ class AUCEvaluation(Statistic):
             n=n,
             releases=(self._release(n, budget, records_of(unit)),),
             problem={"null_records": self.null_records, "algorithm_proof": LIBRARY},
-            assumptions=(
-                f"The classes are public: {self.classes[0]}, and {self.classes[1]}, which is "
-                "positive.",
-                "The score of a record depends on this record and on the model alone, and the "
-                "model is public: it was released with differential privacy, or was made without "
-                "these records.",
-                "A record without a score or without one of the classes is a null record: it "
-                "counts in n, and is in no pair.",
-            ),
+            assumptions=(_CLASSES.format(*self.classes), _PUBLIC_MODEL, _NULL),
             plan=self.plan_facts,
             unit=unit,
         )
@@ -121,7 +122,7 @@ class AUCEvaluation(Statistic):
             mu = gdp_mu(budget.epsilon, budget.delta) * math.sqrt(_SLACK)
             return Release(name, GaussianMechanism.for_mu(mu, l2.value, dimension), l2, dimension)
 
-        if self.noise == "laplace" or budget.is_pure and self.noise == "auto":
+        if self.noise == "laplace" or (budget.is_pure and self.noise == "auto"):
             return laplace()
         if self.noise == "gaussian":
             return gaussian()

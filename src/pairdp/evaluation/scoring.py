@@ -172,8 +172,8 @@ def _transformed(steps: Sequence[Any], X: Any) -> Array:
 
 def _filled(rows: Array) -> tuple[Array, Mask]:
     """Return rows with zeros in place of those that cannot be scored, and which these are."""
-    null = ~(np.abs(rows) <= _LARGEST).all(axis=1)
-    return np.where(null[:, None], 0.0, rows), np.asarray(null)
+    null: Mask = np.asarray(~(np.abs(rows) <= _LARGEST).all(axis=1))
+    return np.where(null[:, None], 0.0, rows), null
 
 
 def _readable(steps: Sequence[Any], X: Any, places: NDArray[np.int64]) -> Mask:

@@ -57,7 +57,7 @@ def two_sided_tail(t: Array, deviation: Array, *scales: Array) -> Array:
             if i != j:
                 share *= np.where(used, scale**2 / np.where(used, scale**2 - other**2, 1.0), 0.0)
         total += share * _one_tail(t, normal, np.where(used, scale, 1.0))
-    return np.clip(2 * total, 0.0, 1.0)
+    return np.asarray(np.clip(2 * total, 0.0, 1.0))
 
 
 def _one_tail(t: Array, deviation: Array, scale: Array) -> Array:

@@ -144,7 +144,7 @@ class CentredAUC:
         u = self.n - k
         twice, bend = map(float, self.curve)
         beyond = (twice - bend * (u - 1)) / np.maximum(k, self.flat)
-        return np.where(k <= self.flat, 1 / u, beyond)
+        return np.asarray(np.where(k <= self.flat, 1 / u, beyond))
 
     def values(self, m: Array) -> Array:
         """Return V(m) in floating point."""
@@ -158,7 +158,7 @@ class CentredAUC:
         bent = first * until - (first - middle) * until * (until - 1) / (2 * self.flat)
         below = bent + middle * (k - until)
         top = 2 * float(self.height(Fraction(self.n, 2)))
-        return np.where(2 * m > self.n, top - below, below)
+        return np.asarray(np.where(2 * m > self.n, top - below, below))
 
     def positions(self, heights: Array) -> Array:
         """Return m with h(m) = height, within 0 and n, in floating point."""
@@ -172,7 +172,7 @@ class CentredAUC:
         slope = first + bend / 2
         bent = 2 * until / (slope + np.sqrt(np.maximum(slope**2 - 2 * bend * until, 0.0)))
         k = np.minimum(bent + (low - until) / middle, half)
-        return np.where(2 * heights > top, self.n - k, k)
+        return np.asarray(np.where(2 * heights > top, self.n - k, k))
 
     def vector(self, positives: int, negatives: int, doubled_sum: int) -> tuple[float, ...]:
         """Return T, h and γZ, from P, Q and 2S, each rounded once."""
