@@ -28,7 +28,7 @@ from pairdp.losses import (
     LogisticRanking,
     PairMetricLoss,
 )
-from pairdp.online import ONPAIRGRADIENT, OnlineDescent, OnlineMoments
+from pairdp.online import ONPAIRGRADIENT, CenteredMoments, OnlineDescent, OnlineMoments
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.problem import Problem
 
@@ -82,6 +82,7 @@ ALL: dict[str, tuple[Algorithm, Problem]] = {
     "scorecard": (Scorecard(), POINTS),
     "online, noise on models": (OnlineDescent(noise="models"), TIGHT),
     "online moments": (OnlineMoments(), SQUARES),
+    "online centred moments": (CenteredMoments(OnlineMoments(), 1, 1), SQUARES),
 }
 
 
