@@ -30,7 +30,7 @@ from pairdp.losses import (
     LogisticRanking,
     PairMetricLoss,
 )
-from pairdp.online import ONPAIRGRADIENT, OnlineDescent, OnlineMoments
+from pairdp.online import ONPAIRGRADIENT, CenteredMoments, OnlineDescent, OnlineMoments
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.problem import Problem
 
@@ -89,6 +89,7 @@ ALL: dict[str, tuple[Algorithm, Problem]] = {
     "conditioned": (ConditionedDescent(steps=2), PLAIN),
     "online, noise on models": (OnlineDescent(noise="models"), TIGHT),
     "online moments": (OnlineMoments(), SQUARES),
+    "online centred moments": (CenteredMoments(OnlineMoments(), 1, 1), SQUARES),
 }
 
 

@@ -25,6 +25,7 @@ from pairdp.online import (
     ONPAIRC,
     ONPAIRGRADIENT,
     ONPAIRSTRC,
+    CenteredMoments,
     OnlineAlgorithm,
     OnlineDescent,
     OnlineMoments,
@@ -35,10 +36,14 @@ from pairdp.privacy import Budget, BudgetLedger
 from pairdp.storage import Trusted
 
 Array = NDArray[np.float64]
+MOMENTS = OnlineMoments, CenteredMoments
+"""The algorithms for streams that solve least squares from running moments."""
+
 _BUFFER = 1024
-_NAMED: dict[str, OnlineDescent | OnlineMoments] = {
+_NAMED: dict[str, OnlineDescent | OnlineMoments | CenteredMoments] = {
     "descent": OnlineDescent(),
     "moments": OnlineMoments(),
+    "centered_moments": CenteredMoments(),
     "OnPairStrC": ONPAIRSTRC,
     "OnPairC": ONPAIRC,
     "OnPairGradient": ONPAIRGRADIENT,
@@ -98,10 +103,13 @@ class OnlineEstimator(PrivateEstimator):
                 f"algorithm of pairdp.online, got {self.algorithm!r}"
             )
         buffer, size = self.buffer, self.batch_size
-        if isinstance(named, OnlineMoments):
+        if not isinstance(named, OnlineDescent):
             if buffer is not None:
                 raise ValueError("moments keep no records: leave out buffer")
-            return named if size is None else OnlineMoments(size)
+            if size is None:
+                return named
+            moments = OnlineMoments(size)
+            return moments if isinstance(named, OnlineMoments) else CenteredMoments(moments)
         if name == "descent":
             # A short buffer needs no more noise, and its time does not grow with n. Batches of b
             # divide both the noise of a step and the number of steps by b: √n balances them.
@@ -122,7 +130,7 @@ class OnlineEstimator(PrivateEstimator):
             return "uniform"
         if self.average is None:
             # Moments are averages already.
-            return None if isinstance(plan.algorithm, OnlineMoments) else "weighted"
+            return None if isinstance(plan.algorithm, MOMENTS) else "weighted"
         return "weighted" if flag("average", self.average) else None
 
     def partial_fit(
