@@ -32,6 +32,7 @@ from pairdp.algorithms.scorecard.shares import (
     most_bins,
     most_cells,
     most_merged,
+    sampled_records,
     shares_of,
 )
 from pairdp.algorithms.task import Settings, Task
@@ -49,7 +50,8 @@ _WITHOUT_NOISE = 1e-6
 class ScorecardSettings(Settings):
     """The numbers of bins, levels, steps and features, and the ridge of the whitening.
 
-    The last three are None if the budget is too small to learn weights.
+    ``sampled`` is the number of records, at public places, that second moments are of. All but the
+    first two are None if the budget is too small to learn weights.
     """
 
     bins: int
@@ -57,6 +59,7 @@ class ScorecardSettings(Settings):
     steps: int | None = None
     features: int | None = None
     ridge: float | None = None
+    sampled: int | None = None
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,10 @@ class Scorecard(Algorithm[ScorecardSettings]):
             shares.moments,
         )
         ridge = _RIDGE * max(deviation(moments) * math.sqrt(2 * features), _WITHOUT_NOISE)
+        sampled = task.n
+        if task.budget is not None:
+            sampled = sampled_records(task.n, ridge * features)
+            ridge *= task.n / sampled
         gradients = shared_release(
             GRADIENTS,
             task,
@@ -175,7 +182,7 @@ class Scorecard(Algorithm[ScorecardSettings]):
             shares.gradients / STEPS,
         )
         releases += [moments, replace(gradients, count=STEPS)]
-        settings = replace(settings, steps=STEPS, features=features, ridge=ridge)
+        settings = replace(settings, steps=STEPS, features=features, ridge=ridge, sampled=sampled)
         return PlanDraft(tuple(releases), settings)
 
     def execute(
@@ -190,11 +197,13 @@ class Scorecard(Algorithm[ScorecardSettings]):
         run = Run.of(columns, records, plan.certificate.releases, noise)
         binned = run.bin(settings.bins, settings.levels)
         found = binned.naive()
-        if settings.steps is not None and settings.ridge is not None:
+        if settings.steps and settings.ridge and settings.sampled:
             rarity = 4 * binned.positives * (1 - binned.positives)
             signal = plan.task.n * _mu(plan.task)
             blocks = chosen_blocks(self._block_sizes(columns), len(columns), signal, rarity)
-            found = run.learn(binned, blocks, settings.steps, settings.ridge, progress)
+            found = run.learn(
+                binned, blocks, settings.steps, settings.ridge, settings.sampled, progress
+            )
         edges = [np.zeros(0) if e is None else e.astype(np.float64) for e in binned.edges]
         return RunResult(
             np.concatenate([*found.points, [found.intercept]]),
