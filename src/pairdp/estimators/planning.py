@@ -68,7 +68,7 @@ class PlannedModel(TableInput, ABC):
         why: tuple[str, ...] = ()
         if algorithm is None:
             choice = self.choices(n, n_features)
-            why = (f"auto: {choice.best.reason}",)
+            why = self._reasons_for(choice)
             plan = choice.plan(complete=self.completed, conditions=self._conditions())
         else:
             plan = self.completed(algorithm).plan(
@@ -116,6 +116,10 @@ class PlannedModel(TableInput, ABC):
             loss=self._given_loss(),
             regularization=self.regularization,
         )
+
+    def _reasons_for(self, choice: Choice) -> tuple[str, ...]:
+        """Return why a choice was made."""
+        return (f"auto: {choice.best.reason}",)
 
     def _algorithm(self, n: int) -> Algorithm | None:
         """Return the algorithm that the parameters specify, None for "auto"."""
