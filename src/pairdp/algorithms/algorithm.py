@@ -288,7 +288,7 @@ class Algorithm(Storable, ABC, Generic[S]):
 
     @property
     def noise_needs_statistics(self) -> bool:
-        """Whether `noise_of` uses released statistics, and not the plan alone."""
+        """Whether `noise_of` uses released statistics that model files do not store."""
         return False
 
     def noise_of(self, plan: Plan[S], fit: Fit) -> ParameterNoise:
