@@ -1,9 +1,5 @@
 r"""Bounds for descent on clipped rows (`pairdp.algorithms.conditioned`).
 
-**Mean squares.** Σx∘x/n over rows of norm at most R, entry by entry. Entries of x∘x are not
-negative, so the change |x∘x - x'∘x'|² ≤ |x∘x|² + |x'∘x'|² ≤ |x|⁴ + |x'|⁴ ≤ 2R⁴, attained by rows
-along two axes. A null record adds zero, and changes it by at most R².
-
 **Gradients of pairs.** With slopes a_ij in [-1, 0] of positives i and negatives j, and rows u of
 norm at most C, g = Σ a_ij(u_i - u_j)/(n(n-1)). Only the pairs of a replaced record change. If its
 label stays, a pair with partner j changes by |a·u - a'·u' - (a - a')u_j| ≤ C(|a| + |a'| + |a - a'|)
@@ -22,25 +18,11 @@ from __future__ import annotations
 import itertools
 import math
 
-import numpy as np
-
 from pairdp._checks import integer, non_negative, positive
 from pairdp.privacy.bounds.sensitivity import SUMMING, Bound, register_bound
 
 _UNIT = 2.0**-53
 _MOST_SETS = 10**6
-
-
-def _mean_squares(data_norm: float, n: int) -> float:
-    square = positive("data_norm", data_norm) ** 2
-    return math.sqrt(2) * square * (1 / integer("n", n) + 2 * SUMMING)
-
-
-def _mean_squares_by_axes(data_norm: float, n: int) -> float:
-    # |x∘x| is convex in x∘x, whose extreme points for |x| ≤ R are zero and R² along an axis.
-    points = [np.zeros(2), *(data_norm**2 * np.eye(2))]
-    change = max(float(np.linalg.norm(a - b)) for a, b in itertools.product(points, points))
-    return change / n + 2 * SUMMING * math.hypot(data_norm**2, data_norm**2)
 
 
 def _pair_gradients(clip: float, n: int, width: int, amplification: float) -> float:
@@ -70,15 +52,6 @@ def _in_sets_by_counting(sets: int) -> float:
     return float(sum(max(abs(a - b) for a in (0, 1) for b in (0, 1)) for _ in range(sets)))
 
 
-register_bound(
-    Bound(
-        "mean squares of features",
-        "Σx∘x/n, the means of the squares of each feature, for records of norm at most R, changes "
-        "by at most √2·R²/n: squares are not negative, so |x∘x - x'∘x'|² ≤ |x|⁴ + |x'|⁴",
-        _mean_squares,
-        _mean_squares_by_axes,
-    )
-)
 register_bound(
     Bound(
         "clipped gradients of pairs",
