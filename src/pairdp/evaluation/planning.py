@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,6 +221,22 @@ class EvaluationPlan:
         vector = self._functions.vector(*pair_sum(scores, signs))[: release.dimension]
         noisy = release.mechanism.release(np.array(vector), source.stream("auc")).tolist()
         return self._noisy(noisy[0], noisy[1], noisy[2] if len(noisy) > 2 else None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what to expect, by the share of positives, and the certificate as JSON values."""
+        return {
+            "n": self.n,
+            "expected": [
+                {
+                    "share": share,
+                    "auc": _TYPICAL_AUC,
+                    "interval": list(self.expected_interval(share)),
+                    "hopeless": self.is_hopeless(share),
+                }
+                for share in _ASSUMED
+            ],
+            "certificate": self.certificate.to_dict(),
+        }
 
     def __str__(self) -> str:
         lines = [f"{NAME}: n = {self.n} records, {budget_in_words(self)}"]
