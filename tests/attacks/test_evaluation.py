@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pairdp import Budget, NoiseSource, evaluate, plan_evaluation
 from pairdp.audit import audit
-from pairdp.evaluation.planning import AUCEvaluation
+from pairdp.evaluation.planning import ScoreEvaluation
 from pairdp.evaluation.scoring import scored_model
 from pairdp.privacy import GaussianMechanism, L1LaplaceMechanism
 from tests.evaluation.test_evaluate import SCHEMA, TABLE, X, Y, fitted, model
@@ -148,8 +148,8 @@ SIGNS = np.r_[1.0, -np.ones(SIZE - 1)]
 
 def run(scores: Array, seed: int, scale: float = 1.0) -> Array:
     """Return the noisy numbers; ``scale`` is for too little noise."""
-    plan = AUCEvaluation(("no", "yes")).plan(SIZE, Budget(BUDGET.epsilon / scale))
-    found = plan.run(scores, SIGNS, NoiseSource(seed))
+    plan = ScoreEvaluation(("no", "yes")).plan(SIZE, Budget(BUDGET.epsilon / scale))
+    found = plan.run(scores, SIGNS, NoiseSource(seed)).auc
     return np.array([found.t, found.height])
 
 

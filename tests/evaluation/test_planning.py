@@ -9,11 +9,11 @@ import pytest
 
 from pairdp import Budget, Certificate, CertificateError, NoiseSource, Unit, plan_evaluation, verify
 from pairdp._sealed import seal
-from pairdp.evaluation.planning import AUCEvaluation, deviation
+from pairdp.evaluation.planning import ScoreEvaluation, deviation
 from pairdp.privacy import GaussianMechanism, L1LaplaceMechanism, PrivacyCurve
 
 BUDGETS = [Budget(0.1), Budget(2.0), Budget(0.5, 1e-6), Budget(0.1, 0.01)]
-PLAIN = AUCEvaluation(("no", "yes"))
+PLAIN = ScoreEvaluation(("no", "yes"))
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
@@ -22,7 +22,7 @@ PLAIN = AUCEvaluation(("no", "yes"))
 def test_a_certificate_holds_and_is_planned_again(
     budget: Budget, null: bool, unit: Unit | None
 ) -> None:
-    certificate = AUCEvaluation(("no", "yes"), null).certify(500, budget, unit)
+    certificate = ScoreEvaluation(("no", "yes"), null).certify(500, budget, unit)
     report = verify(certificate.to_json())
     assert report.holds
     assert report.planned_again
@@ -65,7 +65,7 @@ def test_a_changed_certificate_is_refused(place: tuple[str | int, ...], value: o
     ],
 )
 def test_the_smaller_noise_is_taken(budget: Budget, noise: str, kind: type[object]) -> None:
-    evaluation = AUCEvaluation(("no", "yes"), noise=noise)  # type: ignore[arg-type]
+    evaluation = ScoreEvaluation(("no", "yes"), noise=noise)  # type: ignore[arg-type]
     certificate = evaluation.certify(1000, budget)
     assert type(certificate.releases[0].mechanism) is kind
     assert verify(certificate).holds
@@ -85,7 +85,7 @@ def test_expected_intervals_are_those_that_runs_have() -> None:
     rng = np.random.default_rng(0)
     signs = np.where(np.arange(n) < share * n, 1.0, -1.0)
     scores = rng.normal(size=n) + 1.19 * (signs > 0)
-    widths = [plan.run(scores, signs, NoiseSource(i)).interval().width for i in range(100)]
+    widths = [plan.run(scores, signs, NoiseSource(i)).auc.interval().width for i in range(100)]
     assert np.median(widths) == pytest.approx(plan.expected_width(share, 0.8), rel=0.1)
 
 
@@ -113,12 +113,12 @@ def test_a_plan_says_when_nothing_can_be_said() -> None:
 )
 def test_bad_facts_are_refused(facts: dict[str, object], words: str) -> None:
     with pytest.raises((ValueError, TypeError), match=words):
-        AUCEvaluation(**facts)  # type: ignore[arg-type]
+        ScoreEvaluation(**facts)  # type: ignore[arg-type]
 
 
 def test_bad_plans_are_refused() -> None:
     with pytest.raises(ValueError, match="needs δ > 0"):
-        AUCEvaluation(("a", "b"), noise="gaussian").plan(100, Budget(1.0))
+        ScoreEvaluation(("a", "b"), noise="gaussian").plan(100, Budget(1.0))
     with pytest.raises(ValueError, match="at least 5"):
         plan_evaluation(3, 1.0)
     with pytest.raises(ValueError, match="share must be"):

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairdp._checks import one_of
+from pairdp._checks import flag, one_of, positive
 from pairdp._reading import Invalid, uses_null_records
-from pairdp.evaluation.planning import HOPELESS, AUCEvaluation, EvaluationPlan, Noise
+from pairdp.evaluation.planning import HOPELESS, EvaluationPlan, Noise, ScoreEvaluation
 from pairdp.evaluation.result import Evaluation
-from pairdp.evaluation.scoring import Array, scored_model
+from pairdp.evaluation.score_bins import BINS, half_range, spread_edges
+from pairdp.evaluation.scoring import Array, ScoredModel, scored_model
 from pairdp.privacy import Budget, BudgetLedger, NoiseSource, Unit
 from pairdp.unit_limit import UnitLimit
 
@@ -33,6 +35,7 @@ def plan_evaluation(
     classes: tuple[str, str] = ("0", "1"),
     null_records: bool = False,
     noise: Noise = "auto",
+    edges: Sequence[float] = (),
     max_records: int | None = None,
     unit: str = "unit",
 ) -> EvaluationPlan:
@@ -50,6 +53,9 @@ def plan_evaluation(
         Whether null records may occur, as with ``invalid="null"`` and with units.
     noise : {"auto", "laplace", "gaussian"}, default="auto"
         See `evaluate`.
+    edges : sequence of float, default=()
+        The edges of bins of scores, for the ROC curve or a threshold (`public_edges`). With them,
+        half of the budget is for counts.
     max_records, unit
         See `evaluate`.
 
@@ -68,7 +74,8 @@ def plan_evaluation(
     True
     """
     protected = None if max_records is None else Unit(unit, max_records)
-    evaluation = AUCEvaluation(classes, null_records or protected is not None, noise)
+    null = null_records or protected is not None
+    evaluation = ScoreEvaluation(classes, null, noise, tuple(edges))
     return evaluation.plan(n, Budget(epsilon, delta), protected)
 
 
@@ -84,6 +91,9 @@ def evaluate(
     unit: str = "unit",
     invalid: Invalid = "error",
     noise: Noise = "auto",
+    roc: bool = False,
+    threshold: float | None = None,
+    score_range: float | None = None,
     share: float | None = None,
     hopeless: Hopeless = "error",
     ledger: BudgetLedger | None = None,
@@ -119,6 +129,16 @@ def evaluate(
     noise : {"auto", "laplace", "gaussian"}, default="auto"
         "auto" is Laplace noise or, if δ > 0 and this is less, Gaussian noise. Gaussian noise is
         more for one release, and cheaper in a ledger of many Gaussian releases.
+    roc : bool, default=False
+        Whether to release counts of scores by class too, for the ROC curve with a band, and for
+        calibration. They cost half of the budget.
+    threshold : float, optional
+        A public threshold, at which `Evaluation.at` gives sensitivity, specificity and precision,
+        such as 0, above which models predict the second class. The counts that this needs cost
+        half of the budget, and are more accurate without ``roc``.
+    score_range : float, optional
+        A public bound on the absolute value of most scores, for ``roc``; by default, what the
+        parameters of the model show.
     share : float, optional
         A public guess of the share of the second class, to judge beforehand whether the budget is
         sufficient. By default 0.5, the best case.
@@ -171,6 +191,7 @@ def evaluate(
         classes=scored.classes,
         null_records=null,
         noise=noise,
+        edges=public_edges(scored, roc, threshold, score_range),
         max_records=max_records,
         unit=unit,
     )
@@ -180,6 +201,17 @@ def evaluate(
     if signs.shape != scores.shape:
         raise ValueError(f"y has {signs.size} labels, and X has {scores.size} records")
     return run_plan(plan, scores, signs, groups, ledger=paying, random_state=random_state)
+
+
+def public_edges(
+    model: ScoredModel, roc: bool, threshold: float | None, score_range: float | None
+) -> tuple[float, ...]:
+    """Return the edges of bins of scores, from the model and other public facts."""
+    more = () if threshold is None else (threshold,)
+    if not flag("roc", roc):
+        return more
+    half = half_range(model.last) if score_range is None else positive("score_range", score_range)
+    return spread_edges(half, BINS, *more)
 
 
 def check_hope(plan: EvaluationPlan, share: float | None, hopeless: Hopeless) -> None:
@@ -236,12 +268,13 @@ def run_plan(
     source = _source(plan, random_state)
     if ledger is not None:
         ledger.spend(plan.certificate)
-    noisy = plan.run(scores, signs, source)
+    auc, bins = plan.run(scores, signs, source)
     return Evaluation(
-        auc=noisy.estimate,
-        auc_interval=noisy.interval(),
-        positives=noisy.positives,
-        null_records=noisy.null_records,
+        auc=auc.estimate,
+        auc_interval=auc.interval(),
+        positives=auc.positives,
+        null_records=auc.null_records,
+        bins=bins,
         plan=plan,
         certificate=plan.certificate.with_noise_source(source),
     )

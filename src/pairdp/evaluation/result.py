@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from pairdp.evaluation.calibration import Calibration
 from pairdp.evaluation.noisy_auc import LEVEL, Interval
 from pairdp.evaluation.planning import EvaluationPlan, budget_in_words
+from pairdp.evaluation.roc import ROC
+from pairdp.evaluation.threshold import NoisyBins, ThresholdFigures
 from pairdp.privacy import Certificate
 
 
@@ -25,6 +29,8 @@ class Evaluation:
         includes the noise of privacy and that of sampling; from 0 to 1 it says nothing.
     positives, null_records : float
         The estimated numbers of records of the second class, and of null records.
+    bins : NoisyBins or None
+        Noisy counts of scores by class, if they were paid for.
     plan : EvaluationPlan
         What was fixed before any record was read.
     certificate : Certificate
@@ -35,8 +41,30 @@ class Evaluation:
     auc_interval: Interval
     positives: float
     null_records: float
+    bins: NoisyBins | None
     plan: EvaluationPlan
     certificate: Certificate
+
+    @cached_property
+    def roc(self) -> ROC:
+        """The ROC curve with a band; `pairdp.drawing` draws its `figure`."""
+        return self._paid().roc()
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """Probabilities of the second class as a function of scores."""
+        return self._paid().calibration()
+
+    def at(self, threshold: float) -> ThresholdFigures:
+        """Return sensitivity, specificity and precision at a threshold that was paid for."""
+        return self._paid().at(threshold)
+
+    def _paid(self) -> NoisyBins:
+        if self.bins is None:
+            raise ValueError(
+                "counts of scores were not paid for: evaluate with roc=True, or with a threshold"
+            )
+        return self.bins
 
     def privacy_statement(self) -> str:
         """Return what was released and why it is private, in words."""
@@ -52,8 +80,23 @@ class Evaluation:
             "null_records": self.null_records,
             "n": self.certificate.n,
             "classes": list(self.plan.evaluation.classes),
+            **self._counts(),
             "certificate": self.certificate.to_dict(),
         }
+
+    def _counts(self) -> dict[str, Any]:
+        """Return what the counts show, as JSON values."""
+        if self.bins is None:
+            return {}
+        thresholds = []
+        for edge in self.bins.edges:
+            found = self.at(edge)
+            shares = {
+                name: {"value": share.value, "interval": list(share.interval)}
+                for name, share in zip(found._fields[1:], found[1:], strict=True)
+            }
+            thresholds.append({"threshold": edge, **shares})
+        return {"thresholds": thresholds, "counts": [list(row) for row in self.bins.counts]}
 
     def _lines(self) -> list[tuple[str, str]]:
         lower, upper = self.auc_interval

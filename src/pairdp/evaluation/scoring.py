@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
 from pairdp._checks import did_you_mean
-from pairdp._reading import Invalid, read_labels, read_signs, uses_null_records
+from pairdp._reading import Invalid, read_labels, read_signs, read_table, uses_null_records
 from pairdp.schema import Schema, columns_of, table_columns
 
 Array = NDArray[np.float64]
@@ -107,8 +107,8 @@ class ScoredModel(NamedTuple):
         if self.schema is not None:
             columns, n = columns_of(X, self.schema.features)
             rows, null = _filled(self.schema.encode(columns, n, invalid=invalid))
-            before = before[1:] if hasattr(before[0] if before else None, "schema_") else before
-            return (*_filled(_transformed(before, rows))[:1], null)
+            rest = before[1:]  # without the encoder
+            return _filled(_transformed(rest, rows))[0], null
         if not uses_null_records(invalid):
             rows, null = _filled(_transformed(before, X))
             if null.any():
@@ -117,6 +117,10 @@ class ScoredModel(NamedTuple):
                     'invalid="null", which makes them null records'
                 )
             return rows, null
+        if all(type(step).__module__.startswith("pairdp.") for step in before):
+            width = [*before, self.last][0].n_features_in_
+            rows, null = _filled(read_table(X, width))
+            return _filled(_transformed(before, rows))[0], null
         places = np.arange(self.number_of(X))
         null = ~_readable(before, X, places)
         if null.all():
