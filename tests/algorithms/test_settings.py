@@ -39,6 +39,7 @@ PROBLEMS = (
     Problem(LeastSquaresRanking(), L2Ball(1.0), 0.1),
     Problem(LogisticMetric(), PSDFrobeniusBall(1.0), 0.1),
     PointwiseProblem(LogisticPointwise(), L2Ball(1.0), 0.1),
+    PointwiseProblem(LogisticPointwise(), L2Ball(1.0)),
     PointwiseProblem(PairMetricLoss(), PSDFrobeniusBall(1.0)),
 )
 MORE = {

@@ -46,7 +46,7 @@ UNUSED: dict[str, tuple[str, ...]] = {
 }
 COUNTS = {
     "histograms of columns", "histograms of columns, in ℓ1", "labelled counts",
-    "labelled counts, in ℓ1",
+    "labelled counts, in ℓ1", "number of records in a set",
 }  # fmt: skip
 """Bounds that do not depend on n."""
 # Parameters that were left to the plan, given as what it takes, or the other way round.
@@ -181,8 +181,8 @@ def attack(name: str, share: float = 1.0) -> int:
 
 # Each takes a second or more where an edit leaves a plan that holds, whose arithmetic is slow.
 QUICK = [
-    "DPGDSC", "DPGDC, pure", "moments", "scatter", "threshold", "OnPairStrC", "ranker",
-    "classifier, pure", "baseline", "printed", "theorem",
+    "DPGDSC", "DPGDC, pure", "moments", "scatter", "fisher, full", "threshold", "OnPairStrC",
+    "ranker", "classifier, pure", "baseline", "printed", "theorem",
 ]  # fmt: skip
 
 

@@ -31,6 +31,7 @@ from pairdp import Budget
 from pairdp.algorithms import (
     Algorithm,
     EpochGradientDescent,
+    FisherMetric,
     GradientDescent,
     MinimizerRelease,
     MomentRelease,
@@ -130,6 +131,8 @@ _CASES: dict[str, _Case] = {
     "phases": _Case(PhasedSGD(), _ranking(LogisticRanking())),
     "scatter": _Case(ScatterMetric(), _metric(LogisticMetric()), 2),
     "scatter of pairs": _Case(ScatterMetric("pairs"), _metric(LogisticMetric()), 2),
+    "fisher": _Case(FisherMetric(), _metric(LogisticMetric()), 2),
+    "fisher, full": _Case(FisherMetric("full"), _metric(LogisticMetric()), 2),
     "threshold": _Case(WithThreshold(GradientDescent()), _ranking(LogisticRanking(), 0.1)),
     "free threshold": _Case(WithThreshold(MomentRelease()), _ranking(LeastSquaresRanking())),
     "records": _Case(GradientDescent("average", steps=30), _record(LogisticPointwise())),

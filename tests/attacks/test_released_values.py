@@ -21,9 +21,11 @@ from pairdp.algorithms import Fit, GradientDescent, NoisyGradientDescent, Plan, 
 from pairdp.audit.transcripts import Run, record_run
 from pairdp.online import CenteredMoments, OnlineDescent, OnlineMoments
 from pairdp.privacy.mechanisms.additive_noise import _Scaled
+from tests.attacks.honest_plans import CONDITIONED
 from tests.audit.cases import ALL, BUDGET, METRIC, PURE, RANKING, SQUARES, plan, pure_ones
 
 MORE: dict[str, Callable[[], Plan]] = {
+    **CONDITIONED,
     "hidden iterates": lambda: NoisyGradientDescent("last", steps=20).plan(RANKING, 40, 3, BUDGET),
     "hidden matrices": lambda: NoisyGradientDescent("last", steps=20).plan(
         replace(METRIC, regularization=0.5), 40, 3, BUDGET
