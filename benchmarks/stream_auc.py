@@ -18,7 +18,7 @@ from scipy.stats import rankdata
 from benchmarks.auto_ranker import HELD_OUT, Setting, Shape, data
 from pairdp.constraints import L2Ball
 from pairdp.losses import LeastSquaresRanking
-from pairdp.online import CenteredMoments, OnlineAlgorithm, OnlineMoments
+from pairdp.online import CenteredMoments, OnlineMoments
 from pairdp.privacy import Budget, NoiseSource
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.problem import Problem
@@ -49,10 +49,9 @@ def areas(setting: Setting) -> Array:
     """Return the AUC of the last model and the mean over the stream, without and with a centre."""
     x, y, test_x, test_y = data(setting)
     records = PROBLEM.records(x, y)
-    moments = OnlineMoments(max(1, setting.n // BATCHES))
+    size = max(1, setting.n // BATCHES)
     rows = []
-    algorithms: tuple[OnlineAlgorithm, ...] = (moments, CenteredMoments(moments))
-    for algorithm in algorithms:
+    for algorithm in (OnlineMoments(size), CenteredMoments(size)):
         plan = algorithm.plan(PROBLEM, setting.n, setting.features, setting.budget)
         found = []
         for seed in range(SEEDS):

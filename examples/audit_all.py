@@ -27,7 +27,7 @@ from pairdp.audit import AuditReport, TightLoss, audit_algorithm, audit_plan
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.drawing import Axis, Figure, Point, Series, Style, write_svg
 from pairdp.losses import LeastSquaresRanking, LogisticMetric, LogisticPointwise, LogisticRanking
-from pairdp.online import CenteredMoments, OnlineDescent, OnlineMoments
+from pairdp.online import OnlineDescent, OnlineMoments
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.problem import Problem
 
@@ -65,7 +65,6 @@ CASES: dict[str, tuple[Algorithm, Problem]] = {
     "online, noise in gradients": (OnlineDescent(), TIGHT),
     "online, noise on models": (OnlineDescent(noise="models"), TIGHT),
     "online moments": (OnlineMoments(), SQUARES),
-    "online centred moments": (CenteredMoments(OnlineMoments(), 1, 1), SQUARES),
     "minimiser": (MinimizerRelease(), TIGHT),
     "descent with threshold": (WithThreshold(GradientDescent(steps=2)), TIGHT),
     "logistic ranking, DPGDSC": (

@@ -51,7 +51,7 @@ MORE = {
     "reservoir": OnlineDescent(buffer=8, replacement="reservoir"),
     "models": OnlineDescent(noise="models", step_size=0.1),
     "running moments": OnlineMoments(ridge=0.1),
-    "centred moments": CenteredMoments(OnlineMoments(), 8, 4),
+    "centred moments": CenteredMoments(center_records=8, radius_records=4),
 }
 ALGORITHMS = {**algorithms(), **MORE}
 

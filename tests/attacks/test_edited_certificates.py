@@ -50,7 +50,7 @@ COUNTS = {
 }  # fmt: skip
 """Bounds that do not depend on n."""
 # Parameters that were left to the plan, given as what it takes, or the other way round.
-GIVEN = ("steps", "step_size", "strong_convexity")
+GIVEN = ("steps", "step_size", "strong_convexity", "center_records", "radius_records")
 STRINGS = [
     "", "garbage", "gaussian", "laplace", "k-norm", "none", "certified", "printed", "last",
     "average", "Problem", "PointwiseProblem", "HingeRanking", "LogisticRanking",

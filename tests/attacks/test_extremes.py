@@ -141,7 +141,7 @@ _CASES: dict[str, _Case] = {
     "online": _Case(OnlineDescent(), _ranking(LogisticRanking(), 0.1)),
     "online moments": _Case(OnlineMoments(), _ranking(LeastSquaresRanking())),
     "centred moments": _Case(
-        CenteredMoments(OnlineMoments(), 4, 2), _ranking(LeastSquaresRanking())
+        CenteredMoments(center_records=4, radius_records=2), _ranking(LeastSquaresRanking())
     ),
 }
 

@@ -41,9 +41,9 @@ MORE: dict[str, Callable[[], Plan]] = {
         METRIC, 20, 3, BUDGET
     ),
     "batches of moments": lambda: OnlineMoments(batch_size=3).plan(SQUARES, 20, 3, BUDGET),
-    "batches of centred moments": lambda: CenteredMoments(OnlineMoments(batch_size=3), 6, 3).plan(
-        SQUARES, 20, 3, BUDGET
-    ),
+    "batches of centred moments": lambda: CenteredMoments(
+        batch_size=3, center_records=6, radius_records=3
+    ).plan(SQUARES, 20, 3, BUDGET),
     "epochs, as in the theorem": lambda: find_algorithm("DPEGD").plan(
         RANKING, 8, 3, BUDGET, schedule="theorem"
     ),

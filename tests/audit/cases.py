@@ -89,7 +89,7 @@ ALL: dict[str, tuple[Algorithm, Problem]] = {
     "conditioned": (ConditionedDescent(steps=2), PLAIN),
     "online, noise on models": (OnlineDescent(noise="models"), TIGHT),
     "online moments": (OnlineMoments(), SQUARES),
-    "online centred moments": (CenteredMoments(OnlineMoments(), 1, 1), SQUARES),
+    "online centred moments": (CenteredMoments(center_records=1, radius_records=1), SQUARES),
 }
 
 

@@ -36,11 +36,8 @@ from pairdp.privacy import Budget, BudgetLedger
 from pairdp.storage import Trusted
 
 Array = NDArray[np.float64]
-MOMENTS = OnlineMoments, CenteredMoments
-"""The algorithms for streams that solve least squares from running moments."""
-
 _BUFFER = 1024
-_NAMED: dict[str, OnlineDescent | OnlineMoments | CenteredMoments] = {
+_NAMED: dict[str, OnlineDescent | OnlineMoments] = {
     "descent": OnlineDescent(),
     "moments": OnlineMoments(),
     "centered_moments": CenteredMoments(),
@@ -103,13 +100,10 @@ class OnlineEstimator(PrivateEstimator):
                 f"algorithm of pairdp.online, got {self.algorithm!r}"
             )
         buffer, size = self.buffer, self.batch_size
-        if not isinstance(named, OnlineDescent):
+        if isinstance(named, OnlineMoments):
             if buffer is not None:
                 raise ValueError("moments keep no records: leave out buffer")
-            if size is None:
-                return named
-            moments = OnlineMoments(size)
-            return moments if isinstance(named, OnlineMoments) else CenteredMoments(moments)
+            return named if size is None else replace(named, batch_size=size)
         if name == "descent":
             # A short buffer needs no more noise, and its time does not grow with n. Batches of b
             # divide both the noise of a step and the number of steps by b: √n balances them.
@@ -130,7 +124,7 @@ class OnlineEstimator(PrivateEstimator):
             return "uniform"
         if self.average is None:
             # Moments are averages already.
-            return None if isinstance(plan.algorithm, MOMENTS) else "weighted"
+            return None if isinstance(plan.algorithm, OnlineMoments) else "weighted"
         return "weighted" if flag("average", self.average) else None
 
     def partial_fit(

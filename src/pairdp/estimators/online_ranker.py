@@ -12,12 +12,12 @@ from pairdp._checks import real
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.constraints import L2Ball
-from pairdp.estimators.online import MOMENTS, OnlineEstimator
+from pairdp.estimators.online import OnlineEstimator
 from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.two_classes import AUCScoreMixin, TwoClassEstimator
 from pairdp.losses import LeastSquaresRanking, LogisticRanking, RankingLoss
 from pairdp.model_file.registry import stored_in_model_files
-from pairdp.online import OnlineAlgorithm
+from pairdp.online import OnlineAlgorithm, OnlineMoments
 from pairdp.privacy import BudgetLedger
 
 Array = NDArray[np.float64]
@@ -48,8 +48,8 @@ default=None
         learned a centre and a radius from the first records, if the horizon is long enough for
         that; "descent" takes one step for each batch, with noise in gradients. "auto" is
         "centered_moments" if the loss allows it, otherwise "descent"; with printed noise it is
-        "OnPairC". "OnPairStrC" and "OnPairC" add noise to
-        models as Huai 2020 do; "OnPairGradient" is the same descent with noise in gradients.
+        "OnPairC". "OnPairStrC" and "OnPairC" add noise to models as Huai 2020 do; "OnPairGradient"
+        is the same descent with noise in gradients.
     buffer : int, default=None
         The number of latest records that new ones are paired with in descent. None is 1024, or all
         records for the OnPair algorithms, whose time is then quadratic in the horizon.
@@ -186,7 +186,7 @@ default=None
         return super()._default_algorithm()
 
     def _default_loss(self, algorithm: Algorithm) -> RankingLoss:
-        by_moments = isinstance(algorithm, MOMENTS)
+        by_moments = isinstance(algorithm, OnlineMoments)
         return LeastSquaresRanking() if by_moments else LogisticRanking()
 
     def _stream_labels(self, y: NDArray[Any], classes: ArrayLike | None) -> Array:

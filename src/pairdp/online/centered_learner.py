@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,9 @@ from pairdp.algorithms.plan import Plan
 from pairdp.clipping import clip_rows
 from pairdp.constraints.vectors import shrink_to
 from pairdp.online.learner import Learner
-from pairdp.online.moments import OnlineMoments, check_batch
+from pairdp.online.moments import OnlineMoments, OnlineMomentSettings, check_batch
 from pairdp.online.running_moments import RunningMoments, checked_array, first_sums
 from pairdp.records import Records
-
-if TYPE_CHECKING:
-    from pairdp.online.centered_moments import CenteredMomentSettings
 
 Array = NDArray[np.float64]
 
@@ -35,6 +32,15 @@ CENTER_WEIGHT = 1.0
 
 RADII = 15
 """The number of radii in the histogram: 2R, √2·R, R, …, R/64."""
+
+
+@dataclass(frozen=True)
+class CenteredMomentSettings(OnlineMomentSettings):
+    """Settings of the running moments, the records before them, and the factor of the radius."""
+
+    center_records: int = 0
+    radius_records: int = 0
+    factor: float | None = None
 
 
 class CenteredLearner(Learner):
@@ -53,12 +59,14 @@ class CenteredLearner(Learner):
     def __init__(
         self,
         moments: OnlineMoments,
-        plan: Plan[CenteredMomentSettings],
+        plan: Plan[OnlineMomentSettings],
         generator: np.random.Generator,
     ) -> None:
         settings, problem = plan.settings, plan.problem
+        if not isinstance(settings, CenteredMomentSettings):
+            raise TypeError("the plan must be one of CenteredMoments")
         self._plan, self._ridge, self._generator = plan, moments.ridge, generator
-        self.batch_size = settings.batch_size
+        self.batch_size, self._factor = settings.batch_size, settings.factor or 1.0
         self._ends = settings.center_records, settings.center_records + settings.radius_records
         self._running = RunningMoments(
             plan.certificate.releases[2 if settings.center_records else 0 :],
@@ -141,8 +149,7 @@ class CenteredLearner(Learner):
         beyond = np.cumsum(self._noisy_numbers)[:-1]  # beyond all radii but 2R
         enough = beyond <= self._in_numbers / 2
         place = RADII - 1 if np.all(enough) else int(np.argmin(enough))
-        norm, factor = self._plan.problem.data_norm, self._plan.settings.factor or 1.0
-        return min(factor * float(self._radii()[place]), 2 * norm)
+        return min(self._factor * float(self._radii()[place]), 2 * self._plan.problem.data_norm)
 
     def _conditioned(self, batch: Records) -> Records:
         """Return (x - m)·R/r, clipped to R; null records stay zero."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields, replace
-from typing import ClassVar
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -12,10 +11,13 @@ from pairdp._checks import integer, keep_given
 from pairdp.algorithms.algorithm import PlanDraft
 from pairdp.algorithms.noise import shared_release
 from pairdp.algorithms.plan import Plan
-from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Task
-from pairdp.online.centered_learner import CENTER_WEIGHT, RADII, CenteredLearner
-from pairdp.online.learner import OnlineAlgorithm
+from pairdp.online.centered_learner import (
+    CENTER_WEIGHT,
+    RADII,
+    CenteredLearner,
+    CenteredMomentSettings,
+)
 from pairdp.online.moments import OnlineMoments, OnlineMomentSettings, noise_of_last_sum
 from pairdp.privacy import Part, Release, Sensitivity
 from pairdp.privacy.accounting.gaussian import gdp_mu
@@ -26,16 +28,7 @@ _LEAST, _PRECISE = 20.0, 2000.0
 
 
 @dataclass(frozen=True)
-class CenteredMomentSettings(OnlineMomentSettings):
-    """Settings of the running moments, the records before them, and the factor of the radius."""
-
-    center_records: int = 0
-    radius_records: int = 0
-    factor: float | None = None
-
-
-@dataclass(frozen=True)
-class CenteredMoments(OnlineAlgorithm[CenteredMomentSettings]):
+class CenteredMoments(OnlineMoments):
     r"""Online least squares from moments of records that are centred, and clipped to a radius.
 
     Rows of real tables fill a part of the ball of radius R that they are clipped to, away from its
@@ -62,8 +55,8 @@ class CenteredMoments(OnlineAlgorithm[CenteredMomentSettings]):
 
     Parameters
     ----------
-    moments : OnlineMoments
-        The running moments: batch size, second moments and their share of the budget.
+    batch_size, second_moments, share, weight, ridge
+        As for `OnlineMoments`.
     center_records : int, optional
         n₁, rounded up to full batches. By default 50(1 + √d/μ), at which the noise of the centre
         has a norm of 0.06R, but at most 15 % of the horizon.
@@ -75,29 +68,20 @@ class CenteredMoments(OnlineAlgorithm[CenteredMomentSettings]):
     Notes
     -----
     If neither number is given, both are 0, and this is `OnlineMoments`, for a horizon below 20√d/μ
-    or ten batches, and without noise. The constants were chosen on the families of
-    ``python -m benchmarks stream_auc --tune``.
+    or ten batches, and without noise. The constants were chosen on synthetic data;
+    ``python -m benchmarks stream_auc`` measures the gain on other families.
     """
 
-    moments: OnlineMoments = field(default_factory=OnlineMoments)
+    name: str = "Online least squares from centred moments"
     center_records: int | None = None
     radius_records: int | None = None
-    name: str = "Online least squares from centred moments"
 
     settings_type = CenteredMomentSettings
-    needs_delta: ClassVar[bool] = True
-    only_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.moments, OnlineMoments):
-            raise TypeError(f"moments must be OnlineMoments, got {self.moments!r}")
+        super().__post_init__()
         keep_given(self, "center_records", integer)
         keep_given(self, "radius_records", integer)
-
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        """No general properties; `draft` checks for a least-squares loss."""
-        return self.moments.needs
 
     def draft(self, task: Task) -> PlanDraft[CenteredMomentSettings]:
         """Decide the parts of the stream, and the noise of each release."""
@@ -109,7 +93,7 @@ class CenteredMoments(OnlineAlgorithm[CenteredMomentSettings]):
                 f"which leaves {max(rest, 0)} of {task.n}: plan a longer horizon, smaller batches "
                 "or fewer such records"
             )
-        drafted = self.moments.draft(replace(task, n=rest))
+        drafted = super().draft(replace(task, n=rest))
         given = {one.name: getattr(drafted.settings, one.name) for one in fields(drafted.settings)}
         settings = CenteredMomentSettings(**given, center_records=center, radius_records=radius)
         reasons += drafted.reasons
@@ -127,7 +111,7 @@ class CenteredMoments(OnlineAlgorithm[CenteredMomentSettings]):
     def _sizes(self, task: Task) -> tuple[int, int, tuple[str, ...]]:
         """Return n₁ and n₂, and the reason for them."""
         given = (self.center_records, self.radius_records)
-        size, signal = min(self.moments.batch_size, task.n), _signal(task)
+        size, signal = min(self.batch_size, task.n), _signal(task)
         if given == (None, None) and (not _LEAST <= signal < math.inf or task.n < 10 * size):
             why = "there is no noise" if signal == math.inf else "the horizon is too short for them"
             return 0, 0, (f"no records for a centre and a radius: {why}",)
@@ -167,25 +151,25 @@ class CenteredMoments(OnlineAlgorithm[CenteredMomentSettings]):
         release = shared_release("numbers of records by radius", task, sensitivity, RADII, 1.0)
         return replace(release, part=Part("the radius", count))
 
-    def noise_to_signal(self, plan: Plan[CenteredMomentSettings]) -> float:
+    def noise_to_signal(self, plan: Plan[OnlineMomentSettings]) -> float:
         """Return the ratio of the noise in the last sum of class means to the largest such sum."""
-        used = plan.settings.center_records + plan.settings.radius_records
-        means = plan.certificate.releases[2 if used else 0]
-        return noise_of_last_sum(means, plan.settings.steps, plan.task.n - used)
+        means = plan.certificate.releases[-2 if self.second_moments else -1]
+        n = plan.task.n if means.part is None else means.part.size
+        return noise_of_last_sum(means, plan.settings.steps, n)
 
     def moved_by(self, release: Release, used: int) -> float:
         """Return the sensitivity of what was released for the first ``used`` records of a part."""
         if release.part is None or release.part.name == "the running moments":
-            return self.moments.moved_by(release, used)
+            return super().moved_by(release, used)
         if release.sensitivity is None or used < release.part.size:
             return 0.0
         return release.sensitivity.value
 
     def learner(
-        self, plan: Plan[CenteredMomentSettings], generator: np.random.Generator
+        self, plan: Plan[OnlineMomentSettings], generator: np.random.Generator
     ) -> CenteredLearner:
         """Return the learner of a plan, at the beginning of the stream."""
-        return CenteredLearner(self.moments, plan, generator)
+        return CenteredLearner(self, plan, generator)
 
 
 def _signal(task: Task) -> float:

@@ -150,9 +150,7 @@ class OnlineMoments(OnlineAlgorithm[OnlineMomentSettings]):
         so_far = factor.column_norm(batch_count(used, size)) / factor.column_norm()
         return release.sensitivity.value * so_far
 
-    def learner(
-        self, plan: Plan[OnlineMomentSettings], generator: np.random.Generator
-    ) -> MomentLearner:
+    def learner(self, plan: Plan[OnlineMomentSettings], generator: np.random.Generator) -> Learner:
         """Return the learner of a plan, at the beginning of the stream."""
         return MomentLearner(self, plan, generator)
 
