@@ -201,6 +201,7 @@ def test_files(model: PrivateScorecard, tmp_path: Path) -> None:
         ("counts_", lambda a: a[1:]),
         ("factors_", lambda a: np.ones(3)),
         ("interactions_", lambda a: np.ones((2, 2))),
+        ("product_deviations_", lambda a: np.ones((2, 2))),
     ],
 )
 def test_inconsistent_files_are_refused(
@@ -226,10 +227,6 @@ def test_interactions_help_where_columns_interact() -> None:
     np.testing.assert_allclose(
         products.explain(x[:5]).sum(axis=1), products.decision_function(x[:5])
     )
-    with pytest.raises(ValueError, match="interactions"):
-        PrivateScorecard(4.0, schema=SCHEMA, interactions=True, random_state=0).fit(
-            hospital(20_000)
-        ).to_sql()
 
 
 def test_pure_budgets_and_small_ones(table: pd.DataFrame) -> None:
