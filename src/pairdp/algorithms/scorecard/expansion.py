@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from pairdp._sums import BLOCK, Total
 from pairdp.algorithms.scorecard.evidence import Column
 from pairdp.algorithms.scorecard.partition import Edges
 
@@ -119,10 +120,19 @@ class Expansion:
     blocks: tuple[str, ...]
 
     @property
+    def bins(self) -> tuple[int, ...]:
+        """The number of bins of each column."""
+        return tuple(len(table) for table in self.tables)
+
+    @property
+    def products(self) -> int:
+        """The number of products."""
+        return len(self.factors) * (len(self.factors) + 1) // 2
+
+    @property
     def size(self) -> int:
         """The number of features: those of columns, products, and the constant."""
-        columns = len(self.factors)
-        return sum(int(one.shape[1]) for one in self.tables) + columns * (columns + 1) // 2 + 1
+        return sum(int(one.shape[1]) for one in self.tables) + self.products + 1
 
     @property
     def radius(self) -> float:
@@ -175,34 +185,27 @@ class Expansion:
         matrix[rows, cols] = np.where(squares, _SQUARES * values, values)
         return matrix, -_SQUARES * float(values[squares].sum())
 
-    def scores(self, bins: Bins, weights: Array) -> Array:
-        """Return the products of rows and weights, from the tables."""
-        found = np.full(bins.shape[1], weights[-1] * CONSTANT)
-        for points, codes in zip(self.points(weights), bins, strict=True):
-            found += points[codes]
-        if self.factors:
-            matrix, constant = self.interactions(weights)
-            factors = self.factors_of(bins)
-            found += np.einsum("ij,ij->i", factors @ matrix, factors) + constant
-        return found
+    def product_scores(self, bins: Bins, weights: Array) -> Array:
+        """Return what products add to the scores of records."""
+        matrix, constant = self.interactions(weights)
+        factors = self.factors_of(bins)
+        return np.asarray(np.einsum("ij,ij->i", factors @ matrix, factors) + constant)
 
-    def weighted_sum(self, bins: Bins, coefficients: Array) -> Array:
-        """Return Σ c·row over records, from sums of c over the records of each bin.
+    def product_sums(self, bins: Bins, coefficients: Array) -> Array:
+        """Return Σ c·(products) over records, in blocks as in `pairdp._sums`."""
+        total = Total.zeros(len(self.factors), len(self.factors))
+        for start in range(0, len(coefficients), BLOCK):
+            some = slice(start, start + BLOCK)
+            factors = self.factors_of(bins[:, some])
+            part = (factors * coefficients[some, None]).T @ factors
+            np.fill_diagonal(part, (np.diag(part) - coefficients[some].sum()) * _SQUARES)
+            total += part
+        return total.high[np.triu_indices(len(self.factors))] * self._product_scale()
 
-        Use it for blocks of `pairdp._sums.BLOCK` records: then each sum of c has the error of a
-        block, entry by entry, and so has the result.
-        """
-        parts = [
-            table.T @ np.bincount(codes, weights=coefficients, minlength=len(table))
-            for table, codes in zip(self.tables, bins, strict=True)
-        ]
-        total = float(coefficients.sum())
-        if self.factors:
-            factors = self.factors_of(bins)
-            matrix = (factors * coefficients[:, None]).T @ factors
-            np.fill_diagonal(matrix, (np.diag(matrix) - total) * _SQUARES)
-            parts.append(matrix[np.triu_indices(len(matrix))] * self._product_scale())
-        return np.concatenate([*parts, [CONSTANT * total]])
+    def sums_of_rows(self, sums: Sequence[Array], products: Array) -> Array:
+        """Return Σ c·row over records, from the sums of c by bin and those of products."""
+        parts = [table.T @ one for table, one in zip(self.tables, sums, strict=True)]
+        return np.concatenate([*parts, products, [CONSTANT * sums[0].sum()]])
 
     def initial(self, shape_weight: float, constant: float) -> Array:
         """Return weights with one number for all shapes, and the constant; zero for others."""

@@ -28,6 +28,7 @@ from pairdp.algorithms.scorecard.evidence import (
 )
 from pairdp.algorithms.scorecard.expansion import CONSTANT, expand
 from pairdp.algorithms.scorecard.partition import Counted, Edges, bin_of_cells, merge, partition
+from pairdp.algorithms.scorecard.tabled import blocks as blocks_of
 from pairdp.privacy import NoiseSource, Release
 from pairdp.records import Records
 
@@ -100,7 +101,7 @@ class Run:
         codes = np.empty((len(columns), records.n), dtype=np.int16)
         for start in range(0, records.n, BLOCK):
             some = slice(start, start + BLOCK)
-            codes[:, some] = codes_of(columns, records.x[some])
+            codes_of(columns, records.x[some], out=codes[:, some])
         return cls(columns, codes, records, {release.name: release for release in releases}, noise)
 
     def bin(self, bins: int, levels: int) -> Binned:
@@ -143,11 +144,13 @@ class Run:
 
     def _labelled_cells(self) -> list[NDArray[np.int64]]:
         """Return the numbers of positives and negatives in each cell of each column."""
-        signs = [self.records.y > 0, self.records.y < 0]
-        return [
-            np.array([np.bincount(row[sign], minlength=column.size) for sign in signs])
-            for row, column in zip(self.codes, self.columns, strict=True)
-        ]
+        sides = np.where(self.records.y > 0, 0, np.where(self.records.y < 0, 1, 2)).astype(np.int16)
+        found = [np.zeros(3 * column.size, dtype=np.int64) for column in self.columns]
+        for some in blocks_of(self.records.n):
+            for counts, row in zip(found, self.codes, strict=True):
+                joint = row[some] * np.int16(3) + sides[some]
+                counts += np.bincount(joint, minlength=counts.size)
+        return [counts.reshape(-1, 3)[:, :2].T for counts in found]
 
     def _partition(
         self, cells: list[NDArray[np.int64]], bins: int, levels: int
@@ -183,21 +186,26 @@ class Run:
         return np.split(noisy[: ends[-1]], ends[:-1]), counts
 
     def learn(
-        self, binned: Binned, blocks: Sequence[str], steps: int, ridge: float, progress: Progress
+        self,
+        binned: Binned,
+        blocks: Sequence[str],
+        steps: int,
+        ridge: float,
+        sampled: int,
+        progress: Progress,
     ) -> Learned:
         """Release moments and gradients of some blocks of features, and return the points."""
         n = self.records.n
         expansion = expand(binned.columns, binned.edges, blocks)
-        bins = np.array(
-            [bin_of[row] for bin_of, row in zip(binned.bin_of, self.codes, strict=True)],
-            dtype=np.int16,
-        )
+        bins = np.empty_like(self.codes)
+        for row, codes, bin_of in zip(bins, self.codes, binned.bin_of, strict=True):
+            np.take(bin_of.astype(np.int16), codes, out=row, mode="clip")
         records = LabelledBins(
             bins, (self.records.y > 0).astype(np.float64), np.where(self.records.null, 0.0, 1.0)
         )
         moments = self.releases[MOMENTS].mechanism.release_symmetric(
-            second_moments(expansion, records) / n, self.noise.stream(MOMENTS)
-        )
+            second_moments(expansion, records.evenly(sampled)) / n, self.noise.stream(MOMENTS)
+        ) * (n / sampled)
         release = self.releases[GRADIENTS]
         shown = progress.steps(steps, "learning weights")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from pairdp._checks import flag, keep
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.noise import deviation, shared_release
-from pairdp.algorithms.plan import Plan, Progress, RunResult
+from pairdp.algorithms.parameter_noise import ParameterNoise
+from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.score_models import ModelName, ScoreModel
 from pairdp.algorithms.scorecard.cells import Cells, NumberCells
 from pairdp.algorithms.scorecard.descent import (
     CLIP,
@@ -25,6 +27,7 @@ from pairdp.algorithms.scorecard.expansion import (
     chosen_blocks,
     most_features,
 )
+from pairdp.algorithms.scorecard.points import Points
 from pairdp.algorithms.scorecard.run import COUNTS, GRADIENTS, MOMENTS, PARTITION, Run
 from pairdp.algorithms.scorecard.shares import (
     STEPS,
@@ -32,9 +35,13 @@ from pairdp.algorithms.scorecard.shares import (
     most_bins,
     most_cells,
     most_merged,
+    sampled_records,
     shares_of,
 )
 from pairdp.algorithms.task import Settings, Task
+from pairdp.constraints import Unconstrained
+from pairdp.losses import LogisticPointwise
+from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import L1LaplaceMechanism, NoiseSource, Release
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.privacy.mechanisms.packing import packed_dimension
@@ -49,7 +56,8 @@ _WITHOUT_NOISE = 1e-6
 class ScorecardSettings(Settings):
     """The numbers of bins, levels, steps and features, and the ridge of the whitening.
 
-    The last three are None if the budget is too small to learn weights.
+    ``sampled`` is the number of records, at public places, that second moments are of. All but the
+    first two are None if the budget is too small to learn weights.
     """
 
     bins: int
@@ -57,10 +65,11 @@ class ScorecardSettings(Settings):
     steps: int | None = None
     features: int | None = None
     ridge: float | None = None
+    sampled: int | None = None
 
 
 @dataclass(frozen=True)
-class Scorecard(Algorithm[ScorecardSettings]):
+class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
     r"""An additive model: the score of a record is the sum of the points of its bins.
 
     1. Noisy counts divide the range of each number adaptively into bins
@@ -95,6 +104,9 @@ class Scorecard(Algorithm[ScorecardSettings]):
 
     settings_type = ScorecardSettings
     offers_units: ClassVar[bool] = True
+    score_statistics: ClassVar[Mapping[str, int]] = {
+        "bins": 1, "edges": 1, "deviations": 1, "counts": 1, "interactions": 2, "factors": 1,
+    }  # fmt: skip
 
     def __post_init__(self) -> None:
         keep(self, "columns", tuple(self.columns))
@@ -161,6 +173,10 @@ class Scorecard(Algorithm[ScorecardSettings]):
             shares.moments,
         )
         ridge = _RIDGE * max(deviation(moments) * math.sqrt(2 * features), _WITHOUT_NOISE)
+        sampled = task.n
+        if task.budget is not None:
+            sampled = sampled_records(task.n, ridge * features)
+            ridge *= task.n / sampled
         gradients = shared_release(
             GRADIENTS,
             task,
@@ -175,7 +191,7 @@ class Scorecard(Algorithm[ScorecardSettings]):
             shares.gradients / STEPS,
         )
         releases += [moments, replace(gradients, count=STEPS)]
-        settings = replace(settings, steps=STEPS, features=features, ridge=ridge)
+        settings = replace(settings, steps=STEPS, features=features, ridge=ridge, sampled=sampled)
         return PlanDraft(tuple(releases), settings)
 
     def execute(
@@ -190,11 +206,13 @@ class Scorecard(Algorithm[ScorecardSettings]):
         run = Run.of(columns, records, plan.certificate.releases, noise)
         binned = run.bin(settings.bins, settings.levels)
         found = binned.naive()
-        if settings.steps is not None and settings.ridge is not None:
+        if settings.steps and settings.ridge and settings.sampled:
             rarity = 4 * binned.positives * (1 - binned.positives)
             signal = plan.task.n * _mu(plan.task)
             blocks = chosen_blocks(self._block_sizes(columns), len(columns), signal, rarity)
-            found = run.learn(binned, blocks, settings.steps, settings.ridge, progress)
+            found = run.learn(
+                binned, blocks, settings.steps, settings.ridge, settings.sampled, progress
+            )
         edges = [np.zeros(0) if e is None else e.astype(np.float64) for e in binned.edges]
         return RunResult(
             np.concatenate([*found.points, [found.intercept]]),
@@ -207,6 +225,41 @@ class Scorecard(Algorithm[ScorecardSettings]):
                 "factors": np.concatenate(found.factors),
                 "positives": np.array([binned.positives]),
             },
+        )
+
+    def model_of(self, plan: Plan) -> ModelName:
+        """Return the kind of model."""
+        return "quadratic" if self.interactions else "additive"
+
+    def own_problem(self, data_norm: float) -> PointwiseProblem:
+        """Return the problem of predicting the class of single records."""
+        return PointwiseProblem(LogisticPointwise(), Unconstrained(), data_norm=data_norm)
+
+    def score_function(
+        self, plan: Plan, parameters: Array, statistics: Mapping[str, Array]
+    ) -> Points:
+        """Return the points of all bins."""
+        if not parameters.size:
+            raise ValueError("there is no intercept")
+        points = Points.of(
+            self._columns(plan.task),
+            statistics["bins"],
+            statistics["edges"],
+            parameters[:-1],
+            float(parameters[-1]),
+            statistics["factors"],
+            statistics["interactions"],
+        )
+        for name in ("deviations", "counts"):
+            if statistics[name].size != parameters.size - 1 or np.any(statistics[name] < 0):
+                raise ValueError(f"there is not one number for each bin in the {name}")
+        return points
+
+    def _parameter_noise(self, plan: Plan[ScorecardSettings], fit: Fit) -> ParameterNoise:
+        return ParameterNoise(
+            "first order",
+            "propagated to first order from noisy counts and gradients to the points of each bin",
+            fit.statistics["deviations"],
         )
 
     def _block_sizes(self, columns: Sequence[Cells]) -> dict[str, int]:

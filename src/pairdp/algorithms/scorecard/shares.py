@@ -20,6 +20,7 @@ STEPS = 8
 """Number of noisy gradients."""
 
 _FEWEST_BINS, _MOST_BINS = 3, 40
+_LEAST_SAMPLED, _LARGEST_RIDGE = 65_536, 0.1
 
 
 @dataclass(frozen=True)
@@ -80,3 +81,21 @@ def most_cells(bins: int, levels: int) -> int:
 def most_merged(bins: int) -> int:
     """Return the largest number of bins of a number, without the missing one; see `merge`."""
     return 2 * bins + 2
+
+
+def sampled_records(n: int, ridge: float) -> int:
+    """Return how many records second moments are computed from.
+
+    Records that are left out contribute zero to the sum over n that is released, so its sensitivity
+    stays the same, and it is multiplied by n over their number afterwards, with its noise. So many
+    are used that the ridge, which is in proportion to the noise, is at most a tenth of the mean
+    eigenvalue, 1 over the number of features.
+
+    Parameters
+    ----------
+    n : int
+        The number of all records.
+    ridge : float
+        The ridge for all n records, times the number of features.
+    """
+    return min(n, max(_LEAST_SAMPLED, math.ceil(n * ridge / _LARGEST_RIDGE)))
