@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from pairdp import BoundsScaler, Budget, BudgetLedger, PrivateRanker, load, save
+from pairdp._sealed import seal
 from pairdp.cli.main import main
 from tests.cli.helpers import BOUNDED, refused, run, run_json, table, write
 
@@ -34,9 +35,9 @@ def test_the_auc_of_a_scaled_ranker_with_its_statement() -> None:
     assert "95 % interval" in output
     assert "is differentially private with ε = 5" in " ".join(output.split())
     found = run_json(*SEEDED)
-    lower, upper = found["auc_interval"]
+    lower, upper = found["figures"]["auc_interval"]
     assert lower < true_auc() < upper
-    assert found["classes"] == ["0", "1"]
+    assert found["figures"]["classes"] == ["0", "1"]
     assert found["certificate"]["algorithm"] == "Private evaluation of scores"
 
 
@@ -46,8 +47,8 @@ def test_labels_of_every_kind_in_every_format(outcome: Any, path: str) -> None:
     write(table(outcome), path)
     run(*(path if word == "data.csv" else word for word in BOUNDED))
     found = run_json(*(path if word == "data.csv" else word for word in SEEDED))
-    assert found["auc"] > 0.7
-    assert found["positives"] == pytest.approx(100, abs=20)
+    assert found["figures"]["auc"] > 0.7
+    assert found["figures"]["positives"] == pytest.approx(100, abs=20)
 
 
 def write_patients(rows: int = 600, **more: str) -> None:
@@ -71,7 +72,7 @@ def test_a_schema_reads_the_table_and_the_label(options: tuple[str, ...]) -> Non
     fit = ["fit", "patients.csv", "--schema", "schema.json", "--epsilon", "9", "--seed", "0"]
     run(*fit, *options, "-o", "model.pairdp")
     found = run_json(*PATIENTS)
-    assert found["auc"] > 0.8
+    assert found["figures"]["auc"] > 0.8
     write_patients(age="old")
     assert "row 3 (counted from 0)" in refused(*PATIENTS)
     one = run_json(*PATIENTS, "--invalid", "null")
@@ -79,7 +80,7 @@ def test_a_schema_reads_the_table_and_the_label(options: tuple[str, ...]) -> Non
     assert run_json(*PATIENTS, "--invalid", "null") == one
     of_units = run_json(*PATIENTS, "--invalid", "null", "--unit", "id", "--max-records", "1")
     assert of_units["certificate"]["unit"] == {"name": "id", "max_records": 1}
-    assert of_units["null_records"] == pytest.approx(300, abs=30)
+    assert of_units["figures"]["null_records"] == pytest.approx(300, abs=30)
     assert "drop --label" in refused(*PATIENTS, "--label", "sex")
 
 
@@ -92,7 +93,9 @@ def test_a_pipeline_of_scikit_learn() -> None:
     save(model.fit(frame[["age", "sex"]], frame["died"]), "model.pairdp")
     options = [*PATIENTS, "--label", "died"]
     found = run_json(*options)
-    assert found["auc"] == pytest.approx(model.score(frame[["age", "sex"]], frame["died"]), abs=0.1)
+    assert found["figures"]["auc"] == pytest.approx(
+        model.score(frame[["age", "sex"]], frame["died"]), abs=0.1
+    )
     null = run_json(*options, "--invalid", "null")
     write_patients(sex="unheard of")
     run(*options, code=1)
@@ -100,7 +103,7 @@ def test_a_pipeline_of_scikit_learn() -> None:
     write_patients(age="old")
     assert "not a number" in refused(*options)
     assert run_json(*options, "--invalid", "null") == one
-    assert one["auc"] == pytest.approx(null["auc"], abs=0.02)
+    assert one["figures"]["auc"] == pytest.approx(null["figures"]["auc"], abs=0.02)
 
 
 def test_a_ledger_pays() -> None:
@@ -143,11 +146,34 @@ def test_what_is_hopeless_is_refused_first() -> None:
         (["none.csv", "--epsilon", "5", "--label", "outcome"], "none.csv"),
         (["data.csv", "--epsilon", "5", "--label", "outcome", "--unit", "age"], "belong together"),
         (["data.csv", "--epsilon", "5", "--label", "bmi"], "labels other than"),
+        (["data.csv", "--epsilon", "5", "--label", "outcome", "--figure", "f.svg"], "give --roc"),
+        (["data.csv", "--epsilon", "5", "--label", "outcome", "-o", "data.csv"], "is an input"),
     ],
 )
 def test_wrong_options_are_refused_in_one_sentence(options: list[str], words: str) -> None:
     run(*BOUNDED)
     assert words in refused("evaluate", "model.pairdp", *options)
+
+
+def test_files_are_written_and_verified() -> None:
+    run(*BOUNDED)
+    BudgetLedger(Budget(20.0), "ledger.json")
+    files = ["-o", "evaluation.json", "--figure", "roc.svg"]
+    output = run(*EVALUATE, "--roc", *files, "--ledger", "ledger.json").stdout
+    assert "at threshold 0\n  sensitivity" in output
+    assert "holds: ε = 5" in run("verify", "evaluation.json").stdout
+    assert Path("roc.svg").read_text().startswith("<svg")
+    assert "already exists" in refused(*SEEDED, "--roc", *files)
+    assert len(BudgetLedger.load("ledger.json").spends) == 1
+    document = json.loads(Path("evaluation.json").read_text())
+    assert len(document["figures"]["thresholds"]) == 15
+    document["figures"]["auc"] = 0.99
+    del document["digest"]
+    Path("evaluation.json").write_text(seal(document))
+    assert "do not follow" in run("verify", "evaluation.json", code=1).stderr
+    found = run(*SEEDED, "--threshold", "0.001", "-o", "one.json").stdout
+    assert "at threshold 0.001" in found
+    run("verify", "one.json")
 
 
 def test_a_metric_is_refused() -> None:

@@ -136,7 +136,7 @@ def test_the_figures_in_words_and_as_json() -> None:
     assert f"AUC         {found.auc:.3f}, 95 % interval {lower:.3f} to {upper:.3f}" in str(found)
     assert "ε = 5, protects each record" in str(found)
     assert f"{lower:.3f} to {upper:.3f}" in found._repr_html_()
-    assert found.to_dict()["auc_interval"] == [lower, upper]
+    assert found.figures()["auc_interval"] == [lower, upper]
     assert "differentially private with ε = 5" in " ".join(found.privacy_statement().split())
     assert found.positives == pytest.approx(Y.sum(), abs=10)
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
+from pairdp._files import Draft, write_atomically
 from pairdp.cli.common import (
+    check_output,
     echo_json,
     invalid_option,
     json_option,
@@ -18,10 +20,12 @@ from pairdp.cli.common import (
 from pairdp.cli.evaluate_table import ScoredTable
 from pairdp.cli.table_options import open_with, table_options
 from pairdp.cli.unit_options import unit_options, unit_parameters
+from pairdp.drawing import write_svg
 from pairdp.estimators import load
 from pairdp.evaluation import Evaluation, EvaluationPlan, plan_evaluation
-from pairdp.evaluation.evaluate import check_hope, check_ledger, run_plan
+from pairdp.evaluation.evaluate import check_hope, check_ledger, public_edges, run_plan
 from pairdp.evaluation.scoring import scored_model
+from pairdp.privacy import BudgetLedger
 from pairdp.tables import TableError
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -59,6 +63,23 @@ FILE = click.Path(path_type=Path, dir_okay=False)
     help="What to do if, by public facts, nothing can be said; before anything is spent.",
 )
 @click.option("--plan", "only_plan", is_flag=True, help="Print what to expect, and spend nothing.")
+@click.option(
+    "--roc", is_flag=True, help="Release counts for the ROC curve too, for half of the budget."
+)
+@click.option(
+    "--threshold",
+    type=float,
+    help="Release sensitivity, specificity and precision at this score, for half of the budget.",
+)
+@click.option(
+    "--score-range",
+    type=float,
+    metavar="BOUND",
+    help="With --roc: a public bound on the absolute value of most scores.",
+)
+@click.option("-o", "--output", type=FILE, help="JSON file for figures and certificate.")
+@click.option("--figure", type=FILE, help="SVG file for the ROC curve, with --roc.")
+@click.option("--force", is_flag=True, help="Replace existing files.")
 @click.option("--ledger", type=FILE, help="Pay for the evaluation from this ledger.")
 @click.option(
     "--data-set",
@@ -90,11 +111,22 @@ def command(
     If the smaller class has fewer than about 10/ε records, nothing can be said; --plan prints what
     to expect from the number of records alone.
 
+    With --roc or --threshold, half of the budget is for counts of scores by class: a ROC curve with
+    a band that holds as a whole, or figures at one threshold, such as 0, above which models predict
+    the second class. A threshold alone is more accurate.  pairdp verify  computes the figures in
+    the file of -o again from what was released.
+
     \b
     Examples:
       pairdp evaluate model.pairdp test.csv --epsilon 0.5 --plan
       pairdp evaluate model.pairdp test.csv --epsilon 0.5 --ledger ledger.json
+      pairdp evaluate model.pairdp test.csv --epsilon 1 --roc --figure roc.svg -o evaluation.json
     """  # noqa: D301 - the command line's help reads the control character
+    if options["figure"] is not None and not options["roc"]:
+        raise TableError("--figure draws the ROC curve: give --roc too")
+    for path in (options["output"], options["figure"]):
+        if path is not None:
+            check_output(path, options["force"], model, data, options["ledger"])
     scored = scored_model(load(model, trusted=trusted))
     table = open_with(data, options)
     records = ScoredTable.of(table, scored, options["label"])
@@ -109,6 +141,7 @@ def command(
         classes=scored.classes,
         null_records=invalid == "null" or scored.makes_null_records(),
         noise=options["noise"],
+        edges=public_edges(scored, options["roc"], options["threshold"], options["score_range"]),
         **units,
     )
     if options["only_plan"]:
@@ -120,8 +153,30 @@ def command(
     scores, signs, groups = records.read(n, units.get("unit"), invalid)
     if len(scores) != n or len(signs) != n:
         raise TableError(f"{data} changed while it was read: nothing was released")
-    found = run_plan(plan, scores, signs, groups, ledger=ledger, random_state=seed)
-    _print(found, as_json)
+    found = run_plan(plan, scores, signs, groups, random_state=seed)
+    _release(found, options["output"], ledger)
+    if options["figure"] is not None:
+        write_atomically(options["figure"], write_svg(found.roc.figure()).encode())
+    _print(found, options["threshold"], as_json)
+
+
+def _release(found: Evaluation, output: Path | None, ledger: BudgetLedger | None) -> None:
+    """Pay for the evaluation, and write its file: nothing is shown that is not paid for."""
+    if output is None:
+        if ledger is not None:
+            ledger.spend(found.certificate)
+        return
+    try:
+        draft = Draft(output, found.to_json().encode())
+        if ledger is not None:
+            ledger.release(found.certificate, draft)
+            return
+        try:
+            draft.publish()
+        finally:
+            draft.discard()
+    except OSError as error:
+        raise TableError(f"{output} cannot be written: {error.strerror}") from None
 
 
 def _print_plan(plan: EvaluationPlan, as_json: bool) -> None:
@@ -131,10 +186,12 @@ def _print_plan(plan: EvaluationPlan, as_json: bool) -> None:
         click.echo(str(plan))
 
 
-def _print(found: Evaluation, as_json: bool) -> None:
+def _print(found: Evaluation, threshold: float | None, as_json: bool) -> None:
     if as_json:
         echo_json(found.to_dict())
         return
     click.echo(str(found))
+    if found.plan.evaluation.edges:
+        click.echo(str(found.at(0.0 if threshold is None else threshold)))
     click.echo()
     click.echo(found.privacy_statement())

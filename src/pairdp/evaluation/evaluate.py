@@ -268,16 +268,8 @@ def run_plan(
     source = _source(plan, random_state)
     if ledger is not None:
         ledger.spend(plan.certificate)
-    auc, bins = plan.run(scores, signs, source)
-    return Evaluation(
-        auc=auc.estimate,
-        auc_interval=auc.interval(),
-        positives=auc.positives,
-        null_records=auc.null_records,
-        bins=bins,
-        plan=plan,
-        certificate=plan.certificate.with_noise_source(source),
-    )
+    released = plan.run(scores, signs, source)
+    return Evaluation(released, plan, plan.certificate.with_noise_source(source))
 
 
 def _source(plan: EvaluationPlan, random_state: Any) -> NoiseSource:

@@ -183,6 +183,15 @@ class Released(NamedTuple):
     auc: NoisyAUC
     bins: NoisyBins | None
 
+    @property
+    def numbers(self) -> tuple[tuple[float, ...], ...]:
+        """The noisy numbers of each release."""
+        null = () if self.auc.null is None else (self.auc.null,)
+        pair = (self.auc.t, self.auc.height, *null)
+        return (
+            (pair,) if self.bins is None else (pair, (*self.bins.counts[0], *self.bins.counts[1]))
+        )
+
 
 @dataclass(frozen=True)
 class EvaluationPlan:

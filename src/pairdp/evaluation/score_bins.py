@@ -13,7 +13,7 @@ from pairdp._checks import integer, real
 Array = NDArray[np.float64]
 
 BINS = 16
-_BEND = 3.0
+_BEND, _LOG_ODDS = 3.0, 6.0
 
 
 def count_bins(scores: Array, signs: Array, edges: Array) -> Array:
@@ -63,17 +63,15 @@ def checked_edges(edges: Any) -> tuple[float, ...]:
 
 
 def half_range(model: Any) -> float:
-    """Return a bound on the absolute value of the scores of a public model, as far as one is known.
+    """Return how far from zero most scores of a public model are, as far as it is known.
 
     For a linear model it is |w|·R + |b|, where R is the norm that rows are clipped to in a fit (1
-    for rows by a schema); for a scorecard, the sum of the largest points of each column. Larger
-    scores are counted in the outer bins.
+    for rows by a schema). The scores of other models of this library are log-odds, most of which
+    are within ±6. Larger scores are counted in the outer bins.
     """
-    points, bins = getattr(model, "points_", None), getattr(model, "bins_", None)
-    if points is not None and bins is not None:
-        parts = np.split(np.abs(points), np.cumsum(bins)[:-1].astype(int))
-        return float(sum(part.max() for part in parts) + abs(model.intercept_[0]))
     weights = getattr(model, "coef_", None)
+    if weights is None and type(model).__module__.startswith("pairdp."):
+        return _LOG_ODDS
     if weights is None or np.ndim(weights) != 2:
         raise ValueError(
             "the range of scores of this model is not known: pass score_range, a public bound on "
