@@ -250,7 +250,7 @@ def test_there_is_one_algorithm() -> None:
     with pytest.raises(ValueError, match="one algorithm"):
         PrivateScorecard(schema=SCHEMA).choices(100)
     plan = PrivateScorecard(schema=SCHEMA).plan(10_000)
-    assert plan.settings.steps == 8
+    assert plan.settings.steps == 6
     assert "clipped gradients" in str(plan)
 
 

@@ -32,13 +32,13 @@ from pairdp.algorithms.scorecard.pair_choice import Pairs
 from pairdp.algorithms.scorecard.points import Points
 from pairdp.algorithms.scorecard.run import CHOICE, COUNTS, GRADIENTS, MOMENTS, PARTITION, Run
 from pairdp.algorithms.scorecard.shares import (
-    STEPS,
     levels_of,
     most_bins,
     most_cells,
     most_merged,
     sampled_records,
     shares_of,
+    steps_of,
 )
 from pairdp.algorithms.task import Settings, Task
 from pairdp.constraints import Unconstrained
@@ -191,6 +191,7 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         if not shares.learns_weights:
             why = "the budget is too small to learn weights: all are 1, as in naive Bayes"
             return PlanDraft(tuple(releases), settings, (why,))
+        steps = steps_of(task.n, mu, len(columns), len(numbers))
         features = most_features(sizes, len(columns), task.n * mu)
         moments = shared_release(
             MOMENTS,
@@ -215,12 +216,12 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
                 amplification=0.5 / math.sqrt(ridge),
             ),
             features,
-            shares.gradients / STEPS,
+            shares.gradients / steps,
         )
         if chooses:
             releases.append(_choice_release(task, len(columns), shares.choice))
-        releases += [moments, replace(gradients, count=STEPS)]
-        settings = replace(settings, steps=STEPS, features=features, ridge=ridge, sampled=sampled)
+        releases += [moments, replace(gradients, count=steps)]
+        settings = replace(settings, steps=steps, features=features, ridge=ridge, sampled=sampled)
         reasons: tuple[str, ...] = ()
         if sizes["products"] and "products" not in affordable:
             reasons = ("the budget is too small to learn products: the model is additive",)
