@@ -31,6 +31,7 @@ from pairdp.algorithms import (
     WithThreshold,
     algorithms,
 )
+from pairdp.algorithms.conditioned import ConditionedDescent
 from pairdp.algorithms.scorecard import Scorecard
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import (
@@ -65,6 +66,7 @@ ALGORITHMS: dict[str, Callable[[Problem, int], Algorithm]] = {
     "threshold": lambda p, n: WithThreshold(GradientDescent(steps=2)),
     "scatters of given pairs": lambda p, n: PairScatter(),
     "scorecard": lambda p, n: Scorecard(),
+    "conditioned": lambda p, n: ConditionedDescent(),
 }
 ALL_PROBLEMS = {
     **PROBLEMS,
@@ -79,6 +81,7 @@ TIGHTEST = {  # the problem on which each bound is reached most nearly
     "fisher, full": "metric",
     "scatters of given pairs": "given pairs",
     "scorecard": "logistic",
+    "conditioned": "one-sided logistic",
 }
 
 

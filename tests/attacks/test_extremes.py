@@ -56,7 +56,7 @@ from pairdp.losses import (
     LogisticRanking,
     SquaredHingeRanking,
 )
-from pairdp.online import OnlineDescent, OnlineMoments
+from pairdp.online import CenteredMoments, OnlineDescent, OnlineMoments
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.bounds.sensitivity import ROUNDING_SLACK
@@ -140,6 +140,9 @@ _CASES: dict[str, _Case] = {
     "noisy records": _Case(NoisyGradientDescent(steps=10), _record(HingePointwise(width=0.1))),
     "online": _Case(OnlineDescent(), _ranking(LogisticRanking(), 0.1)),
     "online moments": _Case(OnlineMoments(), _ranking(LeastSquaresRanking())),
+    "centred moments": _Case(
+        CenteredMoments(center_records=4, radius_records=2), _ranking(LeastSquaresRanking())
+    ),
 }
 
 
