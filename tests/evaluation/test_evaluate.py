@@ -63,7 +63,7 @@ def model(kind: str) -> Any:
         case "classifier":
             return fitted(PrivateLinearClassifier(**options), X, Y)
         case "online":
-            return fitted(OnlinePrivateRanker(**options, classes=[0, 1]), X, Y)
+            return fitted(OnlinePrivateRanker(**options, classes=[0, 1]), X[:400], Y[:400])
         case "scaled":
             scaler = BoundsScaler([-1.0] * 3, [1.0] * 3)
             return fitted(make_pipeline(scaler, PrivateRanker(**options)), X, Y)
@@ -202,11 +202,11 @@ def test_noise_is_fresh_without_a_seed_and_differs_between_plans() -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (lambda: fitted(PrivateMetric(20.0, data_norm=1.0), X, Y), "for two classes"),
+        (lambda: fitted(PrivateMetric(20.0, data_norm=1.0), X[:50], Y[:50]), "for two classes"),
         (lambda: fitted(PrivateLinearRegressor(20.0, data_norm=1.0, target_bound=1.0), X, Y),
          "for two classes"),
         (lambda: PrivateRanker(1.0), "fitted model"),
-        (lambda: fitted(PrivateRanker(9.0, data_norm=1.0, response_bounds=(0, 1)), X, Y),
+        (lambda: fitted(PrivateRanker(9.0, data_norm=1.0, response_bounds=(0, 1)), X[:50], Y[:50]),
          "for two classes"),
     ],
 )  # fmt: skip
