@@ -123,6 +123,13 @@ def test_a_pipeline_with_an_encoder() -> None:
         evaluate(model("encoder"), TABLE, epsilon=EPSILON)
 
 
+def test_a_stream_that_goes_on() -> None:
+    stream = OnlinePrivateRanker(20.0, horizon=N, data_norm=1.0, random_state=0, classes=[0, 1])
+    stream.partial_fit(X[:500], Y[:500])
+    assert evaluate(stream, X, Y, EPSILON, random_state=0).auc > 0.7
+    assert stream.records_left_ == N - 500
+
+
 def test_a_model_from_a_file(tmp_path: Path) -> None:
     model("scorecard").save(tmp_path / "model.pairdp")
     options: dict[str, Any] = {"epsilon": EPSILON, "random_state": 1}
