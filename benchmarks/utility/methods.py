@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -45,13 +44,9 @@ def _fitted(kind: Any, split: Split, epsilon: float, seed: int, **options: Any) 
     return np.asarray(model.fit(split.train).decision_function(split.test))
 
 
-_HAS_MODELS = "model" in signature(PrivateRanker).parameters
-_LINEAR: dict[str, Any] = {"model": "linear"} if _HAS_MODELS else {}
-
-
 def _before(split: Split, epsilon: float, seed: int) -> Array:
     """Return scores of the best linear candidate without conditioning, by the same prediction."""
-    model = PrivateRanker(epsilon, DELTA, schema=split.schema, **_LINEAR)
+    model = PrivateRanker(epsilon, DELTA, schema=split.schema, model="linear")
     kept = [
         candidate
         for candidate in model.choices(split.n).candidates
@@ -66,13 +61,14 @@ def _before(split: Split, epsilon: float, seed: int) -> Array:
         loss=problem.loss,
         regularization=problem.regularization,
         algorithm=algorithm,
-        **_LINEAR,
+        model="linear",
     )
 
 
 METHODS = {
+    "auto": Method(partial(_fitted, PrivateRanker), True),
     BEFORE: Method(_before, True),
-    "linear": Method(partial(_fitted, PrivateRanker, **_LINEAR), True),
+    "linear": Method(partial(_fitted, PrivateRanker, model="linear"), True),
     "scorecard": Method(partial(_fitted, PrivateScorecard), True),
     "scorecard, products": Method(partial(_fitted, PrivateScorecard, interactions=True), True),
     "DPEBM": Method(peers.dpebm, relation="add/remove"),
@@ -82,9 +78,6 @@ METHODS = {
     "gradient boosting": Method(peers.boosting, relation=""),
 }
 """All methods by name, in the order of the tables."""
-
-if _HAS_MODELS:
-    METHODS = {"auto": Method(partial(_fitted, PrivateRanker, model="auto"), True), **METHODS}
 
 
 def available(names: Iterable[str] | None = None) -> dict[str, Method]:

@@ -143,20 +143,19 @@ def by_hand(x: np.ndarray, y: np.ndarray, form: str) -> np.ndarray:
     z = math.sqrt(d) * scaled(center, unit * np.sqrt(d * variances))
     shares = np.bincount(y) / n
     means = np.array([z[y == c].mean(axis=0) for c in range(len(shares))]) - z.mean(axis=0)
-    if form == "diagonal":
-        f = np.maximum(shares @ means**2 - np.sum(1 - shares) / n, 0.0)
-        stretch = np.diag(f / (1 - f))
-        weight = max(0.1 * stretch.max(), 0.05)
-    else:
+    f = np.maximum(shares @ means**2 - np.sum(1 - shares) / n, 0.0)
+    stretch = np.diag(f / (1 - f))
+    weight = max(0.1 * stretch.max(), 0.05)
+    if form == "full":
         values, vectors = np.linalg.eigh((means.T * shares) @ means)
         values = np.where(values > (2 + math.sqrt(2) + 1) ** 2 / n, values - d / n, 0.0)
         between = (vectors * values) @ vectors.T
         within = z.T @ z / n - between
         level = np.trace(within) / d
         inverse = np.linalg.inv(within + 0.05 * level * np.eye(d))
-        stretch = inverse @ between @ inverse
+        stretch = stretch / 2 + inverse @ between @ inverse
         largest = np.linalg.eigvals(inverse @ between).real.max()
-        weight = max(0.1 * largest, 0.05) / level
+        weight = max(weight, max(0.1 * largest, 0.05) / level)
     metric = stretch / np.sqrt(np.outer(variances, variances))
     metric += weight / variances.mean() * np.eye(d)
     return metric / np.trace(metric)

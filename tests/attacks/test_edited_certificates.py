@@ -42,7 +42,10 @@ UNUSED: dict[str, tuple[str, ...]] = {
     "ridge": ("ranker", "ranker, labels given"),
     "radius": ("without projection",),
     "interactions": ("scorecard", "scorecard, pure"),  # without weights
-    "columns": ("scorecard with weights",),  # where they are in a row, and their ranges
+    "pairs": ("scorecard", "scorecard, pure"),
+    "chosen": ("scorecard", "scorecard, pure"),
+    # where they are in a row, and their ranges
+    "columns": ("scorecard with weights", "scorecard with chosen pairs"),
 }
 COUNTS = {
     "histograms of columns", "histograms of columns, in ℓ1", "labelled counts",

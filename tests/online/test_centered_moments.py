@@ -20,6 +20,7 @@ from pairdp.privacy import GaussianMechanism
 from pairdp.privacy.mechanisms import repeated_release
 from pairdp.privacy.mechanisms.lattice import to_grid
 from pairdp.problem import Problem
+from pairdp.verification.files import verify_file
 from tests.algorithms.attacks import Neighbours, drawn, staged, with_null
 
 BUDGET = Budget(1.0, 1e-5)
@@ -287,3 +288,25 @@ def test_the_default_of_the_ranker_for_streams() -> None:
     assert isinstance(plan.algorithm, CenteredMoments)
     assert plan.algorithm.batch_size == 10
     assert plan.settings.center_records > 0
+
+
+@pytest.mark.parametrize("secrets", [True, False])
+@pytest.mark.parametrize("cut", [3, 7, 13])
+def test_a_ranker_is_paused_in_every_part(secrets: bool, cut: int, tmp_path: Path) -> None:
+    x, y = synthetic(N)
+    model = OnlinePrivateRanker(
+        5.0, 1e-6, horizon=N, algorithm=prepared(2), data_norm=NORM, classes=[-1, 1]
+    )
+    model.partial_fit(x[:cut], y[:cut])
+    before, spent = model.coef_, model.spent_
+    model.pause(tmp_path / "stream", secrets=secrets)
+    verify_file(tmp_path / "stream")
+    again = OnlinePrivateRanker.resume(tmp_path / "stream")
+    np.testing.assert_array_equal(again.coef_, before)
+    assert again.records_left_ == N - cut
+    again.partial_fit(x[cut:], y[cut:])
+    assert again.records_left_ == 0
+    assert again.spent_ is not None
+    assert (spent is None) == (cut < CENTER)
+    assert np.all(np.isfinite(again.coef_))
+    assert not np.array_equal(again.coef_, before)

@@ -249,7 +249,8 @@ class Algorithm(Storable, ABC, Generic[S]):
             raise UnitsNotOfferedError(
                 f"{self.name} does not offer units of several records, as {self.why_no_units}: use "
                 'algorithm="auto", or one that does, such as GradientDescent, MinimizerRelease, '
-                "MomentRelease, ScatterMetric or NoisyGradientDescent without batch_size"
+                "MomentRelease, FisherMetric, ScatterMetric or NoisyGradientDescent without "
+                "batch_size"
             )
 
     def _check_records(self, task: Task, draft: PlanDraft[S]) -> None:

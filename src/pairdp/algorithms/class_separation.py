@@ -80,7 +80,7 @@ class ClassMeans:
         found = np.einsum("c,cj->j", self.shares, self.deviations**2) - self.bias
         if len(self.shares) < 2 or found.max() <= significance(d) * self.error:
             return np.zeros(d)
-        return np.clip(found, 0.0, _MOST)
+        return np.asarray(np.clip(found, 0.0, _MOST))
 
     def scatter(self) -> Array:
         """Return Û = Σp_c (m_c - m)(m_c - m)ᵀ, with eigenvalues reduced by their bias.

@@ -46,7 +46,10 @@ _BUCKETS, _PURE_BUCKETS, _MOST_BUCKETS = 256, 8, 2**20
 _SPREAD = 1.0
 _LEAST_WEIGHT = 0.05
 _LEAST_VARIANCE = 0.01
-_LARGEST_SIGNAL = 0.3
+_DIAGONAL_SHARE = 0.5
+"""The weight of the diagonal form in the full one."""
+
+_LARGEST_SIGNAL = 0.5
 """The share of variance between classes that a feature of a data set seldom exceeds."""
 
 
@@ -70,9 +73,9 @@ class FisherMetric(Algorithm[FisherSettings]):
     .. math::
         M ∝ \mathrm{diag}(a/v̄ + λ_j/v_j), \qquad a = \max(ξ·\max_j λ_j, 0.05).
 
-    With ``form="full"`` the correlations of features are used as well: in standardised coordinates
-    M is W⁻¹ÛW⁻¹, the stretch of linear discriminant analysis, plus a/v̄ times the Euclidean metric.
-    It needs many records, as d(d+1)/2 second moments are released.
+    With ``form="full"`` the correlations of features are used as well: λ_j is halved, and in
+    standardised coordinates W⁻¹ÛW⁻¹ is added, the stretch of linear discriminant analysis, and a is
+    at least ξ times the largest eigenvalue of W⁻¹Û. Then d(d+1)/2 second moments are released too.
 
     **Releases.** Centre and spread (see `pairdp.algorithms.centering`), then the mean squares of
     the centred features, of sensitivity √2·R²/n. Features are divided by the released roots, so
@@ -87,7 +90,7 @@ class FisherMetric(Algorithm[FisherSettings]):
     be known. Integers fall into different buckets if there are as many. Buckets whose noisy share
     is not above the noise are ignored.
 
-    **Gate.** If the noise on f_j is so large that only an f_j above 0.3 would stand out, nothing
+    **Gate.** If the noise on f_j is so large that only an f_j above 0.5 would stand out, nothing
     can be learned from typical records: the plan warns, and the metric is the Euclidean one. The
     same is the result of a run if no f_j (no eigenvalue of Û) stands out from the noise.
 
@@ -220,8 +223,9 @@ class FisherMetric(Algorithm[FisherSettings]):
             scale * sums[:, :-1], sums[:, -1] / norm, scale * sigma, sigma / norm, records.n
         )
         if plan.settings.learns:
-            inner, weight = self._stretch(means, total, scale**2 * noisy.sigma.get(_MOMENTS, 0.0))
-            if inner is not None:
+            found = self._stretch(means, total, scale**2 * noisy.sigma.get(_MOMENTS, 0.0))
+            if found is not None:
+                inner, weight = found
                 divisor = np.sqrt(variances)
                 metric = inner / np.outer(divisor, divisor)
                 metric += weight / float(variances.mean()) * np.eye(d)
@@ -231,18 +235,22 @@ class FisherMetric(Algorithm[FisherSettings]):
 
     def _stretch(
         self, means: ClassMeans, total: Array, total_noise: float
-    ) -> tuple[Array | None, float]:
-        """Return the stretch of standardised records and the weight of the Euclidean metric."""
-        if self.form == "diagonal":
-            explained = means.explained()
-            if not explained.any():
-                return None, 1.0
+    ) -> tuple[Array, float] | None:
+        """Return the stretch of standardised records and the weight of the Euclidean metric.
+
+        None if nothing stands out from the noise.
+        """
+        stretch, weight, found = np.zeros_like(total), 0.0, False
+        explained = means.explained()
+        if explained.any():
             ratios, weight = diagonal_metric(explained, self.euclidean, _LEAST_WEIGHT)
-            return np.diag(ratios), weight
-        scatter = means.scatter()
-        if not scatter.any():
-            return None, 1.0
-        return full_metric(total, scatter, total_noise, self.euclidean, _LEAST_WEIGHT)
+            share = 1.0 if self.form == "diagonal" else _DIAGONAL_SHARE
+            stretch, found = share * np.diag(ratios), True
+        scatter = means.scatter() if self.form == "full" else stretch
+        if self.form == "full" and scatter.any():
+            along, more = full_metric(total, scatter, total_noise, self.euclidean, _LEAST_WEIGHT)
+            stretch, weight, found = stretch + along, max(weight, more), True
+        return (stretch, weight) if found else None
 
 
 def _floored(squares: Array, noise: float, largest: float) -> Array:
@@ -275,7 +283,7 @@ def _metric(task: MetricTask) -> Iterator[Candidate]:
         return
     forms: tuple[tuple[Literal["diagonal", "full"], float], ...] = (
         ("full", 1.0),
-        ("diagonal", 0.8),
+        ("diagonal", 0.92),
     )
     for form, found in forms:
         algorithm = FisherMetric(form)

@@ -12,6 +12,7 @@ from pairdp._sums import BLOCK
 from pairdp.algorithms.scorecard.cells import FINE, CategoryCells, NumberCells, codes_of
 from pairdp.algorithms.scorecard.evidence import column_of
 from pairdp.algorithms.scorecard.expansion import (
+    all_products,
     block_sizes,
     chosen_blocks,
     expand,
@@ -105,7 +106,7 @@ def test_features_are_within_the_planned_number(
     signal: float, numbers: int, more: int, cells: int, rarity: float, products: bool
 ) -> None:
     columns = numbers + more
-    sizes = block_sizes(numbers, cells, columns, products)
+    sizes = block_sizes(numbers, cells, all_products(columns) if products else 0)
     chosen = chosen_blocks(sizes, columns, signal, rarity)
     taken = columns + 1 + sum(sizes[name] for name in chosen)
     assert taken <= most_features(sizes, columns, signal)

@@ -42,7 +42,7 @@ CLIP = 0.35
 _WIDE = 2.0
 _AVERAGED = 4
 _STEP, _LEAST_SPREAD = 0.7, 0.02
-_SHRINKAGE = 0.5
+_SHRINKAGE = 0.3
 _UNIT = 2.0**-53
 
 
@@ -283,7 +283,7 @@ def _sum_of_gradients(
         if expansion.factors:
             scores += expansion.product_scores(records.bins[:, some], weights)
         scores *= scales[some]
-        slopes = _chances(scores)
+        slopes = chances(scores)
         slopes -= records.positive[some]
         lengths = np.abs(slopes)
         lengths *= norms[some]
@@ -296,7 +296,7 @@ def _sum_of_gradients(
     return expansion.sums_of_rows(sums.by_column(), products.high)
 
 
-def _chances(scores: Array) -> Array:
+def chances(scores: Array) -> Array:
     """Return 1/(1 + exp(-score)), in place."""
     np.negative(scores, out=scores)
     with np.errstate(over="ignore"):  # the chance is then 0

@@ -26,7 +26,8 @@ from pairdp.algorithms.scorecard.evidence import (
     combined,
     share_of_positives,
 )
-from pairdp.algorithms.scorecard.expansion import CONSTANT, expand
+from pairdp.algorithms.scorecard.expansion import CONSTANT, expand, factors_of
+from pairdp.algorithms.scorecard.pair_choice import Pairs, gradient_of_products, largest
 from pairdp.algorithms.scorecard.partition import Counted, Edges, bin_of_cells, merge, partition
 from pairdp.algorithms.scorecard.tabled import blocks as blocks_of
 from pairdp.privacy import NoiseSource, Release
@@ -35,6 +36,7 @@ from pairdp.records import Records
 Array = NDArray[np.float64]
 PARTITION, COUNTS = "counts of cells", "labelled counts of bins"
 MOMENTS, GRADIENTS = "second moments of features", "clipped gradients"
+CHOICE = "gradient of products"
 _NAIVE = 0.7
 """The weight of naive Bayes shapes that the descent starts from: columns share evidence."""
 
@@ -52,17 +54,19 @@ class Binned(NamedTuple):
         shapes = [column.shape for column in self.columns]
         deviations = [column.deviations for column in self.columns]
         nothing = np.zeros((0, 0))
-        return Learned(shapes, deviations, float(logit(self.positives)), nothing, [np.zeros(0)])
+        intercept = float(logit(self.positives))
+        return Learned(shapes, deviations, intercept, nothing, [np.zeros(0)], nothing)
 
 
 class Learned(NamedTuple):
-    """Points and deviations by column, the intercept, and the products of columns."""
+    """Points and deviations by column, the intercept, and the products with their deviations."""
 
     points: list[Array]
     deviations: list[Array]
     intercept: float
     interactions: Array
     factors: list[Array]
+    product_deviations: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,20 +193,21 @@ class Run:
         self,
         binned: Binned,
         blocks: Sequence[str],
+        pairs: Pairs | int | None,
         steps: int,
         ridge: float,
         sampled: int,
         progress: Progress,
     ) -> Learned:
-        """Release moments and gradients of some blocks of features, and return the points."""
+        """Release moments and gradients of some blocks of features, and return the points.
+
+        ``pairs`` are the columns of products, or how many are chosen; None for all, with squares.
+        """
         n = self.records.n
-        expansion = expand(binned.columns, binned.edges, blocks)
-        bins = np.empty_like(self.codes)
-        for row, codes, bin_of in zip(bins, self.codes, binned.bin_of, strict=True):
-            np.take(bin_of.astype(np.int16), codes, out=row, mode="clip")
-        records = LabelledBins(
-            bins, (self.records.y > 0).astype(np.float64), np.where(self.records.null, 0.0, 1.0)
-        )
+        records = self._labelled_bins(binned)
+        if isinstance(pairs, int):
+            pairs = self._chosen_pairs(binned, records, pairs)
+        expansion = expand(binned.columns, binned.edges, blocks, pairs)
         moments = self.releases[MOMENTS].mechanism.release_symmetric(
             second_moments(expansion, records.evenly(sampled)) / n, self.noise.stream(MOMENTS)
         ) * (n / sampled)
@@ -233,9 +238,35 @@ class Run:
             of_shape = (weights[part.start] / scale * column.deviations) ** 2
             deviations.append(np.sqrt(np.maximum(of_weights, 0.0) + of_shape))
         matrix, constant = expansion.interactions(weights)
-        intercept = float(weights[-1] * CONSTANT + constant)
-        factors = list(expansion.factors) or [np.zeros(0)]
-        return Learned(expansion.points(weights), deviations, intercept, matrix, factors)
+        spread, _ = expansion.interactions(np.sqrt(np.maximum(np.diag(covariance), 0.0)))
+        return Learned(
+            expansion.points(weights),
+            deviations,
+            float(weights[-1] * CONSTANT + constant),
+            matrix,
+            list(expansion.factors) or [np.zeros(0)],
+            spread,
+        )
+
+    def _labelled_bins(self, binned: Binned) -> LabelledBins:
+        bins = np.empty_like(self.codes)
+        for row, codes, bin_of in zip(bins, self.codes, binned.bin_of, strict=True):
+            np.take(bin_of.astype(np.int16), codes, out=row, mode="clip")
+        counted = np.where(self.records.null, 0.0, 1.0)
+        return LabelledBins(bins, (self.records.y > 0).astype(np.float64), counted)
+
+    def _chosen_pairs(self, binned: Binned, records: LabelledBins, count: int) -> Pairs:
+        """Release the gradient of all products at naive Bayes, and return the largest."""
+        gradient = gradient_of_products(
+            list(factors_of(binned.columns)),
+            [_NAIVE * column.shape for column in binned.columns],
+            float(logit(binned.positives)),
+            records,
+        )
+        noisy = self.releases[CHOICE].mechanism.release(
+            gradient / self.records.n, self.noise.stream(CHOICE)
+        )
+        return largest(noisy, len(self.columns), count)
 
 
 def _padded_release(release: Release, values: Array, stream: np.random.Generator) -> Array:

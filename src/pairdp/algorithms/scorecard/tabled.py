@@ -200,9 +200,9 @@ def squared_norms(
     products = []
     for first, left in enumerate(tables):
         for right in tables[first + 1 :]:
-            product = np.zeros((stride, stride))
-            product[: len(left), : len(right)] = 2 * (left @ right.T)
-            products.append(product.ravel())
+            padded = np.zeros((stride, stride))
+            padded[: len(left), : len(right)] = 2 * (left @ right.T)
+            products.append(padded.ravel())
     found = np.empty(columns.shape[1])
     for some in blocks(columns.shape[1]):
         total = bins.sum_of(alone, some)
