@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pairdp.algorithms import Fit, Plan
+from pairdp.algorithms import Fit, Plan, scorecard
 from pairdp.algorithms.score_models import ModelName, ScoreModel, model_of, score_model
-from pairdp.algorithms.scorecard.scorecard import Scorecard
-from pairdp.estimators.scorecard import PrivateScorecard
 from pairdp.estimators.two_classes import TwoClassEstimator
+
+if TYPE_CHECKING:
+    from pairdp.estimators.scorecard import PrivateScorecard
 
 Array = NDArray[np.float64]
 _LINEAR = ("coef_",)
@@ -104,9 +105,11 @@ class ScoreRanker(TwoClassEstimator):
         ValueError
             If the model is not a scorecard.
         """
+        from pairdp.estimators.scorecard import PrivateScorecard
+
         check_is_fitted(self, "intercept_")
         algorithm = self.plan_.algorithm
-        if not isinstance(algorithm, Scorecard):
+        if not isinstance(algorithm, scorecard.Scorecard):
             raise ValueError(
                 f"a {self.model_} model by {algorithm.name} has no points: use "
                 'model="additive" for a scorecard'

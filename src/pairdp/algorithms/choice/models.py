@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pairdp.algorithms import scorecard
 from pairdp.algorithms.choice.candidates import Candidate, Choice, ModelTask
 from pairdp.algorithms.score_models import ModelName
 from pairdp.algorithms.scorecard.cells import Cells, NumberCells
-from pairdp.algorithms.scorecard.scorecard import Scorecard
 
 _LARGEST_MU = 2.0
 """A larger µ, or no noise, counts as this one: then n alone limits what can be learned."""
@@ -157,7 +157,7 @@ def reason_for(rule: ModelRule, task: TableTask) -> str:
 
 def choose_scores(task: TableTask, model: str) -> Choice:
     """Return the choice of an algorithm for a model that is not linear."""
-    algorithm = Scorecard(task.columns, interactions=model == "quadratic")
+    algorithm = scorecard.Scorecard(task.columns, interactions=model == "quadratic")
     problem = algorithm.own_problem(task.data_norm)
     candidate = Candidate(problem, algorithm, 0.0, f"the algorithm for {model} models")
     return Choice(task.n, task.features, task.budget, (candidate,), task.unit)
