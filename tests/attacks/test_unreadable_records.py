@@ -60,6 +60,7 @@ UNREADABLE = [np.nan, -np.inf, "secret", "1e309", 10**400, None, 2j, [1.0]]
 RELEASED = (
     "coef_", "intercept_", "components_", "eigenvalues_",
     "parameters_", "bins_", "edges_", "counts_", "deviations_", "interactions_", "factors_",
+    "product_deviations_",
 )  # fmt: skip
 LABELS = [None, np.nan, "secret", 10**400, [0, 1], 2]
 

@@ -108,7 +108,7 @@ class ScoreRanker(TwoClassEstimator):
         from pairdp.estimators.scorecard import PrivateScorecard
 
         check_is_fitted(self, "intercept_")
-        algorithm = self.plan_.algorithm
+        algorithm, task = self.plan_.algorithm, self.plan_.task
         if not isinstance(algorithm, scorecard.Scorecard):
             raise ValueError(
                 f"a {self.model_} model by {algorithm.name} has no points: use "
@@ -116,15 +116,16 @@ class ScoreRanker(TwoClassEstimator):
             )
         given = self.get_params(deep=False)
         names = PrivateScorecard().get_params(deep=False).keys() & given.keys()
-        card = PrivateScorecard(
-            interactions=algorithm.interactions, **{name: given[name] for name in names}
-        )
+        card = PrivateScorecard(**{name: given[name] for name in names})
         schema = self.__dict__.get("schema_")
         card.set_params(schema=schema, ledger=None)  # a schema may be given as a path
         for name in ("schema_", "n_features_in_", "feature_names_in_", "classes_"):
             if name in self.__dict__:
                 setattr(card, name, self.__dict__[name])
-        task = self.plan_.task
+        card.interactions = algorithm.interactions or algorithm.chosen or False
+        if algorithm.pairs:
+            columns = card.column_names() if schema is not None else range(task.features)
+            card.interactions = [(columns[i], columns[j]) for i, j in algorithm.pairs]
         card.plan_ = replace(self.plan_, reasons=card.plan(task.n, task.features).reasons)
         card.certificate_, card.parameter_noise_ = self.certificate_, self.parameter_noise_
         statistics = {name: getattr(self, f"{name}_") for name in algorithm.score_statistics}
@@ -143,10 +144,11 @@ class ScoreRanker(TwoClassEstimator):
             If scores are not sums of what could be listed.
         """
         check_is_fitted(self, "certificate_")
-        if self.model_ == "quadratic":
+        listed = hasattr(self, "coef_") or hasattr(self, "bins_")
+        if self.model_ == "quadratic" or not listed:
             raise ValueError(
-                "the scores of a quadratic model are not sums of weights: use to_scorecard() for "
-                'its parts, or fit with model="additive" or model="linear"'
+                f"the scores of this {self.model_} model are not sums of weights or points: fit "
+                'with model="additive" or model="linear", or see to_scorecard()'
             )
         return super().weights_frame()
 
