@@ -45,9 +45,17 @@ PAID_BY = {
     "coef_": "the releases that certificate_ lists",
     "parameters_": "the releases that certificate_ lists",
     **dict.fromkeys(
-        ("bins_", "edges_", "counts_", "deviations_", "interactions_", "factors_"),
+        (
+            "bins_",
+            "edges_",
+            "counts_",
+            "deviations_",
+            "interactions_",
+            "factors_",
+            "product_deviations_",
+        ),
         "the releases that certificate_ lists",
-    ),
+    ),  # fmt: skip
     "components_": "the releases that certificate_ lists",
     "eigenvalues_": "the releases that certificate_ lists",
     "intercept_": "the release 'threshold', or the released class moments; 0 for log-odds",

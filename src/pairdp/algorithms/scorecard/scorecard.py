@@ -115,6 +115,7 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
     offers_units: ClassVar[bool] = True
     score_statistics: ClassVar[Mapping[str, int]] = {
         "bins": 1, "edges": 1, "deviations": 1, "counts": 1, "interactions": 2, "factors": 1,
+        "product_deviations": 2,
     }  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -268,7 +269,7 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
 
     def model_of(self, plan: Plan) -> ModelName:
         """Return the kind of model."""
-        return "quadratic" if self.interactions else "additive"
+        return "quadratic" if self.interactions or self.pairs or self.chosen else "additive"
 
     def own_problem(self, data_norm: float) -> PointwiseProblem:
         """Return the problem of predicting the class of single records."""
@@ -292,6 +293,9 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         for name in ("deviations", "counts"):
             if statistics[name].size != parameters.size - 1 or np.any(statistics[name] < 0):
                 raise ValueError(f"there is not one number for each bin in the {name}")
+        products = statistics["product_deviations"]
+        if products.shape != points.interactions.shape or np.any(products < 0):
+            raise ValueError("there is not one deviation for each product")
         return points
 
     def _parameter_noise(self, plan: Plan[ScorecardSettings], fit: Fit) -> ParameterNoise:
