@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.timing import best_seconds, random_records
-from pairdp import PrivateScorecard
+from pairdp import PrivateRanker, PrivateScorecard
 from pairdp.algorithms import MinimizerRelease, MomentRelease, find_algorithm
 from pairdp.algorithms.plan import Plan
 from pairdp.constraints import L2Ball
@@ -23,7 +23,12 @@ from pairdp.privacy import Budget
 from pairdp.problem import Problem
 
 BUDGET = Budget(1.0, 1e-8)
-ESTIMATORS = {"PrivateScorecard": PrivateScorecard}
+ESTIMATORS: dict[str, Callable[..., Any]] = {
+    "PrivateRanker": PrivateRanker,
+    "PrivateRanker, linear": partial(PrivateRanker, model="linear"),
+    "PrivateScorecard": PrivateScorecard,
+    "PrivateScorecard, products": partial(PrivateScorecard, interactions=True),
+}
 # Seconds of one stage of epoch gradient descent in the only public code for private pairwise
 # learning, for d = 8 on another machine: n passes, each over a table of all pairs.
 PUBLIC_CODE = {128: 0.05, 256: 0.24, 512: 1.3, 1024: 8.0}

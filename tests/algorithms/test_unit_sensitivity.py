@@ -17,6 +17,7 @@ from pairdp import Budget, NoiseSource, Unit
 from pairdp.algorithms import (
     Algorithm,
     EpochGradientDescent,
+    FisherMetric,
     GradientDescent,
     MinimizerRelease,
     MomentRelease,
@@ -30,6 +31,7 @@ from pairdp.algorithms import (
     WithThreshold,
     algorithms,
 )
+from pairdp.algorithms.conditioned import ConditionedDescent
 from pairdp.algorithms.scorecard import Scorecard
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import (
@@ -59,9 +61,12 @@ ALGORITHMS: dict[str, Callable[[Problem, int], Algorithm]] = {
     "pair moments": lambda p, n: MomentRelease("pair"),
     "scatter of means": lambda p, n: ScatterMetric(),
     "scatter of pairs": lambda p, n: ScatterMetric("pairs"),
+    "fisher": lambda p, n: FisherMetric(buckets=3),
+    "fisher, full": lambda p, n: FisherMetric("full"),
     "threshold": lambda p, n: WithThreshold(GradientDescent(steps=2)),
     "scatters of given pairs": lambda p, n: PairScatter(),
     "scorecard": lambda p, n: Scorecard(),
+    "conditioned": lambda p, n: ConditionedDescent(),
 }
 ALL_PROBLEMS = {
     **PROBLEMS,
@@ -72,8 +77,11 @@ TIGHTEST = {  # the problem on which each bound is reached most nearly
     "pair moments": "least squares",
     "scatter of means": "metric",
     "scatter of pairs": "metric",
+    "fisher": "metric",
+    "fisher, full": "metric",
     "scatters of given pairs": "given pairs",
     "scorecard": "logistic",
+    "conditioned": "one-sided logistic",
 }
 
 

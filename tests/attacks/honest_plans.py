@@ -19,11 +19,24 @@ from pairdp import (
 )
 from pairdp._sealed import seal, unseal
 from pairdp.algorithms import MinimizerRelease, NoisyGradientDescent, Plan, find_algorithm
+from pairdp.algorithms.conditioned import ConditionedDescent
 from pairdp.algorithms.scorecard import CategoryCells, NumberCells, Scorecard
-from tests.audit.cases import ALL, POINTS, RANKING, plan, pure_ones
+from tests.audit.cases import ALL, PLAIN, PLAIN_POINTS, POINTS, RANKING, plan, pure_ones
 
 N, D = 40, 3
 BUDGET, PURE = Budget(1.0, 1e-5), Budget(1.0)
+CONDITIONED: dict[str, Callable[[], Plan]] = {
+    "conditioned, pairs": lambda: ConditionedDescent(gradient="pairwise", steps=2).plan(
+        PLAIN, N, D, BUDGET
+    ),
+    "expanded": lambda: ConditionedDescent("quadratic", scaling="features", steps=2).plan(
+        PLAIN, N, D, BUDGET
+    ),
+    "conditioned records": lambda: ConditionedDescent(constant=0.5, steps=2).plan(
+        PLAIN_POINTS, N, D, BUDGET
+    ),
+    "expanded, pure": lambda: ConditionedDescent("additive", steps=2).plan(PLAIN, N, D, PURE),
+}
 
 
 def made(estimator: Any) -> Plan:
@@ -55,6 +68,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
     "centre": lambda: MinimizerRelease().plan(
         dataclasses.replace(RANKING, center=np.array([1.0, 0.0, 2.0])), N, D, BUDGET
     ),
+    **CONDITIONED,
     "scorecard with weights": lambda: Scorecard(
         (NumberCells(0, -1.0, 1.0), CategoryCells((1,))), interactions=True
     ).plan(POINTS, 300, 2, BUDGET),

@@ -53,11 +53,11 @@ UNUSED: dict[str, tuple[str, ...]] = {
 }
 COUNTS = {
     "histograms of columns", "histograms of columns, in ℓ1", "labelled counts",
-    "labelled counts, in ℓ1",
+    "labelled counts, in ℓ1", "number of records in a set",
 }  # fmt: skip
 """Bounds that do not depend on n."""
 # Parameters that were left to the plan, given as what it takes, or the other way round.
-GIVEN = ("steps", "step_size", "strong_convexity")
+GIVEN = ("steps", "step_size", "strong_convexity", "center_records", "radius_records")
 STRINGS = [
     "", "garbage", "gaussian", "laplace", "k-norm", "none", "certified", "printed", "last",
     "average", "Problem", "PointwiseProblem", "HingeRanking", "LogisticRanking",
@@ -188,8 +188,8 @@ def attack(name: str, share: float = 1.0) -> int:
 
 # Each takes a second or more where an edit leaves a plan that holds, whose arithmetic is slow.
 QUICK = [
-    "DPGDSC", "DPGDC, pure", "moments", "scatter", "threshold", "OnPairStrC", "ranker",
-    "classifier, pure", "baseline", "printed", "theorem",
+    "DPGDSC", "DPGDC, pure", "moments", "scatter", "fisher, full", "threshold", "OnPairStrC",
+    "ranker", "classifier, pure", "baseline", "printed", "theorem",
 ]  # fmt: skip
 
 

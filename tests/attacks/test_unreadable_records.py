@@ -35,11 +35,14 @@ from pairdp import (
 )
 from pairdp.algorithms import ScatterMetric
 
+METRICS = ("metric", "metric by scatter", "Fisher metric", "online metric")
 FITS: dict[str, Callable[..., Any]] = {
     "ranker": lambda **p: PrivateRanker(classes=[0, 1], **p),
+    "additive ranker": lambda **p: PrivateRanker(classes=[0, 1], model="additive", **p),
     "ranker by descent": lambda **p: PrivateRanker(classes=[0, 1], algorithm="DPGDSC", **p),
     "metric": lambda **p: PrivateMetric(algorithm="DPGDSC", **p),
     "metric by scatter": lambda **p: PrivateMetric(algorithm=ScatterMetric(), **p),
+    "Fisher metric": lambda **p: PrivateMetric(algorithm="fisher", **p),
     "classifier": lambda **p: PrivateLinearClassifier(classes=[0, 1], **p),
     "least squares": lambda **p: PrivateLinearClassifier(
         classes=[0, 1], loss="least_squares", radius=1.0, **p
@@ -54,6 +57,11 @@ PARAMS: dict[str, Any] = {
 }  # fmt: skip
 PLACE = 7
 UNREADABLE = [np.nan, -np.inf, "secret", "1e309", 10**400, None, 2j, [1.0]]
+RELEASED = (
+    "coef_", "intercept_", "components_", "eigenvalues_",
+    "parameters_", "bins_", "edges_", "counts_", "deviations_", "interactions_", "factors_",
+    "product_deviations_",
+)  # fmt: skip
 LABELS = [None, np.nan, "secret", 10**400, [0, 1], 2]
 
 
@@ -72,8 +80,7 @@ def objects(rows: np.ndarray, entry: Any = None, place: tuple[int, ...] = ()) ->
 
 
 def released(model: Any) -> list[np.ndarray]:
-    names = ("coef_", "intercept_", "components_", "eigenvalues_")
-    return [np.asarray(getattr(model, name)) for name in names if hasattr(model, name)]
+    return [np.asarray(getattr(model, name)) for name in RELEASED if hasattr(model, name)]
 
 
 def shown(model: Any) -> tuple[Any, ...]:
@@ -81,12 +88,12 @@ def shown(model: Any) -> tuple[Any, ...]:
     plain = {
         name: value
         for name, value in vars(model).items()
-        if name
-        not in ("coef_", "intercept_", "components_", "eigenvalues_", "plan_", "certificate_")
+        if name not in (*RELEASED, "plan_", "certificate_")
         and name != "parameter_noise_"  # a function of the released values
         and not name.startswith("_")
     }
-    shapes = [array.shape for array in released(model)]
+    # The number of bins is a function of released counts.
+    shapes = [array.ndim if hasattr(model, "bins_") else array.shape for array in released(model)]
     certificate = model.certificate_.to_json()
     return repr(plain), shapes, certificate, model.privacy_statement(), sorted(vars(model))
 
@@ -126,9 +133,9 @@ def test_an_unexpected_label_makes_a_null_record(name: str) -> None:
     gone[PLACE] = np.nan
     null = quiet(FITS[name](**PARAMS), gone, y)
     for i, label in enumerate(LABELS):
-        if label == 2 and name in ("regressor", "metric", "metric by scatter", "online metric"):
+        if label == 2 and name in ("regressor", *METRICS):
             continue  # a target like any other, and a name of a class
-        if name in ("metric", "metric by scatter", "online metric") and label in (
+        if name in METRICS and label in (
             "secret",
             10**400,
         ):
@@ -277,7 +284,8 @@ def test_a_scaler_passes_them_on() -> None:
     null = quiet(pipeline(), gone, y)
     for i, entry in enumerate(UNREADABLE):
         found = quiet(pipeline(), objects(x, entry, (PLACE, i % 3)), y)
-        np.testing.assert_array_equal(found[-1].coef_, null[-1].coef_)
+        for one, other in zip(released(found[-1]), released(null[-1]), strict=True):
+            np.testing.assert_array_equal(one, other)
     assert np.isnan(null[0].transform(gone)[PLACE]).all()
     with pytest.raises(ValueError, match="NaN"):
         pipeline("error").fit(gone, y)

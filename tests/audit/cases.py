@@ -7,6 +7,7 @@ from dataclasses import replace
 from pairdp import Budget
 from pairdp.algorithms import (
     Algorithm,
+    FisherMetric,
     GradientDescent,
     MinimizerRelease,
     MomentRelease,
@@ -17,6 +18,7 @@ from pairdp.algorithms import (
     ScatterMetric,
     WithThreshold,
 )
+from pairdp.algorithms.conditioned import ConditionedDescent
 from pairdp.algorithms.registry import algorithms
 from pairdp.algorithms.scorecard import Scorecard
 from pairdp.audit import TightLoss
@@ -28,7 +30,7 @@ from pairdp.losses import (
     LogisticRanking,
     PairMetricLoss,
 )
-from pairdp.online import ONPAIRGRADIENT, OnlineDescent, OnlineMoments
+from pairdp.online import ONPAIRGRADIENT, CenteredMoments, OnlineDescent, OnlineMoments
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.problem import Problem
 
@@ -39,9 +41,11 @@ N, D = 4, 2
 
 TIGHT = Problem(TightLoss(), L2Ball(10.0), 0.5)
 RANKING = Problem(LogisticRanking(), L2Ball(1.0), 0.5)
+PLAIN = Problem(LogisticRanking(), L2Ball(1.0))
 SQUARES = Problem(LeastSquaresRanking(), L2Ball(1.0))
 METRIC = Problem(LogisticMetric(), PSDFrobeniusBall(1.0))
 GIVEN_PAIRS = PointwiseProblem(PairMetricLoss(), PSDFrobeniusBall(1.0))
+PLAIN_POINTS = PointwiseProblem(LogisticPointwise(), L2Ball(1.0))
 POINTS = PointwiseProblem(LogisticPointwise(), L2Ball(1.0), 0.1)
 
 # Few steps, as every audited sample is a run.
@@ -74,14 +78,18 @@ ALL: dict[str, tuple[Algorithm, Problem]] = {
     "moments of pairs": (MomentRelease("pair"), SQUARES),
     "scatter": (ScatterMetric(), METRIC),
     "scatter of pairs": (ScatterMetric("pairs"), METRIC),
+    "fisher": (FisherMetric(buckets=3), METRIC),
+    "fisher, full": (FisherMetric("full", buckets=3), METRIC),
     "given pairs": (PairScatter(), GIVEN_PAIRS),
     "metric": (GradientDescent("average", steps=2, step_size=0.05), METRIC),
     "minimiser": (MinimizerRelease(), TIGHT),
     "threshold": (WithThreshold(GradientDescent(steps=2)), RANKING),
     "losses of one record": (GradientDescent(steps=2), POINTS),
     "scorecard": (Scorecard(), POINTS),
+    "conditioned": (ConditionedDescent(steps=2), PLAIN),
     "online, noise on models": (OnlineDescent(noise="models"), TIGHT),
     "online moments": (OnlineMoments(), SQUARES),
+    "online centred moments": (CenteredMoments(center_records=1, radius_records=1), SQUARES),
 }
 
 

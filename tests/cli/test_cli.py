@@ -88,12 +88,13 @@ def test_help_is_there_without_scientific_libraries() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["plan", "compare", "schema", "fit", "predict", "show", "verify", "ledger", "demo"]
+    "name",
+    ["plan", "compare", "schema", "fit", "predict", "evaluate", "show", "verify", "ledger", "demo"],
 )
 def test_commands_are_listed_with_their_own_short_help(name: str) -> None:
     found = main.get_command(click.Context(main), name)
     assert found is not None
-    assert f"  {name:7}  {found.short_help}\n" in run("-h").stdout
+    assert f"  {name:8}  {found.short_help}\n" in run("-h").stdout
     assert "Usage:" in run(name, "--help").stdout
 
 
@@ -154,7 +155,8 @@ def test_a_plan_needs_no_data(task: str, delta: str) -> None:
 
 @pytest.mark.parametrize("task", ["ranking", "metric"])
 def test_auto_lists_what_it_chooses_from_the_best_first(task: str) -> None:
-    args = ["plan", "--n", "2000", "--features", "4", "--task", task]
+    model = ["--model", "linear"] if task == "ranking" else []
+    args = ["plan", "--n", "2000", "--features", "4", "--task", task, *model]
     found = run_json(*args)
     rows = found["candidates"]
     errors = [row["predicted_error"] for row in rows if row["predicted_error"] is not None]

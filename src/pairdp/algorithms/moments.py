@@ -115,6 +115,11 @@ class MomentRelease(Algorithm[MomentSettings]):
         """True: it needs only sums over the records."""
         return True
 
+    @property
+    def releases_class_means(self) -> bool:
+        """Whether class moments are released, and not those of pairs."""
+        return self.statistics == "class"
+
     def draft(self, task: Task) -> PlanDraft[MomentSettings]:
         """Decide the noise of each moment and the ridge."""
         problem = task.problem

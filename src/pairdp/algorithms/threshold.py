@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pairdp._checks import keep, real
 from pairdp._sums import weighted_rows
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
-from pairdp.algorithms.moments import MomentRelease
 from pairdp.algorithms.parameter_noise import ParameterNoise
 from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need
@@ -119,12 +118,12 @@ class WithThreshold(Algorithm[ThresholdSettings]):
     @property
     def one_pass(self) -> bool:
         """Whether it needs only sums over the records."""
-        return self.is_free
+        return self.is_free and self.algorithm.one_pass
 
     @property
     def is_free(self) -> bool:
         """Whether the algorithm releases the class means already."""
-        return isinstance(self.algorithm, MomentRelease) and self.algorithm.statistics == "class"
+        return self.algorithm.releases_class_means
 
     def draft_from(self, other: Algorithm, draft: PlanDraft) -> PlanDraft[ThresholdSettings] | None:
         """Return its draft if the other algorithm fits its model and the threshold is free."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from pairdp._checks import flag, integer, keep
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.noise import deviation, shared_release
-from pairdp.algorithms.plan import Plan, Progress, RunResult
+from pairdp.algorithms.parameter_noise import ParameterNoise
+from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.score_models import ModelName, ScoreModel
 from pairdp.algorithms.scorecard.cells import Cells, NumberCells
 from pairdp.algorithms.scorecard.descent import (
     CLIP,
@@ -27,6 +29,7 @@ from pairdp.algorithms.scorecard.expansion import (
     most_features,
 )
 from pairdp.algorithms.scorecard.pair_choice import Pairs
+from pairdp.algorithms.scorecard.points import Points
 from pairdp.algorithms.scorecard.run import CHOICE, COUNTS, GRADIENTS, MOMENTS, PARTITION, Run
 from pairdp.algorithms.scorecard.shares import (
     levels_of,
@@ -38,6 +41,9 @@ from pairdp.algorithms.scorecard.shares import (
     steps_of,
 )
 from pairdp.algorithms.task import Settings, Task
+from pairdp.constraints import Unconstrained
+from pairdp.losses import LogisticPointwise
+from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import L1LaplaceMechanism, NoiseSource, Release
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.privacy.mechanisms.packing import packed_dimension
@@ -66,7 +72,7 @@ class ScorecardSettings(Settings):
 
 
 @dataclass(frozen=True)
-class Scorecard(Algorithm[ScorecardSettings]):
+class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
     r"""An additive model: the score of a record is the sum of the points of its bins.
 
     1. Noisy counts divide the range of each number adaptively into bins
@@ -108,6 +114,10 @@ class Scorecard(Algorithm[ScorecardSettings]):
 
     settings_type = ScorecardSettings
     offers_units: ClassVar[bool] = True
+    score_statistics: ClassVar[Mapping[str, int]] = {
+        "bins": 1, "edges": 1, "deviations": 1, "counts": 1, "interactions": 2, "factors": 1,
+        "product_deviations": 2,
+    }  # fmt: skip
 
     def __post_init__(self) -> None:
         keep(self, "columns", tuple(self.columns))
@@ -256,6 +266,44 @@ class Scorecard(Algorithm[ScorecardSettings]):
                 "product_deviations": found.product_deviations,
                 "positives": np.array([binned.positives]),
             },
+        )
+
+    def model_of(self, plan: Plan) -> ModelName:
+        """Return the kind of model."""
+        return "quadratic" if self.interactions or self.pairs or self.chosen else "additive"
+
+    def own_problem(self, data_norm: float) -> PointwiseProblem:
+        """Return the problem of predicting the class of single records."""
+        return PointwiseProblem(LogisticPointwise(), Unconstrained(), data_norm=data_norm)
+
+    def score_function(
+        self, plan: Plan, parameters: Array, statistics: Mapping[str, Array]
+    ) -> Points:
+        """Return the points of all bins."""
+        if not parameters.size:
+            raise ValueError("there is no intercept")
+        points = Points.of(
+            self._columns(plan.task),
+            statistics["bins"],
+            statistics["edges"],
+            parameters[:-1],
+            float(parameters[-1]),
+            statistics["factors"],
+            statistics["interactions"],
+        )
+        for name in ("deviations", "counts"):
+            if statistics[name].size != parameters.size - 1 or np.any(statistics[name] < 0):
+                raise ValueError(f"there is not one number for each bin in the {name}")
+        products = statistics["product_deviations"]
+        if products.shape != points.interactions.shape or np.any(products < 0):
+            raise ValueError("there is not one deviation for each product")
+        return points
+
+    def _parameter_noise(self, plan: Plan[ScorecardSettings], fit: Fit) -> ParameterNoise:
+        return ParameterNoise(
+            "first order",
+            "propagated to first order from noisy counts and gradients to the points of each bin",
+            fit.statistics["deviations"],
         )
 
     def _block_sizes(self, columns: Sequence[Cells]) -> dict[str, int]:

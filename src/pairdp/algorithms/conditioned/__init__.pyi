@@ -1,0 +1,2 @@
+from .conditioned import ConditionedDescent as ConditionedDescent
+from .expanded_scores import ExpandedScores as ExpandedScores

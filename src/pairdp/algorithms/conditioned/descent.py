@@ -1,0 +1,264 @@
+r"""Noisy descent on rows of features, in coordinates in which they are about isotropic.
+
+Rows φ have norm at most 1. From noisy second moments C of these (or from their diagonal), a
+`Whitening` W gives z = φW, with an expected squared norm of about ΣΛ/(Λ + ridge), and a width c of
+twice its root. z is clipped to norm c, and what is released of each step has a sensitivity that
+does not depend on what was released before:
+
+- "logistic", or the loss of the problem: the mean of φ'(s, y)·z/(S·c) over records, each clipped to
+  norm `CLIP`, with S the size of φ': 2·CLIP/n;
+- "pairwise": Σ over positives i and negatives j of -s(s_j - s_i)(z_i - z_j)/(n(n-1)c), with z
+  clipped to norm c/2: 2·½/n.
+
+**Rounding.** As for scorecards (`pairdp.algorithms.scorecard.descent`): the computed mean is Wᵀt/c,
+where t is a mean of vectors of norm at most 1, and |W|/c ≤ ½·ridge^{-1/2}.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp._sums import BLOCK, Total
+from pairdp.algorithms.conditioned.features import Features
+from pairdp.algorithms.conditioned.slopes import Slopes
+from pairdp.algorithms.scorecard.descent import Whitening
+from pairdp.losses import LogisticPointwise, LogisticRanking
+from pairdp.pairs.ranking import score_sums
+
+Array = NDArray[np.float64]
+
+CLIP = 0.5
+"""The largest norm of a record's gradient, in units of S·c."""
+PAIR_CLIP = 0.5
+"""The largest norm of a row in sums over pairs, in units of c."""
+_STEP, _LEAST_SPREAD = 0.9, 0.08
+_OF_PAIRS = 2.0
+_MOST_NUMBERS = 6 * 10**7
+"""Rows are kept in memory up to this many numbers, and computed again in every step beyond."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of features of records and their labels; as private as the data.
+
+    Attributes
+    ----------
+    features : Features
+        The features.
+    x : array of shape (n, d)
+        The rows of numbers.
+    y : array of shape (n,)
+        Labels or targets.
+    counted : array of shape (n,)
+        0 for null records, otherwise 1.
+    kept : array of shape (n, size) or None
+        The features of all rows, if they are not too many.
+    """
+
+    features: Features
+    x: Array
+    y: Array
+    counted: Array
+    kept: Array | None
+
+    @classmethod
+    def of(cls, features: Features, x: Array, y: Array, counted: Array) -> Rows:
+        """Return rows of features, which are kept if they are not too many."""
+        kept = None
+        if len(x) * features.size <= _MOST_NUMBERS:
+            kept = np.empty((len(x), features.size))
+            for start in range(0, len(x), BLOCK):
+                kept[start : start + BLOCK] = features.rows(x[start : start + BLOCK])
+        return cls(features, x, y, counted, kept)
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return len(self.x)
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield the places of blocks of records, and their features."""
+        for start in range(0, self.n, BLOCK):
+            some = slice(start, start + BLOCK)
+            yield some, self.features.rows(self.x[some]) if self.kept is None else self.kept[some]
+
+
+def second_moments(rows: Rows) -> Array:
+    """Return Σφφᵀ/n, symmetric to the last bit."""
+    total = Total.zeros(rows.features.size, rows.features.size)
+    for some, block in rows.blocks():
+        counted = rows.counted[some]
+        block = block if counted.all() else block * counted[:, None]
+        total += block.T @ block
+    return np.asarray((total.high + total.high.T) / (2 * rows.n))
+
+
+def mean_squares(rows: Rows) -> Array:
+    """Return Σφ²/n, entry by entry."""
+    total = Total.zeros(rows.features.size)
+    for some, block in rows.blocks():
+        total += rows.counted[some] @ block**2
+    return np.asarray(total.high / rows.n)
+
+
+class Clipped(NamedTuple):
+    """The factor of each row that gives its clipped z, and the norm of that in units of c."""
+
+    factors: Array
+    lengths: Array
+
+
+def clipped(rows: Rows, whitening: Whitening, largest: float) -> Clipped:
+    """Return how rows are clipped to a largest norm of z, in units of c."""
+    factors, lengths = np.empty(rows.n), np.empty(rows.n)
+    bound = largest * whitening.width
+    for some, block in rows.blocks():
+        inside = block @ whitening.matrix
+        norms = np.sqrt(np.einsum("ij,ij->i", inside, inside))
+        factors[some] = bound / np.maximum(norms, bound)
+        lengths[some] = norms * factors[some] / whitening.width
+    return Clipped(factors, lengths)
+
+
+def sum_of_gradients(rows: Rows, weights: Array, clip: Clipped, slopes: Slopes) -> Array:
+    """Return Σ of clipped gradients over S, in the coordinates of φ, for weights of features."""
+    total = Total.zeros(rows.features.size)
+    size = slopes.size
+    for some, block in rows.blocks():
+        factors = clip.factors[some]
+        found = slopes.of((block @ weights) * factors, rows.y[some]) / size
+        lengths = np.abs(found) * clip.lengths[some]
+        found *= CLIP / np.maximum(lengths, CLIP) * factors * rows.counted[some]
+        total += found @ block
+    return total.high
+
+
+def sum_over_pairs(rows: Rows, weights: Array, clip: Clipped, largest: float) -> Array:
+    """Return Σ of gradients of all pairs over n - 1, in the coordinates of φ.
+
+    ``largest`` is a bound on all scores.
+    """
+    scores = np.empty(rows.n)
+    for some, block in rows.blocks():
+        scores[some] = np.clip((block @ weights) * clip.factors[some], -largest, largest)
+    used = np.flatnonzero(rows.counted)
+    total = Total.zeros(rows.features.size)
+    if not used.size:
+        return total.high
+    coefficients = np.zeros(rows.n)
+    positive = (rows.y[used] > 0).astype(np.intp)
+    sums = score_sums(LogisticRanking(), -largest, largest, rows.n)
+    found = sums.all_slopes(scores[used], positive)
+    coefficients[used] = found * (2 * positive - 1) / (rows.n - 1)
+    for some, block in rows.blocks():
+        total += (coefficients[some] * clip.factors[some]) @ block
+    return total.high
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """Steps from noisy gradients, in the coordinates of a whitening.
+
+    Attributes
+    ----------
+    rows : Rows
+        The records, which enter through ``release`` only.
+    whitening : Whitening
+        W and c.
+    slopes : Slopes or None
+        Those of the loss of one record; None for pairs.
+    spread : float
+        4π(1-π) for two classes, and 1 for targets: curvature is proportional to it.
+    """
+
+    rows: Rows
+    whitening: Whitening
+    slopes: Slopes | None
+    spread: float
+
+    def run(
+        self,
+        initial: Array,
+        steps: int,
+        release: Callable[[Array, int], Array],
+        deviation: float,
+        *,
+        shrunk: bool = False,
+    ) -> tuple[Array, float]:
+        """Return the average weights of the last half, and their noise in each coordinate.
+
+        Parameters
+        ----------
+        initial : array
+            The weights of features to start from.
+        steps : int
+            Number of steps.
+        release : callable
+            Adds noise to a mean gradient in units of c (and S), at a step.
+        deviation : float
+            The standard deviation of that noise.
+        shrunk : bool
+            Whether the distance from the initial weights is shrunk by the noise (James-Stein).
+        """
+        clip = clipped(self.rows, self.whitening, PAIR_CLIP if self.slopes is None else 1.0)
+        start = position = self.whitening.inverse @ initial
+        average = np.zeros_like(position)
+        last = max(1, steps // 2)
+        size = self.step_size
+        for step in range(steps):
+            mean = self._sum(position, clip) / self.rows.n
+            mean = self.whitening.matrix.T @ mean / self.whitening.width
+            position = position - size * release(mean, step)
+            if step >= steps - last:
+                average += position / last
+        noise, kept = self._noise(size * deviation, steps, last), 1.0
+        if shrunk:
+            moved = average - start
+            length = float(moved @ moved)
+            kept = max(0.0, 1 - average.size * noise / length) if length > 0 else 0.0
+            average = start + kept * moved
+        return np.asarray(self.whitening.matrix @ average), kept * math.sqrt(noise)
+
+    def _noise(self, deviation: float, steps: int, last: int) -> float:
+        """Return about the variance of an average weight, given that of a step.
+
+        A position keeps 1 - _STEP·h of an earlier one, where h falls from 1 as the noise of scores
+        exceeds the range in which the loss is curved.
+        """
+        slopes = self.slopes or Slopes(LogisticPointwise())
+        curved = slopes.size / slopes.curvature
+        spread, found = deviation, 0.0
+        for _ in range(2):
+            scores = spread * math.sqrt(self.rows.features.size)
+            kept = 1 - _STEP / math.sqrt(1 + 2 * (scores / curved) ** 2)
+            places = np.arange(steps)
+            powers = np.where(
+                places[:, None] >= places, kept ** np.abs(places[:, None] - places), 0.0
+            )
+            shares = powers[steps - last :].mean(axis=0)
+            found = deviation**2 * float(shares @ shares)
+            spread = deviation * math.sqrt(float(np.sum(powers[-1] ** 2)))
+        return found
+
+    @property
+    def step_size(self) -> float:
+        """The step, for gradients in units of S·c."""
+        spread = max(self.spread, _LEAST_SPREAD)
+        if self.slopes is None:
+            return _STEP * _OF_PAIRS * 4 / spread * self.whitening.width
+        size, curvature = self.slopes.size, self.slopes.curvature
+        return _STEP * size / (curvature * spread) * self.whitening.width
+
+    def _sum(self, position: Array, clip: Clipped) -> Array:
+        weights = self.whitening.matrix @ position
+        if self.slopes is not None:
+            return sum_of_gradients(self.rows, weights, clip, self.slopes)
+        # Cauchy-Schwarz, with slack for the rounding of both factors.
+        largest = PAIR_CLIP * self.whitening.width * float(np.linalg.norm(position))
+        return sum_over_pairs(self.rows, weights, clip, largest * (1 + 1e-6) + 1e-6)

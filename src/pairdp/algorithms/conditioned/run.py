@@ -1,0 +1,251 @@
+"""A run of a conditioned descent: what it releases, in order, and the weights that follow."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+
+from pairdp._sums import BLOCK, Total
+from pairdp.algorithms.conditioned.descent import (
+    Descent,
+    Rows,
+    mean_squares,
+    second_moments,
+)
+from pairdp.algorithms.conditioned.features import CONSTANT, Features
+from pairdp.algorithms.conditioned.folding import Folding
+from pairdp.algorithms.conditioned.location import (
+    Location,
+    common_radius,
+    distances,
+    shrunk_centre,
+)
+from pairdp.algorithms.conditioned.settings import ConditionedSettings
+from pairdp.algorithms.conditioned.slopes import Slopes
+from pairdp.algorithms.noise import deviation
+from pairdp.algorithms.plan import Progress, RunResult
+from pairdp.algorithms.scorecard.descent import Whitening
+from pairdp.constraints import Constraint
+from pairdp.losses import PointwiseLoss
+from pairdp.privacy import NoiseSource, Release
+from pairdp.records import Records
+
+Array = NDArray[np.float64]
+MEANS, RADIUS, SCALES = "means of classes", "counts of rows", "mean squares of rows"
+MOMENTS, GRADIENTS = "second moments of features", "clipped gradients"
+_WIDE = 1.5
+"""Rows are clipped to this many radii for the scales of an expansion."""
+_FEWEST = 0.01
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """Public facts of a run.
+
+    Attributes
+    ----------
+    loss : PointwiseLoss
+        The loss of one record.
+    largest : float
+        The largest norm of the numbers of a row, without a constant feature.
+    d : int
+        Their number.
+    centred : bool
+        Whether there is a centre and an intercept.
+    constant : float
+        The value of the constant feature; 0 if there is none.
+    folded : bool
+        Whether the weights are those of the original rows.
+    """
+
+    loss: PointwiseLoss
+    largest: float
+    d: int
+    centred: bool
+    constant: float
+    folded: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The records of a run, which enter what it returns through releases only.
+
+    Attributes
+    ----------
+    facts : RunFacts
+        Public facts.
+    records : Records
+        The records.
+    releases : sequence of Release
+        The planned releases.
+    noise : NoiseSource
+        The source of their noise.
+    """
+
+    facts: RunFacts
+    records: Records
+    releases: Sequence[Release]
+    noise: NoiseSource
+
+    def _release(self, name: str, values: Array, *step: int) -> Array:
+        release = next(one for one in self.releases if one.name == name)
+        return release.mechanism.release(values, self.noise.stream(name, *step))
+
+    def _deviation(self, name: str) -> float:
+        return deviation(next(one for one in self.releases if one.name == name))
+
+    def learn(
+        self, settings: ConditionedSettings, constraint: Constraint, progress: Progress
+    ) -> RunResult:
+        """Return the weights, and the released statistics that describe them."""
+        facts = self.facts
+        x, y = self._numbers(), self._labels()
+        counted = np.where(self.records.null, 0.0, 1.0)
+        released: dict[str, Array] = {}
+        centre, middle = np.zeros(facts.d), 0.0
+        if facts.centred:
+            signed, mean, middle = self._means(x, y)
+            centre = shrunk_centre(mean, self._deviation(MEANS), facts.largest)
+            released |= {"signed": signed, "mean": centre, "balance": np.array([middle])}
+        location = Location(centre, self._radius(x, centre, counted))
+        n = len(x)
+        if settings.used < n:
+            places = np.arange(settings.used) * n // settings.used
+            x, y, counted = x[places], y[places], counted[places]
+        features = self._features(settings, location, x, counted)
+        rows = Rows.of(features, x, y * self._target, counted)
+        descent = Descent(
+            rows,
+            self._whitening(settings, rows),
+            None if settings.gradient == "pairwise" else Slopes(facts.loss),
+            self._spread(middle),
+        )
+        shown = progress.steps(settings.steps, "learning weights")
+
+        def noisy_gradient(mean: Array, step: int) -> Array:
+            next(shown, None)
+            return self._release(GRADIENTS, mean, step)
+
+        weights, noise = descent.run(
+            self._initial(features, middle),
+            settings.steps,
+            noisy_gradient,
+            self._deviation(GRADIENTS),
+            # The length of the weights of a ranker does not matter.
+            shrunk=settings.gradient == "records",
+        )
+        shown.close()
+        spread = noise * descent.whitening.matrix
+        if not facts.folded:
+            released |= {"centre": features.centre, "scales": features.scales}
+            factors = np.full(weights.size, features.largest)
+            factors[-1] = CONSTANT
+            released["deviations"] = factors * np.linalg.norm(spread, axis=1)
+            return RunResult(factors * weights, released)
+        folding = Folding(features, facts.constant)
+        plain = found = folding.weights(weights)
+        if not facts.loss.binary and np.linalg.norm(found) > constraint.radius:
+            found = folding.closest(weights, descent.whitening, constraint.radius)
+        found = constraint.project(found)
+        deviations = np.linalg.norm(folding.weights(spread), axis=1)
+        length = float(np.linalg.norm(plain))
+        ratio = float(np.linalg.norm(found)) / length if length > 0 else 1.0
+        released["deviations"] = np.asarray(ratio * deviations)
+        return RunResult(found, released)
+
+    @property
+    def _target(self) -> float:
+        """Y: labels are divided by it for the means."""
+        loss = self.facts.loss
+        return 1.0 if loss.binary else float(loss.label_bound or 1.0)
+
+    def _labels(self) -> Array:
+        """Return labels within ±1; 0 for null records."""
+        return np.asarray(self.records.y / self._target)
+
+    def _numbers(self) -> Array:
+        """Return the rows without a constant feature, clipped to their largest norm."""
+        facts = self.facts
+        if not facts.constant:
+            return self.records.x
+        x = np.array(self.records.x[:, :-1])
+        for start in range(0, len(x), BLOCK):
+            rows = x[start : start + BLOCK]
+            norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+            rows *= (facts.largest / np.maximum(norms, facts.largest))[:, None]
+        return x
+
+    def _means(self, x: Array, y: Array) -> tuple[Array, Array, float]:
+        """Release the means of (yx, x, Ry)."""
+        d, largest = self.facts.d, self.facts.largest
+        total = Total.zeros(2 * d + 1)
+        for start in range(0, len(x), BLOCK):
+            rows, labels = x[start : start + BLOCK], y[start : start + BLOCK]
+            sums = [labels @ rows, rows.sum(axis=0), [largest * labels.sum()]]
+            total += np.concatenate(sums)
+        noisy = self._release(MEANS, total.high / len(x))
+        middle = float(np.clip(noisy[-1] / largest, -1.0, 1.0))
+        return noisy[:d], noisy[d : 2 * d], middle
+
+    def _radius(self, x: Array, centre: Array, counted: Array) -> float:
+        """Release counts of rows within distances, and return a radius that most are within."""
+        away = np.where(counted > 0, distances(x, centre), math.inf)
+        steps = itertools.count()
+
+        def within(distance: float) -> float:
+            count = np.array([float(np.count_nonzero(away <= distance))])
+            return float(self._release(RADIUS, count, next(steps))[0])
+
+        return common_radius(within, len(x), self.facts.largest)
+
+    def _features(
+        self, settings: ConditionedSettings, location: Location, x: Array, counted: Array
+    ) -> Features:
+        facts, radius = self.facts, location.radius
+        if settings.expansion == "linear":
+            scales = np.full(facts.d, radius)
+            return Features("linear", location.centre, scales, facts.centred)
+        wide = _WIDE * radius
+        plain = Features("linear", location.centre, np.full(facts.d, wide), intercept=False)
+        squares = mean_squares(Rows.of(plain, x, counted, counted))
+        noisy = self._release(SCALES, squares)
+        least = max(self._deviation(SCALES), 1e-9)
+        scales = wide * np.sqrt(np.maximum(noisy, least))
+        return Features(settings.expansion, location.centre, scales, facts.centred)
+
+    def _whitening(self, settings: ConditionedSettings, rows: Rows) -> Whitening:
+        if settings.scaling == "matrix":
+            exact = second_moments(rows)
+            release = next(one for one in self.releases if one.name == MOMENTS)
+            noisy = release.mechanism.release_symmetric(exact, self.noise.stream(MOMENTS))
+            return Whitening.of(noisy, settings.ridge)
+        squares, numbers = mean_squares(rows), rows.features.size - rows.features.intercept
+        noisy = self._release(MOMENTS, squares[:numbers])
+        known = [CONSTANT**2] if rows.features.intercept else []
+        return Whitening.of(np.diag([*noisy, *known]), settings.ridge)
+
+    def _spread(self, middle: float) -> float:
+        """Return 4π(1-π) of two classes, 1 for targets."""
+        if not self.facts.loss.binary or not self.facts.centred:
+            return 1.0
+        share = self._share(middle)
+        return 4 * share * (1 - share)
+
+    @staticmethod
+    def _share(middle: float) -> float:
+        return float(np.clip((1 + middle) / 2, _FEWEST, 1 - _FEWEST))
+
+    def _initial(self, features: Features, middle: float) -> Array:
+        """Return weights of zero, and the score of the mean label for the constant."""
+        weights = np.zeros(features.size)
+        if features.intercept:
+            binary = self.facts.loss.binary
+            score = float(logit(self._share(middle))) if binary else middle * self._target
+            weights[-1] = score / CONSTANT
+        return weights
