@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -11,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.timing import best_seconds, random_records
+from pairdp import PrivateRanker, PrivateScorecard
 from pairdp.algorithms import MinimizerRelease, MomentRelease, find_algorithm
 from pairdp.algorithms.plan import Plan
 from pairdp.constraints import L2Ball
@@ -19,6 +23,12 @@ from pairdp.privacy import Budget
 from pairdp.problem import Problem
 
 BUDGET = Budget(1.0, 1e-8)
+ESTIMATORS: dict[str, Callable[..., Any]] = {
+    "PrivateRanker": PrivateRanker,
+    "PrivateRanker, linear": partial(PrivateRanker, model="linear"),
+    "PrivateScorecard": PrivateScorecard,
+    "PrivateScorecard, products": partial(PrivateScorecard, interactions=True),
+}
 # Seconds of one stage of epoch gradient descent in the only public code for private pairwise
 # learning, for d = 8 on another machine: n passes, each over a table of all pairs.
 PUBLIC_CODE = {128: 0.05, 256: 0.24, 512: 1.3, 1024: 8.0}
@@ -77,10 +87,47 @@ def fits() -> None:
         print(f"  {name:34s} {ours:7.2f} s  {ours / theirs:6.2f}x   AUC {area:.4f}")
 
 
+def _fit(make: Callable[[], Any], rows: np.ndarray, classes: np.ndarray) -> None:
+    make().fit(rows, classes)
+
+
+def estimators() -> None:
+    """Print the time of estimators beside logistic regression, best of three interleaved fits."""
+    n, d, rounds = 1_000_000, 20, 3
+    x, y = random_records(n, d)
+    labels = y.astype(int)
+    skewed = np.exp(2 * np.random.default_rng(1).standard_normal((n, d)))
+    chance = 1 / (1 + np.exp(-np.log(skewed) @ np.linspace(-0.3, 0.3, d)))
+    tables = {
+        "rows of norm below 1": (x, labels, 1.0),
+        "lognormal numbers": (
+            skewed,
+            (np.random.default_rng(2).random(n) < chance).astype(int),
+            400.0,
+        ),
+    }
+    for title, (rows, classes, norm) in tables.items():
+        made: dict[str, Callable[[], Any]] = {
+            "scikit-learn LogisticRegression": LogisticRegression,
+            **{
+                name: partial(kind, BUDGET.epsilon, BUDGET.delta, data_norm=norm, random_state=0)
+                for name, kind in ESTIMATORS.items()
+            },
+        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            calls = [partial(_fit, make, rows, classes) for make in made.values()]
+            times = best_seconds(calls, rounds)
+        print(f"\nEstimators, {n} records of {d} {title}, {rounds} rounds")
+        for name, seconds in zip(made, times, strict=True):
+            print(f"  {name:34s} {seconds:7.2f} s  {seconds / times[0]:6.2f}x")
+
+
 def main() -> None:
     """Print all tables."""
     epochs()
     fits()
+    estimators()
 
 
 if __name__ == "__main__":

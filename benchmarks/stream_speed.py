@@ -11,7 +11,13 @@ from benchmarks.timing import best_seconds, random_records
 from pairdp import Budget, OnlinePrivateRanker
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import LeastSquaresRanking, LogisticMetric, LogisticRanking
-from pairdp.online import OnlineAlgorithm, OnlineDescent, OnlineMoments, OnlineSession
+from pairdp.online import (
+    CenteredMoments,
+    OnlineAlgorithm,
+    OnlineDescent,
+    OnlineMoments,
+    OnlineSession,
+)
 from pairdp.problem import Problem
 
 FEATURES = 20
@@ -76,6 +82,7 @@ def main() -> None:
         ),
         "metric, buffer 256": stream(OnlineDescent(256), METRIC, n),
         "moments": stream(OnlineMoments(), SQUARES, n),
+        "centred moments": stream(CenteredMoments(), SQUARES, n),
         "moments, means only": stream(OnlineMoments(second_moments=False), SQUARES, n),
     }
     calls["descent, buffer 256, by partial_fit of one record"] = one_by_one(n)

@@ -13,6 +13,7 @@ from pairdp import Budget
 from pairdp.algorithms import (
     Algorithm,
     EpochGradientDescent,
+    FisherMetric,
     GradientDescent,
     MinimizerRelease,
     MomentRelease,
@@ -74,6 +75,7 @@ CASES: dict[str, tuple[Algorithm, Problem]] = {
     "moments of classes": (MomentRelease(), SQUARES),
     "moments of pairs": (MomentRelease("pair"), SQUARES),
     "metric from scatter": (ScatterMetric(), METRIC),
+    "Fisher metric": (FisherMetric(buckets=3), METRIC),
 }
 
 

@@ -31,7 +31,7 @@ LAYERS = (
     ("privacy.certificates",),
     ("privacy.ledger",),
     ("privacy",),
-    ("ranges",),
+    ("ranges", "evaluation"),
     ("constraints",),
     ("score_sums", "records"),
     ("losses",),

@@ -24,6 +24,7 @@ EXAMPLES = [
     "docs/diagnostics.md",
     "docs/theory.md",
     "docs/scorecard.md",
+    "docs/evaluation.md",
     "docs/migrating_from_metric_learn.md",
 ]
 

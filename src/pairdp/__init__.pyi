@@ -15,6 +15,9 @@ from .estimators import SchemaEncoder as SchemaEncoder
 from .estimators import load as load
 from .estimators import read_bounds as read_bounds
 from .estimators import save as save
+from .evaluation import Evaluation as Evaluation
+from .evaluation import evaluate as evaluate
+from .evaluation import plan_evaluation as plan_evaluation
 from .model_file import ModelFileError as ModelFileError
 from .privacy import Budget as Budget
 from .privacy import BudgetExceededError as BudgetExceededError

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._checks import RECORDS, between
-from pairdp._reading import label_array, read_codes, read_signs, read_targets
+from pairdp._reading import label_array, read_codes, read_labels, read_signs, read_targets
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+_LARGEST_KEY = 2**47
 
 
 def check_target_bound(target_bound: object) -> float | None:
@@ -39,6 +44,39 @@ def code_labels(
         return _lenient(y, binary, target_bound)
     coded = _strict(y, binary, target_bound)
     return coded, np.zeros(coded.shape, dtype=np.bool_)
+
+
+def label_keys(y: ArrayLike, codes: Array, *, null: bool) -> NDArray[np.int64]:
+    """Return for each code of a class an integer that is a public function of its label alone.
+
+    Codes number the labels that occur, so that one record can change the codes of all others. Keys
+    do not depend on other records: an integer is its own key, also if it is written as text, and
+    other labels have a digest of their text. Different labels may have equal keys.
+    """
+    labels = read_labels(y) if null else label_array(y)
+    present, places = np.unique(codes, return_index=True)
+    return np.array(
+        [label_key(labels[place]) for place in places[present >= 0]], dtype=np.int64
+    ).reshape(-1)
+
+
+def label_key(label: Any) -> int:
+    """Return an integer of less than 48 bits that is a function of the label."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    text = label.decode("latin-1") if isinstance(label, bytes) else str(label)
+    number = {"True": 1.0, "False": 0.0}.get(text)
+    if number is None:
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+    if number.is_integer() and abs(number) < _LARGEST_KEY:
+        return int(number)
+    if math.isfinite(number):
+        text = repr(number)  # the same for an integer, a float and their text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:6], "little")
 
 
 def _lenient(y: ArrayLike, binary: bool, target_bound: float | None) -> tuple[Array, Mask]:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairdp._reading import Invalid, label_array, read_labels, uses_null_records
 from pairdp.clipping import check_data_norm, clip_rows
-from pairdp.label_coding import Array, Mask, check_target_bound, code_labels
+from pairdp.label_coding import Array, Mask, check_target_bound, code_labels, label_keys
 from pairdp.unit_limit import UnitLimit
 
 Batch = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike]
@@ -79,6 +79,7 @@ class Records:
         null = uses_null_records(invalid)
         rows = clip_rows(x, self.data_norm, invalid)
         labels, unreadable = code_labels(y, self.binary, self.target_bound, null=null)
+        self._keys = label_keys(y, labels, null=null) if self._by_name else None
         unused = unused_rows(limit, groups, len(rows))
         self._fill(rows, labels, unreadable if unused is None else unreadable | unused)
 
@@ -129,7 +130,7 @@ class Records:
         code = partial(
             code_labels, binary=records.binary, target_bound=records.target_bound, null=null
         )
-        by_name = not records.binary and records.target_bound is None  # codes depend on all labels
+        by_name = records._by_name  # codes depend on all labels
         table: Array | None = None
         names: list[NDArray[Any]] = []
         coded: list[tuple[Array, Mask]] = []
@@ -152,8 +153,10 @@ class Records:
         if table is None or filled != n:
             raise ValueError(f"the batches have {filled} records, not {n}")
         if by_name:
-            coded = [code(np.concatenate(names))]
+            everything = np.concatenate(names)
+            coded = [code(everything)]
         y, unreadable = map(np.concatenate, zip(*coded, strict=True))
+        records._keys = label_keys(everything, y, null=null) if by_name else None
         records._fill(table, y, unreadable | unused)
         return records
 
@@ -179,7 +182,7 @@ class Records:
         some = object.__new__(Records)
         some.data_norm, some.binary, some.x, some.y = self.data_norm, self.binary, x, y
         some.target_bound, some.null = self.target_bound, null
-        some.max_records = self.max_records
+        some.max_records, some._keys = self.max_records, self._keys
         some._freeze()
         return some
 
@@ -192,6 +195,21 @@ class Records:
     def features(self) -> int:
         """Number of features, which is public."""
         return int(self.x.shape[1])
+
+    @property
+    def _by_name(self) -> bool:
+        """Whether labels are names of classes."""
+        return not self.binary and self.target_bound is None
+
+    def bucket_of(self, codes: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+        """Return a bucket from 0 to ``count`` - 1 for each of some codes of classes.
+
+        The bucket is a public function of the label alone, whatever the other labels are: the
+        remainder of its key (see `pairdp.label_coding.label_keys`). Classes may share one.
+        """
+        if self._keys is None:
+            raise ValueError("labels that are numbers do not name classes")
+        return np.asarray(self._keys % count, dtype=np.intp)[codes]
 
     def targets_are_within(self, bound: float) -> bool:
         """Return whether labels are known to be numbers within a bound."""

@@ -14,6 +14,7 @@ from pairdp import Budget, NoiseSource
 from pairdp.algorithms import (
     Algorithm,
     EpochGradientDescent,
+    FisherMetric,
     Fit,
     GradientDescent,
     MinimizerRelease,
@@ -163,8 +164,9 @@ def test_the_bound_holds_for_records_and_a_regulariser() -> None:
         (NoisyGradientDescent(steps=5, step_size=0.1), Problem(HingeRanking(), L2Ball(1.0))),
         (NoisyGradientDescent(steps=5, step_size=100.0), LOGISTIC),
         (ScatterMetric(), Problem(LogisticMetric(), PSDFrobeniusBall(1.0))),
+        (FisherMetric(), Problem(LogisticMetric(), PSDFrobeniusBall(1.0))),
     ],
-    ids=["not smooth", "long steps", "scatter"],
+    ids=["not smooth", "long steps", "scatter", "fisher"],
 )
 def test_without_a_proof_the_noise_is_unknown(algorithm: Algorithm, problem: Problem) -> None:
     found = stated(algorithm, problem)

@@ -28,7 +28,7 @@ from pairdp.losses import (
     LogisticRanking,
     PairMetricLoss,
 )
-from pairdp.online import OnlineDescent, OnlineMoments
+from pairdp.online import CenteredMoments, OnlineDescent, OnlineMoments
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.problem import Problem
 from pairdp.storage import decode
@@ -51,6 +51,7 @@ MORE = {
     "reservoir": OnlineDescent(buffer=8, replacement="reservoir"),
     "models": OnlineDescent(noise="models", step_size=0.1),
     "running moments": OnlineMoments(ridge=0.1),
+    "centred moments": CenteredMoments(center_records=8, radius_records=4),
 }
 ALGORITHMS = {**algorithms(), **MORE}
 

@@ -42,7 +42,10 @@ UNUSED: dict[str, tuple[str, ...]] = {
     "ridge": ("ranker", "ranker, labels given"),
     "radius": ("without projection",),
     "interactions": ("scorecard", "scorecard, pure"),  # without weights
-    "columns": ("scorecard with weights",),  # where they are in a row, and their ranges
+    "pairs": ("scorecard", "scorecard, pure"),
+    "chosen": ("scorecard", "scorecard, pure"),
+    # where they are in a row, and their ranges
+    "columns": ("scorecard with weights", "scorecard with chosen pairs"),
 }
 COUNTS = {
     "histograms of columns", "histograms of columns, in ℓ1", "labelled counts",
@@ -50,7 +53,7 @@ COUNTS = {
 }  # fmt: skip
 """Bounds that do not depend on n."""
 # Parameters that were left to the plan, given as what it takes, or the other way round.
-GIVEN = ("steps", "step_size", "strong_convexity")
+GIVEN = ("steps", "step_size", "strong_convexity", "center_records", "radius_records")
 STRINGS = [
     "", "garbage", "gaussian", "laplace", "k-norm", "none", "certified", "printed", "last",
     "average", "Problem", "PointwiseProblem", "HingeRanking", "LogisticRanking",
@@ -181,8 +184,8 @@ def attack(name: str, share: float = 1.0) -> int:
 
 # Each takes a second or more where an edit leaves a plan that holds, whose arithmetic is slow.
 QUICK = [
-    "DPGDSC", "DPGDC, pure", "moments", "scatter", "threshold", "OnPairStrC", "ranker",
-    "classifier, pure", "baseline", "printed", "theorem",
+    "DPGDSC", "DPGDC, pure", "moments", "scatter", "fisher, full", "threshold", "OnPairStrC",
+    "ranker", "classifier, pure", "baseline", "printed", "theorem",
 ]  # fmt: skip
 
 

@@ -31,6 +31,7 @@ from pairdp import Budget
 from pairdp.algorithms import (
     Algorithm,
     EpochGradientDescent,
+    FisherMetric,
     GradientDescent,
     MinimizerRelease,
     MomentRelease,
@@ -55,7 +56,7 @@ from pairdp.losses import (
     LogisticRanking,
     SquaredHingeRanking,
 )
-from pairdp.online import OnlineDescent, OnlineMoments
+from pairdp.online import CenteredMoments, OnlineDescent, OnlineMoments
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import NoiseSource, Sensitivity
 from pairdp.privacy.bounds.sensitivity import ROUNDING_SLACK
@@ -130,6 +131,8 @@ _CASES: dict[str, _Case] = {
     "phases": _Case(PhasedSGD(), _ranking(LogisticRanking())),
     "scatter": _Case(ScatterMetric(), _metric(LogisticMetric()), 2),
     "scatter of pairs": _Case(ScatterMetric("pairs"), _metric(LogisticMetric()), 2),
+    "fisher": _Case(FisherMetric(), _metric(LogisticMetric()), 2),
+    "fisher, full": _Case(FisherMetric("full"), _metric(LogisticMetric()), 2),
     "threshold": _Case(WithThreshold(GradientDescent()), _ranking(LogisticRanking(), 0.1)),
     "free threshold": _Case(WithThreshold(MomentRelease()), _ranking(LeastSquaresRanking())),
     "records": _Case(GradientDescent("average", steps=30), _record(LogisticPointwise())),
@@ -137,6 +140,9 @@ _CASES: dict[str, _Case] = {
     "noisy records": _Case(NoisyGradientDescent(steps=10), _record(HingePointwise(width=0.1))),
     "online": _Case(OnlineDescent(), _ranking(LogisticRanking(), 0.1)),
     "online moments": _Case(OnlineMoments(), _ranking(LeastSquaresRanking())),
+    "centred moments": _Case(
+        CenteredMoments(center_records=4, radius_records=2), _ranking(LeastSquaresRanking())
+    ),
 }
 
 

@@ -37,6 +37,7 @@ from pairdp import (
     load,
 )
 from pairdp.algorithms import (
+    FisherMetric,
     MinimizerRelease,
     MomentRelease,
     NoisyGradientDescent,
@@ -174,6 +175,8 @@ PLANNERS: dict[str, Callable[..., Any]] = {
             "auto": "auto",
             "means": ScatterMetric(),
             "pairs": ScatterMetric("pairs"),
+            "fisher": "fisher",
+            "fisher, full": FisherMetric("full"),
             "DPGDSC": "DPGDSC",
             "DPGDC": "DPGDC",
             "DPGDC2": "DPGDC2",
@@ -363,9 +366,10 @@ def test_the_plan_of_a_metric_says_what_to_expect() -> None:
     hopeless = PrivateMetric(0.1, data_norm=1.0).plan(200, 5)
     assert "the metric will stay Euclidean" in hopeless.warnings[0]
     doubtful, good = (
-        str(PrivateMetric(epsilon, data_norm=1.0).plan(600, 10)) for epsilon in (1.0, 10.0)
+        str(PrivateMetric(epsilon, data_norm=1.0).plan(600, 10)) for epsilon in (0.3, 10.0)
     )
     assert "the metric is expected to stay Euclidean" in doubtful
     assert "is expected to stay Euclidean" not in good
-    for shown in (doubtful, good, str(PrivateMetric(algorithm=ScatterMetric()).plan(600, 10))):
+    assert "a feature stands out if more than" in good
+    for shown in (doubtful, str(PrivateMetric(algorithm=ScatterMetric()).plan(600, 10))):
         assert "a direction is stretched if the scatter of class means along it exceeds" in shown

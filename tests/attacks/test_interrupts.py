@@ -31,6 +31,7 @@ COMMANDS = {
     "schema": ["data.csv"],
     "show": ["model"],
     "predict": ["model", "data.csv"],
+    "evaluate": ["model", "data.csv", "--epsilon", "1"],
     "compare": ["--n", "100"],
     "verify": ["model"],
     "ledger": ["new", "ledger.json"],

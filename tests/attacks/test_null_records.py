@@ -24,6 +24,7 @@ import pytest
 from pairdp import Budget, NoiseSource
 from pairdp.algorithms import (
     Algorithm,
+    FisherMetric,
     GradientDescent,
     MinimizerRelease,
     MomentRelease,
@@ -87,6 +88,8 @@ def test_no_null_record_moves_a_release_further(algorithm: str, problem: str) ->
 MORE: dict[str, tuple[Algorithm, Problem, int]] = {
     "scatter of means": (ScatterMetric(), METRIC, 9),
     "scatter of pairs": (ScatterMetric("pairs"), METRIC, 9),
+    "fisher": (FisherMetric(buckets=3), METRIC, 9),
+    "fisher, full": (FisherMetric("full"), METRIC, 9),
     "threshold of moments": (WithThreshold(MomentRelease()), SQUARES, 8),
     "threshold of a minimiser": (WithThreshold(MinimizerRelease()), RANKING, 8),
     "threshold of descent": (WithThreshold(GradientDescent(steps=4)), RANKING, 8),

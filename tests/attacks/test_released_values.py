@@ -19,7 +19,7 @@ import pytest
 from pairdp import PrivateLinearClassifier, PrivateLinearRegressor, PrivateMetric, PrivateRanker
 from pairdp.algorithms import Fit, GradientDescent, NoisyGradientDescent, Plan, find_algorithm
 from pairdp.audit.transcripts import Run, record_run
-from pairdp.online import OnlineDescent, OnlineMoments
+from pairdp.online import CenteredMoments, OnlineDescent, OnlineMoments
 from pairdp.privacy.mechanisms.additive_noise import _Scaled
 from tests.attacks.honest_plans import CONDITIONED
 from tests.audit.cases import ALL, BUDGET, METRIC, PURE, RANKING, SQUARES, plan, pure_ones
@@ -41,6 +41,9 @@ MORE: dict[str, Callable[[], Plan]] = {
         METRIC, 20, 3, BUDGET
     ),
     "batches of moments": lambda: OnlineMoments(batch_size=3).plan(SQUARES, 20, 3, BUDGET),
+    "batches of centred moments": lambda: CenteredMoments(
+        batch_size=3, center_records=6, radius_records=3
+    ).plan(SQUARES, 20, 3, BUDGET),
     "epochs, as in the theorem": lambda: find_algorithm("DPEGD").plan(
         RANKING, 8, 3, BUDGET, schedule="theorem"
     ),

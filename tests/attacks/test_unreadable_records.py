@@ -35,11 +35,13 @@ from pairdp import (
 )
 from pairdp.algorithms import ScatterMetric
 
+METRICS = ("metric", "metric by scatter", "Fisher metric", "online metric")
 FITS: dict[str, Callable[..., Any]] = {
     "ranker": lambda **p: PrivateRanker(classes=[0, 1], **p),
     "ranker by descent": lambda **p: PrivateRanker(classes=[0, 1], algorithm="DPGDSC", **p),
     "metric": lambda **p: PrivateMetric(algorithm="DPGDSC", **p),
     "metric by scatter": lambda **p: PrivateMetric(algorithm=ScatterMetric(), **p),
+    "Fisher metric": lambda **p: PrivateMetric(algorithm="fisher", **p),
     "classifier": lambda **p: PrivateLinearClassifier(classes=[0, 1], **p),
     "least squares": lambda **p: PrivateLinearClassifier(
         classes=[0, 1], loss="least_squares", radius=1.0, **p
@@ -126,9 +128,9 @@ def test_an_unexpected_label_makes_a_null_record(name: str) -> None:
     gone[PLACE] = np.nan
     null = quiet(FITS[name](**PARAMS), gone, y)
     for i, label in enumerate(LABELS):
-        if label == 2 and name in ("regressor", "metric", "metric by scatter", "online metric"):
+        if label == 2 and name in ("regressor", *METRICS):
             continue  # a target like any other, and a name of a class
-        if name in ("metric", "metric by scatter", "online metric") and label in (
+        if name in METRICS and label in (
             "secret",
             10**400,
         ):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pairdp import Budget
 from pairdp.algorithms import (
     Algorithm,
+    FisherMetric,
     GradientDescent,
     MinimizerRelease,
     MomentRelease,
@@ -29,7 +30,7 @@ from pairdp.losses import (
     LogisticRanking,
     PairMetricLoss,
 )
-from pairdp.online import ONPAIRGRADIENT, OnlineDescent, OnlineMoments
+from pairdp.online import ONPAIRGRADIENT, CenteredMoments, OnlineDescent, OnlineMoments
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.problem import Problem
 
@@ -77,6 +78,8 @@ ALL: dict[str, tuple[Algorithm, Problem]] = {
     "moments of pairs": (MomentRelease("pair"), SQUARES),
     "scatter": (ScatterMetric(), METRIC),
     "scatter of pairs": (ScatterMetric("pairs"), METRIC),
+    "fisher": (FisherMetric(buckets=3), METRIC),
+    "fisher, full": (FisherMetric("full", buckets=3), METRIC),
     "given pairs": (PairScatter(), GIVEN_PAIRS),
     "metric": (GradientDescent("average", steps=2, step_size=0.05), METRIC),
     "minimiser": (MinimizerRelease(), TIGHT),
@@ -86,6 +89,7 @@ ALL: dict[str, tuple[Algorithm, Problem]] = {
     "conditioned": (ConditionedDescent(steps=2), PLAIN),
     "online, noise on models": (OnlineDescent(noise="models"), TIGHT),
     "online moments": (OnlineMoments(), SQUARES),
+    "online centred moments": (CenteredMoments(center_records=1, radius_records=1), SQUARES),
 }
 
 

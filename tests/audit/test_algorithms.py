@@ -20,7 +20,16 @@ PURE_ONES = pure_ones()
 # Some hide more, such as by secret draws of records: it takes more runs to see no noise there.
 RUNS = dict.fromkeys(("Wang2024Pairwise", "Wang2024Pointwise", "Yang2021", "permutations"), 700)
 RUNS |= dict.fromkeys(
-    ("mini-batches", "Yang2021Simple", "moments of pairs", "scatter", "scatter of pairs"), 200
+    (
+        "mini-batches",
+        "Yang2021Simple",
+        "moments of pairs",
+        "scatter",
+        "scatter of pairs",
+        "fisher",
+        "fisher, full",
+    ),
+    200,
 )
 RUNS |= dict.fromkeys(("OnPairC", "OnPairStrC", "online, noise on models"), 300)
 

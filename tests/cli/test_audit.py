@@ -61,7 +61,7 @@ def test_other_tasks() -> None:
     assert metric["verdict"] == "consistent"
 
 
-@pytest.mark.parametrize("name", ["moments", "minimizer", "scatter"])
+@pytest.mark.parametrize("name", ["moments", "minimizer", "scatter", "fisher"])
 @pytest.mark.slow
 def test_algorithms_that_no_paper_names(name: str) -> None:
     found = run_json("audit", name, *QUICK, "--runs", "200")

@@ -28,11 +28,14 @@ pytestmark = pytest.mark.filterwarnings(FEW_RECORDS)
 # Where a check asks for accuracy, noise would fail it in bad luck: then ε is large.
 CHECKED = [
     PrivateRanker(data_norm=1.0),
+    PrivateRanker(model="linear", data_norm=1.0),
+    PrivateRanker(1e3, model="additive", data_norm=8.0),
     PrivateRanker(1e3, 0.0, algorithm=MomentRelease(), data_norm=4.0),
     PrivateMetric(data_norm=1.0),
     BoundsScaler(-20.0, 20.0),
 ]
 CHECKED_SLOWLY = [
+    PrivateRanker(1e3, model="quadratic", data_norm=8.0),
     PrivateRanker(1e3, algorithm=MinimizerRelease(), data_norm=2.0, regularization=0.5),
     PrivateRanker(None, loss="squared_hinge", threshold="midpoint", radius=3.0, data_norm=1.0),
     PrivateMetric(1e3, algorithm="DPGDSC", regularization=1.0, data_norm=1.0),
@@ -138,10 +141,11 @@ def test_random_states(state: object) -> None:
     first = PrivateRanker(random_state=state, data_norm=1.0).fit(x, y)
     assert "seed" in first.certificate_.noise_source
     again = PrivateRanker(random_state=state, data_norm=1.0).fit(x, y)
-    same = np.array_equal(first.coef_, again.coef_)
+    same = np.array_equal(first.decision_function(x), again.decision_function(x))
     assert same == (not isinstance(state, np.random.RandomState))
     secret = PrivateRanker(data_norm=1.0).fit(x, y)
-    assert not np.array_equal(secret.coef_, PrivateRanker(data_norm=1.0).fit(x, y).coef_)
+    other = PrivateRanker(data_norm=1.0).fit(x, y)
+    assert not np.array_equal(secret.decision_function(x), other.decision_function(x))
     assert "operating system" in secret.certificate_.noise_source
 
 

@@ -22,7 +22,7 @@ from tests.estimators.data import two_classes
 
 def test_scores_are_linear_and_rank() -> None:
     x, y = two_classes()
-    ranker = PrivateRanker(5.0, random_state=0, data_norm=1.0).fit(x, y)
+    ranker = PrivateRanker(5.0, model="linear", random_state=0, data_norm=1.0).fit(x, y)
     np.testing.assert_allclose(ranker.decision_function(x), x @ ranker.coef_[0] + ranker.intercept_)
     assert ranker.coef_.shape == (1, 4)
     assert ranker.score(x, y) == roc_auc_score(y, ranker.decision_function(x)) > 0.9
@@ -47,7 +47,8 @@ def test_the_paid_threshold_tells_classes_apart(algorithm: str | Algorithm) -> N
 
 def test_a_public_threshold_is_what_predict_uses() -> None:
     x, y = two_classes()
-    ranker = PrivateRanker(2.0, threshold=0.1, random_state=0, data_norm=1.0).fit(x, y)
+    ranker = PrivateRanker(2.0, threshold=0.1, model="linear", random_state=0, data_norm=1.0)
+    ranker.fit(x, y)
     scores = x @ ranker.coef_[0]
     np.testing.assert_array_equal(ranker.predict(x), (scores > 0.1).astype(int))
 

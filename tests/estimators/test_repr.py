@@ -42,6 +42,8 @@ def table(*names: str, n: int = 400) -> tuple[pd.DataFrame, Any]:
 
 def fitted(kind: Any = PrivateRanker, *names: str, **more: Any) -> Any:
     X, y = table(*(names or ("age", "bmi", "crp")))
+    if kind is PrivateRanker:
+        more = {"model": "linear", **more}
     return kind(2.0, 1e-6, data_norm=1.0, random_state=0, **more).fit(X, y)
 
 
@@ -98,13 +100,15 @@ def test_models_of_streams_and_of_arrays_have_tables_too() -> None:
     frame = stream.partial_fit(X, y, classes=[0, 1]).weights_frame()
     assert frame.index.tolist() == ["age", "bmi"]
     assert frame["noise_std"].isna().all()
-    model = PrivateRanker(2.0, data_norm=1.0, random_state=0).fit(X.to_numpy(), y)
+    model = PrivateRanker(2.0, model="linear", data_norm=1.0, random_state=0)
+    model.fit(X.to_numpy(), y)
     assert model.weights_frame().index.tolist() == ["x0", "x1"]
 
 
 def test_a_pipeline_names_columns_and_their_bounds() -> None:
     X, y = table("age", "bmi")
-    model = make_pipeline(BoundsScaler(-2, 2), PrivateRanker(2.0, data_norm=1.0, random_state=0))
+    ranker = PrivateRanker(2.0, model="linear", data_norm=1.0, random_state=0)
+    model = make_pipeline(BoundsScaler(-2, 2), ranker)
     card = card_of(model.fit(X, y))
     assert [weight.name for weight in card.weights] == ["age", "bmi"]
     assert card.columns == (("age", "-2 to 2"), ("bmi", "-2 to 2"))

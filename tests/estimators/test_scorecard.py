@@ -201,6 +201,7 @@ def test_files(model: PrivateScorecard, tmp_path: Path) -> None:
         ("counts_", lambda a: a[1:]),
         ("factors_", lambda a: np.ones(3)),
         ("interactions_", lambda a: np.ones((2, 2))),
+        ("product_deviations_", lambda a: np.ones((2, 2))),
     ],
 )
 def test_inconsistent_files_are_refused(
@@ -226,10 +227,6 @@ def test_interactions_help_where_columns_interact() -> None:
     np.testing.assert_allclose(
         products.explain(x[:5]).sum(axis=1), products.decision_function(x[:5])
     )
-    with pytest.raises(ValueError, match="interactions"):
-        PrivateScorecard(4.0, schema=SCHEMA, interactions=True, random_state=0).fit(
-            hospital(20_000)
-        ).to_sql()
 
 
 def test_pure_budgets_and_small_ones(table: pd.DataFrame) -> None:
@@ -253,7 +250,7 @@ def test_there_is_one_algorithm() -> None:
     with pytest.raises(ValueError, match="one algorithm"):
         PrivateScorecard(schema=SCHEMA).choices(100)
     plan = PrivateScorecard(schema=SCHEMA).plan(10_000)
-    assert plan.settings.steps == 8
+    assert plan.settings.steps == 6
     assert "clipped gradients" in str(plan)
 
 

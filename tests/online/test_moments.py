@@ -227,7 +227,7 @@ def noise_only(
             learner.restore(public, None)
         learner.learn(nothing)
         sums.append(learner.public_state()["sums_0"])
-        deviations.append(learner._unit_deviation())
+        deviations.append(learner._sums._unit_deviation())
     return plan, np.array(sums), np.array(deviations)
 
 

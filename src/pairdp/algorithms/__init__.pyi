@@ -3,6 +3,7 @@ from .algorithm import Algorithm as Algorithm
 from .algorithm import PlanDraft as PlanDraft
 from .conditioned import ConditionedDescent as ConditionedDescent
 from .epoch_descent import EpochGradientDescent as EpochGradientDescent
+from .fisher_metric import FisherMetric as FisherMetric
 from .gradient_descent import GradientDescent as GradientDescent
 from .minimizer import MinimizerRelease as MinimizerRelease
 from .moments import MomentRelease as MomentRelease

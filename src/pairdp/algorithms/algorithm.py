@@ -249,7 +249,8 @@ class Algorithm(Storable, ABC, Generic[S]):
             raise UnitsNotOfferedError(
                 f"{self.name} does not offer units of several records, as {self.why_no_units}: use "
                 'algorithm="auto", or one that does, such as GradientDescent, MinimizerRelease, '
-                "MomentRelease, ScatterMetric or NoisyGradientDescent without batch_size"
+                "MomentRelease, FisherMetric, ScatterMetric or NoisyGradientDescent without "
+                "batch_size"
             )
 
     def _check_records(self, task: Task, draft: PlanDraft[S]) -> None:
@@ -288,7 +289,7 @@ class Algorithm(Storable, ABC, Generic[S]):
 
     @property
     def noise_needs_statistics(self) -> bool:
-        """Whether `noise_of` uses released statistics, and not the plan alone."""
+        """Whether `noise_of` uses released statistics that model files do not store."""
         return False
 
     def noise_of(self, plan: Plan[S], fit: Fit) -> ParameterNoise:

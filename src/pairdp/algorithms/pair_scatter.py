@@ -174,7 +174,7 @@ class PairScatter(Algorithm[PairScatterSettings]):
         rows, square = ScaledRecords(records), 0.0
         for name, factor in ((_FIRST, _ROOMY), (_SCALED, plan.settings.spread)):
             found = float(noisy(name, np.array([rows.square_norm()]))[0])
-            square = rows.unit**2 * max(found + 2 * sigma[name], 0.0)
+            square = float(rows.unit) ** 2 * max(found + 2 * sigma[name], 0.0)
             rows = _rescaled(records, factor * square)
         shares = noisy(_SHARES, _shares(records))
         packed = noisy(_SCATTERS, np.concatenate([pack(one) for one in _scatters(rows)]))

@@ -28,13 +28,13 @@ class ScaledRecords:
         The data; labels are codes 0 … k-1.
     center : array of shape (d,), optional
         The centre that is subtracted. If None, the records are used as they are.
-    unit : float
-        The divisor of the records, before clipping to R.
+    unit : float or array of shape (d,)
+        The divisor of the records, or of each feature, before clipping to R.
     """
 
     records: Records
     center: Array | None = None
-    unit: float = 1.0
+    unit: float | Array = 1.0
 
     def rows(self) -> Iterator[tuple[Array, Codes]]:
         """Yield blocks of rows and their classes, without null records.
@@ -77,6 +77,28 @@ class ScaledRecords:
         for x, _ in self.rows():
             total += gram(x)
         return np.asarray(total.high / self.records.n)
+
+    def squares(self) -> Array:
+        """Return Σx∘x/n, the mean square of each feature."""
+        total = Total.zeros(self.records.features)
+        for x, _ in self.rows():
+            total += np.einsum("ij,ij->j", x, x)
+        return total.high / self.records.n
+
+    def bucket_sums(self, count: int) -> Array:
+        """Return Σ(x, R)/n over the records in each of some buckets of classes, one row a bucket.
+
+        See `pairdp.records.Records.buckets`.
+        """
+        high, low = np.zeros((2, count, self.records.features + 1))
+        for x, classes in self.rows():
+            buckets = self.records.bucket_of(classes, count)
+            order = np.argsort(buckets, kind="stable")
+            present, starts = np.unique(buckets[order], return_index=True)
+            rows = np.column_stack([x, np.full(len(x), self.records.data_norm)])
+            part = np.add.reduceat(rows[order], starts, axis=0)
+            high[present], low[present] = compensated(high[present], low[present], part)
+        return high / self.records.n
 
     def class_means(self, mean_norm: float) -> Array:
         """Return Σ(n_c/n)·mmᵀ over the class means m, clipped to a norm."""

@@ -5,20 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import RECORDS, between, keep, one_of
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.centering import (
+    NoisyStatistics,
+    Statistic,
+    centered,
+    centering_statistics,
+)
 from pairdp.algorithms.choice.candidates import Candidate, register_candidates
-from pairdp.algorithms.noise import deviation, shared_release
+from pairdp.algorithms.noise import deviation
 from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
 from pairdp.algorithms.plan import Fit, Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
-from pairdp.algorithms.scaled_records import ScaledRecords
 from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import MetricLoss
 from pairdp.privacy import (
@@ -36,14 +41,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 _SPREAD, _SPREAD_WITHOUT_NOISE = 0.4, 1.5
-_ROOMY = 2.0
-_LEAST_RADIUS = 1e-6
 _RIDGE = 0.05
 
-# The names of the releases: mean and mean squared norm of the records and of the scaled records,
-# and the statistics that determine the metric.
-_FIRST = ("mean of records", "mean squared norm")
-_SCALED = ("mean of scaled records", "mean squared norm, scaled")
+# The names of the statistics that determine the metric.
 _MEAN, _SECOND_MOMENTS = "mean of clipped records", "second moments"
 _CLASS_MEANS, _WITHIN = "scatter of class means", "scatter within classes"
 
@@ -147,10 +147,7 @@ class ScatterMetric(Algorithm[ScatterSettings]):
                 f"{self.name} learns a metric, and the problem's loss is "
                 f"{type(task.problem.loss).__name__}: use a metric loss such as LogisticMetric()"
             )
-        releases = tuple(
-            shared_release(wanted.name, task, wanted.sensitivity, wanted.dimension, wanted.share)
-            for wanted in self._wanted(task)
-        )
+        releases = tuple(wanted.release(task) for wanted in self._wanted(task))
         settings = ScatterSettings(
             self.statistics,
             self.mean_norm,
@@ -184,27 +181,22 @@ class ScatterMetric(Algorithm[ScatterSettings]):
         largest = self.mean_norm**2 if self.statistics == "means" else 2.0
         return largest * task.problem.data_norm**2
 
-    def _wanted(self, task: Task) -> tuple[_Statistic, ...]:
+    def _wanted(self, task: Task) -> tuple[Statistic, ...]:
         n, norm, d = task.n, task.problem.data_norm, task.features
         p = packed_dimension(d)
 
         def of(bound: str, **more: float) -> Sensitivity:
             return task.sensitivity(bound, data_norm=norm, n=n, **more)
 
-        first = (
-            _Statistic(_FIRST[0], of("mean of records"), d, 0.03),
-            _Statistic(_FIRST[1], of("mean squared norm"), 1, 0.02),
-            _Statistic(_SCALED[0], of("mean of records"), d, 0.05),
-            _Statistic(_SCALED[1], of("mean squared norm"), 1, 0.02),
-        )
+        first = centering_statistics(task)
         if self.statistics == "pairs":
-            return (*first, _Statistic(_WITHIN, of("scatter within classes"), p, 0.88))
+            return (*first, Statistic(_WITHIN, of("scatter within classes"), p, 0.88))
         means = of("scatter of class means", mean_norm=self.mean_norm * norm)
         return (
             *first,
-            _Statistic(_MEAN, of("mean of records"), d, 0.09),
-            _Statistic(_SECOND_MOMENTS, of("second moments of records"), p, 0.26),
-            _Statistic(_CLASS_MEANS, means, p, 0.53),
+            Statistic(_MEAN, of("mean of records"), d, 0.09),
+            Statistic(_SECOND_MOMENTS, of("second moments of records"), p, 0.26),
+            Statistic(_CLASS_MEANS, means, p, 0.53),
         )
 
     def _parameter_noise(self, plan: Plan[ScatterSettings], fit: Fit) -> ParameterNoise:
@@ -217,24 +209,13 @@ class ScatterMetric(Algorithm[ScatterSettings]):
         self, plan: Plan[ScatterSettings], records: Records, noise: NoiseSource, progress: Progress
     ) -> Array:
         """Return the metric, projected."""
-        releases = {release.name: release for release in plan.certificate.releases}
-        streams = {name: noise.stream("scatter noise", i) for i, name in enumerate(releases)}
-        sigma = {name: deviation(release) for name, release in releases.items()}
-
-        def noisy(name: str, value: Array) -> Array:
-            return releases[name].mechanism.release(value, streams[name])
+        noisy = NoisyStatistics(plan.certificate.releases, noise, "scatter noise")
+        sigma = noisy.sigma
 
         def noisy_matrix(name: str, value: Array) -> Array:
             return unpack(noisy(name, pack(value)))
 
-        rows, center = ScaledRecords(records), np.zeros(records.features)
-        for names, factor in ((_FIRST, _ROOMY), (_SCALED, plan.settings.spread)):
-            mean = noisy(names[0], rows.mean())
-            square = noisy(names[1], np.array([rows.square_norm()]))
-            excess = len(mean) * sigma[names[0]] ** 2 + sigma[names[1]]
-            spread = rows.unit**2 * max(float(square[0]) - float(mean @ mean) + 2 * excess, 0.0)
-            center = center + rows.unit * mean
-            rows = _rescaled(records, center, factor * spread)
+        rows = centered(records, noisy, plan.settings.spread)
         if self.statistics == "pairs":
             metric = inverse_scatter(noisy_matrix(_WITHIN, rows.within()), sigma[_WITHIN])
         else:
@@ -283,23 +264,6 @@ def inverse_scatter(scatter: Array, noise: float) -> Array:
     less = np.maximum(np.abs(from_level) - noise * (math.sqrt(2 * d) + 1), 0.0)
     values = np.maximum(level + np.sign(from_level) * less, _RIDGE * level)
     return np.asarray((vectors * (level / values)) @ vectors.T)
-
-
-class _Statistic(NamedTuple):
-    """A statistic to release: its sensitivity bound, its dimension, and its share of the budget."""
-
-    name: str
-    sensitivity: Sensitivity
-    dimension: int
-    share: float
-
-
-def _rescaled(records: Records, center: Array, squared_radius: float) -> ScaledRecords:
-    """Return the records centred, scaled so that a radius becomes R, and clipped."""
-    bound = records.data_norm
-    center = center * min(1.0, bound / max(float(np.linalg.norm(center)), 1e-300))
-    radius = min(max(math.sqrt(squared_radius), _LEAST_RADIUS * bound), 2 * bound)
-    return ScaledRecords(records, center, radius / bound)
 
 
 register_algorithm("scatter", ScatterMetric(), "metric")

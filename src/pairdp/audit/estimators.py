@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
+from pairdp.algorithms.score_models import score_model
 from pairdp.audit.functions import AttackName, audit
 from pairdp.audit.influential import influential_canaries
 from pairdp.audit.neighbours import Neighbours, canaries, widened
@@ -18,7 +19,7 @@ from pairdp.audit.report import AuditReport
 from pairdp.privacy import Budget, Certificate, default_delta
 
 Array = NDArray[np.float64]
-_SEEDS = 5
+_SEEDS, _ROWS = 5, 20
 _LEARNT = ("coef_", "intercept_", "components_")
 
 
@@ -59,13 +60,14 @@ def audit_estimator(
         `pairdp.default_delta` of the number of records.
     released : callable, optional
         Returns the released numbers of a fitted estimator; by default those of ``coef_``,
-        ``intercept_`` and ``components_`` that exist.
+        ``intercept_`` and ``components_`` that exist. For models whose number of parameters is
+        not fixed, such as scorecards, the scores of some records and of unit vectors.
     runs, confidence, attack, jobs, seed, progress
         As for `audit`.
     """
     claim = _claim(estimator, np.shape(X)) if budget is None else budget
-    numbers = LearntParameters() if released is None else released
     base = clone(estimator)
+    numbers = _released(base, X) if released is None else released
     ledgers = [key for key in base.get_params() if key == "ledger" or key.endswith("__ledger")]
     base.set_params(**dict.fromkeys(ledgers))  # those of estimators inside it, too
     fit = FittedNumbers(base, numbers)
@@ -110,6 +112,17 @@ class LearntParameters:
 
 
 @dataclass(frozen=True, eq=False)
+class LearntScores:
+    """A function that returns the scores that an estimator gives to some rows."""
+
+    rows: Any
+
+    def __call__(self, fitted: Any) -> Array:
+        """Return the scores."""
+        return np.asarray(fitted.decision_function(self.rows), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
 class FittedNumbers:
     """A function that fits an estimator to a data set with a seed and returns its release."""
 
@@ -135,6 +148,20 @@ def _claim(estimator: Any, shape: tuple[int, ...]) -> Budget:
     if params.get("delta", 0.0) is None:  # it follows from n
         return Budget(params["epsilon"], default_delta(shape[0]))
     return Budget(params["epsilon"], params.get("delta", 0.0))
+
+
+def _released(base: Any, x: ArrayLike) -> LearntParameters | LearntScores:
+    """Return the function of a fit that an attacker sees, of a fixed number of values."""
+    plan = getattr(base, "plan", None)
+    if plan is None or np.ndim(x) != 2:
+        return LearntParameters()
+    n, d = np.shape(x)
+    if score_model(plan(n, d).algorithm) is None:
+        return LearntParameters()
+    ends = float(base.get_params(deep=False).get("data_norm") or 1.0) * np.eye(d)
+    rows = np.asarray(x)[:_ROWS]
+    readable = rows.dtype.kind in "biuf" and bool(np.isfinite(rows).all())
+    return LearntScores(np.vstack([ends, -ends, *([rows] if readable else [])]))
 
 
 def _canaries(base: Any, x: ArrayLike, y: ArrayLike, canary: str) -> Iterator[Neighbours]:

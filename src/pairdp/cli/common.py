@@ -18,6 +18,7 @@ from click.core import ParameterSource
 
 from pairdp._checks import on_one_line
 from pairdp._files import destination
+from pairdp.algorithms.score_models import MODELS
 from pairdp.privacy import BudgetExceededError, BudgetLedger, LedgerError
 from pairdp.tables import TableError
 
@@ -78,6 +79,14 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
             default="ranking",
             show_default=True,
             help="What to learn.",
+        ),
+        click.option(
+            "--model",
+            type=click.Choice(("auto", *MODELS)),
+            default="auto",
+            show_default=True,
+            help="What a score of a ranker is: a weighted sum of features, a sum of functions of "
+            "single columns, or that and products of two columns.",
         ),
         click.option(
             "--algorithm",
@@ -233,7 +242,9 @@ def estimator(options: dict[str, Any], **more: Any) -> Any:
     kind: Any = PrivateMetric
     of_responses = {name: options[name] for name in ("response_bounds", "response_levels")}
     if options["task"] == "ranking":
-        kind, more = PrivateRanker, {**more, **of_responses}
+        kind, more = PrivateRanker, {**more, **of_responses, "model": options["model"]}
+    elif options["model"] != "auto":
+        raise TableError("--model is for --task ranking")
     elif any(value is not None for value in of_responses.values()):
         raise TableError("--response-bounds and --response-levels are for --task ranking")
     if options["data_norm"] is not None:

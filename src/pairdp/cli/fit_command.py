@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from pairdp.algorithms import Plan
+from pairdp.algorithms.choice.models import MODEL_REASON
 from pairdp.cli.common import (
     budget_options,
     calibration_options,
@@ -95,11 +96,14 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     with several rows. The first so many rows of each unit are used, whatever they contain; the
     others, and rows without a unit, become null records. The column is not a feature.
 
-    With --scorecard and a schema, the model is a sum of points for each bin of each column.
+    By default, public facts decide whether a ranker is linear, additive or quadratic, and the plan
+    says why; --model names one. Options such as --loss and --algorithm are for linear models. With
+    --scorecard and a schema, the model is a sum of points for each bin of each column.
 
     \b
     Examples:
       pairdp fit patients.csv --schema schema.json --epsilon 1 -o model.pairdp
+      pairdp fit patients.csv --schema schema.json --model linear -o model.pairdp
       pairdp fit patients.csv --schema schema.json --scorecard -o card.pairdp
     """  # noqa: D301 - the command line's help reads the control character
     check_output(output, force, data, *(options[name] for name in ("schema", "bounds", "ledger")))
@@ -137,6 +141,7 @@ def _print_result(model: Any, output: Path, columns: FitColumns, as_json: bool) 
                 "features": columns.names,
                 "ranked_high": None if columns.classes is None else columns.classes.tolist()[-1],
                 "directions": directions,
+                "model_kind": getattr(model, "model_", None),
                 "algorithm": model.certificate_.algorithm,
                 "epsilon": model.epsilon,
                 "delta": model.certificate_.budget.delta,
@@ -147,6 +152,9 @@ def _print_result(model: Any, output: Path, columns: FitColumns, as_json: bool) 
         )
         return
     click.echo(model.privacy_statement())
+    for reason in model.plan_.reasons:
+        if reason.startswith(MODEL_REASON):
+            click.echo(f"\n{reason}")
     if directions is not None:
         click.echo(f"\nDirections learned: {directions} of {columns.width}.")
     click.echo(f"\nSaved to {output}. Check it with  pairdp verify {output}")
@@ -193,7 +201,7 @@ def _scorecard(options: dict[str, Any], more: dict[str, Any]) -> Any:
 
     if options["schema"] is None:
         raise TableError("a scorecard reads the columns of a schema: give --schema FILE")
-    names = ("task", "algorithm", "loss", "radius", "regularization", "threshold")
+    names = ("task", "model", "algorithm", "loss", "radius", "regularization", "threshold")
     refuse_options("a scorecard has no such option", *names, "calibration", "schedule")
     given = {key: value for key, value in more.items() if key not in ("calibration", "schedule")}
     return PrivateScorecard(options["epsilon"], options["delta"], **given)

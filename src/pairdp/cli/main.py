@@ -24,6 +24,7 @@ _COMMANDS = {
     "schema": "Start a schema from a table's header, pay for ranges, or check it.",
     "fit": "Fit a private ranker or metric to a table and save it.",
     "predict": "Score the records of a table with a saved model.",
+    "evaluate": "Release the AUC of a saved model on a sensitive table.",
     "show": "Show what a model is, its privacy and its weights.",
     "verify": "Verify a certificate, or those of a model or stream.",
     "ledger": "Create a privacy budget, and show what is left of it.",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.algorithms.choice import Candidate, Choice
+from pairdp.algorithms.score_models import model_of
 from pairdp.cli.common import (
     budget_options,
     calibration_options,
@@ -22,6 +23,9 @@ from pairdp.cli.common import (
 )
 from pairdp.cli.theory import print_theory
 from pairdp.privacy import NoMechanism
+
+if TYPE_CHECKING:
+    from pairdp.schema import Schema
 
 
 @click.command(
@@ -92,7 +96,8 @@ def command(
       pairdp plan --n 512 --features 8 --algorithm DPGDC2 --calibration printed
       pairdp plan --n 10000 --features 20 --theory --regularization 0.1 --excess-risk 0.1
     """  # noqa: D301 - the command line's help reads the control character
-    features = _width(features, schema)
+    described = _schema(features, schema)
+    features = features if described is None else described.width
     if options["data_norm"] is None:
         options["data_norm"] = 1.0  # there are no rows to warn about
     if theory:
@@ -104,7 +109,7 @@ def command(
         return
     refuse_options("this option is for --theory", "excess_risk", "failure", "solution_norm")
     how = {key: options[key] for key in ("calibration", "schedule", "max_records")}
-    model = estimator(options, **how)
+    model = estimator(options, schema=described, **how)
     chosen = model.plan(n, features)
     choice = model.choices(n, features) if options["algorithm"] == "auto" else None
     rows = [_row(model, choice, each) for each in choice.candidates] if choice else []
@@ -115,34 +120,36 @@ def command(
                 "features": features,
                 "epsilon": options["epsilon"],
                 "delta": chosen.task.budget.delta if chosen.task.budget else None,
+                "model": getattr(model, "model", None) and model_of(chosen),
                 "candidates": rows,
                 "chosen": _described(chosen),
             }
         )
         return
-    if rows:
+    if len(rows) > 1:
         click.echo(_table(rows))
         click.echo()
     click.echo(str(chosen) if details or not rows else f"auto chooses {chosen.algorithm.name}")
     if rows and not details:
-        shown = [chosen.reasons[0], *(f"WARNING: {sentence}" for sentence in chosen.warnings)]
+        shown = [reason for reason in chosen.reasons if reason.startswith("auto: ")]
         if options["delta"] is None:
-            shown.insert(1, chosen.reasons[-1])
+            shown.append(chosen.reasons[-1])
+        shown += [f"WARNING: {sentence}" for sentence in chosen.warnings]
         click.echo("\n".join(f"  {line}" for line in shown))
 
 
-def _width(features: int | None, schema: Path | None) -> int:
-    """Return the number of features: that which is given, or that of the schema."""
-    if schema is None:
+def _schema(features: int | None, path: Path | None) -> Schema | None:
+    """Return the schema, if there is one instead of a number of features."""
+    if path is None:
         if features is None:
             raise ValueError("give --features, or --schema FILE")
-        return features
+        return None
     if features is not None:
         raise ValueError("the schema says how many features there are: leave out --features")
     from pairdp.schema import Schema
 
     refuse_options("rows that a schema encodes have norm at most 1", "data_norm")
-    return Schema.read(schema).width
+    return Schema.read(path)
 
 
 def _row(model: Any, choice: Choice, candidate: Candidate) -> dict[str, Any]:
@@ -151,7 +158,7 @@ def _row(model: Any, choice: Choice, candidate: Candidate) -> dict[str, Any]:
         "variant": _variant(candidate.algorithm),
         "loss": type(candidate.problem.loss).__name__,
         "regularization": candidate.problem.regularization,
-        "predicted_error": candidate.error,
+        "predicted_error": candidate.error if len(choice.candidates) > 1 else None,
         "reason": candidate.reason,
         "chosen": candidate is choice.best,
     }
@@ -167,7 +174,7 @@ def _variant(algorithm: Algorithm) -> str:
     chosen = []
     for field in fields(algorithm):  # type: ignore[arg-type]
         value = getattr(algorithm, field.name)
-        if field.name in ("name", "printed_rule") or value == field.default:
+        if field.name in ("name", "printed_rule", "columns") or value == field.default:
             continue
         shown = f"{value:.3g}" if isinstance(value, float) else str(value)
         chosen.append(f"{field.name}={shown}")

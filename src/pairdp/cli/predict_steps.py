@@ -14,6 +14,7 @@ from pairdp._reading import Invalid, read_targets, uses_null_records
 from pairdp.tables import Cells, Table, TableError
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -52,17 +53,24 @@ class FirstSteps:
 
     def rows(self, table: Table, *, invalid: Invalid) -> Iterator[Array]:
         """Yield the features of a table's records, all NaN if a record cannot be read."""
-        numbers = [name for name in self.names if name not in self.text]
         start = 0
-        for cells in table.cells(self.names, numbers=numbers, invalid=invalid):
-            yield self._features(cells, start, invalid)
-            start += cells.rows
+        for frame, unreadable, wrong in self.frames(table, invalid=invalid):
+            yield self._features(frame, unreadable, wrong, start, invalid)
+            start += len(frame)
 
-    def _features(self, cells: Cells, start: int, invalid: Invalid) -> Array:
-        frame = _frame({name: self._column(name, cells) for name in self.names})
+    def frames(self, table: Table, *, invalid: Invalid) -> Iterator[tuple[Any, Mask, Mask]]:
+        """Yield DataFrames of records, which lines are malformed, and which have no numbers."""
+        numbers = [name for name in self.names if name not in self.text]
+        for cells in table.cells(self.names, numbers=numbers, invalid=invalid):
+            frame = _frame({name: self._column(name, cells) for name in self.names})
+            yield frame, cells.unreadable, self._no_numbers(cells)
+
+    def _features(
+        self, frame: Any, unreadable: Mask, wrong: Mask, start: int, invalid: Invalid
+    ) -> Array:
         found = self._transform_what_can_be(frame)
-        failed = ~np.isfinite(found).all(axis=1) | self._no_numbers(cells)
-        found[failed | cells.unreadable] = np.nan
+        failed = ~np.isfinite(found).all(axis=1) | wrong
+        found[failed | unreadable] = np.nan
         if failed.any() and not uses_null_records(invalid):
             raise TableError(
                 f"the steps of the model cannot read record {start + int(np.argmax(failed)) + 1}, "
@@ -77,7 +85,7 @@ class FirstSteps:
             return read_targets(column)
         return np.array([None if cell is None else str(cell).strip() for cell in column], object)
 
-    def _no_numbers(self, cells: Cells) -> NDArray[np.bool_]:
+    def _no_numbers(self, cells: Cells) -> Mask:
         """Return which records have a cell that is neither a number nor missing."""
         wrong = np.zeros(cells.rows, dtype=np.bool_)
         for name in self.names:

@@ -100,8 +100,7 @@ def _lines(card: ModelCard, verification: str, everything: bool) -> Iterable[str
 
 
 def _weights(card: ModelCard, everything: bool) -> Iterable[str]:
-    what = "Diagonal of the matrix" if card.is_metric else "Weights"
-    yield f"{what}, {card.plus_minus} the standard deviation of the noise:"
+    yield f"{card.weights_are.capitalize()}, {card.plus_minus} the standard deviation of the noise:"
     order = sorted(card.weights, key=lambda weight: -abs(weight.value))
     shown = order if everything else order[:_SHOWN]
     rows = [_row(weight) for weight in shown]

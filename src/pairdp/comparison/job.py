@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from pairdp.algorithms import Plan
+from pairdp.algorithms import Fit, Plan
+from pairdp.algorithms.score_models import score_model
 from pairdp.comparison.records import PublicRecords, SyntheticRecords
 from pairdp.estimators import PrivateMetric
 from pairdp.studies.jobs import FitJob, Split
@@ -56,14 +57,23 @@ class Cell(FitJob):
     def plan(self, features: int) -> Plan:
         """Return the plan of the estimator with this algorithm."""
         if self.task == "ranking":
-            ranker = auto_ranker(self.epsilon, self.delta, algorithm=self.method)
+            ranker = auto_ranker(self.epsilon, self.delta, algorithm=self.method, model="auto")
             return ranker.plan(self.records.n, features)
         metric = PrivateMetric(self.epsilon, self.delta, algorithm=self.method, data_norm=1.0)
         return metric.plan(self.records.n, features)
 
-    def score(self, parameters: Array, split: Split) -> dict[str, float]:
+    def model(self, plan: Plan, release: Fit) -> Any:
+        """Return the parameters, or the score function of a model that is not linear."""
+        found = score_model(plan.algorithm)
+        if found is None:
+            return release.parameters
+        return found.score_function(plan, release.parameters, release.statistics)
+
+    def score(self, parameters: Any, split: Split) -> dict[str, float]:
         """Return the AUC, or the accuracy of nearest neighbours, on the other records."""
         measure = MEASURES[self.task]
         if self.task == "metric":
             return {measure: accuracy(parameters, split)}
-        return {measure: float(roc_auc_score(split.y_test > 0, split.x_test @ parameters))}
+        linear = isinstance(parameters, np.ndarray)
+        scores = split.x_test @ parameters if linear else parameters.scores(split.x_test)
+        return {measure: float(roc_auc_score(split.y_test > 0, scores))}

@@ -17,7 +17,7 @@ from pairdp.privacy import default_delta
 
 ALGORITHMS: dict[Task, tuple[str, ...]] = {
     "ranking": ("auto", "moments", "minimizer", "DPGDSC", "DPGDC2", "Kang2021"),
-    "metric": ("auto", "scatter", "DPGDSC", "DPGDC2"),
+    "metric": ("auto", "fisher", "scatter", "DPGDSC", "DPGDC2"),
 }
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 _N = 1000

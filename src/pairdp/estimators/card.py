@@ -20,12 +20,6 @@ from pairdp.verification.report import Report
 Array = NDArray[np.float64]
 _NOT_STATED = unknown_noise("the model does not state it, as those of streams and of older files")
 
-_NOISE_OF_POINTS = ParameterNoise(
-    "first order",
-    "propagated to first order from noisy counts and gradients to the points of each bin",
-    0.0,
-)
-
 
 class Weight(NamedTuple):
     """A released number and the standard deviation of its noise, None if that is unknown."""
@@ -52,8 +46,8 @@ class ModelCard:
         The class of the estimator.
     purpose : str
         What it does, in a few words.
-    is_metric : bool
-        Whether weights are the diagonal of a metric's matrix.
+    weights_are : {"weights", "points of bins", "diagonal of the matrix"}
+        What is listed as weights.
     certificate : Certificate
         Budget, unit, n and algorithm.
     data_set : str or None
@@ -61,9 +55,10 @@ class ModelCard:
     ranked : tuple of str or None
         The label with low and the one with high scores.
     weights : tuple of Weight
-        One for each feature: the weight of a linear model, the diagonal of a metric's matrix.
+        One for each feature: the weight of a linear model, the diagonal of a metric's matrix. One
+        for each bin of a scorecard, and none for other models.
     intercept : Weight or None
-        The intercept of a linear model.
+        The intercept of a linear model or of a scorecard.
     axes : tuple of MetricAxis
         The directions that a metric learned, longest first.
     noise : ParameterNoise
@@ -74,7 +69,7 @@ class ModelCard:
 
     kind: str
     purpose: str
-    is_metric: bool
+    weights_are: str
     certificate: Certificate
     data_set: str | None
     ranked: tuple[str, str] | None
@@ -113,6 +108,7 @@ class ModelCard:
         budget, unit = self.certificate.budget, self.certificate.unit
         return {
             "kind": self.kind,
+            "weights_are": self.weights_are,
             "purpose": self.purpose,
             "algorithm": self.certificate.algorithm,
             "epsilon": None if budget is None else budget.epsilon,
@@ -149,23 +145,24 @@ def card_of(model: Any) -> ModelCard:
     noise: ParameterNoise = getattr(estimator, "parameter_noise_", _NOT_STATED)
     if (scale := getattr(estimator, "_target_scale", 1.0)) != 1:
         noise = noise.times(scale, "the half-width of the target's range")
-    if _is_scorecard(estimator):
-        noise = _NOISE_OF_POINTS
-        weights = tuple(Weight(*entry) for entry in estimator.named_points())
-    else:
+    scorecard = _scorecard(estimator)
+    if scorecard is None:
         weights = _weights(noise, _values(estimator), _feature_names(model, estimator))
-    scores = hasattr(estimator, "coef_") or _is_scorecard(estimator)
+        what = "diagonal of the matrix" if _is_metric(estimator) else "weights"
+    else:
+        weights, what = tuple(map(Weight._make, scorecard.named_points())), "points of bins"
+    scores = hasattr(estimator, "intercept_")
     classes: Any = getattr(estimator, "classes_", ()) if scores else ()
     ranked = (str(classes[0]), str(classes[1])) if len(classes) == 2 else None
     return ModelCard(
         kind=type(estimator).__name__,
         purpose=_purpose(estimator, ranked),
-        is_metric=_is_metric(estimator),
+        weights_are=what,
         certificate=estimator.certificate_,
         data_set=getattr(estimator, "data_set", None),
         ranked=ranked,
         weights=weights,
-        intercept=_intercept(estimator, noise),
+        intercept=_intercept(scorecard or estimator, noise),
         axes=tuple(_axes(estimator)),
         noise=noise,
         columns=tuple(_columns(model, estimator)),
@@ -176,8 +173,11 @@ def _is_metric(estimator: Any) -> bool:
     return hasattr(estimator, "components_") and not hasattr(estimator, "coef_")
 
 
-def _is_scorecard(estimator: Any) -> bool:
-    return hasattr(estimator, "points_")
+def _scorecard(estimator: Any) -> Any:
+    """Return the scorecard of a model; None if it has no points of bins."""
+    if hasattr(estimator, "points_"):
+        return estimator
+    return estimator.to_scorecard() if hasattr(estimator, "bins_") else None
 
 
 def _weights(noise: ParameterNoise, values: Array, names: list[str]) -> tuple[Weight, ...]:
@@ -215,8 +215,15 @@ def _feature_names(model: Any, estimator: Any) -> list[str]:
 
 
 def _purpose(estimator: Any, ranked: tuple[str, str] | None) -> str:
-    if _is_scorecard(estimator) and ranked is not None:
+    if hasattr(estimator, "points_") and ranked is not None:
         return f"a scorecard: label {ranked[1]} has higher scores than label {ranked[0]}"
+    if (kind := getattr(estimator, "model_", "linear")) != "linear" and ranked is not None:
+        article = "an" if kind == "additive" else "a"
+        more = "" if kind == "additive" else "; products of two columns are added to the points"
+        return (
+            f"{article} {kind} ranker: label {ranked[1]} has higher scores than label "
+            f"{ranked[0]}{more}"
+        )
     if _is_metric(estimator):
         return "a metric in which similar records are close"
     if not hasattr(estimator, "coef_"):

@@ -12,6 +12,11 @@ from pairdp.privacy.mechanisms.noise_source import SEEDED
 from pairdp.verification.report import Report
 
 _SHOWN = 20
+_HEADS = {
+    "weights": ("feature", "weight"),
+    "points of bins": ("bin", "points"),
+    "diagonal of the matrix": ("feature", "diagonal"),
+}
 _WIDTH, _HEIGHT = 120.0, 14.0
 _COLORS = ("card", "ink", "soft", "line", "grid", "yes", "no", "c0", "c1", "warn-edge")
 _STYLE = """
@@ -119,10 +124,10 @@ def _weights(card: ModelCard) -> list[Element]:
         bars, drawn = [_Bar(weight, loading, None) for weight, loading in pairs], "first axis"
     bars.sort(key=lambda bar: -abs(bar.value))
     largest = max(abs(bar.value) + (bar.noise or 0.0) for bar in bars) or 1.0
-    head = ("feature", "diagonal" if card.is_metric else "weight", card.plus_minus, drawn)
+    head = (*_HEADS[card.weights_are], card.plus_minus, drawn)
     found = [_table(head, bars[:_SHOWN], largest)]
     if more := bars[_SHOWN:]:
-        summary = _text("summary", f"{len(more)} more features")
+        summary = _text("summary", f"{len(more)} more {head[0]}s")
         found.append(make("details", {}, [summary, _table(head, more, largest)]))
     found.append(_text("p", f"{card.plus_minus}: {card.noise.words}.", "soft last"))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,62 @@ from numpy.typing import ArrayLike, NDArray
 from pairdp._checks import RECORDS
 from pairdp._reading import Invalid, uses_null_records
 from pairdp.algorithms.facts import ResponseBounds
+from pairdp.estimators.schema_tables import response_of, without_null
+from pairdp.estimators.table_input import TableInput
 from pairdp.label_coding import code_labels
+from pairdp.losses import GradedRanking, PairwiseLoss, RankingLoss
+from pairdp.schema import Schema
 
 Array = NDArray[np.float64]
+
+
+class GradedResponses(TableInput):
+    """A mixin for rankers by a graded response, if they have public bounds of it."""
+
+    response_bounds: tuple[float, float] | None = None
+    response_levels: int | None = None
+    classes: ArrayLike | None = None
+    decision_function: Callable[[Any], Array]
+
+    @property
+    def _is_graded(self) -> bool:
+        """Whether records are ranked by a graded response."""
+        if self.response_bounds is not None:
+            return True
+        schema = self._known_schema()
+        return schema is not None and schema.target is not None
+
+    def _responses(self) -> ResponseBounds | None:
+        """Return the bounds of a graded response; None for two classes."""
+        schema = self._schema()
+        given = self.response_bounds if schema is None or not schema.target else schema.target
+        bounds = check_response_bounds(given)
+        if bounds is None and self.response_levels is not None:
+            raise ValueError("response_levels are for a graded response: give response_bounds")
+        if bounds is not None and self.classes is not None:
+            raise ValueError("classes are not for a graded response: leave out response_bounds")
+        return bounds
+
+    def _of_labels(self, loss: RankingLoss) -> PairwiseLoss:
+        """Return the loss of pairs of classes or of graded responses."""
+        if self._responses() is None:
+            return loss
+        return GradedRanking(loss, levels=self.response_levels)
+
+    def _coded_responses(self, y: Any, bounds: ResponseBounds) -> Array:
+        schema = self._schema()
+        if schema is None or schema.target is None:
+            return coded_responses(y, bounds, self.invalid)
+        return coded_responses(schema.encode_label(y, invalid=self.invalid), bounds, "null")
+
+    def _concordance(self, X: Any, y: Any, bounds: ResponseBounds) -> float:
+        """Return the concordance of scores with responses, without null records."""
+        schema: Schema | None = self.__dict__.get("schema_")
+        found, scores = response_of(schema, X, y), self.decision_function(X)
+        if schema is not None and schema.target is not None:
+            found, scores = without_null(schema.encode_label(found, invalid="error"), scores)
+        scores, found = without_null(scores, found)
+        return concordance(coded_responses(found, bounds, "error"), scores)
 
 
 def check_response_bounds(response_bounds: Any) -> ResponseBounds | None:

@@ -33,8 +33,8 @@ class PrivateMetric(MahalanobisMixin, PrivateEstimator):
     loss : {"logistic", "hinge"} or MetricLoss, default=None
         The loss of a pair. None leaves it to ``algorithm``.
     algorithm : "auto", str or Algorithm, default="auto"
-        "auto" chooses from public facts. Otherwise the name of an algorithm, such as "DPGDSC" or
-        "scatter", or an object of `pairdp.algorithms`.
+        "auto" chooses from public facts. Otherwise the name of an algorithm, such as "DPGDSC",
+        "fisher" or "scatter", or an object of `pairdp.algorithms`.
     radius : float, default=1.0
         Largest Frobenius norm of M.
     regularization : float, default=None

@@ -25,6 +25,7 @@ from pairdp.online import (
     ONPAIRC,
     ONPAIRGRADIENT,
     ONPAIRSTRC,
+    CenteredMoments,
     OnlineAlgorithm,
     OnlineDescent,
     OnlineMoments,
@@ -39,6 +40,7 @@ _BUFFER = 1024
 _NAMED: dict[str, OnlineDescent | OnlineMoments] = {
     "descent": OnlineDescent(),
     "moments": OnlineMoments(),
+    "centered_moments": CenteredMoments(),
     "OnPairStrC": ONPAIRSTRC,
     "OnPairC": ONPAIRC,
     "OnPairGradient": ONPAIRGRADIENT,
@@ -101,7 +103,7 @@ class OnlineEstimator(PrivateEstimator):
         if isinstance(named, OnlineMoments):
             if buffer is not None:
                 raise ValueError("moments keep no records: leave out buffer")
-            return named if size is None else OnlineMoments(size)
+            return named if size is None else replace(named, batch_size=size)
         if name == "descent":
             # A short buffer needs no more noise, and its time does not grow with n. Batches of b
             # divide both the noise of a step and the number of steps by b: √n balances them.

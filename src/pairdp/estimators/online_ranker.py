@@ -42,12 +42,14 @@ class OnlinePrivateRanker(AUCScoreMixin, OnlineEstimator, TwoClassEstimator):
     loss : {"logistic", "least_squares", "hinge", "squared_hinge", "sigmoid"} or RankingLoss, \
 default=None
         The loss of a pair. None leaves it to ``algorithm``.
-    algorithm : {"auto", "moments", "descent", "OnPairStrC", "OnPairC", "OnPairGradient"} or \
-OnlineAlgorithm
-        "moments" keeps noisy class moments, for least squares; "descent" takes one step for each
-        batch, with noise in gradients. "auto" is "moments" if the loss allows it, otherwise
-        "descent"; with printed noise it is "OnPairC". "OnPairStrC" and "OnPairC" add noise to
-        models as Huai 2020 do; "OnPairGradient" is the same descent with noise in gradients.
+    algorithm : {"auto", "centered_moments", "moments", "descent", "OnPairStrC", "OnPairC", \
+"OnPairGradient"} or OnlineAlgorithm
+        "moments" keeps noisy class moments, for least squares; "centered_moments" does so after it
+        learned a centre and a radius from the first records, if the horizon is long enough for
+        that; "descent" takes one step for each batch, with noise in gradients. "auto" is
+        "centered_moments" if the loss allows it, otherwise "descent"; with printed noise it is
+        "OnPairC". "OnPairStrC" and "OnPairC" add noise to models as Huai 2020 do; "OnPairGradient"
+        is the same descent with noise in gradients.
     buffer : int, default=None
         The number of latest records that new ones are paired with in descent. None is 1024, or all
         records for the OnPair algorithms, whose time is then quadratic in the horizon.
@@ -180,7 +182,7 @@ OnlineAlgorithm
         loss = self._given_loss()
         by_moments = loss is None or isinstance(loss, LeastSquaresRanking)
         if by_moments and self.calibration == "certified":
-            return "moments"
+            return "centered_moments"
         return super()._default_algorithm()
 
     def _default_loss(self, algorithm: Algorithm) -> RankingLoss:

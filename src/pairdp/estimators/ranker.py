@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -13,14 +14,16 @@ from pairdp._checks import real
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit, MomentRelease, WithThreshold
 from pairdp.algorithms.choice import Choice, choose_ranker
-from pairdp.algorithms.facts import Condition, ResponseBounds
+from pairdp.algorithms.facts import Condition
+from pairdp.algorithms.score_models import score_model
 from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
-from pairdp.estimators.graded import check_response_bounds, coded_responses, concordance
-from pairdp.estimators.schema_tables import response_of, without_null
+from pairdp.estimators.chosen_model import ChosenModel
+from pairdp.estimators.graded import GradedResponses
+from pairdp.estimators.score_models import ScoreRanker, arrays_of, check_arrays
 from pairdp.estimators.table_input import GivenSchema
-from pairdp.estimators.two_classes import AUCScoreMixin, TwoClassEstimator
+from pairdp.estimators.two_classes import AUCScoreMixin
 from pairdp.losses import (
     GradedRanking,
     LeastSquaresRanking,
@@ -35,13 +38,14 @@ from pairdp.schema import Schema
 Array = NDArray[np.float64]
 
 
-@stored_in_model_files({"coef_": (1, "d"), "intercept_": (1,)})
-class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
-    """A linear ranker with a privacy guarantee for every training record.
+@stored_in_model_files(arrays_of, check=check_arrays)
+class PrivateRanker(GradedResponses, AUCScoreMixin, ChosenModel, ScoreRanker):
+    """A ranker with a privacy guarantee for every training record.
 
-    It learns weights w that rank records of the second class above those of the first, by
-    minimising a loss over all pairs (AUC maximisation), and releases them with noise. With
-    ``response_bounds`` it ranks by a graded response instead of two classes.
+    It learns scores that rank records of the second class above those of the first, and releases
+    them with noise: weights of features, by minimising a loss over all pairs (AUC maximisation), or
+    functions of single columns and products of two. With ``response_bounds`` it ranks by a graded
+    response instead of two classes.
 
     Parameters
     ----------
@@ -49,14 +53,20 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         ε, the privacy budget of the fit. None fits without noise and without any guarantee.
     delta : float, default=None
         δ; 0 for pure ε. None uses `pairdp.default_delta` of n, min(1e-6, 1/(100n)).
+    model : {"auto", "linear", "additive", "quadratic"}, default="auto"
+        What a score is: a weighted sum of features; a sum of functions of single columns
+        (`PrivateScorecard`); or that and products of two columns. "auto" chooses by a table of
+        public facts (`pairdp.algorithms.choice.models`), and the plan says why. It is linear if
+        ``loss``, ``algorithm``, ``regularization``, ``radius``, ``calibration``, ``schedule`` or
+        ``response_bounds``, which describe a linear model, are given.
     loss : str or RankingLoss, default=None
         The loss of a pair, or its name: "logistic", "least_squares", "hinge", "squared_hinge",
         "q_hinge", "sigmoid", or a registered name (`pairdp.losses.register_loss`). None leaves it
         to ``algorithm``.
     algorithm : "auto", str or Algorithm, default="auto"
         "auto" chooses, from public facts (n, d, ε, δ and the parameters), the algorithm with the
-        smallest predicted error. Otherwise the name of an algorithm, such as "DPEGD" or "moments",
-        or an object of `pairdp.algorithms`.
+        smallest predicted error for the model. Otherwise the name of an algorithm, such as "DPEGD"
+        or "moments", or an object of `pairdp.algorithms`.
     radius : float, default=1.0
         Largest norm of the weights.
     regularization : float, default=None
@@ -67,7 +77,8 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         uses 1, with a warning.
     threshold : "midpoint" or float, default="midpoint"
         The score above which `predict` returns the second class. "midpoint" is midway between the
-        mean scores of the classes, a noisy statistic that is paid for from the budget. A number
+        mean scores of the classes, a noisy statistic that is paid for from the budget; the scores
+        of additive and quadratic models are log-odds, and it is 0 for them, at no cost. A number
         must not be computed from the data.
     classes : array-like of two labels, default=None
         The labels. None takes them from y, which assumes that the labels that occur are public.
@@ -117,8 +128,11 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
 
     Attributes
     ----------
+    model_ : {"linear", "additive", "quadratic"}
+        The kind of model.
     coef_ : array of shape (1, n_features)
-        The noisy weights; with a schema, of the encoded features (``schema_.feature_names_out``).
+        The noisy weights of a linear model; with a schema, of the encoded features
+        (``schema_.feature_names_out``). Other models have none: see `to_scorecard`.
     intercept_ : array of shape (1,)
         Minus the threshold.
     classes_ : array of shape (2,)
@@ -139,6 +153,7 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
 
     See Also
     --------
+    PrivateScorecard : additive models, with monotone columns.
     PrivateMetric : a private Mahalanobis metric.
     BoundsScaler : scale features by public bounds.
 
@@ -171,6 +186,7 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
         epsilon: float | None = 1.0,
         delta: float | None = None,
         *,
+        model: str = "auto",
         loss: str | RankingLoss | None = None,
         algorithm: str | Algorithm = "auto",
         radius: float = 1.0,
@@ -193,6 +209,7 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
+        self.model = model
         self.loss = loss
         self.algorithm = algorithm
         self.radius = radius
@@ -225,36 +242,16 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
     def _numeric_targets(self) -> bool:
         return self._is_graded
 
-    @property
-    def _is_graded(self) -> bool:
-        """Whether records are ranked by a graded response."""
-        if self.response_bounds is not None:
-            return True
-        schema = self._known_schema()
-        return schema is not None and schema.target is not None
-
     def _check_schema(self, schema: Schema) -> None:
         if self.response_bounds is not None and schema.response is not None:
             raise ValueError("the schema says what the label is: leave out response_bounds")
         if schema.target is None:
             super()._check_schema(schema)
 
-    def _responses(self) -> ResponseBounds | None:
-        """Return the bounds of a graded response; None for two classes."""
-        schema = self._schema()
-        given = self.response_bounds if schema is None or not schema.target else schema.target
-        bounds = check_response_bounds(given)
-        if bounds is None and self.response_levels is not None:
-            raise ValueError("response_levels are for a graded response: give response_bounds")
-        if bounds is not None and self.classes is not None:
-            raise ValueError("classes are not for a graded response: leave out response_bounds")
-        return bounds
-
-    def _of_labels(self, loss: RankingLoss) -> PairwiseLoss:
-        """Return the loss of pairs of classes or of graded responses."""
-        if self._responses() is None:
-            return loss
-        return GradedRanking(loss, levels=self.response_levels)
+    def _linear_parameters(self) -> Iterator[str]:
+        if self._responses() is not None:
+            yield "a graded response"
+        yield from super()._linear_parameters()
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
         if self._responses() is not None:
@@ -282,13 +279,14 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
                 raise ValueError("threshold is for two classes: leave it out with response_bounds")
             return algorithm
         with_threshold = isinstance(algorithm, WithThreshold)
+        free = score_model(algorithm) is not None  # scores are log-odds
         if not isinstance(self.threshold, str):
             if not math.isfinite(real("threshold", self.threshold)):
                 raise ValueError(f"threshold must be finite, got {self.threshold!r}")
             return algorithm.algorithm if with_threshold else algorithm  # type: ignore[attr-defined]
         if self.threshold != "midpoint":
             raise ValueError(f'threshold must be "midpoint" or a number, got {self.threshold!r}')
-        return algorithm if with_threshold else WithThreshold(algorithm)
+        return algorithm if with_threshold or free else WithThreshold(algorithm)
 
     def _conditions(self) -> tuple[Condition, ...]:
         bounds = self._responses()
@@ -307,22 +305,15 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
             return super()._coded(y, labels)
         return self._coded_responses(y, bounds)
 
-    def _coded_responses(self, y: Any, bounds: ResponseBounds) -> Array:
-        schema = self._schema()
-        if schema is None or schema.target is None:
-            return coded_responses(y, bounds, self.invalid)
-        return coded_responses(schema.encode_label(y, invalid=self.invalid), bounds, "null")
-
     def _set_fitted(self, fit: Fit) -> None:
-        self.coef_ = np.array(fit.parameters)[None, :]
         if self._responses() is not None:
             self.__dict__.pop("classes_", None)
-            self.intercept_ = np.zeros(1)
-            return
-        threshold = float(
-            fit.statistics[THRESHOLD][0] if self.threshold == "midpoint" else self.threshold
-        )
-        self.intercept_ = np.array([-threshold])
+        threshold = 0.0
+        if self.threshold != "midpoint":
+            threshold = float(self.threshold)
+        elif THRESHOLD in fit.statistics:
+            threshold = float(fit.statistics[THRESHOLD][0])
+        self._set_model(fit, threshold)
 
     def privacy_statement(self) -> str:
         """Return the privacy statement of the fitted model, for a privacy officer."""
@@ -356,9 +347,4 @@ class PrivateRanker(AUCScoreMixin, TwoClassEstimator):
             return super().score(X, y, sample_weight)
         if sample_weight is not None:
             raise ValueError("the concordance of a graded response has no sample_weight")
-        schema: Schema | None = self.__dict__.get("schema_")
-        found, scores = response_of(schema, X, y), self.decision_function(X)
-        if schema is not None and schema.target is not None:
-            found, scores = without_null(schema.encode_label(found, invalid="error"), scores)
-        scores, found = without_null(scores, found)
-        return concordance(coded_responses(found, bounds, "error"), scores)
+        return self._concordance(X, y, bounds)

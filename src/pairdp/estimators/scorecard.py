@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp import privacy
-from pairdp._checks import positive
-from pairdp._files import write_atomically
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.algorithms.choice import Choice
@@ -23,39 +18,35 @@ from pairdp.algorithms.scorecard.layout import columns_of_schema
 from pairdp.algorithms.scorecard.points import Points
 from pairdp.algorithms.scorecard.scorecard import Scorecard
 from pairdp.constraints import Unconstrained
-from pairdp.drawing import Figure
-from pairdp.estimators.bin_names import NONE, bin_names, source_of
-from pairdp.estimators.scorecard_figures import figures_of, page_of
-from pairdp.estimators.scorecard_sql import to_sql
+from pairdp.estimators.scorecard_views import ScorecardViews, are_all
 from pairdp.estimators.table_input import GivenSchema
-from pairdp.estimators.two_classes import AUCScoreMixin, TwoClassEstimator
+from pairdp.estimators.two_classes import AUCScoreMixin
 from pairdp.losses import LogisticPointwise, PointwiseLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import Budget
-from pairdp.schema.features import FeatureColumn
 
 Array = NDArray[np.float64]
 
 
-class Entry(NamedTuple):
-    """A bin of a scorecard: its points, the deviation of their noise, and its share of records."""
-
-    column: str
-    bin: str
-    points: float
-    noise: float
-    share: float
-
-
-def _pandas() -> Any:
-    try:
-        import pandas as pd  # type: ignore[import-untyped]
-    except ImportError:
-        raise ImportError(
-            "a table of points is a pandas DataFrame: install pandas, or use to_json"
-        ) from None
-    return pd
+def _products(interactions: Any, names: list[str] | None) -> dict[str, Any]:
+    """Return the products that are asked for, as parameters of a `Scorecard`."""
+    if interactions is False or are_all(interactions):
+        return {"interactions": interactions is not False}
+    if isinstance(interactions, str):
+        raise ValueError(f'interactions must be "all", a number or pairs, got {interactions!r}')
+    if isinstance(interactions, int | np.integer):
+        return {"chosen": interactions}
+    pairs = [tuple(pair) for pair in interactions]
+    if names is not None:
+        unknown = [name for pair in pairs for name in pair if name not in names]
+        if unknown:
+            raise ValueError(
+                f"interactions has {unknown[0]!r}, which is not a column of the schema; these are "
+                f"{', '.join(names)}"
+            )
+        pairs = [tuple(names.index(name) for name in pair) for pair in pairs]
+    return {"pairs": pairs}
 
 
 def _check_arrays(model: Any) -> None:
@@ -64,7 +55,10 @@ def _check_arrays(model: Any) -> None:
         raise ValueError("there is not one deviation for each bin")
     if model.counts_.shape != model.points_.shape or np.any(model.counts_ < 0):
         raise ValueError("there is not one count for each bin")
-    del points
+    if model.product_deviations_.shape != points.interactions.shape or np.any(
+        model.product_deviations_ < 0
+    ):
+        raise ValueError("there is not one deviation for each product")
 
 
 @stored_in_model_files(
@@ -77,10 +71,11 @@ def _check_arrays(model: Any) -> None:
         "counts_": ("*",),
         "interactions_": ("*", "*"),
         "factors_": ("*",),
+        "product_deviations_": ("*", "*"),
     },
     check=_check_arrays,
 )
-class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
+class PrivateScorecard(AUCScoreMixin, ScorecardViews):
     """A scorecard with a privacy guarantee for every training record.
 
     The score of a record is the sum of points, one for the bin of each of its columns: the
@@ -95,9 +90,11 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
     schema : Schema, dict or path, default=None
         The public description of the columns, with which tables are read. Without one, every
         feature is a number between ± ``data_norm``.
-    interactions : bool, default=False
-        Whether products of two columns may be added if the budget suffices. Then scores are no
-        longer sums of points.
+    interactions : bool, int or list of pairs, default=False
+        Products of two columns that are added if the budget suffices: pairs of names, such as
+        ``[("age", "hours")]``, which must not be chosen by looking at the data (places if there is
+        no schema); a number of pairs that are chosen privately; or True or "all" for all of them,
+        with squares. Scores are then sums of points of columns and of pairs.
     monotone : mapping of str to {-1, 1}, default=None
         Columns whose points must not increase (-1) or not decrease (1) with the number. It must not
         be chosen by looking at the data.
@@ -115,8 +112,9 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
         The ends of the bins of numbers, in 4096ths of their range.
     intercept_ : array of shape (1,)
         What is added to every score.
-    interactions_, factors_ : arrays
-        The coefficients of products, and their factors by bin; empty without products.
+    interactions_, factors_, product_deviations_ : arrays
+        The weights of products, their factors by bin, and the standard deviations of the noise in
+        the weights; empty without products.
     classes_, certificate_, plan_, schema_, n_features_in_, feature_names_in_
         As for `PrivateRanker`.
 
@@ -152,7 +150,7 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
         delta: float | None = None,
         *,
         schema: GivenSchema | None = None,
-        interactions: bool = False,
+        interactions: bool | int | str | Sequence[tuple[str, str]] = False,
         monotone: Mapping[str, int] | None = None,
         data_norm: float | None = None,
         classes: ArrayLike | None = None,
@@ -186,7 +184,8 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
         schema = self._schema()
         self._checked_monotone(None if schema is None else dict(columns_of_schema(schema)))
         columns = () if schema is None else tuple(cells for _, cells in columns_of_schema(schema))
-        return Scorecard(columns, self.interactions)
+        names = None if schema is None else [name for name, _ in columns_of_schema(schema)]
+        return Scorecard(columns, **_products(self.interactions, names))
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
         raise ValueError("a scorecard is fitted by one algorithm: use plan to see what it does")
@@ -216,6 +215,7 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
         self.bins_, self.edges_ = found["bins"], found["edges"]
         self.deviations_, self.counts_ = found["deviations"], found["counts"]
         self.interactions_, self.factors_ = found["interactions"], found["factors"]
+        self.product_deviations_ = found["product_deviations"]
         self.points_ = np.array(fit.parameters[:-1])
         self.intercept_ = np.array(fit.parameters[-1:])
         self._make_monotone()
@@ -281,125 +281,3 @@ class PrivateScorecard(AUCScoreMixin, TwoClassEstimator):
         scores = np.full(len(rows), np.nan)
         scores[~null] = self._fitted_points().scores(rows[~null])
         return scores
-
-    def table(self, *, points_to_double: float | None = None, base_points: float = 0.0) -> Any:
-        """Return the points of every bin as a pandas DataFrame.
-
-        Parameters
-        ----------
-        points_to_double : float, optional
-            How many points double the odds of the second class. By default points are log-odds.
-        base_points : float, default=0
-            The points that all columns together add to those of their bins, in equal parts; the
-            intercept is then distributed likewise. Only with ``points_to_double``.
-
-        Returns
-        -------
-        DataFrame
-            With the columns column, bin, points, noise (its standard deviation, to first order) and
-            share (the noisy share of records in the bin).
-        """
-        pd = _pandas()
-        check_is_fitted(self, "points_")
-        factor, shift = 1.0, 0.0
-        if points_to_double is not None:
-            factor = positive("points_to_double", points_to_double) / math.log(2)
-            shift = (factor * float(self.intercept_[0]) + base_points) / len(self.bins_)
-        return pd.DataFrame(
-            [
-                (one.column, one.bin, factor * one.points + shift, factor * one.noise, one.share)
-                for one in self._entries()
-            ],
-            columns=list(Entry._fields),
-        )
-
-    def _entries(self) -> Iterator[Entry]:
-        """Yield the bins that records can be in."""
-        points = self._fitted_points()
-        total = self.counts_.sum() / len(points.columns)
-        place = 0
-        for name, column, ends, values in zip(
-            self.column_names(), points.columns, points.edges, points.points, strict=True
-        ):
-            titles = bin_names(column, ends, self._schema_column(name))
-            for title, value in zip(titles, values.tolist(), strict=True):
-                noise, share = float(self.deviations_[place]), float(self.counts_[place] / total)
-                place += 1
-                if title != NONE:
-                    yield Entry(name, title, value, noise, share)
-
-    def named_points(self) -> list[tuple[str, float, float]]:
-        """Return the points of every bin by name, with the standard deviation of their noise."""
-        check_is_fitted(self, "points_")
-        return [(f"{one.column} {one.bin}", one.points, one.noise) for one in self._entries()]
-
-    @property
-    def scorecard_(self) -> Any:
-        """The points of every bin as a pandas DataFrame; see `table`."""
-        return self.table()
-
-    def _schema_column(self, name: str) -> FeatureColumn | None:
-        return source_of(self.__dict__.get("schema_"), name)
-
-    def figures(self) -> tuple[Figure, ...]:
-        """Return a figure of each column: its points, with two standard deviations of noise."""
-        check_is_fitted(self, "points_")
-        names = self.column_names()
-        sources = [self._schema_column(name) for name in names]
-        return figures_of(names, self._fitted_points(), self.deviations_, sources)
-
-    def write_figures(self, path: str | Path) -> None:
-        """Write the figures to an HTML page, atomically; it loads nothing from elsewhere."""
-        budget = self.certificate_.budget
-        claim = "no noise" if budget is None else f"ε = {budget.epsilon:g}, δ = {budget.delta:g}"
-        page = page_of(self.figures(), self.classes_[1], claim)
-        write_atomically(Path(path), page.encode())
-
-    def explain(self, X: Any) -> Any:
-        """Return the points of records by column as a pandas DataFrame; they add up to the score.
-
-        With interactions, a column of that name has what products add.
-
-        Parameters
-        ----------
-        X : array-like or table
-            Records.
-        """
-        pd = _pandas()
-        check_is_fitted(self, "points_")
-        rows = self._features(X)
-        if np.isnan(rows).any():
-            raise ValueError("some of the records are null records, which have no points")
-        points = self._fitted_points()
-        found = pd.DataFrame(points.of_columns(rows), columns=self.column_names())
-        found["intercept"] = points.intercept
-        if points.factors:
-            found["interactions"] = points.scores(rows) - found.sum(axis=1)
-        return found
-
-    def to_json(self) -> str:
-        """Return the points of every bin as JSON text."""
-        check_is_fitted(self, "points_")
-        columns: dict[str, list[dict[str, Any]]] = {}
-        for one in self._entries():
-            entry = {"bin": one.bin, "points": one.points, "noise": one.noise}
-            columns.setdefault(one.column, []).append(entry)
-        low, high = self.classes_.tolist()
-        return json.dumps(
-            {
-                "low": low,
-                "high": high,
-                "intercept": float(self.intercept_[0]),
-                "columns": columns,
-            },
-            indent=2,
-            ensure_ascii=False,
-        )
-
-    def to_sql(self) -> str:
-        """Return the score as an expression in SQL: a sum of CASE expressions."""
-        check_is_fitted(self, "points_")
-        if "schema_" not in self.__dict__:
-            raise ValueError("an expression needs the names of columns: fit with a schema")
-        names = self.column_names()
-        return to_sql(names, self._fitted_points(), [self._schema_column(name) for name in names])

@@ -13,6 +13,7 @@ from pairdp.algorithms.scorecard.points import Points
 from pairdp.drawing import Axis, Figure, Point, Series, Style, write_group, write_page
 from pairdp.drawing.text import escape
 from pairdp.estimators.bin_names import NONE, bin_names, end_of_bin
+from pairdp.estimators.scorecard_tables import name_of_pair
 from pairdp.schema import DateColumn
 from pairdp.schema.features import FeatureColumn
 
@@ -40,6 +41,73 @@ def figures_of(
     return tuple(figures)
 
 
+def figures_of_pairs(
+    names: Sequence[str],
+    points: Points,
+    deviations: Array,
+    sources: Sequence[FeatureColumn | None],
+) -> tuple[Figure, ...]:
+    """Return a figure for each pair: what it adds over one column, in three bins of the other."""
+    figures = []
+    for pair in points.pairs:
+        over, other = sorted(
+            pair, key=lambda place: not isinstance(points.columns[place], NumberCells)
+        )
+        weight, noise = points.interactions[pair], deviations[pair]
+        titles = [bin_names(points.columns[c], points.edges[c], sources[c]) for c in (over, other)]
+        series: list[Series] = []
+        shown = [place for place, title in enumerate(titles[1]) if title != NONE]
+        shown.sort(key=lambda place: points.factors[other][place])
+        for color, place in enumerate(dict.fromkeys((shown[0], shown[len(shown) // 2], shown[-1]))):
+            values = points.factors[over] * points.factors[other][place]
+            label = f"{names[other]} {titles[1][place]}"
+            series += _of_pair(
+                points, over, titles[0], weight * values, noise * np.abs(values),
+                sources[over], label, color,
+            )  # fmt: skip
+        is_number = isinstance(points.columns[over], NumberCells)
+        figures.append(
+            Figure(
+                name_of_pair(names, *pair),
+                Axis(names[over], names[over], scale="linear") if is_number else Axis(""),
+                _POINTS,
+                tuple(series),
+                mark="line" if is_number else "dot",
+                intervals=INTERVALS,
+            )
+        )
+    return tuple(figures)
+
+
+def _of_pair(
+    points: Points,
+    over: int,
+    titles: list[str],
+    values: Array,
+    spread: Array,
+    source: FeatureColumn | None,
+    label: str,
+    color: int,
+) -> list[Series]:
+    column = points.columns[over]
+    if isinstance(column, NumberCells):
+        middles = _middles(column, points.edges[over], source)
+        listed = zip(middles, values, spread, strict=False)  # without that of missing numbers
+        return [Series(label, tuple(_point(*one) for one in listed), Style(color, 0, band=True))]
+    return [
+        Series(f"{title}, {label}", (_point(0.0, value, noise),), Style(color, 0))
+        for title, value, noise in zip(titles, values, spread, strict=True)
+        if title != NONE
+    ]
+
+
+def _middles(
+    column: NumberCells, edges: NDArray[np.int64], source: FeatureColumn | None
+) -> list[float]:
+    shown = [_position(end_of_bin(column, int(end), source)) for end in edges]
+    return [(low + high) / 2 for low, high in pairwise(shown)]
+
+
 def _point(x: float, value: float, spread: float) -> Point:
     return Point(x, float(value), (float(value - 2 * spread), float(value + 2 * spread)))
 
@@ -52,8 +120,7 @@ def _of_number(
     spread: Array,
     source: FeatureColumn | None,
 ) -> Figure:
-    shown = [_position(end_of_bin(column, int(end), source)) for end in edges]
-    middles = [(low + high) / 2 for low, high in pairwise(shown)]
+    middles = _middles(column, edges, source)
     series = [
         Series(
             "bins",

@@ -16,31 +16,42 @@ Array = NDArray[np.float64]
 
 
 def to_sql(names: list[str], points: Points, sources: list[FeatureColumn | None]) -> str:
-    """Return the score as a sum of CASE expressions, NULL for a null record.
+    """Return the score as a sum of CASE expressions and their products, NULL for a null record.
 
     Raises
     ------
     ValueError
-        If the model has products, or a column that is not a number, a category or a flag.
+        If the model has a column that is not a number, a category or a flag.
     """
-    if points.factors:
-        raise ValueError("a scorecard with interactions has no expression: use interactions=False")
     terms = [_number(points.intercept)]
-    for place, (name, source) in enumerate(zip(names, sources, strict=True)):
-        column, values = points.columns[place], points.points[place]
-        if isinstance(source, NumberColumn) and isinstance(column, NumberCells):
-            cases = _of_number(name, column, points.edges[place], values, source)
-        elif isinstance(source, CategoryColumn):
-            cases = _of_category(name, values, source)
-        elif isinstance(source, FlagColumn):
-            cases = _of_flag(name, values, source)
-        else:
-            raise ValueError(
-                f"the column {name!r} has no expression: only numbers, categories and flags of a "
-                "schema have one"
-            )
-        terms.append(f"CASE {' '.join(cases)} END")
+    terms += [_case(names, points, sources, c, values) for c, values in enumerate(points.points)]
+    for i, j in points.pairs:
+        one, other = (_case(names, points, sources, c, points.factors[c]) for c in (i, j))
+        terms.append(f"{_number(points.interactions[i, j])} * ({one}) * ({other})")
     return "\n  + ".join(terms)
+
+
+def _case(
+    names: list[str],
+    points: Points,
+    sources: list[FeatureColumn | None],
+    place: int,
+    values: Array,
+) -> str:
+    """Return the expression that gives the value of the bin that a column is in."""
+    name, source, column = names[place], sources[place], points.columns[place]
+    if isinstance(source, NumberColumn) and isinstance(column, NumberCells):
+        cases = _of_number(name, column, points.edges[place], values, source)
+    elif isinstance(source, CategoryColumn):
+        cases = _of_category(name, values, source)
+    elif isinstance(source, FlagColumn):
+        cases = _of_flag(name, values, source)
+    else:
+        raise ValueError(
+            f"the column {name!r} has no expression: only numbers, categories and flags of a "
+            "schema have one"
+        )
+    return f"CASE {' '.join(cases)} END"
 
 
 def _of_number(

@@ -18,6 +18,7 @@ from pairdp.storage.registry import of_library, path_of
 
 Kind = TypeVar("Kind", bound=type)
 Shape = tuple[str | int, ...]
+Shapes = Mapping[str, Shape] | Callable[[Any], Mapping[str, Shape]]
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,10 @@ class StoredEstimator:
     ----------
     kind : type
         The class.
-    arrays : mapping of str to shape
+    arrays : mapping of str to shape, or a function that returns one
         Fitted arrays and their shapes; in a shape, "d" is the number of features, "k" any number
-        from 1 to d, and "*" any number, which ``check`` checks.
+        from 1 to d, and "*" any number, which ``check`` checks. If they depend on the plan, a
+        function of the model, of which ``plan_`` and the parameters are set.
     has_certificate : bool
         Whether it has a certificate and a plan.
     check : callable, optional
@@ -38,9 +40,13 @@ class StoredEstimator:
     """
 
     kind: type
-    arrays: Mapping[str, Shape]
+    arrays: Shapes
     has_certificate: bool
     check: Callable[[Any], None] | None
+
+    def arrays_of(self, model: Any) -> Mapping[str, Shape]:
+        """Return the arrays of a model and their shapes."""
+        return self.arrays(model) if callable(self.arrays) else self.arrays
 
     @property
     def name(self) -> str:
@@ -58,7 +64,7 @@ _PACKAGES: list[str] = []
 
 
 def stored_in_model_files(
-    arrays: Mapping[str, Shape],
+    arrays: Shapes,
     *,
     has_certificate: bool = True,
     check: Callable[[Any], None] | None = None,
@@ -69,7 +75,7 @@ def stored_in_model_files(
     """
 
     def register(kind: Kind) -> Kind:
-        stored = StoredEstimator(kind, dict(arrays), has_certificate, check)
+        stored = StoredEstimator(kind, arrays, has_certificate, check)
         known = _STORED.setdefault(stored.name, stored)
         if path_of(known.kind) != path_of(kind):
             raise TypeError(f"two estimators are called {stored.name}")

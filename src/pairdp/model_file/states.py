@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,8 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
         from pairdp.model_file.transformer_states import transformer_state
 
         return transformer_state(model)
-    check_is_fitted(model, list(stored.arrays))
+    stored_arrays = stored.arrays_of(model)
+    check_is_fitted(model, list(stored_arrays))
     params = model.get_params(deep=False)
     for param in _NOT_STORED:
         if param in params:
@@ -68,7 +70,7 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
         state["names"] = [str(item) for item in model.feature_names_in_]
     if stored.has_classes and is_classifier(model):
         state["classes"] = _encode_labels(model.classes_)
-    for array in stored.arrays:
+    for array in stored_arrays:
         arrays[prefix + array] = np.array(getattr(model, array), np.float64, order="C")
     return state
 
@@ -104,7 +106,17 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         model.feature_names_in_ = _names(fields["names"], d)
     schema = _schema(model)
     d = d if schema is None else schema.width
-    for array, shape in stored.arrays.items():
+    if stored.has_certificate:
+        model.certificate_ = Certificate.from_json(json.dumps(fields["certificate"]))
+        reasons, departures = (_sentences(name, fields[name]) for name in ("reasons", "departures"))
+        model.plan_ = stored_plan(model.certificate_, reasons, departures, trusted)
+        if _digest(schema_of(model.certificate_)) != _digest(schema):
+            raise ValueError("its schema is not that of the certificate")
+        columns = model._columns(d)  # an intercept adds one
+        if model.plan_.task.features != columns:
+            raise ValueError(f"the plan is for {model.plan_.task.features} features, not {columns}")
+    stored_arrays = stored.arrays_of(model)
+    for array, shape in stored_arrays.items():
         if prefix + array not in arrays:
             raise ValueError(f"it lacks the array {prefix + array!r}")
         found = arrays.pop(prefix + array)
@@ -116,16 +128,7 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     if stored.check is not None:
         stored.check(model)
     if stored.has_certificate:
-        model.certificate_ = Certificate.from_json(json.dumps(fields["certificate"]))
-        reasons, departures = (_sentences(name, fields[name]) for name in ("reasons", "departures"))
-        model.plan_ = stored_plan(model.certificate_, reasons, departures, trusted)
-        if _digest(schema_of(model.certificate_)) != _digest(schema):
-            raise ValueError("its schema is not that of the certificate")
-        columns = model._columns(d)  # an intercept adds one
-        if model.plan_.task.features != columns:
-            raise ValueError(f"the plan is for {model.plan_.task.features} features, not {columns}")
-    if stored.has_certificate:
-        _set_noise(model, fields.get("noise"))
+        _set_noise(model, fields.get("noise"), stored_arrays)
     if "classes" in fields:
         model.classes_ = _decode_labels(fields["classes"])
         if schema is not None and schema.classes not in (None, tuple(model.classes_.tolist())):
@@ -163,14 +166,15 @@ def _states_noise(model: Any) -> bool:
     return needed and hasattr(model, "parameter_noise_")
 
 
-def _set_noise(model: Any, stated: object) -> None:
+def _set_noise(model: Any, stated: object, arrays: Iterable[str]) -> None:
     plan = model.plan_
     if plan.algorithm.noise_needs_statistics and plan.task.budget is not None:
         if stated is not None:
             model.parameter_noise_ = ParameterNoise.from_dict(stated)
             model.parameter_noise_.of_each(plan.task.features)  # an error if there are others
         return
-    found = plan.algorithm.noise_of(plan, Fit(np.empty(0), model.certificate_))
+    statistics = {array.removesuffix("_"): getattr(model, array) for array in arrays}
+    found = plan.algorithm.noise_of(plan, Fit(np.empty(0), model.certificate_, statistics))
     if stated is not None and stated != found.to_dict():
         raise ValueError("the noise of its parameters does not follow from its plan")
     model.parameter_noise_ = found

@@ -183,7 +183,7 @@ def rule_of(step: object) -> Rule | None:
     stored = stored_class(type(step))
     if stored is None or stored.has_certificate or hasattr(step, "schema"):
         return None
-    return Rule(type(step), fitted=tuple(stored.arrays))
+    return Rule(type(step), fitted=tuple(stored.arrays_of(step)))
 
 
 def refusal_of(step: object) -> str:

@@ -1,3 +1,4 @@
+from .centered_moments import CenteredMoments as CenteredMoments
 from .descent import ONPAIRC as ONPAIRC
 from .descent import ONPAIRGRADIENT as ONPAIRGRADIENT
 from .descent import ONPAIRSTRC as ONPAIRSTRC

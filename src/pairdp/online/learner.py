@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from pairdp.algorithms.algorithm import Algorithm
 from pairdp.algorithms.plan import Plan, Progress, RunResult
 from pairdp.algorithms.task import S
 from pairdp.online.average import OnlineToBatchAverage
-from pairdp.privacy import NoiseSource, Release, Sensitivity
+from pairdp.privacy import NoiseSource, Part, Release, Sensitivity
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
@@ -99,10 +99,27 @@ class OnlineAlgorithm(Algorithm[S]):
         return RunResult(learner.parameters, statistics)
 
     def moved_by(self, release: Release, used: int) -> float:
-        """Return the sensitivity of what was released for the first ``used`` records."""
+        """Return the sensitivity of what was released for the first ``used`` records.
+
+        If the release is on a part of the stream, ``used`` is the number of its records.
+        """
         if used < 2 or release.sensitivity is None:
             return 0.0
         inputs = {**release.sensitivity.inputs, "n": used}
         if used <= inputs.get("burn_in", 0):  # random points so far
             return 0.0
         return Sensitivity.of(release.sensitivity.bound, **inputs).value
+
+
+def used_by_part(releases: Iterable[Release], used: int) -> dict[Part | None, int]:
+    """Return how many of the first ``used`` records of a stream are in each part.
+
+    The parts of a stream follow one another, in the order of their releases. Releases on the whole
+    stream have the part None.
+    """
+    found: dict[Part | None, int] = {}
+    before = 0
+    for part in dict.fromkeys(release.part for release in releases):
+        found[part] = used if part is None else min(max(0, used - before), part.size)
+        before += 0 if part is None else part.size
+    return found

@@ -11,25 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer, keep
-from pairdp._sums import weighted_rows
 from pairdp.algorithms.algorithm import PlanDraft
-from pairdp.algorithms.moments import (
-    check_moment_parameters,
-    from_classes,
-    least_squares_model,
-    shrunk_means,
-    unpacked_means,
-)
+from pairdp.algorithms.moments import check_moment_parameters, least_squares_model
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.plan import Plan
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import LeastSquaresRanking
 from pairdp.online.learner import Learner, OnlineAlgorithm
+from pairdp.online.running_moments import RunningMoments
 from pairdp.privacy import Release, Sensitivity
 from pairdp.privacy.bounds.prefix_sums import batch_count
-from pairdp.privacy.mechanisms.matrix_mechanism import PrefixFactor, PrefixRelease
-from pairdp.privacy.mechanisms.packing import pack_gram, packed_dimension
+from pairdp.privacy.mechanisms.matrix_mechanism import PrefixFactor
+from pairdp.privacy.mechanisms.packing import packed_dimension
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
@@ -140,13 +134,7 @@ class OnlineMoments(OnlineAlgorithm[OnlineMomentSettings]):
 
     def noise_to_signal(self, plan: Plan[OnlineMomentSettings]) -> float:
         """Return the ratio of the noise in the last sum of class means to the largest such sum."""
-        means, steps = plan.certificate.releases[0], plan.settings.steps
-        if means.sensitivity is None:
-            return 0.0
-        factor = PrefixFactor.of(steps)
-        sensitivity = means.sensitivity.value / factor.column_norm()  # the sensitivity of one sum
-        noise = deviation(means) * factor.deviation(steps) * math.sqrt(means.dimension / steps)
-        return noise / (plan.task.n * sensitivity)
+        return noise_of_last_sum(plan.certificate.releases[0], plan.settings.steps, plan.task.n)
 
     def moved_by(self, release: Release, used: int) -> float:
         """Return the sensitivity of the sums of the first ``used`` records.
@@ -162,15 +150,23 @@ class OnlineMoments(OnlineAlgorithm[OnlineMomentSettings]):
         so_far = factor.column_norm(batch_count(used, size)) / factor.column_norm()
         return release.sensitivity.value * so_far
 
-    def learner(
-        self, plan: Plan[OnlineMomentSettings], generator: np.random.Generator
-    ) -> MomentLearner:
+    def learner(self, plan: Plan[OnlineMomentSettings], generator: np.random.Generator) -> Learner:
         """Return the learner of a plan, at the beginning of the stream."""
         return MomentLearner(self, plan, generator)
 
 
+def noise_of_last_sum(means: Release, steps: int, n: int) -> float:
+    """Return the ratio of the noise in the last sum of n records to the largest such sum."""
+    if means.sensitivity is None:
+        return 0.0
+    factor = PrefixFactor.of(steps)
+    sensitivity = means.sensitivity.value / factor.column_norm()  # the sensitivity of one sum
+    noise = deviation(means) * factor.deviation(steps) * math.sqrt(means.dimension / steps)
+    return noise / (n * sensitivity)
+
+
 class MomentLearner(Learner):
-    """Noisy running sums of class moments, and the buffers that encode and decode them.
+    """Noisy running sums of class moments, and the models that are computed from them.
 
     Parameters
     ----------
@@ -188,22 +184,17 @@ class MomentLearner(Learner):
         plan: Plan[OnlineMomentSettings],
         generator: np.random.Generator,
     ) -> None:
-        self._algorithm, self._plan, self._generator = algorithm, plan, generator
-        self._factor = PrefixFactor.of(plan.settings.steps)
+        self._plan, self._ridge = plan, algorithm.ridge
         self.batch_size = plan.settings.batch_size
-        self._sums = [
-            np.zeros(release.dimension // self._factor.steps)
-            for release in plan.certificate.releases
-        ]
-        self._prefixes = self._new_prefixes()
-        self._seen, self._steps, self._steps_of_noise, self._earlier_variance = 0, 0, 0, 0.0
+        self._sums = RunningMoments(
+            plan.certificate.releases,
+            plan.settings.steps,
+            self.batch_size,
+            algorithm.weight,
+            plan.problem.data_norm,
+            generator,
+        )
         self._model: Array | None = None
-
-    def _new_prefixes(self) -> list[PrefixRelease]:
-        return [
-            PrefixRelease(self._factor, release.mechanism, sums.size)
-            for release, sums in zip(self._plan.certificate.releases, self._sums, strict=True)
-        ]
 
     @property
     def holds_raw_records(self) -> bool:
@@ -212,22 +203,8 @@ class MomentLearner(Learner):
 
     def learn(self, batch: Records) -> None:
         """Add a batch to the sums."""
-        task = self._plan.task
-        if batch.features != task.features:
-            raise ValueError(f"the plan is for {task.features} features, got {batch.features}")
-        task.problem.check_records(batch)
-        if not 1 <= batch.n <= self.batch_size:
-            raise ValueError(f"a batch has up to {self.batch_size} records, got {batch.n}")
-        if self._steps == self._factor.steps:
-            raise ValueError(f"the plan covers {self._factor.steps} steps: plan a longer horizon")
-        values = [_first_sums(batch, self._algorithm.weight, task.problem.data_norm)]
-        if self._algorithm.second_moments:
-            values.append(_second_sums(batch))
-        for sums, value, prefixes in zip(self._sums, values, self._prefixes, strict=True):
-            sums += prefixes.increment(value, self._generator)
-        self._seen += batch.n
-        self._steps += 1
-        self._steps_of_noise += 1
+        check_batch(self._plan, batch, self.batch_size)
+        self._sums.add(batch)
         self._model = None
 
     @property
@@ -238,85 +215,32 @@ class MomentLearner(Learner):
         return self._model.copy()
 
     def _solve(self) -> Array:
-        algorithm, plan, seen = self._algorithm, self._plan, self._seen
-        problem = plan.problem
-        if seen < 2:  # no pair yet
-            return problem.constraint.initial(plan.task.features)
-        spread = self._unit_deviation() / seen
-        first, *second = plan.certificate.releases
-        means = unpacked_means(
-            self._sums[0] / seen, algorithm.weight, algorithm.weight * problem.data_norm
-        )
-        means = shrunk_means(means, deviation(first) * spread / algorithm.weight)
-        v, s = from_classes(means, self._sums[1] / seen if second else None, seen)
-        ridge = algorithm.ridge
-        if ridge is None:
-            ridge = sum(deviation(r) for r in second) * spread * math.sqrt(2 * v.size)
+        problem = self._plan.problem
+        if self._sums.seen < 2:  # no pair yet
+            return problem.constraint.initial(self._plan.task.features)
+        v, s = self._sums.quadratic()
+        ridge = self._sums.size_of_noise() if self._ridge is None else self._ridge
         return least_squares_model(problem, v, s, ridge)
-
-    def _unit_deviation(self) -> float:
-        """Return the standard deviation of the noise in the sums, for unit draws."""
-        return math.hypot(
-            math.sqrt(self._earlier_variance), self._factor.deviation(self._steps_of_noise)
-        )
 
     def public_state(self) -> dict[str, Array]:
         """Return the noisy sums, the decoder, and the numbers of records, steps and noise draws."""
-        counts = np.array([self._seen, self._steps, self._steps_of_noise], dtype=np.float64)
-        variance = np.array([self._earlier_variance])
-        state = {"counts": counts, "earlier_variance": variance}
-        for i, (sums, prefixes) in enumerate(zip(self._sums, self._prefixes, strict=True)):
-            state |= {f"sums_{i}": sums.copy(), f"decoder_{i}": prefixes.decoder.state}
-        return state
+        return self._sums.public_state()
 
     def secret_state(self) -> dict[str, Array]:
         """Return the encoder: weighted sums of batches without noise."""
-        return {f"encoder_{i}": one.encoder.state for i, one in enumerate(self._prefixes)}
+        return self._sums.secret_state()
 
     def restore(self, public: Mapping[str, Array], secret: Mapping[str, Array] | None) -> None:
-        """Continue from a saved state.
-
-        Without the secret state, a new encoder and decoder add to the noisy sums so far. Earlier
-        records are only in the old sums and later records only in the new ones, so no record is
-        used twice.
-        """
-        counts = _checked(public, "counts", (3,))
-        variance = float(_checked(public, "earlier_variance", (1,))[0])
-        seen, steps, of_noise = (int(count) for count in counts)
-        fits = 0 <= of_noise <= steps <= self._factor.steps and steps <= seen
-        if not fits or variance < 0 or seen > steps * self.batch_size:
-            raise ValueError("the state does not belong to a stream of this plan")
-        sums = [_checked(public, f"sums_{i}", s.shape) for i, s in enumerate(self._sums)]
-        prefixes = self._new_prefixes()
-        for i, one in enumerate(prefixes):
-            decoder = _checked(public, f"decoder_{i}", one.decoder.state.shape)
-            if secret is not None:
-                one.decoder.restore(decoder)
-                one.encoder.restore(_checked(secret, f"encoder_{i}", decoder.shape))
-        if secret is None:
-            variance += self._factor.deviation(of_noise) ** 2
-            of_noise = 0
-        self._sums, self._prefixes, self._model = sums, prefixes, None
-        self._seen, self._steps, self._steps_of_noise = seen, steps, of_noise
-        self._earlier_variance = variance
+        """Continue from a saved state; see `RunningMoments.restore`."""
+        self._sums.restore(public, secret)
+        self._model = None
 
 
-def _checked(state: Mapping[str, Array], name: str, shape: tuple[int, ...]) -> Array:
-    if name not in state:
-        raise ValueError(f"the state lacks {name}")
-    values = np.array(state[name], dtype=np.float64)
-    if values.shape != shape or not np.all(np.isfinite(values)):
-        raise ValueError(f"{name} must be finite and of shape {shape}, got shape {values.shape}")
-    return values
-
-
-def _first_sums(batch: Records, weight: float, data_norm: float) -> Array:
-    """Return Σ(yx, βx, βRy)."""
-    plain = weighted_rows(batch.x, np.ones(batch.n))
-    balance = np.array([weight * data_norm * float(batch.y.sum())])
-    return np.concatenate([weighted_rows(batch.x, batch.y), weight * plain, balance])
-
-
-def _second_sums(batch: Records) -> Array:
-    """Return Σ₊xxᵀ and Σ₋xxᵀ, each packed into a vector of the same norm."""
-    return np.concatenate([pack_gram(batch.x[batch.y == label]) for label in (1, -1)])
+def check_batch(plan: Plan[Settings], batch: Records, size: int) -> None:
+    """Raise ValueError for a batch that a plan is not for."""
+    task = plan.task
+    if batch.features != task.features:
+        raise ValueError(f"the plan is for {task.features} features, got {batch.features}")
+    task.problem.check_records(batch)
+    if not 1 <= batch.n <= size:
+        raise ValueError(f"a batch has up to {size} records, got {batch.n}")

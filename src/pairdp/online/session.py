@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairdp._reading import Invalid, label_array, read_labels, read_table, uses_null_records
 from pairdp.algorithms.plan import Plan
 from pairdp.online.average import OnlineToBatchAverage
-from pairdp.online.learner import NO_SEED, Learner, OnlineAlgorithm
+from pairdp.online.learner import NO_SEED, Learner, OnlineAlgorithm, used_by_part
 from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource, NoMechanism
 from pairdp.privacy.accounting.gaussian import epsilon
 from pairdp.privacy.mechanisms.noise_source import SEEDED
@@ -153,11 +153,16 @@ class OnlineSession:
         if budget is None:
             return None
         algorithm: Any = self.plan.algorithm
-        square = 0.0
-        for release in self.plan.certificate.releases:
-            mechanism, moved = release.mechanism, algorithm.moved_by(release, used)
+        releases = self.plan.certificate.releases
+        parts = used_by_part(releases, used)
+        squares = dict.fromkeys(parts, 0.0)
+        for release in releases:
+            mechanism, moved = release.mechanism, algorithm.moved_by(release, parts[release.part])
             if moved > 0 and not isinstance(mechanism, NoMechanism):
-                square += ((moved + mechanism.rounding) / mechanism.scale) ** 2
+                squares[release.part] += ((moved + mechanism.rounding) / mechanism.scale) ** 2
+        # A record is in one part, and in all releases on the whole stream.
+        everywhere = squares.pop(None, 0.0)
+        square = everywhere + max(squares.values(), default=0.0)
         if square == 0:
             return None
         found = epsilon(math.sqrt(square), budget.delta)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer
-from pairdp.algorithms import Plan
+from pairdp.algorithms import Fit, Plan
 from pairdp.privacy import Certificate, NoiseSource
 
 Array = NDArray[np.float64]
@@ -114,6 +114,10 @@ class FitJob(Job):
     def score(self, parameters: Array, split: Split) -> dict[str, float]:
         """Return each measure of a model."""
 
+    def model(self, plan: Plan, release: Fit) -> Any:
+        """Return what is scored of a release: its parameters."""
+        return release.parameters
+
     @property
     def baseline(self) -> Callable[[Split], Array] | None:
         """From records to parameters, for a job without a plan."""
@@ -133,7 +137,7 @@ class FitJob(Job):
                 plan.run(plan.problem.records(split.x, split.y), self.noise(i), progress=False)
                 for i, split in enumerate(splits)
             ]
-            models = [release.parameters for release in releases]
+            models = [self.model(plan, release) for release in releases]
             certificate = to_entry(releases[-1].certificate)
         scores = [self.score(*each) for each in zip(models, splits, strict=True)]
         values = {name: tuple(score[name] for score in scores) for name in scores[0]}

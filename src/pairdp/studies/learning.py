@@ -131,7 +131,8 @@ def algorithm(name: str) -> Algorithm:
 
 
 def auto_ranker(epsilon: float | None, delta: float, **params: Any) -> PrivateRanker:
-    """Return the ranker behind "auto"; it needs no threshold, as AUC has none."""
+    """Return the linear ranker behind "auto"; it needs no threshold, as AUC has none."""
+    params = {"model": "linear", **params}
     return PrivateRanker(epsilon, delta, threshold=0.0, data_norm=1.0, **params)
 
 

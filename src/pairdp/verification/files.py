@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pairdp._discovery import import_modules
+from pairdp.evaluation.result import FORMAT as EVALUATION
+from pairdp.evaluation.result import Evaluation
 from pairdp.online.state_file import FORMAT as STREAM
 from pairdp.online.state_file import StreamFile, stream_header
 from pairdp.privacy import Certificate, CertificateError
@@ -26,10 +28,11 @@ from pairdp.verification.report import Report
 
 
 def verify_file(path: str | Path, *, trusted: Iterable[type | str] = ()) -> tuple[Report, ...]:
-    """Verify every certificate in a file: a certificate, a model, or a stream.
+    """Verify every certificate in a file: a certificate, a model, a stream, or an evaluation.
 
     For a model, and for a stream that an estimator paused, the certificate must also follow from
-    the parameters. The file of a stream is not changed.
+    the parameters. The file of a stream is not changed. The figures of an evaluation are computed
+    again from what was released.
 
     Parameters
     ----------
@@ -53,8 +56,20 @@ def verify_file(path: str | Path, *, trusted: Iterable[type | str] = ()) -> tupl
         raise CertificateError(f"{path} cannot be read: {error.strerror}") from None
     # A container starts with the length of its header in eight bytes, the last of which is zero.
     if start.lstrip().startswith(b"{") and b"\0" not in start:
-        return (verify(Certificate.load(path), trusted=known),)
+        return (verify(_certificate_in(path), trusted=known),)
     return _of_stream(path, known) if format_of(path) == STREAM else _of_model(path, known)
+
+
+def _certificate_in(path: Path) -> Certificate:
+    """Return the certificate in a JSON file: one alone, or that of an evaluation."""
+    document = path.read_bytes()
+    try:
+        found = json.loads(document)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict) and found.get("format") == EVALUATION:
+        return Evaluation.from_json(document).certificate
+    return Certificate.load(path)
 
 
 def _of_model(path: Path, trusted: Trusted) -> tuple[Report, ...]:

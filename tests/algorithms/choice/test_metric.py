@@ -13,6 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from pairdp import Budget, NoiseSource, verify
 from pairdp.algorithms import (
     EpochGradientDescent,
+    FisherMetric,
     GradientDescent,
     MinimizerRelease,
     NoisyGradientDescent,
@@ -54,6 +55,7 @@ def test_candidates_are_sorted_plan_and_keep_their_budget(
 
 def test_all_algorithms_are_considered() -> None:
     assert kinds(choose_metric(1000, 5, BUDGET)) == {
+        FisherMetric,
         ScatterMetric,
         MinimizerRelease,
         GradientDescent,
@@ -66,7 +68,7 @@ def test_all_algorithms_are_considered() -> None:
 
 def test_many_records_take_what_is_linear_in_their_number() -> None:
     choice = choose_metric(20_000, 5, BUDGET)
-    assert kinds(choice) == {ScatterMetric, NoisyGradientDescent}
+    assert kinds(choice) == {FisherMetric, ScatterMetric, NoisyGradientDescent}
     for candidate in choice.candidates:
         if isinstance(candidate.algorithm, NoisyGradientDescent):
             assert candidate.algorithm.batch_size is not None

@@ -10,9 +10,9 @@ from scipy.special import logit
 
 from pairdp._sums import BLOCK
 from pairdp.algorithms.scorecard.cells import FINE, CategoryCells, NumberCells, codes_of
-from pairdp.algorithms.scorecard.descent import LabelledBins, second_moments
 from pairdp.algorithms.scorecard.evidence import column_of
 from pairdp.algorithms.scorecard.expansion import (
+    all_products,
     block_sizes,
     chosen_blocks,
     expand,
@@ -106,7 +106,7 @@ def test_features_are_within_the_planned_number(
     signal: float, numbers: int, more: int, cells: int, rarity: float, products: bool
 ) -> None:
     columns = numbers + more
-    sizes = block_sizes(numbers, cells, columns, products)
+    sizes = block_sizes(numbers, cells, all_products(columns) if products else 0)
     chosen = chosen_blocks(sizes, columns, signal, rarity)
     taken = columns + 1 + sum(sizes[name] for name in chosen)
     assert taken <= most_features(sizes, columns, signal)
@@ -129,24 +129,6 @@ def _expansion(rng: np.random.Generator, blocks: tuple[str, ...] = BLOCKS):  # t
     ]
     bins = np.array([rng.integers(0, size, BLOCK + 50) for size in sizes], dtype=np.int16)
     return expand(columns, edges, blocks), bins
-
-
-@pytest.mark.parametrize("blocks", [BLOCKS, ("numbers", "hats"), ()])
-def test_sums_from_tables_are_those_of_rows(blocks: tuple[str, ...]) -> None:
-    rng = np.random.default_rng(0)
-    expansion, bins = _expansion(rng, blocks)
-    rows = expansion.rows(bins)
-    assert rows.shape == (bins.shape[1], expansion.size)
-    weights, coefficients = rng.normal(size=expansion.size), rng.normal(size=bins.shape[1])
-    np.testing.assert_allclose(expansion.scores(bins, weights), rows @ weights, rtol=1e-10)
-    np.testing.assert_allclose(
-        expansion.weighted_sum(bins, coefficients), rows.T @ coefficients, rtol=1e-9, atol=1e-9
-    )
-    counted = (rng.random(bins.shape[1]) < 0.9).astype(float)
-    norms = np.linalg.norm(rows, axis=1)
-    unit = rows / np.maximum(norms, expansion.radius)[:, None] * counted[:, None]
-    found = second_moments(expansion, LabelledBins(bins, counted, counted))
-    np.testing.assert_allclose(found, unit.T @ unit, rtol=1e-10, atol=1e-12)
 
 
 def test_points_and_interactions_are_the_scores() -> None:

@@ -13,6 +13,7 @@ from pairdp.algorithms.scorecard import CategoryCells, NumberCells, Scorecard
 from pairdp.algorithms.scorecard import descent as descent_module
 from pairdp.algorithms.scorecard.descent import CLIP, LabelledBins, Whitening, descend
 from pairdp.algorithms.scorecard.expansion import Expansion
+from pairdp.algorithms.scorecard.tabled import GroupedBins
 from pairdp.constraints import Unconstrained
 from pairdp.losses import LeastSquaresPointwise, LogisticPointwise
 from pairdp.pointwise_problem import PointwiseProblem
@@ -118,15 +119,15 @@ def test_rounding_of_gradients_is_paid_for() -> None:
     whitening = Whitening.of(moments, 1e-10)
     bins = rng.integers(0, 50, (1, n)).astype(np.int16)
     records = LabelledBins(bins, (rng.random(n) < 0.5).astype(float), np.ones(n))
-    scales, norms = descent_module._clipped(expansion, records, whitening)
+    grouped = GroupedBins.of(bins, expansion.bins)
+    scales, norms = descent_module._clipped(expansion, records, grouped, whitening)
+    norms /= whitening.width
     weights = rng.normal(size=7)
-    found = descent_module._sum_of_gradients(
-        expansion, records, weights, scales, norms / whitening.width
-    )
+    found = descent_module._sum_of_gradients(expansion, records, grouped, weights, scales, norms)
     rows = expansion.rows(bins).astype(np.longdouble)
-    scores = expansion.scores(bins, weights) * scales
+    scores = (expansion.rows(bins) @ weights) * scales
     slopes = expit(scores) - records.positive
-    lengths = np.abs(slopes) * norms / whitening.width
+    lengths = np.abs(slopes) * norms
     slopes = slopes * (CLIP / np.maximum(lengths, CLIP) * scales)
     exact = (rows * slopes.astype(np.longdouble)[:, None]).sum(axis=0)
     error = float(np.linalg.norm(whitening.matrix.T @ (found - exact).astype(float)))

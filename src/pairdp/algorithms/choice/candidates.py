@@ -135,6 +135,15 @@ class ModelTask:
         """How many records may differ between neighbours: k of a unit, otherwise 1."""
         return records_of(self.unit)
 
+    @property
+    def mu(self) -> float:
+        """µ of Gaussian DP, or ε if it is pure, for one record; infinite without noise."""
+        if self.budget is None:
+            return math.inf
+        if self.budget.is_pure:
+            return self.budget.epsilon / self.records
+        return gdp_mu(self.budget.epsilon, self.budget.delta) / self.records
+
     def task(self, problem: Problem) -> Task:
         """Return the task of solving a problem."""
         return Task(problem, self.n, self.features, self.budget, unit=self.unit)

@@ -66,8 +66,8 @@ def choose_metric(
     radius : float
         B, the largest Frobenius norm of the metric.
     loss : MetricLoss, optional
-        The loss to minimise, which excludes `ScatterMetric`. By default all algorithms are
-        considered, and those that minimise a loss use `LogisticMetric`.
+        The loss to minimise, which excludes `FisherMetric` and `ScatterMetric`. By default all
+        algorithms are considered, and those that minimise a loss use `LogisticMetric`.
     regularization : float, optional
         λ, the regularisation towards a multiple of the identity, which is the Euclidean metric. By
         default so large that noise perturbs that metric by at most a fifth; if noise is large, the
@@ -90,7 +90,7 @@ def choose_metric(
     --------
     >>> choice = choose_metric(1000, 5, Budget(1.0, 1e-5))
     >>> type(choice.best.algorithm).__name__
-    'ScatterMetric'
+    'FisherMetric'
     """
     n, features = integer("n", n, at_least=2), integer("features", features)
     if budget is not None and not isinstance(budget, Budget):

@@ -80,8 +80,10 @@ class NumberCells(Cells):
 
     def codes(self, rows: Array) -> Codes:
         """Return the cell of each row."""
-        share = (rows[:, self.place] - self.low) / (self.high - self.low)
-        found = np.clip(np.floor(share * FINE + _EDGE), 0, FINE - 1).astype(np.int16)
+        scale = FINE / (self.high - self.low)
+        cells = rows[:, self.place] * scale
+        cells += _EDGE - self.low * scale
+        found = np.clip(cells, 0, FINE - 1, out=cells).astype(np.int16)
         if self.missing is not None:
             found[rows[:, self.missing] > 0] = FINE
         return found
@@ -140,9 +142,9 @@ def _check_within(places: Sequence[int], features: int) -> None:
         )
 
 
-def codes_of(columns: Sequence[Cells], rows: Array) -> Codes:
+def codes_of(columns: Sequence[Cells], rows: Array, out: Codes | None = None) -> Codes:
     """Return the cell of each row in each column, as an array of shape (columns, n)."""
-    found = np.empty((len(columns), len(rows)), dtype=np.int16)
+    found = np.empty((len(columns), len(rows)), dtype=np.int16) if out is None else out
     for place, column in enumerate(columns):
         found[place] = column.codes(rows)
     return found

@@ -9,21 +9,31 @@ released before, since W is a function of released values.
 **Rounding.** The computed mean is Wᵀt/c, where t is the mean of vectors of norm at most 1 in the
 coordinates of x. The error of t is at most `SUMMING`, that of the product with W at most
 D^1.5·u·|W| with u = 2⁻⁵³ and D features, and |W| ≤ ridge^{-1/2}, c ≥ 2. The norm of z that decides
-on clipping has an error of at most D^1.5·u·|W| too. The bound "mean of clipped gradients" pays for
-all of these.
+on clipping has an error of at most D^1.5·u·|W| too, or is not below the true one
+(`pairdp.algorithms.scorecard.tabled`). The bound "mean of clipped gradients" pays for all of these.
+For second moments, the sums of coefficients by pairs of bins are exact, and the products with two
+tables of at most B bins have an error of at most 2Bu times what is summed up: below `SUMMING`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from pairdp._sums import BLOCK, Total
-from pairdp.algorithms.scorecard.expansion import Bins, Expansion
+from pairdp.algorithms.scorecard.expansion import CONSTANT, Bins, Expansion
+from pairdp.algorithms.scorecard.tabled import (
+    GroupedBins,
+    blocks,
+    pair_sums,
+    squared_norms,
+    truncated,
+    worthwhile,
+)
 
 Array = NDArray[np.float64]
 
@@ -32,7 +42,8 @@ CLIP = 0.35
 _WIDE = 2.0
 _AVERAGED = 4
 _STEP, _LEAST_SPREAD = 0.7, 0.02
-_SHRINKAGE = 0.5
+_SHRINKAGE = 0.3
+_UNIT = 2.0**-53
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,14 @@ class LabelledBins:
         for start in range(0, self.bins.shape[1], BLOCK):
             some = slice(start, start + BLOCK)
             yield some, self.bins[:, some]
+
+    def evenly(self, count: int) -> LabelledBins:
+        """Return so many of the records, at places that are evenly distributed over all."""
+        n = len(self.counted)
+        if count == n:
+            return self
+        places = np.arange(count, dtype=np.int64) * n // count
+        return LabelledBins(self.bins[:, places], self.positive[places], self.counted[places])
 
 
 @dataclass(frozen=True)
@@ -90,12 +109,47 @@ class Whitening:
 
 def second_moments(expansion: Expansion, records: LabelledBins) -> Array:
     """Return Σxxᵀ over records of rows over their radius, clipped to norm 1."""
+    if expansion.factors or not worthwhile(expansion.bins, len(records.counted)):
+        return _moments_of_rows(expansion, records)
+    factors = _factors(expansion, GroupedBins.of(records.bins, expansion.bins))
+    return _moments_by_pairs(expansion, records, factors)
+
+
+def _moments_of_rows(expansion: Expansion, records: LabelledBins) -> Array:
     total = Total.zeros(expansion.size, expansion.size)
     for some, bins in records.blocks():
         rows, _ = _unit_rows(expansion, bins)
         rows *= records.counted[some, None]
         total += rows.T @ rows
     return np.asarray((total.high + total.high.T) / 2)
+
+
+def _moments_by_pairs(expansion: Expansion, records: LabelledBins, factors: Array) -> Array:
+    coefficients = truncated(factors**2 * records.counted, len(factors))
+    ends = np.cumsum([0, *(table.shape[1] for table in expansion.tables)])
+    places = [slice(start, stop) for start, stop in pairwise(ends.tolist())]
+    found = np.zeros((expansion.size, expansion.size))
+    sums = pair_sums(records.bins, expansion.bins, coefficients)
+    alone = [np.bincount(records.bins[0], coefficients, expansion.bins[0])] * len(places)
+    for (first, left), (second, right) in combinations(enumerate(expansion.tables), 2):
+        both = next(sums)
+        alone[second] = both.sum(axis=0)
+        found[places[first], places[second]] = left.T @ both @ right
+    for place, table, one in zip(places, expansion.tables, alone, strict=True):
+        found[place, place] = (table.T * one) @ table / 2
+        found[place, -1] = CONSTANT * (table.T @ one)
+    found[-1, -1] = CONSTANT**2 * coefficients.sum() / 2
+    return np.asarray(found + found.T)
+
+
+def _factors(expansion: Expansion, bins: GroupedBins) -> Array:
+    """Return the factor of each row that divides it by its radius and clips it to norm 1."""
+    squares = bins.joint([np.einsum("bi,bi->b", table, table) for table in expansion.tables])
+    found = np.empty(bins.codes.shape[1])
+    for some in blocks(found.size):
+        norms = np.sqrt(bins.sum_of(squares, some) + CONSTANT**2)
+        found[some] = 1 / np.maximum(norms, expansion.radius)
+    return found
 
 
 def _unit_rows(expansion: Expansion, bins: Bins) -> tuple[Array, Array]:
@@ -138,7 +192,9 @@ def descend(
     release : callable
         Adds noise to a sum of clipped gradients over n, at a step.
     """
-    scales, norms = _clipped(expansion, records, whitening)
+    grouped = GroupedBins.of(records.bins, expansion.bins)
+    scales, norms = _clipped(expansion, records, grouped, whitening)
+    norms /= whitening.width
     start = whitening.inverse @ initial * expansion.radius
     position = start
     size = _STEP / max(positives * (1 - positives), _LEAST_SPREAD) * whitening.width
@@ -146,7 +202,7 @@ def descend(
     average = np.zeros_like(start)
     for step in range(steps):
         weights = whitening.matrix @ position
-        total = _sum_of_gradients(expansion, records, weights, scales, norms / whitening.width)
+        total = _sum_of_gradients(expansion, records, grouped, weights, scales, norms)
         gradient = release(whitening.matrix.T @ total / whitening.width, step)
         position = position - size * gradient
         if step >= steps - last:
@@ -164,30 +220,86 @@ def descend(
 
 
 def _clipped(
+    expansion: Expansion, records: LabelledBins, grouped: GroupedBins, whitening: Whitening
+) -> tuple[Array, Array]:
+    """Return the factor of each row that gives its clipped z (0 if null), and the norm of z."""
+    n = len(records.counted)
+    if expansion.factors or not worthwhile(expansion.bins, n):
+        factors, lengths = _lengths_of_rows(expansion, records, whitening)
+    else:
+        factors = _factors(expansion, grouped)
+        lengths = _lengths_by_pairs(expansion, records, grouped, whitening)
+        lengths *= factors**2
+        lengths += _slack(expansion, whitening)
+        np.sqrt(lengths, out=lengths)
+    clip = whitening.width / np.maximum(lengths, whitening.width)
+    return factors * clip * records.counted, lengths * clip
+
+
+def _lengths_of_rows(
     expansion: Expansion, records: LabelledBins, whitening: Whitening
 ) -> tuple[Array, Array]:
-    """Return the factor of each row that gives its clipped z, and the norm of z."""
-    n = records.bins.shape[1]
-    scales, norms = np.empty(n), np.empty(n)
+    factors, lengths = np.empty(len(records.counted)), np.empty(len(records.counted))
     for some, bins in records.blocks():
-        rows, factors = _unit_rows(expansion, bins)
+        rows, factors[some] = _unit_rows(expansion, bins)
         inside = rows @ whitening.matrix
-        lengths = np.sqrt(np.einsum("ij,ij->i", inside, inside))
-        clip = whitening.width / np.maximum(lengths, whitening.width)
-        scales[some] = factors * clip
-        norms[some] = lengths * clip
-    return scales, norms
+        lengths[some] = np.sqrt(np.einsum("ij,ij->i", inside, inside))
+    return factors, lengths
+
+
+def _lengths_by_pairs(
+    expansion: Expansion, records: LabelledBins, grouped: GroupedBins, whitening: Whitening
+) -> Array:
+    """Return |xW|² of rows that are not divided by their radius."""
+    ends = np.cumsum([table.shape[1] for table in expansion.tables])
+    parts = np.split(whitening.matrix[:-1], ends[:-1])
+    tables = [table @ part for table, part in zip(expansion.tables, parts, strict=True)]
+    return squared_norms(grouped, records.bins, tables, CONSTANT * whitening.matrix[-1])
+
+
+def _slack(expansion: Expansion, whitening: Whitening) -> float:
+    """Return a bound on the error of a squared norm of z by pairs of bins."""
+    columns = len(expansion.tables) + 1
+    terms = (4 * expansion.size**1.5 + 2 * columns**2) * columns
+    return float(terms * _UNIT * np.linalg.norm(whitening.matrix, 2) ** 2)
 
 
 def _sum_of_gradients(
-    expansion: Expansion, records: LabelledBins, weights: Array, scales: Array, norms: Array
+    expansion: Expansion,
+    records: LabelledBins,
+    grouped: GroupedBins,
+    weights: Array,
+    scales: Array,
+    norms: Array,
 ) -> Array:
     """Return Σ(p - y)·min(1, CLIP/|(p - y)z/c|)·x over records, in the coordinates of x."""
-    total = Total.zeros(expansion.size)
-    for some, bins in records.blocks():
-        scores = expansion.scores(bins, weights) * scales[some]
-        slopes = expit(scores) - records.positive[some]
-        lengths = np.abs(slopes) * norms[some]
-        slopes *= CLIP / np.maximum(lengths, CLIP) * scales[some] * records.counted[some]
-        total += expansion.weighted_sum(bins, slopes)
-    return total.high
+    n = len(scales)
+    points = grouped.joint(expansion.points(weights))
+    sums = grouped.sums()
+    products = Total.zeros(expansion.products)
+    for some in blocks(n):
+        scores = grouped.sum_of(points, some)
+        scores += weights[-1] * CONSTANT
+        if expansion.factors:
+            scores += expansion.product_scores(records.bins[:, some], weights)
+        scores *= scales[some]
+        slopes = chances(scores)
+        slopes -= records.positive[some]
+        lengths = np.abs(slopes)
+        lengths *= norms[some]
+        slopes *= CLIP / np.maximum(lengths, CLIP, out=lengths)
+        slopes *= scales[some]
+        slopes = truncated(slopes, n)
+        sums.add(slopes, some)
+        if expansion.factors:
+            products += expansion.product_sums(records.bins[:, some], slopes)
+    return expansion.sums_of_rows(sums.by_column(), products.high)
+
+
+def chances(scores: Array) -> Array:
+    """Return 1/(1 + exp(-score)), in place."""
+    np.negative(scores, out=scores)
+    with np.errstate(over="ignore"):  # the chance is then 0
+        np.exp(scores, out=scores)
+    scores += 1
+    return np.reciprocal(scores, out=scores)

@@ -17,13 +17,14 @@ the released share of positives.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from pairdp._sums import BLOCK, Total
 from pairdp.algorithms.scorecard.evidence import Column
 from pairdp.algorithms.scorecard.partition import Edges
 
@@ -41,23 +42,27 @@ _GATES = (("numbers", 5.0, 1.0), ("ranks", 5.0, 1.0), ("products", 5.0, 1.5), ("
 a rare class counts."""
 
 
-def block_sizes(numbers: int, categories: int, columns: int, products: bool) -> dict[str, int]:
+def all_products(columns: int) -> int:
+    """Return the number of all products, with squares; for more than 30 columns there are none."""
+    return columns * (columns + 1) // 2 if columns <= _MOST_PRODUCTS else 0
+
+
+def block_sizes(numbers: int, categories: int, products: int) -> dict[str, int]:
     """Return the number of features of each block.
 
     Parameters
     ----------
-    numbers, columns : int
-        How many columns are numbers, and how many there are.
+    numbers : int
+        How many columns are numbers.
     categories : int
         The number of cells of all other columns together.
-    products : bool
-        Whether products are asked for; for more than 30 columns there are none.
+    products : int
+        The number of products that are asked for.
     """
-    pairs = columns * (columns + 1) // 2 if products and columns <= _MOST_PRODUCTS else 0
     return {
         "numbers": numbers,
         "ranks": numbers,
-        "products": pairs,
+        "products": products,
         "hats": len(_KNOTS) * numbers,
         "categories": categories,
     }
@@ -112,17 +117,38 @@ class Expansion:
         The factors of products; empty without products.
     blocks : tuple of str
         The blocks that are used.
+    pairs : tuple of pairs of int, optional
+        The columns of the products; by default all of them, with squares.
     """
 
     tables: tuple[Array, ...]
     factors: tuple[Array, ...]
     blocks: tuple[str, ...]
+    pairs: tuple[tuple[int, int], ...] | None = None
+
+    @property
+    def bins(self) -> tuple[int, ...]:
+        """The number of bins of each column."""
+        return tuple(len(table) for table in self.tables)
+
+    @property
+    def products(self) -> int:
+        """The number of products."""
+        return len(self._places[0])
+
+    @property
+    def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The first and the second columns of the products."""
+        if self.pairs is None or not self.factors:
+            first, second = np.triu_indices(len(self.factors))
+            return first, second
+        first, second = np.array(self.pairs, dtype=np.intp).reshape(-1, 2).T
+        return first, second
 
     @property
     def size(self) -> int:
         """The number of features: those of columns, products, and the constant."""
-        columns = len(self.factors)
-        return sum(int(one.shape[1]) for one in self.tables) + columns * (columns + 1) // 2 + 1
+        return sum(int(one.shape[1]) for one in self.tables) + self.products + 1
 
     @property
     def radius(self) -> float:
@@ -138,14 +164,12 @@ class Expansion:
             place += table.shape[1]
         if self.factors:
             factors = self.factors_of(bins)
-            scale = self._product_scale()
-            columns = len(self.factors)
-            for first in range(columns):
-                products = factors[:, first, None] * factors[:, first:]
-                products[:, 0] = (products[:, 0] - 1) * _SQUARES
-                found[:, place : place + columns - first] = products * scale
-                place += columns - first
-        found[:, place] = CONSTANT
+            first, second = self._places
+            products = factors[:, first] * factors[:, second]
+            squares = first == second
+            products[:, squares] = (products[:, squares] - 1) * _SQUARES
+            found[:, place:-1] = products * self._product_scale()
+        found[:, -1] = CONSTANT
         return found
 
     def factors_of(self, bins: Bins) -> Array:
@@ -153,8 +177,7 @@ class Expansion:
         return np.column_stack([f[codes] for f, codes in zip(self.factors, bins, strict=True)])
 
     def _product_scale(self) -> float:
-        columns = len(self.factors)
-        return math.sqrt(2 / (columns * (columns + 1)))
+        return 1 / math.sqrt(self.products)
 
     def points(self, weights: Array) -> list[Array]:
         """Return the points of each bin of each column for weights of the features."""
@@ -170,39 +193,32 @@ class Expansion:
             return matrix, 0.0
         start = sum(table.shape[1] for table in self.tables)
         values = weights[start:-1] * self._product_scale()
-        rows, cols = np.triu_indices(columns)
+        rows, cols = self._places
         squares = rows == cols
         matrix[rows, cols] = np.where(squares, _SQUARES * values, values)
         return matrix, -_SQUARES * float(values[squares].sum())
 
-    def scores(self, bins: Bins, weights: Array) -> Array:
-        """Return the products of rows and weights, from the tables."""
-        found = np.full(bins.shape[1], weights[-1] * CONSTANT)
-        for points, codes in zip(self.points(weights), bins, strict=True):
-            found += points[codes]
-        if self.factors:
-            matrix, constant = self.interactions(weights)
-            factors = self.factors_of(bins)
-            found += np.einsum("ij,ij->i", factors @ matrix, factors) + constant
-        return found
+    def product_scores(self, bins: Bins, weights: Array) -> Array:
+        """Return what products add to the scores of records."""
+        matrix, constant = self.interactions(weights)
+        factors = self.factors_of(bins)
+        return np.asarray(np.einsum("ij,ij->i", factors @ matrix, factors) + constant)
 
-    def weighted_sum(self, bins: Bins, coefficients: Array) -> Array:
-        """Return Σ c·row over records, from sums of c over the records of each bin.
+    def product_sums(self, bins: Bins, coefficients: Array) -> Array:
+        """Return Σ c·(products) over records, in blocks as in `pairdp._sums`."""
+        total = Total.zeros(len(self.factors), len(self.factors))
+        for start in range(0, len(coefficients), BLOCK):
+            some = slice(start, start + BLOCK)
+            factors = self.factors_of(bins[:, some])
+            part = (factors * coefficients[some, None]).T @ factors
+            np.fill_diagonal(part, (np.diag(part) - coefficients[some].sum()) * _SQUARES)
+            total += part
+        return total.high[self._places] * self._product_scale()
 
-        Use it for blocks of `pairdp._sums.BLOCK` records: then each sum of c has the error of a
-        block, entry by entry, and so has the result.
-        """
-        parts = [
-            table.T @ np.bincount(codes, weights=coefficients, minlength=len(table))
-            for table, codes in zip(self.tables, bins, strict=True)
-        ]
-        total = float(coefficients.sum())
-        if self.factors:
-            factors = self.factors_of(bins)
-            matrix = (factors * coefficients[:, None]).T @ factors
-            np.fill_diagonal(matrix, (np.diag(matrix) - total) * _SQUARES)
-            parts.append(matrix[np.triu_indices(len(matrix))] * self._product_scale())
-        return np.concatenate([*parts, [CONSTANT * total]])
+    def sums_of_rows(self, sums: Sequence[Array], products: Array) -> Array:
+        """Return Σ c·row over records, from the sums of c by bin and those of products."""
+        parts = [table.T @ one for table, one in zip(self.tables, sums, strict=True)]
+        return np.concatenate([*parts, products, [CONSTANT * sums[0].sum()]])
 
     def initial(self, shape_weight: float, constant: float) -> Array:
         """Return weights with one number for all shapes, and the constant; zero for others."""
@@ -216,7 +232,10 @@ class Expansion:
 
 
 def expand(
-    columns: Sequence[Column], edges: Sequence[Edges | None], blocks: Sequence[str]
+    columns: Sequence[Column],
+    edges: Sequence[Edges | None],
+    blocks: Sequence[str],
+    pairs: tuple[tuple[int, int], ...] | None = None,
 ) -> Expansion:
     """Return the tables of features for some blocks.
 
@@ -228,13 +247,15 @@ def expand(
         The ends of the bins of numbers, in fine cells.
     blocks : sequence of str
         The blocks besides the shapes.
+    pairs : tuple of pairs of int, optional
+        The columns of the products; by default all of them, with squares.
     """
     scale = max(sum(column.variance for column in columns), 1e-12) ** 0.5
     numbers = max(sum(column.is_number for column in columns), 1)
     spread = sum(
         1 - float(column.shares @ column.shares) for column in columns if not column.is_number
     )
-    tables, factors = [], []
+    tables = []
     for column, ends in zip(columns, edges, strict=True):
         parts = [column.shape[:, None] / scale]
         if ends is not None:
@@ -245,15 +266,23 @@ def expand(
                 parts.append(ranks[:, None] / np.sqrt(numbers))
             if "hats" in blocks:
                 parts.append(_hats(ranks, column.missing) / np.sqrt(0.55 * numbers))
-            factor = ranks
         else:
             if "categories" in blocks:
                 centred = np.eye(len(column.counts)) - column.shares
                 parts.append(centred / np.sqrt(max(spread, 1e-9)))
-            factor = column.shape / max(column.variance, 1e-6) ** 0.5
         tables.append(np.hstack(parts))
-        factors.append(np.clip(factor, -_LARGEST_FACTOR, _LARGEST_FACTOR))
-    return Expansion(tuple(tables), tuple(factors) if "products" in blocks else (), tuple(blocks))
+    factors = tuple(factors_of(columns)) if "products" in blocks else ()
+    return Expansion(tuple(tables), factors, tuple(blocks), pairs)
+
+
+def factors_of(columns: Sequence[Column]) -> Iterator[Array]:
+    """Yield the factors of products: normal scores of numbers, standardised shapes of others."""
+    for column in columns:
+        if column.is_number:
+            factor = _ranks(column)
+        else:
+            factor = column.shape / max(column.variance, 1e-6) ** 0.5
+        yield np.clip(factor, -_LARGEST_FACTOR, _LARGEST_FACTOR)
 
 
 def _standardised(column: Column, ends: Edges) -> Array:

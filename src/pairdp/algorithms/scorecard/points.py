@@ -99,6 +99,18 @@ class Points:
             interactions,
         )
 
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The pairs of columns that products are of."""
+        return [(int(i), int(j)) for i, j in np.argwhere(self.interactions != 0)]
+
+    def of_pairs(self, rows: Array) -> Array:
+        """Return what the product of each pair adds to the score of each row."""
+        bins = self.bins(rows)
+        a = [factor[codes] for factor, codes in zip(self.factors, bins, strict=False)]
+        found = [self.interactions[i, j] * a[i] * a[j] for i, j in self.pairs]
+        return np.column_stack(found) if found else np.zeros((len(rows), 0))
+
     def bins(self, rows: Array) -> NDArray[np.int64]:
         """Return the bin of each row in each column, of shape (columns, n)."""
         codes = codes_of(self.columns, rows)

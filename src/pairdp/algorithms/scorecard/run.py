@@ -26,14 +26,17 @@ from pairdp.algorithms.scorecard.evidence import (
     combined,
     share_of_positives,
 )
-from pairdp.algorithms.scorecard.expansion import CONSTANT, expand
+from pairdp.algorithms.scorecard.expansion import CONSTANT, expand, factors_of
+from pairdp.algorithms.scorecard.pair_choice import Pairs, gradient_of_products, largest
 from pairdp.algorithms.scorecard.partition import Counted, Edges, bin_of_cells, merge, partition
+from pairdp.algorithms.scorecard.tabled import blocks as blocks_of
 from pairdp.privacy import NoiseSource, Release
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
 PARTITION, COUNTS = "counts of cells", "labelled counts of bins"
 MOMENTS, GRADIENTS = "second moments of features", "clipped gradients"
+CHOICE = "gradient of products"
 _NAIVE = 0.7
 """The weight of naive Bayes shapes that the descent starts from: columns share evidence."""
 
@@ -51,17 +54,19 @@ class Binned(NamedTuple):
         shapes = [column.shape for column in self.columns]
         deviations = [column.deviations for column in self.columns]
         nothing = np.zeros((0, 0))
-        return Learned(shapes, deviations, float(logit(self.positives)), nothing, [np.zeros(0)])
+        intercept = float(logit(self.positives))
+        return Learned(shapes, deviations, intercept, nothing, [np.zeros(0)], nothing)
 
 
 class Learned(NamedTuple):
-    """Points and deviations by column, the intercept, and the products of columns."""
+    """Points and deviations by column, the intercept, and the products with their deviations."""
 
     points: list[Array]
     deviations: list[Array]
     intercept: float
     interactions: Array
     factors: list[Array]
+    product_deviations: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +105,7 @@ class Run:
         codes = np.empty((len(columns), records.n), dtype=np.int16)
         for start in range(0, records.n, BLOCK):
             some = slice(start, start + BLOCK)
-            codes[:, some] = codes_of(columns, records.x[some])
+            codes_of(columns, records.x[some], out=codes[:, some])
         return cls(columns, codes, records, {release.name: release for release in releases}, noise)
 
     def bin(self, bins: int, levels: int) -> Binned:
@@ -143,11 +148,13 @@ class Run:
 
     def _labelled_cells(self) -> list[NDArray[np.int64]]:
         """Return the numbers of positives and negatives in each cell of each column."""
-        signs = [self.records.y > 0, self.records.y < 0]
-        return [
-            np.array([np.bincount(row[sign], minlength=column.size) for sign in signs])
-            for row, column in zip(self.codes, self.columns, strict=True)
-        ]
+        sides = np.where(self.records.y > 0, 0, np.where(self.records.y < 0, 1, 2)).astype(np.int16)
+        found = [np.zeros(3 * column.size, dtype=np.int64) for column in self.columns]
+        for some in blocks_of(self.records.n):
+            for counts, row in zip(found, self.codes, strict=True):
+                joint = row[some] * np.int16(3) + sides[some]
+                counts += np.bincount(joint, minlength=counts.size)
+        return [counts.reshape(-1, 3)[:, :2].T for counts in found]
 
     def _partition(
         self, cells: list[NDArray[np.int64]], bins: int, levels: int
@@ -183,21 +190,27 @@ class Run:
         return np.split(noisy[: ends[-1]], ends[:-1]), counts
 
     def learn(
-        self, binned: Binned, blocks: Sequence[str], steps: int, ridge: float, progress: Progress
+        self,
+        binned: Binned,
+        blocks: Sequence[str],
+        pairs: Pairs | int | None,
+        steps: int,
+        ridge: float,
+        sampled: int,
+        progress: Progress,
     ) -> Learned:
-        """Release moments and gradients of some blocks of features, and return the points."""
+        """Release moments and gradients of some blocks of features, and return the points.
+
+        ``pairs`` are the columns of products, or how many are chosen; None for all, with squares.
+        """
         n = self.records.n
-        expansion = expand(binned.columns, binned.edges, blocks)
-        bins = np.array(
-            [bin_of[row] for bin_of, row in zip(binned.bin_of, self.codes, strict=True)],
-            dtype=np.int16,
-        )
-        records = LabelledBins(
-            bins, (self.records.y > 0).astype(np.float64), np.where(self.records.null, 0.0, 1.0)
-        )
+        records = self._labelled_bins(binned)
+        if isinstance(pairs, int):
+            pairs = self._chosen_pairs(binned, records, pairs)
+        expansion = expand(binned.columns, binned.edges, blocks, pairs)
         moments = self.releases[MOMENTS].mechanism.release_symmetric(
-            second_moments(expansion, records) / n, self.noise.stream(MOMENTS)
-        )
+            second_moments(expansion, records.evenly(sampled)) / n, self.noise.stream(MOMENTS)
+        ) * (n / sampled)
         release = self.releases[GRADIENTS]
         shown = progress.steps(steps, "learning weights")
 
@@ -225,9 +238,35 @@ class Run:
             of_shape = (weights[part.start] / scale * column.deviations) ** 2
             deviations.append(np.sqrt(np.maximum(of_weights, 0.0) + of_shape))
         matrix, constant = expansion.interactions(weights)
-        intercept = float(weights[-1] * CONSTANT + constant)
-        factors = list(expansion.factors) or [np.zeros(0)]
-        return Learned(expansion.points(weights), deviations, intercept, matrix, factors)
+        spread, _ = expansion.interactions(np.sqrt(np.maximum(np.diag(covariance), 0.0)))
+        return Learned(
+            expansion.points(weights),
+            deviations,
+            float(weights[-1] * CONSTANT + constant),
+            matrix,
+            list(expansion.factors) or [np.zeros(0)],
+            spread,
+        )
+
+    def _labelled_bins(self, binned: Binned) -> LabelledBins:
+        bins = np.empty_like(self.codes)
+        for row, codes, bin_of in zip(bins, self.codes, binned.bin_of, strict=True):
+            np.take(bin_of.astype(np.int16), codes, out=row, mode="clip")
+        counted = np.where(self.records.null, 0.0, 1.0)
+        return LabelledBins(bins, (self.records.y > 0).astype(np.float64), counted)
+
+    def _chosen_pairs(self, binned: Binned, records: LabelledBins, count: int) -> Pairs:
+        """Release the gradient of all products at naive Bayes, and return the largest."""
+        gradient = gradient_of_products(
+            list(factors_of(binned.columns)),
+            [_NAIVE * column.shape for column in binned.columns],
+            float(logit(binned.positives)),
+            records,
+        )
+        noisy = self.releases[CHOICE].mechanism.release(
+            gradient / self.records.n, self.noise.stream(CHOICE)
+        )
+        return largest(noisy, len(self.columns), count)
 
 
 def _padded_release(release: Release, values: Array, stream: np.random.Generator) -> Array:

@@ -3,38 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import flag, keep
+from pairdp._checks import flag, integer, keep
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.noise import deviation, shared_release
-from pairdp.algorithms.plan import Plan, Progress, RunResult
+from pairdp.algorithms.parameter_noise import ParameterNoise
+from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.score_models import ModelName, ScoreModel
 from pairdp.algorithms.scorecard.cells import Cells, NumberCells
 from pairdp.algorithms.scorecard.descent import (
     CLIP,
 )
 from pairdp.algorithms.scorecard.expansion import (
+    all_products,
     block_sizes,
     chosen_blocks,
     most_features,
 )
-from pairdp.algorithms.scorecard.run import COUNTS, GRADIENTS, MOMENTS, PARTITION, Run
+from pairdp.algorithms.scorecard.pair_choice import Pairs
+from pairdp.algorithms.scorecard.points import Points
+from pairdp.algorithms.scorecard.run import CHOICE, COUNTS, GRADIENTS, MOMENTS, PARTITION, Run
 from pairdp.algorithms.scorecard.shares import (
-    STEPS,
     levels_of,
     most_bins,
     most_cells,
     most_merged,
+    sampled_records,
     shares_of,
+    steps_of,
 )
 from pairdp.algorithms.task import Settings, Task
+from pairdp.constraints import Unconstrained
+from pairdp.losses import LogisticPointwise
+from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import L1LaplaceMechanism, NoiseSource, Release
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.privacy.mechanisms.packing import packed_dimension
@@ -42,6 +51,7 @@ from pairdp.records import Records
 
 Array = NDArray[np.float64]
 _RIDGE = 0.3
+_MOST_COLUMNS = 45
 _WITHOUT_NOISE = 1e-6
 
 
@@ -49,7 +59,8 @@ _WITHOUT_NOISE = 1e-6
 class ScorecardSettings(Settings):
     """The numbers of bins, levels, steps and features, and the ridge of the whitening.
 
-    The last three are None if the budget is too small to learn weights.
+    ``sampled`` is the number of records, at public places, that second moments are of. All but the
+    first two are None if the budget is too small to learn weights.
     """
 
     bins: int
@@ -57,10 +68,11 @@ class ScorecardSettings(Settings):
     steps: int | None = None
     features: int | None = None
     ridge: float | None = None
+    sampled: int | None = None
 
 
 @dataclass(frozen=True)
-class Scorecard(Algorithm[ScorecardSettings]):
+class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
     r"""An additive model: the score of a record is the sum of the points of its bins.
 
     1. Noisy counts divide the range of each number adaptively into bins
@@ -83,22 +95,37 @@ class Scorecard(Algorithm[ScorecardSettings]):
         The columns, as places in encoded rows. By default each feature is a number between ± the
         data norm.
     interactions : bool
-        Whether products of two columns may be added, if the budget suffices. The model is then no
-        longer additive.
+        Whether all products of two columns, and squares, may be added if the budget suffices. The
+        model is then no longer additive.
+    pairs : tuple of pairs of int
+        The places of columns whose products may be added instead.
+    chosen : int
+        How many pairs of columns are chosen privately instead (`pair_choice`). Sensitivity 0.7/n.
     name : str
         Name in certificates.
     """
 
     columns: tuple[Cells, ...] = ()
     interactions: bool = False
+    pairs: tuple[tuple[int, int], ...] = ()
+    chosen: int = 0
     name: str = "Scorecard"
 
     settings_type = ScorecardSettings
     offers_units: ClassVar[bool] = True
+    score_statistics: ClassVar[Mapping[str, int]] = {
+        "bins": 1, "edges": 1, "deviations": 1, "counts": 1, "interactions": 2, "factors": 1,
+    }  # fmt: skip
 
     def __post_init__(self) -> None:
         keep(self, "columns", tuple(self.columns))
         flag("interactions", self.interactions)
+        keep(self, "pairs", tuple(_checked_pair(pair) for pair in self.pairs))
+        keep(self, "chosen", integer("chosen", self.chosen, at_least=0))
+        if len(set(self.pairs)) < len(self.pairs):
+            raise ValueError("a pair of columns is given twice")
+        if self.interactions + bool(self.pairs) + bool(self.chosen) > 1:
+            raise ValueError("give one of interactions, pairs and chosen")
         if not all(isinstance(column, Cells) for column in self.columns):
             raise TypeError("columns must be NumberCells or CategoryCells")
 
@@ -114,6 +141,16 @@ class Scorecard(Algorithm[ScorecardSettings]):
             raise ValueError(f"{self.name} ranks two classes: use a loss of labels -1 and +1")
         for column in self.columns:
             column.check(task.features)
+        columns = len(self._columns(task))
+        if any(second >= columns for _, second in self.pairs):
+            raise ValueError(
+                f"a pair has a column that is not among the {columns} of the scorecard"
+            )
+        if self.chosen > columns * (columns - 1) // 2 or (self.chosen and columns > _MOST_COLUMNS):
+            raise ValueError(
+                f"{self.chosen} pairs cannot be chosen among {columns} columns; the most columns "
+                f"for a choice are {_MOST_COLUMNS}: name the pairs"
+            )
 
     def _columns(self, task: Task) -> tuple[Cells, ...]:
         if self.columns:
@@ -128,7 +165,10 @@ class Scorecard(Algorithm[ScorecardSettings]):
         others = sum(column.size for column in columns) - sum(one.size for one in numbers)
         mu = _mu(task)
         pure = task.budget is not None and task.budget.is_pure
-        shares = shares_of(task.n, mu, len(columns), len(numbers), pure=pure)
+        sizes = self._block_sizes(columns)
+        affordable = chosen_blocks(sizes, len(columns), task.n * mu, 1.0)
+        chooses = self.chosen > 0 and "products" in affordable
+        shares = shares_of(task.n, mu, len(columns), len(numbers), pure=pure, chooses=chooses)
         counts = _counts_release(task, COUNTS, "labelled counts", len(columns), 1, shares.counts)
         bins = most_bins(task.n, deviation(counts))
         merged = sum(most_merged(bins) + (one.missing is not None) for one in numbers)
@@ -151,7 +191,7 @@ class Scorecard(Algorithm[ScorecardSettings]):
         if not shares.learns_weights:
             why = "the budget is too small to learn weights: all are 1, as in naive Bayes"
             return PlanDraft(tuple(releases), settings, (why,))
-        sizes = self._block_sizes(columns)
+        steps = steps_of(task.n, mu, len(columns), len(numbers))
         features = most_features(sizes, len(columns), task.n * mu)
         moments = shared_release(
             MOMENTS,
@@ -161,6 +201,10 @@ class Scorecard(Algorithm[ScorecardSettings]):
             shares.moments,
         )
         ridge = _RIDGE * max(deviation(moments) * math.sqrt(2 * features), _WITHOUT_NOISE)
+        sampled = task.n
+        if task.budget is not None:
+            sampled = sampled_records(task.n, ridge * features)
+            ridge *= task.n / sampled
         gradients = shared_release(
             GRADIENTS,
             task,
@@ -172,11 +216,16 @@ class Scorecard(Algorithm[ScorecardSettings]):
                 amplification=0.5 / math.sqrt(ridge),
             ),
             features,
-            shares.gradients / STEPS,
+            shares.gradients / steps,
         )
-        releases += [moments, replace(gradients, count=STEPS)]
-        settings = replace(settings, steps=STEPS, features=features, ridge=ridge)
-        return PlanDraft(tuple(releases), settings)
+        if chooses:
+            releases.append(_choice_release(task, len(columns), shares.choice))
+        releases += [moments, replace(gradients, count=steps)]
+        settings = replace(settings, steps=steps, features=features, ridge=ridge, sampled=sampled)
+        reasons: tuple[str, ...] = ()
+        if sizes["products"] and "products" not in affordable:
+            reasons = ("the budget is too small to learn products: the model is additive",)
+        return PlanDraft(tuple(releases), settings, reasons)
 
     def execute(
         self,
@@ -190,11 +239,18 @@ class Scorecard(Algorithm[ScorecardSettings]):
         run = Run.of(columns, records, plan.certificate.releases, noise)
         binned = run.bin(settings.bins, settings.levels)
         found = binned.naive()
-        if settings.steps is not None and settings.ridge is not None:
+        if settings.steps and settings.ridge and settings.sampled:
             rarity = 4 * binned.positives * (1 - binned.positives)
             signal = plan.task.n * _mu(plan.task)
             blocks = chosen_blocks(self._block_sizes(columns), len(columns), signal, rarity)
-            found = run.learn(binned, blocks, settings.steps, settings.ridge, progress)
+            pairs: Pairs | int | None = self.pairs or None
+            if self.chosen and CHOICE in run.releases:
+                pairs = self.chosen
+            elif self.chosen:
+                blocks = [name for name in blocks if name != "products"]
+            found = run.learn(
+                binned, blocks, pairs, settings.steps, settings.ridge, settings.sampled, progress
+            )
         edges = [np.zeros(0) if e is None else e.astype(np.float64) for e in binned.edges]
         return RunResult(
             np.concatenate([*found.points, [found.intercept]]),
@@ -205,14 +261,53 @@ class Scorecard(Algorithm[ScorecardSettings]):
                 "counts": np.concatenate([column.counts for column in binned.columns]),
                 "interactions": found.interactions,
                 "factors": np.concatenate(found.factors),
+                "product_deviations": found.product_deviations,
                 "positives": np.array([binned.positives]),
             },
+        )
+
+    def model_of(self, plan: Plan) -> ModelName:
+        """Return the kind of model."""
+        return "quadratic" if self.interactions else "additive"
+
+    def own_problem(self, data_norm: float) -> PointwiseProblem:
+        """Return the problem of predicting the class of single records."""
+        return PointwiseProblem(LogisticPointwise(), Unconstrained(), data_norm=data_norm)
+
+    def score_function(
+        self, plan: Plan, parameters: Array, statistics: Mapping[str, Array]
+    ) -> Points:
+        """Return the points of all bins."""
+        if not parameters.size:
+            raise ValueError("there is no intercept")
+        points = Points.of(
+            self._columns(plan.task),
+            statistics["bins"],
+            statistics["edges"],
+            parameters[:-1],
+            float(parameters[-1]),
+            statistics["factors"],
+            statistics["interactions"],
+        )
+        for name in ("deviations", "counts"):
+            if statistics[name].size != parameters.size - 1 or np.any(statistics[name] < 0):
+                raise ValueError(f"there is not one number for each bin in the {name}")
+        return points
+
+    def _parameter_noise(self, plan: Plan[ScorecardSettings], fit: Fit) -> ParameterNoise:
+        return ParameterNoise(
+            "first order",
+            "propagated to first order from noisy counts and gradients to the points of each bin",
+            fit.statistics["deviations"],
         )
 
     def _block_sizes(self, columns: Sequence[Cells]) -> dict[str, int]:
         numbers = sum(isinstance(column, NumberCells) for column in columns)
         others = sum(c.size for c in columns if not isinstance(c, NumberCells))
-        return block_sizes(numbers, others, len(columns), self.interactions)
+        products = (
+            all_products(len(columns)) if self.interactions else len(self.pairs) or self.chosen
+        )
+        return block_sizes(numbers, others, products)
 
 
 def _mu(task: Task) -> float:
@@ -222,6 +317,22 @@ def _mu(task: Task) -> float:
     if task.budget.is_pure:
         return task.budget.epsilon / task.records
     return gdp_mu(task.budget.epsilon, task.budget.delta) / task.records
+
+
+def _checked_pair(pair: Sequence[int]) -> tuple[int, int]:
+    first, second = (integer("pair", place, at_least=0) for place in pair)
+    if first == second:
+        raise ValueError("a pair must have two different columns")
+    return min(first, second), max(first, second)
+
+
+def _choice_release(task: Task, columns: int, share: float) -> Release:
+    """Return the release of the gradient of all products of two different columns."""
+    candidates = columns * (columns - 1) // 2
+    sensitivity = task.sensitivity(
+        "mean of clipped gradients", clip=CLIP, n=task.n, width=candidates, amplification=1.0
+    )
+    return shared_release(CHOICE, task, sensitivity, candidates, share)
 
 
 def _counts_release(

@@ -1,10 +1,12 @@
 r"""How a scorecard divides its budget, from public facts.
 
 With d columns of which m are numbers, µ the GDP parameter of the budget, κ = nµ/d^1.5 and
-ρ = nµ/(d + 2m): if κ < 4, weights cannot be learned, and the budget is spent on counts alone.
-Otherwise labelled counts get 0.3 to 0.5 of µ², more for small ρ, the partition of numbers 0.12, and
-of the rest 0.26 is for second moments and 0.74 for gradients. (The numbers were chosen on adult,
-german and synthetic tables.)
+ρ = nµ/(d + 2m): if κ < 8, weights cannot be learned, and the budget is spent on counts alone, with
+0.22·√(m/d) of µ² for the partition of numbers. Otherwise labelled counts get 0.3 to 0.5 of µ², more
+for small ρ, the partition 0.12·√(m/d), and of the rest 0.2 is for second moments and 0.8 for
+gradients: 6 of them, or 4 if ρ < 100. (The numbers were chosen on adult, german and synthetic
+tables.) If pairs of columns are to be chosen, 0.05 of µ² is for that, and the others are divided in
+the same way.
 """
 
 from __future__ import annotations
@@ -16,10 +18,10 @@ import numpy as np
 
 from pairdp.algorithms.scorecard.cells import BRANCHES, LEVELS
 
-STEPS = 8
-"""Number of noisy gradients."""
-
+_LEAST_SIGNAL = 8.0
+_CHOICE = 0.05
 _FEWEST_BINS, _MOST_BINS = 3, 40
+_LEAST_SAMPLED, _LARGEST_RIDGE = 65_536, 0.1
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Shares:
     counts: float
     moments: float
     gradients: float
+    choice: float = 0.0
 
     @property
     def learns_weights(self) -> bool:
@@ -37,18 +40,30 @@ class Shares:
         return self.gradients > 0
 
 
-def shares_of(n: int, mu: float, columns: int, numbers: int, *, pure: bool) -> Shares:
+def shares_of(
+    n: int, mu: float, columns: int, numbers: int, *, pure: bool, chooses: bool = False
+) -> Shares:
     """Return the shares for n records and µ (infinite without noise)."""
-    partition = 0.12 if numbers else 0.0
-    if pure or n * mu / columns**1.5 < 4:
-        counts = 0.43
-        total = partition + counts
-        return Shares(partition / total, counts / total, 0.0, 0.0)
-    ratio = n * mu / (columns + 2 * numbers)
+    partition = 0.12 * math.sqrt(numbers / columns)
+    if pure or n * mu / columns**1.5 < _LEAST_SIGNAL:
+        first = partition * 0.22 / 0.12
+        return Shares(first, 1 - first, 0.0, 0.0)
+    ratio = _ratio(n, mu, columns, numbers)
     scarce = min(math.log(100 / ratio) / math.log(20), 1.0) if ratio < 100 else 0.0
     counts = 0.3 + 0.2 * scarce
     rest = 1 - partition - counts
-    return Shares(partition, counts, 0.26 * rest, 0.74 * rest)
+    choice = _CHOICE if chooses else 0.0
+    kept = 1 - choice
+    return Shares(kept * partition, kept * counts, 0.2 * kept * rest, 0.8 * kept * rest, choice)
+
+
+def steps_of(n: int, mu: float, columns: int, numbers: int) -> int:
+    """Return the number of noisy gradients."""
+    return 4 if _ratio(n, mu, columns, numbers) < 100 else 6
+
+
+def _ratio(n: int, mu: float, columns: int, numbers: int) -> float:
+    return n * mu / (columns + 2 * numbers)
 
 
 def most_bins(n: int, deviation: float) -> int:
@@ -80,3 +95,21 @@ def most_cells(bins: int, levels: int) -> int:
 def most_merged(bins: int) -> int:
     """Return the largest number of bins of a number, without the missing one; see `merge`."""
     return 2 * bins + 2
+
+
+def sampled_records(n: int, ridge: float) -> int:
+    """Return how many records second moments are computed from.
+
+    Records that are left out contribute zero to the sum over n that is released, so its sensitivity
+    stays the same, and it is multiplied by n over their number afterwards, with its noise. So many
+    are used that the ridge, which is in proportion to the noise, is at most a tenth of the mean
+    eigenvalue, 1 over the number of features.
+
+    Parameters
+    ----------
+    n : int
+        The number of all records.
+    ridge : float
+        The ridge for all n records, times the number of features.
+    """
+    return min(n, max(_LEAST_SAMPLED, math.ceil(n * ridge / _LARGEST_RIDGE)))

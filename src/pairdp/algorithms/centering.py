@@ -1,0 +1,88 @@
+"""A private centre and spread of records, by which they are centred, scaled and clipped again.
+
+Noise is small relative to the data only if the bound R is tight. So the mean and mean squared norm
+of the records are released twice: of the records as they are, and of records that the first pair
+has centred and scaled. Later sensitivities are those of any records of norm R.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.algorithms.noise import deviation, shared_release
+from pairdp.algorithms.scaled_records import ScaledRecords
+from pairdp.algorithms.task import Task
+from pairdp.privacy import NoiseSource, Release, Sensitivity
+from pairdp.records import Records
+
+Array = NDArray[np.float64]
+_ROOMY = 2.0
+_LEAST_RADIUS = 1e-6
+_FIRST = ("mean of records", "mean squared norm")
+_SCALED = ("mean of scaled records", "mean squared norm, scaled")
+
+
+class Statistic(NamedTuple):
+    """A statistic to release: its sensitivity bound, its dimension, and its share of the budget."""
+
+    name: str
+    sensitivity: Sensitivity
+    dimension: int
+    share: float
+
+    def release(self, task: Task) -> Release:
+        """Return its release."""
+        return shared_release(self.name, task, self.sensitivity, self.dimension, self.share)
+
+
+def centering_statistics(task: Task) -> tuple[Statistic, ...]:
+    """Return the statistics of centre and spread, which take 0.12 of the budget."""
+    n, norm, d = task.n, task.problem.data_norm, task.features
+    mean = task.sensitivity("mean of records", data_norm=norm, n=n)
+    square = task.sensitivity("mean squared norm", data_norm=norm, n=n)
+    return (
+        Statistic(_FIRST[0], mean, d, 0.03),
+        Statistic(_FIRST[1], square, 1, 0.02),
+        Statistic(_SCALED[0], mean, d, 0.05),
+        Statistic(_SCALED[1], square, 1, 0.02),
+    )
+
+
+class NoisyStatistics:
+    """The mechanisms of a plan by the name of their release, each with a stream of its own."""
+
+    def __init__(self, releases: tuple[Release, ...], noise: NoiseSource, purpose: str) -> None:
+        self._releases = {release.name: release for release in releases}
+        self._streams = {name: noise.stream(purpose, i) for i, name in enumerate(self._releases)}
+        self.sigma: Mapping[str, float] = {
+            name: deviation(release) for name, release in self._releases.items()
+        }
+
+    def __call__(self, name: str, value: Array) -> Array:
+        """Return a value with the noise of a release."""
+        return self._releases[name].mechanism.release(value, self._streams[name])
+
+
+def centered(records: Records, noisy: NoisyStatistics, spread: float) -> ScaledRecords:
+    """Return the records centred, scaled so that a radius r becomes R, and clipped to R.
+
+    r² is ``spread`` times the mean squared distance from the centre.
+    """
+    rows, center, unit = ScaledRecords(records), np.zeros(records.features), 1.0
+    for names, factor in ((_FIRST, _ROOMY), (_SCALED, spread)):
+        mean = noisy(names[0], rows.mean())
+        square = noisy(names[1], np.array([rows.square_norm()]))
+        excess = len(mean) * noisy.sigma[names[0]] ** 2 + noisy.sigma[names[1]]
+        around = unit**2 * max(float(square[0]) - float(mean @ mean) + 2 * excess, 0.0)
+        center = center + unit * mean
+        bound = records.data_norm
+        inside = center * min(1.0, bound / max(float(np.linalg.norm(center)), 1e-300))
+        radius = min(max(math.sqrt(factor * around), _LEAST_RADIUS * bound), 2 * bound)
+        unit = radius / bound
+        rows = ScaledRecords(records, inside, unit)
+    return rows

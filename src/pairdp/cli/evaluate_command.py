@@ -1,0 +1,197 @@
+"""``pairdp evaluate``: the AUC of a saved model on a sensitive table, with an interval."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pairdp._files import Draft, write_atomically
+from pairdp.cli.common import (
+    check_output,
+    echo_json,
+    invalid_option,
+    json_option,
+    open_ledger,
+    report_errors,
+    trust_option,
+)
+from pairdp.cli.evaluate_table import ScoredTable
+from pairdp.cli.table_options import open_with, table_options
+from pairdp.cli.unit_options import unit_options, unit_parameters
+from pairdp.drawing import write_svg
+from pairdp.estimators import load
+from pairdp.evaluation import Evaluation, EvaluationPlan, plan_evaluation
+from pairdp.evaluation.evaluate import check_hope, check_ledger, public_edges, run_plan
+from pairdp.evaluation.scoring import scored_model
+from pairdp.privacy import BudgetLedger
+from pairdp.tables import TableError
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("evaluate", short_help="Release the AUC of a saved model on a sensitive table.")
+@click.argument("model", type=FILE)
+@click.argument("data", type=FILE)
+@click.option(
+    "--epsilon", type=float, required=True, help="ε, the privacy budget of the evaluation."
+)
+@click.option(
+    "--delta", type=float, default=0.0, show_default=True, help="δ; 0 for pure ε."
+)  # fmt: skip
+@click.option("--label", help="Name of the label column; that of the schema.")
+@unit_options
+@click.option(
+    "--noise",
+    type=click.Choice(("auto", "laplace", "gaussian")),
+    default="auto",
+    show_default=True,
+    help="Gaussian noise needs --delta, and pays off among other Gaussian releases only.",
+)
+@click.option(
+    "--share",
+    type=float,
+    metavar="SHARE",
+    help="A public guess of the share of positive records, to judge what can be said.",
+)
+@click.option(
+    "--hopeless",
+    type=click.Choice(("error", "warn")),
+    default="error",
+    show_default=True,
+    help="What to do if, by public facts, nothing can be said; before anything is spent.",
+)
+@click.option("--plan", "only_plan", is_flag=True, help="Print what to expect, and spend nothing.")
+@click.option(
+    "--roc", is_flag=True, help="Release counts for the ROC curve too, for half of the budget."
+)
+@click.option(
+    "--threshold",
+    type=float,
+    help="Release sensitivity, specificity and precision at this score, for half of the budget.",
+)
+@click.option(
+    "--score-range",
+    type=float,
+    metavar="BOUND",
+    help="With --roc: a public bound on the absolute value of most scores.",
+)
+@click.option("-o", "--output", type=FILE, help="JSON file for figures and certificate.")
+@click.option("--figure", type=FILE, help="SVG file for the ROC curve, with --roc.")
+@click.option("--force", is_flag=True, help="Replace existing files.")
+@click.option("--ledger", type=FILE, help="Pay for the evaluation from this ledger.")
+@click.option(
+    "--data-set",
+    metavar="NAME",
+    help="Name of the data set, for the ledger; the file's by default.",
+)
+@click.option(
+    "--seed", type=int, help="For tests only: anyone who knows it can subtract the noise."
+)
+@trust_option
+@invalid_option
+@table_options
+@json_option
+@report_errors
+def command(
+    model: Path, data: Path, trusted: tuple[str, ...], as_json: bool, **options: Any
+) -> None:
+    """Release the AUC of a saved MODEL on the records of DATA (CSV or Parquet).
+
+    The AUC is the chance that a record of the second class scores above one of the first. It is
+    released with differential privacy, with a 95 % interval that covers both this noise and that of
+    sampling. Use records that the model was not fitted to. What the evaluation costs adds to what
+    other releases of these records cost.
+
+    The number of records is public. A record that cannot be scored or has another label is an
+    error, which reveals something about the data. With --invalid null it becomes a null record,
+    which is in no pair; the number of these is released too, and the interval is wider.
+
+    If the smaller class has fewer than about 10/ε records, nothing can be said; --plan prints what
+    to expect from the number of records alone.
+
+    With --roc or --threshold, half of the budget is for counts of scores by class: a ROC curve with
+    a band that holds as a whole, or figures at one threshold, such as 0, above which models predict
+    the second class. A threshold alone is more accurate.  pairdp verify  computes the figures in
+    the file of -o again from what was released.
+
+    \b
+    Examples:
+      pairdp evaluate model.pairdp test.csv --epsilon 0.5 --plan
+      pairdp evaluate model.pairdp test.csv --epsilon 0.5 --ledger ledger.json
+      pairdp evaluate model.pairdp test.csv --epsilon 1 --roc --figure roc.svg -o evaluation.json
+    """  # noqa: D301 - the command line's help reads the control character
+    if options["figure"] is not None and not options["roc"]:
+        raise TableError("--figure draws the ROC curve: give --roc too")
+    for path in (options["output"], options["figure"]):
+        if path is not None:
+            check_output(path, options["force"], model, data, options["ledger"])
+    scored = scored_model(load(model, trusted=trusted))
+    table = open_with(data, options)
+    records = ScoredTable.of(table, scored, options["label"])
+    units, invalid = unit_parameters(options), options["invalid"]
+    if units:
+        table.check_columns([units["unit"]])
+    n, _ = table.count(None, invalid=invalid)
+    plan = plan_evaluation(
+        n,
+        options["epsilon"],
+        options["delta"],
+        classes=scored.classes,
+        null_records=invalid == "null" or scored.makes_null_records(),
+        noise=options["noise"],
+        edges=public_edges(scored, options["roc"], options["threshold"], options["score_range"]),
+        **units,
+    )
+    if options["only_plan"]:
+        _print_plan(plan, as_json)
+        return
+    check_hope(plan, options["share"], options["hopeless"])
+    seed, data_set = options["seed"], options["data_set"] or data.name
+    ledger = check_ledger(plan, open_ledger(options["ledger"]), data_set, seed)
+    scores, signs, groups = records.read(n, units.get("unit"), invalid)
+    if len(scores) != n or len(signs) != n:
+        raise TableError(f"{data} changed while it was read: nothing was released")
+    found = run_plan(plan, scores, signs, groups, random_state=seed)
+    _release(found, options["output"], ledger)
+    if options["figure"] is not None:
+        write_atomically(options["figure"], write_svg(found.roc.figure()).encode())
+    _print(found, options["threshold"], as_json)
+
+
+def _release(found: Evaluation, output: Path | None, ledger: BudgetLedger | None) -> None:
+    """Pay for the evaluation, and write its file: nothing is shown that is not paid for."""
+    if output is None:
+        if ledger is not None:
+            ledger.spend(found.certificate)
+        return
+    try:
+        draft = Draft(output, found.to_json().encode())
+        if ledger is not None:
+            ledger.release(found.certificate, draft)
+            return
+        try:
+            draft.publish()
+        finally:
+            draft.discard()
+    except OSError as error:
+        raise TableError(f"{output} cannot be written: {error.strerror}") from None
+
+
+def _print_plan(plan: EvaluationPlan, as_json: bool) -> None:
+    if as_json:
+        echo_json(plan.to_dict())
+    else:
+        click.echo(str(plan))
+
+
+def _print(found: Evaluation, threshold: float | None, as_json: bool) -> None:
+    if as_json:
+        echo_json(found.to_dict())
+        return
+    click.echo(str(found))
+    if found.plan.evaluation.edges:
+        click.echo(str(found.at(0.0 if threshold is None else threshold)))
+    click.echo()
+    click.echo(found.privacy_statement())

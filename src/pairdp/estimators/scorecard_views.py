@@ -1,0 +1,192 @@
+"""What a fitted scorecard can be looked at as: tables, figures, explanations, JSON and SQL."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from pairdp._checks import positive
+from pairdp._files import write_atomically
+from pairdp.algorithms.scorecard.points import Points
+from pairdp.drawing import Figure
+from pairdp.estimators.bin_names import source_of
+from pairdp.estimators.scorecard_figures import figures_of, figures_of_pairs, page_of
+from pairdp.estimators.scorecard_sql import to_sql
+from pairdp.estimators.scorecard_tables import (
+    Entry,
+    entries_of_columns,
+    entries_of_pairs,
+    name_of_pair,
+    pairs_as_json,
+    pandas,
+)
+from pairdp.estimators.two_classes import TwoClassEstimator
+from pairdp.schema.features import FeatureColumn
+
+Array = NDArray[np.float64]
+
+
+def are_all(interactions: Any) -> bool:
+    """Return whether products of all columns are asked for."""
+    return interactions is True or (isinstance(interactions, str) and interactions == "all")
+
+
+class ScorecardViews(TwoClassEstimator):
+    """The views of `PrivateScorecard`; all are functions of what was released."""
+
+    interactions: Any
+    bins_: Array
+    counts_: Array
+    deviations_: Array
+    intercept_: Array
+    product_deviations_: Array
+
+    def column_names(self) -> list[str]:
+        """Return the names of the columns of the scorecard."""
+        raise NotImplementedError
+
+    def _fitted_points(self) -> Points:
+        raise NotImplementedError
+
+    def table(self, *, points_to_double: float | None = None, base_points: float = 0.0) -> Any:
+        """Return the points of every bin as a pandas DataFrame.
+
+        Parameters
+        ----------
+        points_to_double : float, optional
+            How many points double the odds of the second class. By default points are log-odds.
+        base_points : float, default=0
+            The points that all columns together add to those of their bins, in equal parts; the
+            intercept is then distributed likewise. Only with ``points_to_double``.
+
+        Returns
+        -------
+        DataFrame
+            With the columns column, bin, points, noise (its standard deviation, to first order) and
+            share (the noisy share of records in the bin). Pairs of columns that were named or
+            chosen follow, such as "age x hours", with a row for each two bins.
+        """
+        pd = pandas()
+        check_is_fitted(self, "points_")
+        factor, shift = 1.0, 0.0
+        if points_to_double is not None:
+            factor = positive("points_to_double", points_to_double) / math.log(2)
+            shift = (factor * float(self.intercept_[0]) + base_points) / len(self.bins_)
+        rows = [
+            one._replace(points=factor * one.points + added, noise=factor * one.noise)
+            for entries, added in ((self._entries(), shift), (self._entries_of_pairs(), 0.0))
+            for one in entries
+        ]
+        return pd.DataFrame(rows, columns=list(Entry._fields))
+
+    def _entries(self) -> Iterator[Entry]:
+        """Yield the bins that records can be in."""
+        return entries_of_columns(
+            self.column_names(),
+            self._fitted_points(),
+            self.deviations_,
+            self.counts_,
+            self._sources(),
+        )
+
+    def _entries_of_pairs(self) -> Iterator[Entry]:
+        """Yield the joint bins of pairs, unless products are of all columns."""
+        if are_all(self.interactions):
+            return iter(())
+        return entries_of_pairs(
+            self.column_names(), self._fitted_points(), self.product_deviations_, self._sources()
+        )
+
+    def named_points(self) -> list[tuple[str, float, float]]:
+        """Return the points of every bin by name, with the standard deviation of their noise."""
+        check_is_fitted(self, "points_")
+        return [(f"{one.column} {one.bin}", one.points, one.noise) for one in self._entries()]
+
+    @property
+    def scorecard_(self) -> Any:
+        """The points of every bin as a pandas DataFrame; see `table`."""
+        return self.table()
+
+    def _sources(self) -> list[FeatureColumn | None]:
+        schema = self.__dict__.get("schema_")
+        return [source_of(schema, name) for name in self.column_names()]
+
+    def figures(self) -> tuple[Figure, ...]:
+        """Return a figure of each column: its points, with two standard deviations of noise.
+
+        Figures of pairs that were named or chosen follow.
+        """
+        check_is_fitted(self, "points_")
+        names, points, sources = self.column_names(), self._fitted_points(), self._sources()
+        found = figures_of(names, points, self.deviations_, sources)
+        if are_all(self.interactions):
+            return found
+        return found + figures_of_pairs(names, points, self.product_deviations_, sources)
+
+    def write_figures(self, path: str | Path) -> None:
+        """Write the figures to an HTML page, atomically; it loads nothing from elsewhere."""
+        budget = self.certificate_.budget
+        claim = "no noise" if budget is None else f"ε = {budget.epsilon:g}, δ = {budget.delta:g}"
+        page = page_of(self.figures(), self.classes_[1], claim)
+        write_atomically(Path(path), page.encode())
+
+    def explain(self, X: Any) -> Any:
+        """Return the points of records by column as a pandas DataFrame; they add up to the score.
+
+        Pairs that were named or chosen have columns such as "age x hours"; what all products add
+        together, if they are of all columns, is in the column "interactions".
+
+        Parameters
+        ----------
+        X : array-like or table
+            Records.
+        """
+        pd = pandas()
+        check_is_fitted(self, "points_")
+        rows = self._features(X)
+        if np.isnan(rows).any():
+            raise ValueError("some of the records are null records, which have no points")
+        points = self._fitted_points()
+        found = pd.DataFrame(points.of_columns(rows), columns=self.column_names())
+        found["intercept"] = points.intercept
+        products = points.of_pairs(rows)
+        if are_all(self.interactions):
+            found["interactions"] = products.sum(axis=1)
+            return found
+        for (i, j), values in zip(points.pairs, products.T, strict=True):
+            found[name_of_pair(self.column_names(), i, j)] = values
+        return found
+
+    def to_json(self) -> str:
+        """Return the points of every bin as JSON text."""
+        check_is_fitted(self, "points_")
+        columns: dict[str, list[dict[str, Any]]] = {}
+        for one in self._entries():
+            entry = {"bin": one.bin, "points": one.points, "noise": one.noise}
+            columns.setdefault(one.column, []).append(entry)
+        low, high = self.classes_.tolist()
+        return json.dumps(
+            {
+                "low": low,
+                "high": high,
+                "intercept": float(self.intercept_[0]),
+                "columns": columns,
+                **pairs_as_json(self.column_names(), self._fitted_points(), self._sources()),
+            },
+            indent=2,
+            ensure_ascii=False,
+        )
+
+    def to_sql(self) -> str:
+        """Return the score as an expression in SQL: a sum of CASE expressions and products."""
+        check_is_fitted(self, "points_")
+        if "schema_" not in self.__dict__:
+            raise ValueError("an expression needs the names of columns: fit with a schema")
+        return to_sql(self.column_names(), self._fitted_points(), self._sources())

@@ -1,0 +1,5 @@
+"""Private evaluation: how good a model is on sensitive records."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,10 @@
+from .evaluate import HopelessEvaluationWarning as HopelessEvaluationWarning
+from .evaluate import evaluate as evaluate
+from .evaluate import plan_evaluation as plan_evaluation
+from .noisy_auc import Interval as Interval
+from .planning import EvaluationPlan as EvaluationPlan
+from .planning import ScoreEvaluation as ScoreEvaluation
+from .result import Evaluation as Evaluation
+from .roc import ROC as ROC
+from .threshold import NoisyBins as NoisyBins
+from .threshold import ThresholdFigures as ThresholdFigures

@@ -1,0 +1,191 @@
+r"""Scores and labels of records, each computed from its own record alone.
+
+A matrix product may round the score of a record differently when there are more or fewer records
+beside it, and ties decide pairs. So every step of a model gets all n records at their places: one
+that cannot be read is replaced by another row, and its score is then NaN. Which records are null
+so affects no score of another.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing
+
+from pairdp._checks import did_you_mean
+from pairdp._reading import Invalid, read_labels, read_signs, read_table, uses_null_records
+from pairdp.schema import Schema, columns_of, table_columns
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_LARGEST = 1e150
+"""Rows with larger numbers are not scored: their products might overflow, and are then rescaled."""
+
+
+class ScoredModel(NamedTuple):
+    """A model as evaluation sees it: its steps, and the schema that encodes its tables."""
+
+    before: list[Any]
+    last: Any
+    schema: Schema | None
+
+    @property
+    def classes(self) -> tuple[str, str]:
+        """The names of the two classes, the positive one last."""
+        low, high = self.last.classes_.tolist()
+        return str(low), str(high)
+
+    @property
+    def label_schema(self) -> Schema | None:
+        """The schema that codes labels; None if the classes of the model do."""
+        own: Schema | None = getattr(self.last, "schema_", None)
+        return own if own is not None and own.response is not None else None
+
+    def makes_null_records(self) -> bool:
+        """Return whether the schema declares cells that make null records."""
+        columns = () if self.schema is None else self.schema.columns
+        return any(getattr(column, "missing", None) == "null" for column in columns)
+
+    def number_of(self, X: Any) -> int:
+        """Return the public number of records, after checking what else is public about them."""
+        if self.schema is not None:
+            self.schema.check_table(table_columns(X) or ())
+            return columns_of(X, ())[1]
+        if not hasattr(X, "shape"):
+            return len(X)
+        first = [*self.before, self.last][0]
+        names, given = getattr(first, "feature_names_in_", None), getattr(X, "columns", None)
+        if names is not None and given is not None:
+            _check_names([str(name) for name in names], [str(name) for name in given])
+        width = getattr(first, "n_features_in_", None)
+        if len(X.shape) != 2 or (width is not None and X.shape[1] != width):
+            raise ValueError(f"X must be a table of {width} features, got shape {X.shape}")
+        return int(X.shape[0])
+
+    def scores(self, X: Any, invalid: Invalid) -> Array:
+        """Return scores, NaN for null records; see `pairdp.evaluate`."""
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # they would depend on the data
+            rows, null = self._rows(X, invalid)
+            scores = np.array(self._bare().decision_function(rows), dtype=np.float64)
+        scores[null] = np.nan
+        return scores
+
+    def signs(self, X: Any, y: ArrayLike | None, invalid: Invalid) -> Array:
+        """Return 1 for positive records, -1 for negative ones, and 0 for null records."""
+        labels = self._given_labels(X, y)
+        shape = tuple(getattr(labels, "shape", ()))
+        labels = np.ravel(labels) if len(shape) == 2 and shape[1] == 1 else labels
+        schema = self.label_schema
+        if schema is not None:
+            return np.nan_to_num(schema.encode_label(read_labels(labels), invalid=invalid))
+        signs = read_signs(labels, self.last.classes_.tolist())
+        if not uses_null_records(invalid) and np.any(signs == 0):
+            low, high = self.classes
+            raise ValueError(
+                f"y has labels that the model does not know: it was fitted to the classes {low!r} "
+                f"and {high!r}"
+            )
+        return signs
+
+    def _given_labels(self, X: Any, y: ArrayLike | None) -> Any:
+        if y is not None:
+            return y
+        if self.schema is None or self.schema.label is None:
+            raise ValueError("y is needed: no schema says which column is the label")
+        return columns_of(X, [self.schema.label])[0][self.schema.label]
+
+    def _rows(self, X: Any, invalid: Invalid) -> tuple[Array, Mask]:
+        """Return finite rows for the last step, and which of them stand for null records."""
+        before = self.before
+        if self.schema is not None:
+            columns, n = columns_of(X, self.schema.features)
+            rows, null = _filled(self.schema.encode(columns, n, invalid=invalid))
+            rest = before[1:]  # without the encoder
+            return _filled(_transformed(rest, rows))[0], null
+        if not uses_null_records(invalid):
+            rows, null = _filled(_transformed(before, X))
+            if null.any():
+                raise ValueError(
+                    "some records have missing, infinite or huge numbers: leave them out, or pass "
+                    'invalid="null", which makes them null records'
+                )
+            return rows, null
+        if all(type(step).__module__.startswith("pairdp.") for step in before):
+            width = [*before, self.last][0].n_features_in_
+            rows, null = _filled(read_table(X, width))
+            return _filled(_transformed(before, rows))[0], null
+        places = np.arange(self.number_of(X))
+        null = ~_readable(before, X, places)
+        if null.all():
+            return np.zeros((places.size, self.last.n_features_in_)), null
+        places[null] = places[~null][0]
+        return _filled(_transformed(before, _safe_indexing(X, places)))[0], null
+
+    def _bare(self) -> Any:
+        """Return the last step for rows that are encoded and have no names."""
+        bare = copy(self.last)
+        vars(bare).pop("feature_names_in_", None)
+        if hasattr(bare, "schema_"):
+            bare.schema, bare.n_features_in_ = None, bare.schema_.width
+            del bare.schema_
+        return bare
+
+
+def scored_model(model: Any) -> ScoredModel:
+    """Return the parts of a fitted model that gives scores for two classes.
+
+    Raises
+    ------
+    TypeError
+        If it is not such a model.
+    """
+    steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    steps = [step for step in steps if step is not None and not isinstance(step, str)]
+    *before, last = steps
+    classes = getattr(last, "classes_", None)
+    if not hasattr(last, "decision_function") or classes is None or np.shape(classes) != (2,):
+        raise TypeError(
+            "evaluate needs a fitted model with scores (decision_function) for two classes, such "
+            f"as PrivateRanker or a Pipeline that ends with one, got {type(last).__name__}"
+        )
+    return ScoredModel(before, last, getattr(steps[0], "schema_", None))
+
+
+def _check_names(known: Sequence[str], given: Sequence[str]) -> None:
+    if list(known) == list(given):
+        return
+    missing = [name for name in known if name not in given]
+    if missing:
+        raise ValueError(f"X lacks the column {missing[0]!r}{did_you_mean(missing[0], given)}")
+    raise ValueError("X must have the columns that the model was fitted to, in the same order")
+
+
+def _transformed(steps: Sequence[Any], X: Any) -> Array:
+    rows = X
+    for step in steps:
+        rows = step.transform(rows)
+    return np.array(rows.todense() if hasattr(rows, "todense") else rows, np.float64, ndmin=2)
+
+
+def _filled(rows: Array) -> tuple[Array, Mask]:
+    """Return rows with zeros in place of those that cannot be scored, and which these are."""
+    null: Mask = np.asarray(~(np.abs(rows) <= _LARGEST).all(axis=1))
+    return np.where(null[:, None], 0.0, rows), null
+
+
+def _readable(steps: Sequence[Any], X: Any, places: NDArray[np.int64]) -> Mask:
+    """Return which records every step can read, found by halving."""
+    try:
+        return ~_filled(_transformed(steps, _safe_indexing(X, places)))[1]
+    except Exception:  # cells of any kind, and steps of any class
+        if places.size == 1:
+            return np.zeros(1, dtype=np.bool_)
+    half = places.size // 2
+    return np.concatenate([_readable(steps, X, part) for part in (places[:half], places[half:])])

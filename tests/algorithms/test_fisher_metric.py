@@ -1,0 +1,299 @@
+"""The Fisher metric: its statistics, its sensitivities, and where it stays Euclidean."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+from pairdp import Budget, NoiseSource, PrivateMetric, load, verify
+from pairdp.algorithms import FisherMetric
+from pairdp.algorithms.fisher_metric import smallest_signal
+from pairdp.algorithms.scaled_records import ScaledRecords
+from pairdp.constraints import L2Ball, PSDCone, PSDFrobeniusBall, SymmetricMatrices
+from pairdp.losses import HingeMetric, LogisticMetric, LogisticRanking
+from pairdp.problem import Problem
+from tests.algorithms.attacks import Neighbours, attack, drawn, moved, staged, survives, tampered
+
+BUDGET, PURE = Budget(1.0, 1e-5), Budget(1.0)
+METRIC = Problem(LogisticMetric(), PSDFrobeniusBall(1.0))
+BOTH = ("diagonal", "full")
+
+
+def data(n: int = 3000, d: int = 4, classes: int = 3, seed: int = 0) -> tuple[np.ndarray, ...]:
+    """Return records whose first feature knows the class and whose last is loud."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(classes, size=n)
+    x = 0.1 * rng.normal(size=(n, d)) + 0.1
+    x[:, 0] += 0.15 * (y - 1)
+    x[:, -1] *= 2
+    return x, y
+
+
+def run(
+    form: str, budget: Budget | None, x: np.ndarray, y: np.ndarray, seed: int = 0
+) -> np.ndarray:
+    plan = FisherMetric(form).plan(METRIC, *x.shape, budget)  # type: ignore[arg-type]
+    return plan.run(METRIC.records(x, y), NoiseSource(seed)).parameters
+
+
+# Statistics
+
+
+def test_statistics_over_many_blocks() -> None:
+    rng = np.random.default_rng(0)
+    n, center, unit = 10_000, np.array([0.3, -0.1, 0.0]), np.array([0.5, 0.1, 2.0])
+    x, y = rng.normal(size=(n, 3)), rng.integers(3, size=n)
+    rows, labels = x.tolist(), y.tolist()
+    rows[7], labels[8] = [math.nan] * 3, None
+    records = METRIC.records(rows, labels, invalid="null")
+    z = (records.x - center) / unit
+    z /= np.maximum(1.0, np.linalg.norm(z, axis=1))[:, None]
+    used = np.delete(np.arange(n), [7, 8])
+    scaled = ScaledRecords(records, center, unit)
+    np.testing.assert_allclose(scaled.squares(), np.sum(z[used] ** 2, axis=0) / n, atol=1e-14)
+    sums = scaled.bucket_sums(5)
+    for label in range(5):
+        own = used[y[used] == label]
+        np.testing.assert_allclose(sums[label, :-1], z[own].sum(axis=0) / n, atol=1e-14)
+        assert sums[label, -1] == pytest.approx(len(own) / n)
+    # Two classes in one bucket are one class.
+    merged = scaled.bucket_sums(2)
+    np.testing.assert_allclose(merged[0], sums[0] + sums[2], atol=1e-14)
+
+
+# Privacy
+
+
+@pytest.mark.parametrize("budget", [BUDGET, PURE, Budget(6.0, 1e-9)], ids=str)
+@pytest.mark.parametrize("form", BOTH)
+def test_certificates_verify_and_use_the_budget(form: str, budget: Budget) -> None:
+    x, y = data(200)
+    plan = FisherMetric(form).plan(METRIC, *x.shape, budget)  # type: ignore[arg-type]
+    assert plan.claim_is_proved
+    assert 0.99 * budget.epsilon <= plan.true_epsilon <= budget.epsilon
+    fit = plan.run(METRIC.records(x, y), NoiseSource(0))
+    assert verify(fit.certificate.to_json())
+    assert pickle.loads(pickle.dumps(plan)) == plan
+
+
+@pytest.mark.parametrize("norm", [1.0, 3.0])
+@pytest.mark.parametrize("form", BOTH)
+def test_no_neighbour_moves_a_release_further(form: str, norm: float) -> None:
+    problem = Problem(LogisticMetric(), PSDFrobeniusBall(1.0), data_norm=norm)
+    plan = FisherMetric(form, buckets=5).plan(problem, 9, 2, BUDGET)  # type: ignore[arg-type]
+    assert 0.95 <= attack(plan) <= 1
+    assert not survives(tampered(plan, 0.9))
+
+
+@pytest.mark.parametrize("form", BOTH)
+def test_each_release_comes_near_its_bound(form: str) -> None:
+    n, rng = 100, np.random.default_rng(0)
+    plan = FisherMetric(form, buckets=5).plan(METRIC, n, 2, Budget(90.0, 1e-5))  # type: ignore[arg-type]
+    best = np.zeros(len(plan.certificate.releases))
+    e, f = np.eye(2)
+    x = np.zeros((n, 2))
+    x[2] = e
+    others = [Neighbours(x, np.ones(n), 2, other, 1.0) for other in (f, -e, 0 * e)]
+    for kick in (0.0, 1.0):
+        pairs = *others, *staged(n, 1.0, 2), *(drawn(n, 1.0, 2, rng) for _ in range(3))
+        best = np.max([best, *(moved(plan, pair, kick) for pair in pairs)], axis=0)
+    assert np.all(best <= 1)
+    assert np.all(best >= 0.95)
+
+
+def test_a_class_of_its_own_changes_no_other_class() -> None:
+    # A label that nobody else has sorts before all others, and shifts their codes.
+    rng, n = np.random.default_rng(0), 12
+    plan = FisherMetric().plan(METRIC, n, 2, BUDGET)
+    for i in range(40):
+        pair = drawn(n, 1.0, i % n, rng)
+        y = rng.integers(1, 5, size=n).astype(float)
+        pair = Neighbours(pair.x, y, pair.place, pair.other_x, float(rng.integers(-9, 9)))
+        assert max(moved(plan, pair, kick=float(i % 2) / 5)) <= 1
+
+
+@pytest.mark.parametrize("form", BOTH)
+def test_a_fit_holds_no_data(form: str) -> None:
+    x, y = data(50)
+    records = METRIC.records(x, y)
+    plan = FisherMetric(form).plan(METRIC, *x.shape, BUDGET)  # type: ignore[arg-type]
+    stored = pickle.dumps(plan.run(records, NoiseSource(0)))
+    assert not any(number.tobytes() in stored for number in records.x.ravel())
+
+
+# What comes out
+
+
+def by_hand(x: np.ndarray, y: np.ndarray, form: str) -> np.ndarray:
+    """Return the metric without noise, from its formula."""
+    n, d = x.shape
+
+    def scaled(center: np.ndarray, unit: np.ndarray | float) -> np.ndarray:
+        z = (x - center) / unit
+        return z / np.maximum(1.0, np.linalg.norm(z, axis=1))[:, None]
+
+    center, unit = x.mean(axis=0), math.sqrt(2 * x.var(axis=0).sum())
+    z = scaled(center, unit)
+    center, unit = center + unit * z.mean(axis=0), unit * math.sqrt(z.var(axis=0).sum())
+    variances = np.mean(scaled(center, unit) ** 2, axis=0)
+    z = math.sqrt(d) * scaled(center, unit * np.sqrt(d * variances))
+    shares = np.bincount(y) / n
+    means = np.array([z[y == c].mean(axis=0) for c in range(len(shares))]) - z.mean(axis=0)
+    f = np.maximum(shares @ means**2 - np.sum(1 - shares) / n, 0.0)
+    stretch = np.diag(f / (1 - f))
+    weight = max(0.1 * stretch.max(), 0.05)
+    if form == "full":
+        values, vectors = np.linalg.eigh((means.T * shares) @ means)
+        values = np.where(values > (2 + math.sqrt(2) + 1) ** 2 / n, values - d / n, 0.0)
+        between = (vectors * values) @ vectors.T
+        within = z.T @ z / n - between
+        level = np.trace(within) / d
+        inverse = np.linalg.inv(within + 0.05 * level * np.eye(d))
+        stretch = stretch / 2 + inverse @ between @ inverse
+        largest = np.linalg.eigvals(inverse @ between).real.max()
+        weight = max(weight, max(0.1 * largest, 0.05) / level)
+    metric = stretch / np.sqrt(np.outer(variances, variances))
+    metric += weight / variances.mean() * np.eye(d)
+    return metric / np.trace(metric)
+
+
+@pytest.mark.parametrize("form", BOTH)
+def test_without_noise_it_is_the_formula(form: str) -> None:
+    x, y = data()
+    x = METRIC.records(x, y).x
+    np.testing.assert_allclose(run(form, None, x, y), by_hand(x, y, form), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", BOTH)
+def test_much_budget_is_as_good_as_no_noise(form: str) -> None:
+    x, y = data(20_000)
+    exact = run(form, None, x, y)
+    assert exact[0, 0] > 4 * np.diag(exact)[1:].max()
+    for budget in (Budget(20.0, 1e-5), Budget(50.0)):
+        np.testing.assert_allclose(run(form, budget, x, y), exact, atol=0.02)
+
+
+def test_correlated_features_are_separated_by_the_full_form() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=20_000)
+    loud = rng.normal(size=(20_000, 1))
+    x = 0.05 * (loud + 0.2 * rng.normal(size=(20_000, 2)) + np.outer(y, [0.4, -0.4]))
+    diagonal, full = (run(form, Budget(2.0, 1e-6), x, y) for form in BOTH)
+    assert diagonal[0, 1] == 0
+    apart, together = np.array([1.0, -1.0]), np.ones(2)
+    assert apart @ full @ apart > 5 * (together @ full @ together)
+
+
+@pytest.mark.parametrize("form", BOTH)
+def test_where_the_data_lies_and_which_scale_it_has_hardly_matter(form: str) -> None:
+    x, y = data(20_000)
+    x = 0.2 * x * np.array([0.1, 1, 1, 1]) + np.array([0.5, 0.0, -0.3, 0.2])
+    weights = np.diag(run(form, Budget(4.0, 1e-6), x, y))
+    assert weights[0] > 50 * weights[1:].max()  # the feature that is ten times as small
+
+
+@pytest.mark.parametrize("form", BOTH)
+def test_names_of_classes_do_not_matter(form: str) -> None:
+    x, y = data(2000)
+    names = np.array(["z", "a", "m"])[y]
+    first, second = (run(form, None, x, labels) for labels in (y, names))
+    np.testing.assert_allclose(first, second, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("budget", [Budget(0.01, 1e-6), Budget(0.01)], ids=str)
+@pytest.mark.parametrize("form", BOTH)
+def test_where_nothing_can_be_learned_the_plan_says_so(form: str, budget: Budget) -> None:
+    x, y = data(500)
+    plan = FisherMetric(form).plan(METRIC, *x.shape, budget)  # type: ignore[arg-type]
+    assert not plan.settings.learns
+    (sentence,) = plan.warnings
+    assert "the metric will be the Euclidean one, which costs nothing" in sentence
+    for seed in range(5):
+        np.testing.assert_allclose(run(form, budget, x, y, seed), np.eye(4) / 4, atol=1e-15)
+
+
+@pytest.mark.parametrize("form", BOTH)
+def test_without_a_signal_it_is_euclidean(form: str) -> None:
+    x, y = data()
+    np.testing.assert_allclose(run(form, None, x, 0 * y), np.eye(4) / 4, atol=1e-12)
+    rng = np.random.default_rng(0)
+    for seed in range(10):
+        found = run(form, Budget(4.0, 1e-5), x, rng.permutation(y), seed)
+        assert np.linalg.cond(found) < 1.5
+
+
+def test_more_records_or_budget_show_a_smaller_signal() -> None:
+    def least(n: int, budget: Budget) -> float:
+        plan = FisherMetric().plan(METRIC, n, 5, budget)
+        return smallest_signal(plan.certificate.releases[-1], plan.task)
+
+    assert least(1000, BUDGET) > 50 * least(10_000, BUDGET)
+    assert least(1000, BUDGET) > least(1000, Budget(2.0, 1e-5))
+    assert least(1000, PURE) > least(1000, Budget(2.0))
+
+
+@pytest.mark.parametrize("form", BOTH)
+@pytest.mark.parametrize(
+    "constraint",
+    [PSDFrobeniusBall(0.1), PSDCone(), SymmetricMatrices()],
+    ids=lambda constraint: type(constraint).__name__,
+)
+def test_results_lie_in_the_constraint_set(constraint: object, form: str) -> None:
+    x, y = data(500)
+    problem = Problem(HingeMetric(), constraint, 0.1, np.eye(4))
+    plan = FisherMetric(form).plan(problem, *x.shape, Budget(8.0, 1e-5))  # type: ignore[arg-type]
+    found = plan.run(problem.records(x, y), NoiseSource(0)).parameters
+    np.testing.assert_allclose(constraint.project(found), found, rtol=0, atol=1e-12)
+    scale = constraint.radius if math.isfinite(constraint.radius) else 4.0
+    assert np.trace(found) == pytest.approx(scale)
+
+
+@pytest.mark.parametrize("budget", [None, Budget(50.0, 1e-5), Budget(90.0)], ids=str)
+@pytest.mark.parametrize("form", BOTH)
+def test_degenerate_data(form: str, budget: Budget | None) -> None:
+    for x in (np.zeros((5, 2)), np.ones((5, 2)), np.eye(2)[[0, 0, 0, 0, 1]], np.ones((5, 1))):
+        for y in (np.zeros(5), np.arange(5)):
+            found = run(form, budget, x, y)
+            assert np.all(np.isfinite(found))
+            assert np.trace(found) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("form", BOTH)
+def test_units_of_measurement_do_not_matter(form: str) -> None:
+    x, y = data(2000)
+    found = []
+    for norm in (1.0, 1000.0):
+        problem = Problem(LogisticMetric(), PSDFrobeniusBall(1.0), data_norm=norm)
+        plan = FisherMetric(form).plan(problem, *x.shape, Budget(8.0, 1e-5))  # type: ignore[arg-type]
+        fit = plan.run(problem.records(norm * x, y), NoiseSource(0))
+        found.append(fit.parameters)
+    np.testing.assert_allclose(*found, rtol=0, atol=1e-6)
+
+
+def test_an_estimator_saves_it(tmp_path: object) -> None:
+    x, y = data(2000)
+    model = PrivateMetric(2.0, algorithm="fisher", n_components=2, data_norm=1.0, random_state=0)
+    model.fit(x, np.array(["low", "middle", "high"])[y])
+    assert model.components_.shape == (2, 4)
+    assert model.n_directions_ >= 1
+    model.save(f"{tmp_path}/metric")
+    np.testing.assert_array_equal(load(f"{tmp_path}/metric").components_, model.components_)
+
+
+# Refusals
+
+
+def test_refusals() -> None:
+    ranking = Problem(LogisticRanking(), L2Ball(1.0))
+    with pytest.raises(ValueError, match=re.escape("use a metric loss such as LogisticMetric()")):
+        FisherMetric().plan(ranking, 100, 3, BUDGET)
+    with pytest.raises(ValueError, match="form must be"):
+        FisherMetric("round")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="euclidean"):
+        FisherMetric(euclidean=0.0)
+    with pytest.raises(ValueError, match="buckets must be at least 2"):
+        FisherMetric(buckets=1)
