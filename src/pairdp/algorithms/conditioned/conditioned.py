@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from pairdp._checks import integer, keep, non_negative, one_of
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.conditioned.descent import CLIP, PAIR_CLIP
+from pairdp.algorithms.conditioned.expanded_scores import ExpandedScores
 from pairdp.algorithms.conditioned.features import CONSTANT, feature_count
 from pairdp.algorithms.conditioned.location import COUNTS
 from pairdp.algorithms.conditioned.run import (
@@ -36,6 +38,7 @@ from pairdp.algorithms.noise import deviation, noise_to_signal, shared_release
 from pairdp.algorithms.parameter_noise import ParameterNoise
 from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.score_models import ModelName, ScoreModel
 from pairdp.algorithms.task import Task
 from pairdp.losses import LogisticPointwise, PairwiseLoss
 from pairdp.privacy import NoiseSource, Release
@@ -48,7 +51,7 @@ _RIDGE, _WITHOUT_NOISE = 0.3, 1e-6
 
 
 @dataclass(frozen=True)
-class ConditionedDescent(Algorithm[ConditionedSettings]):
+class ConditionedDescent(ScoreModel, Algorithm[ConditionedSettings]):
     r"""Noisy gradient descent on rows that noisy moments have centred, scaled and whitened.
 
     1. Noisy means of yx, x and y give a centre, the share of positives, and the midpoint of the
@@ -100,6 +103,7 @@ class ConditionedDescent(Algorithm[ConditionedSettings]):
 
     settings_type = ConditionedSettings
     offers_units: ClassVar[bool] = True
+    score_statistics: ClassVar[Mapping[str, int]] = {"centre": 1, "scales": 1}
 
     def __post_init__(self) -> None:
         one_of("expansion", self.expansion, "linear", "additive", "quadratic", "auto")
@@ -112,6 +116,24 @@ class ConditionedDescent(Algorithm[ConditionedSettings]):
     def needs(self) -> tuple[Need, ...]:
         """Nothing of the loss: gradients are clipped."""
         return ()
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the parameters are weights of the features."""
+        return self.expansion == "linear"
+
+    def model_of(self, plan: Plan) -> ModelName:
+        """Return the expansion of a plan."""
+        settings: ConditionedSettings = plan.settings  # type: ignore[assignment]
+        return settings.expansion  # type: ignore[return-value]
+
+    def score_function(
+        self, plan: Plan, parameters: Array, statistics: Mapping[str, Array]
+    ) -> ExpandedScores:
+        """Return the scores of an expansion."""
+        if not parameters.size or statistics["centre"].size != plan.task.features:
+            raise ValueError("there is no intercept, or not one centre for each feature")
+        return ExpandedScores.of(self.model_of(plan), parameters, statistics)
 
     @property
     def releases_class_means(self) -> bool:
