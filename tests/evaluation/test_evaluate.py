@@ -63,7 +63,7 @@ def model(kind: str) -> Any:
         case "classifier":
             return fitted(PrivateLinearClassifier(**options), X, Y)
         case "online":
-            return fitted(OnlinePrivateRanker(**options, classes=[0, 1]), X, Y)
+            return fitted(OnlinePrivateRanker(**options, classes=[0, 1]), X[:400], Y[:400])
         case "scaled":
             scaler = BoundsScaler([-1.0] * 3, [1.0] * 3)
             return fitted(make_pipeline(scaler, PrivateRanker(**options)), X, Y)
@@ -121,6 +121,13 @@ def test_a_pipeline_with_an_encoder() -> None:
     assert found.auc == pytest.approx(model("encoder").score(TABLE, TABLE["died"]), abs=0.03)
     with pytest.raises(ValueError, match="y is needed"):
         evaluate(model("encoder"), TABLE, epsilon=EPSILON)
+
+
+def test_a_stream_that_goes_on() -> None:
+    stream = OnlinePrivateRanker(20.0, horizon=N, data_norm=1.0, random_state=0, classes=[0, 1])
+    stream.partial_fit(X[:500], Y[:500])
+    assert evaluate(stream, X, Y, EPSILON, random_state=0).auc > 0.7
+    assert stream.records_left_ == N - 500
 
 
 def test_a_model_from_a_file(tmp_path: Path) -> None:
@@ -202,11 +209,11 @@ def test_noise_is_fresh_without_a_seed_and_differs_between_plans() -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (lambda: fitted(PrivateMetric(20.0, data_norm=1.0), X, Y), "for two classes"),
+        (lambda: fitted(PrivateMetric(20.0, data_norm=1.0), X[:50], Y[:50]), "for two classes"),
         (lambda: fitted(PrivateLinearRegressor(20.0, data_norm=1.0, target_bound=1.0), X, Y),
          "for two classes"),
         (lambda: PrivateRanker(1.0), "fitted model"),
-        (lambda: fitted(PrivateRanker(9.0, data_norm=1.0, response_bounds=(0, 1)), X, Y),
+        (lambda: fitted(PrivateRanker(9.0, data_norm=1.0, response_bounds=(0, 1)), X[:50], Y[:50]),
          "for two classes"),
     ],
 )  # fmt: skip

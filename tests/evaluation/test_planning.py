@@ -79,13 +79,13 @@ def test_a_unit_multiplies_the_noise() -> None:
 
 
 def test_expected_intervals_are_those_that_runs_have() -> None:
-    """The median width of 100 runs is near the expected one."""
+    """The median width of 40 runs is near the expected one."""
     n, share = 2000, 0.3
     plan = plan_evaluation(n, 0.5)
     rng = np.random.default_rng(0)
     signs = np.where(np.arange(n) < share * n, 1.0, -1.0)
     scores = rng.normal(size=n) + 1.19 * (signs > 0)
-    widths = [plan.run(scores, signs, NoiseSource(i)).auc.interval().width for i in range(100)]
+    widths = [plan.run(scores, signs, NoiseSource(i)).auc.interval().width for i in range(40)]
     assert np.median(widths) == pytest.approx(plan.expected_width(share, 0.8), rel=0.1)
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.isotonic import isotonic_regression
 
 from pairdp.drawing import Axis, Figure, Point, Series, Style
 from pairdp.evaluation.noisy_auc import Interval
@@ -106,5 +105,7 @@ def roc_of(edges: Sequence[float], negative: Sides, positive: Sides, noise: Coun
 
 
 def _falling(shares: Sequence[Share]) -> tuple[float, ...]:
+    from sklearn.isotonic import isotonic_regression  # verifying certificates does not need it
+
     found = isotonic_regression([share.value for share in shares], increasing=False)
     return tuple(np.clip(found, 0.0, 1.0).tolist())

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,7 +129,8 @@ class ScoredModel(NamedTuple):
 
     def _bare(self) -> Any:
         """Return the last step for rows that are encoded and have no names."""
-        bare = copy(self.last)
+        bare = object.__new__(type(self.last))  # a stream, which holds records, has no copies
+        vars(bare).update(vars(self.last))
         vars(bare).pop("feature_names_in_", None)
         if hasattr(bare, "schema_"):
             bare.schema, bare.n_features_in_ = None, bare.schema_.width

@@ -59,7 +59,7 @@ def largest_change(others: tuple[Record, ...], norm: Norm) -> float:
 
 
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("n", [5, 6, 8])
+@pytest.mark.parametrize("n", [5, 6, pytest.param(8, marks=pytest.mark.slow)])
 def test_no_replacement_moves_the_vector_by_more_than_one(n: int, norm: Norm) -> None:
     """And the largest change is the bound, so that a smaller one would be found to be wrong."""
     worst = max(largest_change(others, norm) for others in others_in_order(n - 1))
@@ -68,16 +68,16 @@ def test_no_replacement_moves_the_vector_by_more_than_one(n: int, norm: Norm) ->
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_ties_do_not_move_it_by_more(norm: Norm) -> None:
-    for others in others_with_ties(5):
+    for others in others_with_ties(4):
         assert largest_change(others, norm) < 1 + 1e-12
 
 
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("n", [23, 60])
+@pytest.mark.parametrize("n", [23, 40])
 def test_extreme_orders_of_more_records(n: int, norm: Norm) -> None:
     """All numbers of positives and null records; the others ordered so that pairs add up."""
     worst = 0.0
-    for positives, null in itertools.product(range(n), range(0, n, 7)):
+    for positives, null in itertools.product(range(n), range(0, n, 11)):
         negatives = n - 1 - positives - null
         if negatives < 0:
             continue

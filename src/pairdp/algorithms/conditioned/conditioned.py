@@ -35,8 +35,8 @@ from pairdp.algorithms.conditioned.shares import (
     used_records,
 )
 from pairdp.algorithms.noise import deviation, noise_to_signal, shared_release
-from pairdp.algorithms.plan import Plan, Progress, RunResult
-from pairdp.algorithms.registry import register_algorithm
+from pairdp.algorithms.parameter_noise import ParameterNoise
+from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.score_models import ModelName, ScoreModel
 from pairdp.algorithms.task import Task
@@ -56,7 +56,8 @@ class ConditionedDescent(ScoreModel, Algorithm[ConditionedSettings]):
 
     1. Noisy means of yx, x and y give a centre, the share of positives, and the midpoint of the
        classes. Sensitivity 2√2·R/n. Without an intercept the centre is zero.
-    2. Five noisy counts give the median distance from the centre (`location`). Sensitivity 1 each.
+    2. Five noisy counts give a distance from the centre that most rows are within (`location`).
+       Sensitivity 1 each.
     3. For an expansion, noisy mean squares give the scale of each feature. Sensitivity √2/n for
        rows in units of the radius.
     4. Noisy second moments of the features (`features`), which are in the unit ball, or their mean
@@ -196,12 +197,12 @@ class ConditionedDescent(ScoreModel, Algorithm[ConditionedSettings]):
         shares = shares_of(centred=facts.centred, expanded=expansion != "linear")
         releases = []
         if facts.centred:
-            means = task.sensitivity("means of classes", data_norm=facts.largest, n=n, weight=1.0)
+            means = task.sensitivity("means of clipped rows", largest=facts.largest, used=n)
             releases.append(shared_release(MEANS, task, means, 2 * d + 1, shares.means))
         count = task.sensitivity("number of records in a set", sets=1)
         counts = shared_release(RADIUS, task, count, 1, shares.radius / COUNTS)
         releases.append(replace(counts, count=COUNTS))
-        squares = task.sensitivity("mean squares of features", data_norm=1.0, n=used)
+        squares = task.sensitivity("mean squares of clipped rows", largest=1.0, used=used)
         if expansion != "linear":
             releases.append(shared_release(SCALES, task, squares, d, shares.scales))
         moments, ridge = self._moments(
@@ -221,14 +222,14 @@ class ConditionedDescent(ScoreModel, Algorithm[ConditionedSettings]):
     ) -> tuple[Release, float]:
         """Return the release of moments, and the ridge that is the size of its noise."""
         if scaling == "matrix":
-            sensitivity = task.sensitivity("second moments of records", data_norm=1.0, n=used)
+            sensitivity = task.sensitivity("second moments of clipped rows", largest=1.0, used=used)
             moments = shared_release(MOMENTS, task, sensitivity, packed_dimension(features), share)
             size = _RIDGE * deviation(moments) * math.sqrt(2 * features)
         else:
             # Without the constant, whose square is public.
             constant = CONSTANT if centred else 0.0
             norm = math.sqrt(1 - constant**2)
-            sensitivity = task.sensitivity("mean squares of features", data_norm=norm, n=used)
+            sensitivity = task.sensitivity("mean squares of clipped rows", largest=norm, used=used)
             moments = shared_release(MOMENTS, task, sensitivity, features - centred, share)
             size = deviation(moments)
         return moments, max(size, _WITHOUT_NOISE)
@@ -237,11 +238,11 @@ class ConditionedDescent(ScoreModel, Algorithm[ConditionedSettings]):
         self, task: Task, features: int, used: int, gradient: str, ridge: float, share: float
     ) -> Release:
         pairs = gradient == "pairwise"
-        bound = "clipped gradients of pairs" if pairs else "mean of clipped gradients"
+        bound = "clipped gradients of pairs" if pairs else "clipped gradients of rows"
         sensitivity = task.sensitivity(
             bound,
             clip=PAIR_CLIP if pairs else CLIP,
-            n=used,
+            used=used,
             width=features,
             amplification=0.5 / math.sqrt(ridge),
         )
@@ -252,6 +253,18 @@ class ConditionedDescent(ScoreModel, Algorithm[ConditionedSettings]):
     def noise_to_signal(self, plan: Plan[ConditionedSettings]) -> float:
         """Return the noise-to-signal ratio of the gradients, which determine the direction."""
         return noise_to_signal(plan.certificate.releases[-1], plan.settings.used)
+
+    @property
+    def noise_needs_statistics(self) -> bool:
+        """True: the noise of the weights depends on the coordinates."""
+        return True
+
+    def _parameter_noise(self, plan: Plan[ConditionedSettings], fit: Fit) -> ParameterNoise:
+        words = (
+            "the noise of the gradients, propagated to each weight to first order; that of the "
+            "coordinates is not included"
+        )
+        return ParameterNoise("first order", words, fit.statistics["deviations"])
 
     def execute(
         self,
@@ -264,6 +277,3 @@ class ConditionedDescent(ScoreModel, Algorithm[ConditionedSettings]):
         facts, settings = self._facts(plan.task), plan.settings
         run = Run(facts, records, plan.certificate.releases, noise)
         return run.learn(settings, plan.problem.constraint, progress)
-
-
-register_algorithm("conditioned", ConditionedDescent())

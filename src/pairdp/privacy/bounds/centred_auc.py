@@ -72,7 +72,7 @@ Array = NDArray[np.float64]
 LEAST_N, MOST_N = 5, 10**9
 IN_L1, IN_L2 = "centred AUC and classes, in ℓ1", "centred AUC and classes"
 _HALF = Fraction(1, 2)
-_ALL = 300
+_ALL = 120
 _ROUNDING = 2.0**-51
 
 
@@ -188,7 +188,7 @@ def _places(n: int, flat: int) -> set[Fraction]:
     if last <= _ALL:
         return {Fraction(i, 2) for i in range(last + 1)}
     centres = (0, 2 * flat, n, 2 * (n - flat), last)
-    near = [centre + step for centre in centres for step in range(-8, 9)]
+    near = [centre + step for centre in centres for step in range(-4, 5)]
     spread = [last * i // _ALL for i in range(_ALL)]
     return {Fraction(i, 2) for i in (*near, *spread) if 0 <= i <= last}
 
