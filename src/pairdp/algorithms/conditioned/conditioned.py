@@ -35,7 +35,7 @@ from pairdp.algorithms.conditioned.shares import (
     used_records,
 )
 from pairdp.algorithms.noise import deviation, noise_to_signal, shared_release
-from pairdp.algorithms.parameter_noise import ParameterNoise
+from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
 from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.score_models import ModelName, ScoreModel
@@ -256,10 +256,12 @@ class ConditionedDescent(ScoreModel, Algorithm[ConditionedSettings]):
 
     @property
     def noise_needs_statistics(self) -> bool:
-        """True: the noise of the weights depends on the coordinates."""
-        return True
+        """Whether weights of features are released, whose noise depends on the coordinates."""
+        return self.expansion == "linear"
 
     def _parameter_noise(self, plan: Plan[ConditionedSettings], fit: Fit) -> ParameterNoise:
+        if self.expansion != "linear":
+            return unknown_noise("the weights are those of an expansion")
         words = (
             "the noise of the gradients, propagated to each weight to first order; that of the "
             "coordinates is not included"
