@@ -90,8 +90,10 @@ def label_key(label: Any) -> int:
     It is the same for all types that a column of such labels may get from the label of another
     record: a number may become text or complex, and times may become objects.
     """
-    if isinstance(label, np.datetime64) or (isinstance(label, datetime) and label.tzinfo is None):
-        label = str(np.datetime64(label, "us"))
+    if isinstance(label, datetime) and label.tzinfo is None:
+        label = np.datetime64(label, "us")
+    if isinstance(label, np.datetime64):
+        label = str(label.astype("datetime64[us]"))
     elif isinstance(label, np.timedelta64 | timedelta):
         label = str(np.timedelta64(label, "us"))
     elif isinstance(label, np.generic):
