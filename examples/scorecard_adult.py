@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from pairdp import PrivateScorecard, verify
+from pairdp import PrivateScorecard, evaluate, verify
 from pairdp.drawing import write_svg
 
 SCHEMA = Path(__file__).parents[1] / "tests" / "schema" / "files" / "adult.json"
@@ -45,6 +45,7 @@ def main() -> None:
     model = PrivateScorecard(1.0, 1e-6, schema=SCHEMA, random_state=0).fit(parts["train"])
     print(str(verify(model.certificate_)).splitlines()[0])
     print(f"AUC on the test part: {model.score(parts['test']):.4f}")
+    print(f"released privately: {evaluate(model, parts['test'], epsilon=1.0, random_state=0)}")
     card = model.table(points_to_double=20, base_points=500)
     shown = card[card["column"].isin(["marital_status", "education_num"])]
     print(shown.round({"points": 0, "noise": 0, "share": 3}).to_string(index=False))
