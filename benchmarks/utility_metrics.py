@@ -32,7 +32,7 @@ from pairdp.studies.protocols import by_public_ranges
 
 EPSILONS, DELTA, FIRST = (0.5, 1.0, 2.0, 4.0, 8.0), 1e-6, 1000
 SIZES, SHAPES, TEST = (300, 1000, 4000), ((6, 2), (25, 3)), 1000
-SEEDS, SPLITS, WORSE = 2, 5, 0.005
+SEEDS, SPLITS, WORSE = 1, 4, 0.005
 _ROWS_OF_NCA, _STEPS_OF_NCA = 500, 15
 
 PROBLEM = Problem(LogisticMetric(), PSDFrobeniusBall(1.0))

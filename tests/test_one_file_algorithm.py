@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,7 +83,8 @@ def module(file: str) -> ModuleType:
 
 
 def ranker(algorithm: str = "signed-mean", **options: object) -> PrivateRanker:
-    return PrivateRanker(2.0, 1e-6, algorithm=algorithm, data_norm=1.0, random_state=0, **options)
+    shared: dict[str, Any] = {"model": "linear", "data_norm": 1.0, "random_state": 0, **options}
+    return PrivateRanker(2.0, 1e-6, algorithm=algorithm, **shared)
 
 
 def test_it_is_used_by_its_name(module: ModuleType) -> None:
@@ -99,7 +101,7 @@ def test_printed_noise_is_refused_as_for_all_that_no_paper_prints(module: Module
 
 @pytest.mark.parametrize("algorithm", ["signed-mean", "auto"])
 def test_the_command_line_imports_and_plans_it(file: str, algorithm: str) -> None:
-    size = ["--n", "300", "--features", "3", "--epsilon", "2"]
+    size = ["--n", "300", "--features", "3", "--epsilon", "2", "--model", "linear"]
     done = CliRunner().invoke(main, ["plan", *size, "--algorithm", algorithm, "--import", file])
     assert done.exit_code == 0, done.output
     assert "Mean of signed records" in done.output

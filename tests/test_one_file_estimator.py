@@ -101,7 +101,7 @@ def written(
 
 
 def saved(module: str, path: Path) -> Any:
-    model = imported(module)(5.0, data_norm=1.0).fit(FRAME, Y)
+    model = imported(module)(5.0, model="linear", data_norm=1.0).fit(FRAME, Y)
     model.save(path)
     return model
 
@@ -198,6 +198,6 @@ def test_a_subclass_without_a_decorator_is_not_taken_for_its_base(
     class Other(base):  # type: ignore[misc, valid-type]
         pass
 
-    model = Other(5.0, data_norm=1.0).fit(FRAME, Y)
+    model = Other(5.0, model="linear", data_norm=1.0).fit(FRAME, Y)
     with pytest.raises(ModelFileError, match="cannot store a Other"):
         model.save(tmp_path / "model")

@@ -17,6 +17,8 @@ from pairdp import PrivateRanker, PrivateScorecard
 Array = NDArray[np.float64]
 BEFORE = "linear, before"
 """The name of the linear ranker without the candidates of the class ``CONDITIONED``."""
+CHOSEN = "auto"
+"""The name of the ranker whose model is chosen from public facts."""
 CONDITIONED = "ConditionedDescent"
 
 
@@ -66,7 +68,7 @@ def _before(split: Split, epsilon: float, seed: int) -> Array:
 
 
 METHODS = {
-    "auto": Method(partial(_fitted, PrivateRanker), True),
+    CHOSEN: Method(partial(_fitted, PrivateRanker), True),
     BEFORE: Method(_before, True),
     "linear": Method(partial(_fitted, PrivateRanker, model="linear"), True),
     "scorecard": Method(partial(_fitted, PrivateScorecard), True),

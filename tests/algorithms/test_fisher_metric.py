@@ -143,7 +143,8 @@ def by_hand(x: np.ndarray, y: np.ndarray, form: str) -> np.ndarray:
     z = math.sqrt(d) * scaled(center, unit * np.sqrt(d * variances))
     shares = np.bincount(y) / n
     means = np.array([z[y == c].mean(axis=0) for c in range(len(shares))]) - z.mean(axis=0)
-    f = np.maximum(shares @ means**2 - np.sum(1 - shares) / n, 0.0)
+    f = shares @ means**2 - np.sum(1 - shares) / n
+    f = np.where(f > 2 * math.sqrt(2 * math.log(2 * d)) * math.sqrt(2 * len(shares)) / n, f, 0.0)
     stretch = np.diag(f / (1 - f))
     weight = max(0.1 * stretch.max(), 0.05)
     if form == "full":

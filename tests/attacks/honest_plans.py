@@ -72,6 +72,9 @@ PLANS: dict[str, Callable[[], Plan]] = {
     "scorecard with weights": lambda: Scorecard(
         (NumberCells(0, -1.0, 1.0), CategoryCells((1,))), interactions=True
     ).plan(POINTS, 300, 2, BUDGET),
+    "scorecard with weights, pure": lambda: Scorecard(
+        (NumberCells(0, -1.0, 1.0), CategoryCells((1,)))
+    ).plan(POINTS, 2000, 2, PURE),
     "scorecard with chosen pairs": lambda: Scorecard(
         (NumberCells(0, -1.0, 1.0), CategoryCells((1,)), NumberCells(1, -1.0, 1.0)), chosen=2
     ).plan(POINTS, 500, 2, BUDGET),

@@ -41,11 +41,15 @@ UNUSED: dict[str, tuple[str, ...]] = {
     "share": ("ranker", "ranker, labels given"),  # of second moments and a threshold, not released
     "ridge": ("ranker", "ranker, labels given"),
     "radius": ("without projection",),
-    "interactions": ("scorecard", "scorecard, pure"),  # without weights
-    "pairs": ("scorecard", "scorecard, pure"),
-    "chosen": ("scorecard", "scorecard, pure"),
+    "interactions": ("scorecard", "scorecard, pure", "scorecard with weights, pure"),  # unused
+    "pairs": ("scorecard", "scorecard, pure", "scorecard with weights, pure"),
+    "chosen": ("scorecard", "scorecard, pure", "scorecard with weights, pure"),
     # where they are in a row, and their ranges
-    "columns": ("scorecard with weights", "scorecard with chosen pairs"),
+    "columns": (
+        "scorecard with weights",
+        "scorecard with weights, pure",
+        "scorecard with chosen pairs",
+    ),
 }
 COUNTS = {
     "histograms of columns", "histograms of columns, in ℓ1", "labelled counts",

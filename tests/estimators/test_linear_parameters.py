@@ -18,7 +18,12 @@ from pairdp import (
     PrivateLinearClassifier,
     PrivateLinearRegressor,
 )
-from pairdp.algorithms import GradientDescent, MinimizerRelease, NoisyGradientDescent
+from pairdp.algorithms import (
+    ConditionedDescent,
+    GradientDescent,
+    MinimizerRelease,
+    NoisyGradientDescent,
+)
 from pairdp.losses import (
     HingePointwise,
     LeastSquaresPointwise,
@@ -40,9 +45,14 @@ def kind(request: pytest.FixtureRequest) -> BaseEstimator:
 
 def test_what_auto_chooses_follows_from_public_facts() -> None:
     chosen = PrivateLinearClassifier(data_norm=1.0).plan(1000, 5)
-    assert isinstance(chosen.algorithm, NoisyGradientDescent)
-    assert chosen.reasons[0].startswith("auto: noise on every gradient")
-    assert len(PrivateLinearClassifier(data_norm=1.0).choices(1000, 5).candidates) == 2
+    assert isinstance(chosen.algorithm, ConditionedDescent)
+    assert chosen.reasons[0].startswith("auto: rows centred and whitened")
+    assert len(PrivateLinearClassifier(data_norm=1.0).choices(1000, 5).candidates) == 3
+    few = PrivateLinearClassifier(data_norm=1.0).plan(50, 5)
+    assert isinstance(few.algorithm, NoisyGradientDescent)
+    assert few.reasons[0].startswith("auto: noise on every gradient")
+    without = PrivateLinearClassifier(data_norm=1.0, fit_intercept=False).plan(1000, 5)
+    assert (without.algorithm.constant, chosen.algorithm.constant) == (0.0, 1.0)
     pure = PrivateLinearClassifier(delta=0.0, data_norm=1.0).plan(1000, 5)
     assert isinstance(pure.algorithm, MinimizerRelease)
     assert pure.problem.regularization > 0

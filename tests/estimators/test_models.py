@@ -14,6 +14,7 @@ from sklearn.base import clone
 from pairdp import BudgetLedger, PrivateRanker, PrivateScorecard, load
 from pairdp.algorithms import MomentRelease, WithThreshold
 from pairdp.algorithms.choice.models import MODEL_REASON
+from pairdp.algorithms.conditioned import ConditionedDescent
 from pairdp.algorithms.scorecard.scorecard import Scorecard
 from pairdp.audit import audit_estimator
 from pairdp.estimators.card import card_of
@@ -42,7 +43,7 @@ def fitted(request: pytest.FixtureRequest) -> PrivateRanker:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_model_that_is_named_is_fitted(model: str) -> None:
-    found = ranker(model).fit(X, Y)
+    found = ranker(model, epsilon=8.0).fit(X, Y)
     assert found.model_ == model
     assert found.score(*two_classes(600, seed=1)) > 0.85
     assert np.mean(found.predict(X) == Y) > 0.8
@@ -153,6 +154,7 @@ def test_a_file_keeps_the_model(fitted: PrivateRanker, given: Any, tmp_path: Pat
         lambda m: setattr(m, "deviations_", -1 - m.deviations_),
         lambda m: setattr(m, "interactions_", np.zeros((2, 3))),
         lambda m: setattr(m, "factors_", np.ones(3)),
+        lambda m: setattr(m, "product_deviations_", np.ones((9, 9))),
         lambda m: setattr(m, "intercept_", np.zeros(2)),
         lambda m: setattr(m, "model", "linear"),
     ],
@@ -183,6 +185,43 @@ def test_a_scorecard_is_the_same_model(fitted: PrivateRanker, tmp_path: Path) ->
         ranker("linear").fit(X, Y).to_scorecard()
 
 
+@pytest.mark.parametrize("pairs", [{"pairs": ((0, 1),)}, {"chosen": 1}], ids=["pairs", "chosen"])
+@pytest.mark.parametrize("schema", [None, SCHEMA], ids=["array", "schema"])
+def test_a_scorecard_keeps_its_products(pairs: Any, schema: Any) -> None:
+    model = ranker(algorithm=Scorecard(**pairs), schema=schema, epsilon=8.0)
+    model.fit(*((X, Y) if schema is None else (TABLE,)))
+    assert model.model_ == "quadratic"
+    card = model.to_scorecard()
+    verify_model(card)
+    rows = X if schema is None else TABLE
+    np.testing.assert_array_equal(card.decision_function(rows), model.decision_function(rows))
+
+
+@pytest.mark.parametrize("expansion", OTHERS)
+def test_another_score_function_is_kept(expansion: Any, tmp_path: Path) -> None:
+    model = ranker(algorithm=ConditionedDescent(expansion=expansion)).fit(X, Y)
+    assert model.model_ == expansion
+    assert model.score(X, Y) > 0.85
+    model.save(tmp_path / "model")
+    same = load(tmp_path / "model")
+    np.testing.assert_array_equal(same.decision_function(X), model.decision_function(X))
+    verify_model(same)
+    with pytest.raises(ValueError, match="has no points"):
+        model.to_scorecard()
+    with pytest.raises(ValueError, match="not sums of weights or points"):
+        model.weights_frame()
+    assert not hasattr(model, "coef_")
+    assert card_of(model).weights == ()
+    for name in ("parameters_", "centre_", "scales_"):
+        changed = pickle.loads(pickle.dumps(model))
+        setattr(changed, name, getattr(model, name)[1:])
+        changed.save(tmp_path / "changed")
+        with pytest.raises(ModelFileError):
+            load(tmp_path / "changed")
+    weights = ranker(algorithm=ConditionedDescent()).fit(X, Y)
+    assert weights.coef_.shape == (1, 4)
+
+
 def test_cards_and_tables_of_points(fitted: PrivateRanker) -> None:
     named = clone(fitted).fit(pd.DataFrame(X, columns=list("abcd")), Y)
     card = card_of(named)
@@ -193,7 +232,7 @@ def test_cards_and_tables_of_points(fitted: PrivateRanker) -> None:
     assert ">points</th>" in named._repr_html_()
     assert named.parameter_noise_.kind == "first order"
     if named.model_ == "quadratic":
-        with pytest.raises(ValueError, match="not sums of weights"):
+        with pytest.raises(ValueError, match="not sums of weights or points"):
             named.weights_frame()
     else:
         frame = named.weights_frame()

@@ -45,7 +45,15 @@ PAID_BY = {
     "coef_": "the releases that certificate_ lists",
     "parameters_": "the releases that certificate_ lists",
     **dict.fromkeys(
-        ("bins_", "edges_", "counts_", "deviations_", "interactions_", "factors_"),
+        (
+            "bins_",
+            "edges_",
+            "counts_",
+            "deviations_",
+            "interactions_",
+            "factors_",
+            "product_deviations_",
+        ),
         "the releases that certificate_ lists",
     ),
     "components_": "the releases that certificate_ lists",

@@ -234,6 +234,9 @@ def test_pure_budgets_and_small_ones(table: pd.DataFrame) -> None:
     assert pure.certificate_.budget.is_pure
     assert verify(pure.certificate_).holds
     assert pure.score(hospital(seed=1)) > 0.75
+    plan = PrivateScorecard(2.0, 0.0, schema=SCHEMA).plan(10_000)
+    assert plan.settings.steps is not None
+    assert verify(plan.certificate).holds
     with pytest.warns(NoSignalWarning):
         PrivateScorecard(1e-4, schema=SCHEMA, random_state=0).fit(table[:50])
 

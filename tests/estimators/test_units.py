@@ -23,7 +23,7 @@ from pairdp import (
     Unit,
     load,
 )
-from pairdp.algorithms import NoisyGradientDescent
+from pairdp.algorithms import ConditionedDescent, NoisyGradientDescent
 from pairdp.verification import verify_file
 
 N, K = 240, 2
@@ -138,7 +138,7 @@ def test_auto_chooses_among_algorithms_that_offer_units(name: str, n: int) -> No
     assert all(candidate.algorithm.offers_units for candidate in choice.candidates)
     assert choice.plan().certificate.unit == Unit("patient_id", K)
     if name in ("classifier", "regressor"):
-        assert isinstance(choice.best.algorithm, NoisyGradientDescent)
+        assert isinstance(choice.best.algorithm, ConditionedDescent | NoisyGradientDescent)
 
 
 def test_predicted_errors_are_for_the_noise_of_units() -> None:

@@ -73,14 +73,15 @@ class ClassMeans:
     def explained(self) -> Array:
         """Return for each feature the share of its variance that is between classes, debiased.
 
-        All are zero if the largest is not above what is expected of noise: twice √(2 ln 2d) of its
-        standard deviations.
+        It is zero if it is not above what is expected of the largest of d features without any
+        signal: 2√(2 ln 2d) standard deviations.
         """
         d = self.deviations.shape[1]
-        found = np.einsum("c,cj->j", self.shares, self.deviations**2) - self.bias
-        if len(self.shares) < 2 or found.max() <= significance(d) * self.error:
+        if len(self.shares) < 2:
             return np.zeros(d)
-        return np.asarray(np.clip(found, 0.0, _MOST))
+        found = np.einsum("c,cj->j", self.shares, self.deviations**2) - self.bias
+        stands_out = found > significance(d) * self.error
+        return np.where(stands_out, np.minimum(found, _MOST), 0.0)
 
     def scatter(self) -> Array:
         """Return Û = Σp_c (m_c - m)(m_c - m)ᵀ, with eigenvalues reduced by their bias.

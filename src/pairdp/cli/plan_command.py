@@ -97,7 +97,7 @@ def command(
       pairdp plan --n 10000 --features 20 --theory --regularization 0.1 --excess-risk 0.1
     """  # noqa: D301 - the command line's help reads the control character
     described = _schema(features, schema)
-    features = features if described is None else described.width
+    features = described.width if described is not None else features or 0
     if options["data_norm"] is None:
         options["data_norm"] = 1.0  # there are no rows to warn about
     if theory:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pairdp._checks import one_of
-from pairdp.algorithms import Algorithm, Plan, WithThreshold
+from pairdp.algorithms import Algorithm, Plan, WithThreshold, scorecard
 from pairdp.algorithms.choice import Choice
 from pairdp.algorithms.choice.models import (
     ModelRule,
@@ -18,7 +18,6 @@ from pairdp.algorithms.choice.models import (
 from pairdp.algorithms.score_models import MODELS, model_of, score_model
 from pairdp.algorithms.scorecard.cells import Cells
 from pairdp.algorithms.scorecard.layout import columns_of_schema
-from pairdp.algorithms.scorecard.scorecard import Scorecard
 from pairdp.estimators.planning import PlannedModel
 from pairdp.problem import Problem
 
@@ -108,9 +107,11 @@ class ChosenModel(PlannedModel):
     def _algorithm(self, n: int) -> Algorithm | None:
         algorithm = super()._algorithm(n)
         inner = algorithm.algorithm if isinstance(algorithm, WithThreshold) else algorithm
-        if isinstance(inner, Scorecard) and not inner.columns:
+        if score_model(inner) is None:
+            return algorithm
+        if isinstance(inner, scorecard.Scorecard) and not inner.columns:
             return replace(inner, columns=self._table_columns())
-        return algorithm if score_model(inner) is None else inner
+        return inner
 
     def _problem(self, algorithm: Algorithm, n: int, n_features: int) -> Problem:
         found = score_model(algorithm)

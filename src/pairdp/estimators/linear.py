@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import flag, real
 from pairdp._reading import Invalid
-from pairdp.algorithms import Algorithm, Fit
+from pairdp.algorithms import Algorithm, ConditionedDescent, Fit
 from pairdp.algorithms.choice import Choice, choose_linear
 from pairdp.algorithms.facts import Condition, ConstantFeature, ResponseBounds
 from pairdp.clipping import clip_rows
@@ -49,6 +49,7 @@ class LinearModel(PrivateEstimator):
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
         facts["loss"] = facts["loss"] or self._default_loss()
+        facts["constant"] = self._constant
         return choose_linear(n, features, budget, **facts)
 
     def _constraint(self) -> L2Ball:
@@ -70,6 +71,17 @@ class LinearModel(PrivateEstimator):
         norm = self._clipped_to()
         rows = clip_rows(X, norm, self._invalid_rows, n_features)
         return np.column_stack([rows, np.full(len(rows), norm)])
+
+    @property
+    def _constant(self) -> float:
+        """The value of the constant feature; 0 without an intercept."""
+        return self._clipped_to() if self.fit_intercept else 0.0
+
+    def completed(self, algorithm: Algorithm) -> Algorithm:
+        """Return the algorithm, which may need the value of the constant feature."""
+        if isinstance(algorithm, ConditionedDescent):
+            return replace(algorithm, constant=self._constant)
+        return algorithm
 
     def _conditions(self) -> tuple[Condition, ...]:
         added = (ConstantFeature(self._clipped_to()),) if self.fit_intercept else ()
@@ -97,10 +109,11 @@ default="logistic"
         The loss of a record. "rounded_hinge" is a hinge whose kink is replaced by a parabola, and
         "q_hinge" a power of it, for others see `PowerHingePointwise`.
     algorithm : "auto", str or Algorithm, default="auto"
-        "auto" chooses the algorithm with the smallest predicted error, see `choices`: noise on
-        every gradient (only if δ > 0; in mini-batches for more than 20 000 records) or noise on the
-        minimiser. Otherwise the name of an algorithm, such as "DPGDC", or an object of
-        `pairdp.algorithms`.
+        "auto" chooses the algorithm with the smallest predicted error, see `choices`: descent on
+        rows that noisy moments have centred and whitened (only if δ > 0, for the logistic and the
+        least-squares loss), noise on every gradient (only if δ > 0; in mini-batches for more than
+        20 000 records) or noise on the minimiser. Otherwise the name of an algorithm, such as
+        "DPGDC", or an object of `pairdp.algorithms`.
     radius : float, default=10.0
         Largest norm of the weights, including the intercept's. Classes that are close together
         relative to their bounds need large weights: if scores stay below the margin of 1 and

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pairdp.algorithms import Fit, Plan
+from pairdp.algorithms import Fit, Plan, scorecard
 from pairdp.algorithms.score_models import ModelName, ScoreModel, model_of, score_model
-from pairdp.algorithms.scorecard.scorecard import Scorecard
-from pairdp.estimators.scorecard import PrivateScorecard
 from pairdp.estimators.two_classes import TwoClassEstimator
+
+if TYPE_CHECKING:
+    from pairdp.estimators.scorecard import PrivateScorecard
 
 Array = NDArray[np.float64]
 _LINEAR = ("coef_",)
@@ -104,24 +105,27 @@ class ScoreRanker(TwoClassEstimator):
         ValueError
             If the model is not a scorecard.
         """
+        from pairdp.estimators.scorecard import PrivateScorecard
+
         check_is_fitted(self, "intercept_")
-        algorithm = self.plan_.algorithm
-        if not isinstance(algorithm, Scorecard):
+        algorithm, task = self.plan_.algorithm, self.plan_.task
+        if not isinstance(algorithm, scorecard.Scorecard):
             raise ValueError(
                 f"a {self.model_} model by {algorithm.name} has no points: use "
                 'model="additive" for a scorecard'
             )
         given = self.get_params(deep=False)
         names = PrivateScorecard().get_params(deep=False).keys() & given.keys()
-        card = PrivateScorecard(
-            interactions=algorithm.interactions, **{name: given[name] for name in names}
-        )
+        card = PrivateScorecard(**{name: given[name] for name in names})
         schema = self.__dict__.get("schema_")
         card.set_params(schema=schema, ledger=None)  # a schema may be given as a path
         for name in ("schema_", "n_features_in_", "feature_names_in_", "classes_"):
             if name in self.__dict__:
                 setattr(card, name, self.__dict__[name])
-        task = self.plan_.task
+        card.interactions = algorithm.interactions or algorithm.chosen or False
+        if algorithm.pairs:
+            columns = card.column_names() if schema is not None else range(task.features)
+            card.interactions = [(columns[i], columns[j]) for i, j in algorithm.pairs]
         card.plan_ = replace(self.plan_, reasons=card.plan(task.n, task.features).reasons)
         card.certificate_, card.parameter_noise_ = self.certificate_, self.parameter_noise_
         statistics = {name: getattr(self, f"{name}_") for name in algorithm.score_statistics}
@@ -140,10 +144,11 @@ class ScoreRanker(TwoClassEstimator):
             If scores are not sums of what could be listed.
         """
         check_is_fitted(self, "certificate_")
-        if self.model_ == "quadratic":
+        listed = hasattr(self, "coef_") or hasattr(self, "bins_")
+        if self.model_ == "quadratic" or not listed:
             raise ValueError(
-                "the scores of a quadratic model are not sums of weights: use to_scorecard() for "
-                'its parts, or fit with model="additive" or model="linear"'
+                f"the scores of this {self.model_} model are not sums of weights or points: fit "
+                'with model="additive" or model="linear", or see to_scorecard()'
             )
         return super().weights_frame()
 

@@ -86,7 +86,8 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
     Parameters
     ----------
     epsilon, delta
-        As for `PrivateRanker`. With ``delta=0``, points are those of naive Bayes.
+        As for `PrivateRanker`. With ``delta=0``, points are those of naive Bayes unless
+        there are very many records.
     schema : Schema, dict or path, default=None
         The public description of the columns, with which tables are read. Without one, every
         feature is a number between ± ``data_norm``.

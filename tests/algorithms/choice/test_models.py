@@ -15,6 +15,7 @@ from pairdp.algorithms.scorecard.cells import CategoryCells, NumberCells
 from pairdp.privacy import Budget, Unit
 
 COLUMNS = (*(NumberCells(i, -1, 1) for i in range(4)), *(CategoryCells((i,)) for i in range(4, 8)))
+NUMBERS = "at least 3/4 of the columns are numbers and"
 WITH_DELTA, PURE = Budget(1.0, 1e-6), Budget(1.0)  # µ = 0.237, and ε
 
 
@@ -30,10 +31,19 @@ def task(n: int, budget: Budget | None = WITH_DELTA, schema: bool = True, k: int
         (task(10**6, PURE, schema=False), "linear", "ε is pure, and there is no schema"),
         (task(799, PURE), "linear", "ε is pure, and there is no schema or nµ < 100·d"),
         (task(801, PURE), "additive", "ε is pure"),
-        (task(320, schema=False), "linear", "there is no schema and nµ < 10·d"),
-        (task(320), "additive", "nµ < 4·d^1.5"),
-        (task(400), "additive", "nµ < 30·d"),
-        (task(1200), "additive", "nµ < 16·d²"),
+        (
+            task(330, schema=False),
+            "linear",
+            f"{NUMBERS} nµ < 10·d",
+        ),
+        (
+            task(1000, schema=False),
+            "linear",
+            f"{NUMBERS} nµ < 30·d",
+        ),
+        (task(1000), "additive", "nµ < 30·d"),
+        (task(1020), "additive", "nµ < 16·d²"),
+        (task(1020, schema=False), "additive", "nµ < 16·d²"),
         (task(4200), "additive", "nµ < 16·d²"),
         (task(4400), "quadratic", "nµ ≥ 16·d²"),
         (task(4400, k=2), "additive", "nµ < 16·d²"),

@@ -94,7 +94,7 @@ def test_mean_squares_move_as_far_as_certified() -> None:
         x[0] = first
         rows = Rows.of(unit_rows(2), x, np.ones(N), np.ones(N))
         found.append(parts.mean_squares(rows))
-    bound = Sensitivity.of("mean squares of features", data_norm=1.0, n=N).value
+    bound = Sensitivity.of("mean squares of clipped rows", largest=1.0, used=N).value
     assert 0.999 * bound < np.linalg.norm(found[0] - found[1]) <= bound
 
 
@@ -115,11 +115,11 @@ def test_gradients_move_as_far_as_certified(slopes: Slopes | None) -> None:
             seen.append(mean)
             return np.zeros_like(mean)
 
-        descent.run(away, 1, release)
+        descent.run(away, 1, release, 0.0)
     bound = Sensitivity.of(
-        "mean of clipped gradients" if slopes else "clipped gradients of pairs",
+        "clipped gradients of rows" if slopes else "clipped gradients of pairs",
         clip=CLIP if slopes else PAIR_CLIP,
-        n=N,
+        used=N,
         width=2,
         amplification=0.5 / np.sqrt(ridge),
     ).value
@@ -158,7 +158,7 @@ def test_rounding_of_gradients_is_paid_for() -> None:
     moved_by = np.linalg.norm(whitening.matrix.T @ errors) / whitening.width
     amplification = 0.5 / np.sqrt(ridge)
     paid = Sensitivity.of(
-        "mean of clipped gradients", clip=CLIP, n=n, width=d, amplification=amplification
+        "clipped gradients of rows", clip=CLIP, used=n, width=d, amplification=amplification
     ).value
     assert 2 * moved_by <= paid - 2 * CLIP / n
 

@@ -32,6 +32,7 @@ def choose_linear(
     radius: float,
     loss: PointwiseLoss,
     regularization: float | None = None,
+    constant: float = 0.0,
     unit: Unit | None = None,
 ) -> Choice:
     """Return the candidates for a linear model, from public facts alone.
@@ -48,6 +49,8 @@ def choose_linear(
         The loss of a record.
     regularization : float, optional
         λ; None to choose it.
+    constant : float
+        The value of the last feature, if it is the same in all records; 0 if there is none.
     unit : Unit, optional
         What is protected; a single record by default.
 
@@ -58,7 +61,7 @@ def choose_linear(
         perturbation needs δ > 0.
     """
     problem = PointwiseProblem(loss, L2Ball(radius), regularization or 0.0, data_norm=data_norm)
-    task = LinearTask(n, features, budget, problem, regularization, unit=unit)
+    task = LinearTask(n, features, budget, problem, regularization, constant, unit=unit)
     found = candidates_for("linear", task)
     if not found:
         raise ValueError(
@@ -78,10 +81,13 @@ class LinearTask(ModelTask):
         What is minimised, without a regulariser if λ is to be chosen.
     regularization : float or None
         λ, or None if it is to be chosen.
+    constant : float
+        The value of a last feature that is the same in all records; 0 if there is none.
     """
 
     problem: PointwiseProblem
     regularization: float | None = None
+    constant: float = 0.0
 
     @property
     def has_minimizer(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from pairdp._checks import integer, keep, non_negative, one_of
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.conditioned.descent import CLIP, PAIR_CLIP
+from pairdp.algorithms.conditioned.expanded_scores import ExpandedScores
 from pairdp.algorithms.conditioned.features import CONSTANT, feature_count
 from pairdp.algorithms.conditioned.location import COUNTS
 from pairdp.algorithms.conditioned.run import (
@@ -33,9 +35,10 @@ from pairdp.algorithms.conditioned.shares import (
     used_records,
 )
 from pairdp.algorithms.noise import deviation, noise_to_signal, shared_release
-from pairdp.algorithms.plan import Plan, Progress, RunResult
-from pairdp.algorithms.registry import register_algorithm
+from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
+from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.score_models import ModelName, ScoreModel
 from pairdp.algorithms.task import Task
 from pairdp.losses import LogisticPointwise, PairwiseLoss
 from pairdp.privacy import NoiseSource, Release
@@ -48,12 +51,13 @@ _RIDGE, _WITHOUT_NOISE = 0.3, 1e-6
 
 
 @dataclass(frozen=True)
-class ConditionedDescent(Algorithm[ConditionedSettings]):
+class ConditionedDescent(ScoreModel, Algorithm[ConditionedSettings]):
     r"""Noisy gradient descent on rows that noisy moments have centred, scaled and whitened.
 
     1. Noisy means of yx, x and y give a centre, the share of positives, and the midpoint of the
        classes. Sensitivity 2√2·R/n. Without an intercept the centre is zero.
-    2. Five noisy counts give the median distance from the centre (`location`). Sensitivity 1 each.
+    2. Five noisy counts give a distance from the centre that most rows are within (`location`).
+       Sensitivity 1 each.
     3. For an expansion, noisy mean squares give the scale of each feature. Sensitivity √2/n for
        rows in units of the radius.
     4. Noisy second moments of the features (`features`), which are in the unit ball, or their mean
@@ -99,6 +103,7 @@ class ConditionedDescent(Algorithm[ConditionedSettings]):
 
     settings_type = ConditionedSettings
     offers_units: ClassVar[bool] = True
+    score_statistics: ClassVar[Mapping[str, int]] = {"centre": 1, "scales": 1}
 
     def __post_init__(self) -> None:
         one_of("expansion", self.expansion, "linear", "additive", "quadratic", "auto")
@@ -111,6 +116,24 @@ class ConditionedDescent(Algorithm[ConditionedSettings]):
     def needs(self) -> tuple[Need, ...]:
         """Nothing of the loss: gradients are clipped."""
         return ()
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the parameters are weights of the features."""
+        return self.expansion == "linear"
+
+    def model_of(self, plan: Plan) -> ModelName:
+        """Return the expansion of a plan."""
+        settings: ConditionedSettings = plan.settings  # type: ignore[assignment]
+        return settings.expansion  # type: ignore[return-value]
+
+    def score_function(
+        self, plan: Plan, parameters: Array, statistics: Mapping[str, Array]
+    ) -> ExpandedScores:
+        """Return the scores of an expansion."""
+        if not parameters.size or statistics["centre"].size != plan.task.features:
+            raise ValueError("there is no intercept, or not one centre for each feature")
+        return ExpandedScores.of(self.model_of(plan), parameters, statistics)
 
     @property
     def releases_class_means(self) -> bool:
@@ -174,12 +197,12 @@ class ConditionedDescent(Algorithm[ConditionedSettings]):
         shares = shares_of(centred=facts.centred, expanded=expansion != "linear")
         releases = []
         if facts.centred:
-            means = task.sensitivity("means of classes", data_norm=facts.largest, n=n, weight=1.0)
+            means = task.sensitivity("means of clipped rows", largest=facts.largest, used=n)
             releases.append(shared_release(MEANS, task, means, 2 * d + 1, shares.means))
         count = task.sensitivity("number of records in a set", sets=1)
         counts = shared_release(RADIUS, task, count, 1, shares.radius / COUNTS)
         releases.append(replace(counts, count=COUNTS))
-        squares = task.sensitivity("mean squares of features", data_norm=1.0, n=used)
+        squares = task.sensitivity("mean squares of clipped rows", largest=1.0, used=used)
         if expansion != "linear":
             releases.append(shared_release(SCALES, task, squares, d, shares.scales))
         moments, ridge = self._moments(
@@ -199,14 +222,14 @@ class ConditionedDescent(Algorithm[ConditionedSettings]):
     ) -> tuple[Release, float]:
         """Return the release of moments, and the ridge that is the size of its noise."""
         if scaling == "matrix":
-            sensitivity = task.sensitivity("second moments of records", data_norm=1.0, n=used)
+            sensitivity = task.sensitivity("second moments of clipped rows", largest=1.0, used=used)
             moments = shared_release(MOMENTS, task, sensitivity, packed_dimension(features), share)
             size = _RIDGE * deviation(moments) * math.sqrt(2 * features)
         else:
             # Without the constant, whose square is public.
             constant = CONSTANT if centred else 0.0
             norm = math.sqrt(1 - constant**2)
-            sensitivity = task.sensitivity("mean squares of features", data_norm=norm, n=used)
+            sensitivity = task.sensitivity("mean squares of clipped rows", largest=norm, used=used)
             moments = shared_release(MOMENTS, task, sensitivity, features - centred, share)
             size = deviation(moments)
         return moments, max(size, _WITHOUT_NOISE)
@@ -215,11 +238,11 @@ class ConditionedDescent(Algorithm[ConditionedSettings]):
         self, task: Task, features: int, used: int, gradient: str, ridge: float, share: float
     ) -> Release:
         pairs = gradient == "pairwise"
-        bound = "clipped gradients of pairs" if pairs else "mean of clipped gradients"
+        bound = "clipped gradients of pairs" if pairs else "clipped gradients of rows"
         sensitivity = task.sensitivity(
             bound,
             clip=PAIR_CLIP if pairs else CLIP,
-            n=used,
+            used=used,
             width=features,
             amplification=0.5 / math.sqrt(ridge),
         )
@@ -230,6 +253,20 @@ class ConditionedDescent(Algorithm[ConditionedSettings]):
     def noise_to_signal(self, plan: Plan[ConditionedSettings]) -> float:
         """Return the noise-to-signal ratio of the gradients, which determine the direction."""
         return noise_to_signal(plan.certificate.releases[-1], plan.settings.used)
+
+    @property
+    def noise_needs_statistics(self) -> bool:
+        """Whether weights of features are released, whose noise depends on the coordinates."""
+        return self.expansion == "linear"
+
+    def _parameter_noise(self, plan: Plan[ConditionedSettings], fit: Fit) -> ParameterNoise:
+        if self.expansion != "linear":
+            return unknown_noise("the weights are those of an expansion")
+        words = (
+            "the noise of the gradients, propagated to each weight to first order; that of the "
+            "coordinates is not included"
+        )
+        return ParameterNoise("first order", words, fit.statistics["deviations"])
 
     def execute(
         self,
@@ -242,6 +279,3 @@ class ConditionedDescent(Algorithm[ConditionedSettings]):
         facts, settings = self._facts(plan.task), plan.settings
         run = Run(facts, records, plan.certificate.releases, noise)
         return run.learn(settings, plan.problem.constraint, progress)
-
-
-register_algorithm("conditioned", ConditionedDescent())

@@ -16,6 +16,7 @@ where t is a mean of vectors of norm at most 1, and |W|/c ≤ ½·ridge^{-1/2}.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -27,7 +28,7 @@ from pairdp._sums import BLOCK, Total
 from pairdp.algorithms.conditioned.features import Features
 from pairdp.algorithms.conditioned.slopes import Slopes
 from pairdp.algorithms.scorecard.descent import Whitening
-from pairdp.losses import LogisticRanking
+from pairdp.losses import LogisticPointwise, LogisticRanking
 from pairdp.pairs.ranking import score_sums
 
 Array = NDArray[np.float64]
@@ -182,9 +183,15 @@ class Descent:
     spread: float
 
     def run(
-        self, initial: Array, steps: int, release: Callable[[Array, int], Array]
+        self,
+        initial: Array,
+        steps: int,
+        release: Callable[[Array, int], Array],
+        deviation: float,
+        *,
+        shrunk: bool = False,
     ) -> tuple[Array, float]:
-        """Return the average weights of the last half, and the size of a step.
+        """Return the average weights of the last half, and their noise in each coordinate.
 
         Parameters
         ----------
@@ -194,9 +201,13 @@ class Descent:
             Number of steps.
         release : callable
             Adds noise to a mean gradient in units of c (and S), at a step.
+        deviation : float
+            The standard deviation of that noise.
+        shrunk : bool
+            Whether the distance from the initial weights is shrunk by the noise (James-Stein).
         """
         clip = clipped(self.rows, self.whitening, PAIR_CLIP if self.slopes is None else 1.0)
-        position = self.whitening.inverse @ initial
+        start = position = self.whitening.inverse @ initial
         average = np.zeros_like(position)
         last = max(1, steps // 2)
         size = self.step_size
@@ -206,7 +217,34 @@ class Descent:
             position = position - size * release(mean, step)
             if step >= steps - last:
                 average += position / last
-        return np.asarray(self.whitening.matrix @ average), size
+        noise, kept = self._noise(size * deviation, steps, last), 1.0
+        if shrunk:
+            moved = average - start
+            length = float(moved @ moved)
+            kept = max(0.0, 1 - average.size * noise / length) if length > 0 else 0.0
+            average = start + kept * moved
+        return np.asarray(self.whitening.matrix @ average), kept * math.sqrt(noise)
+
+    def _noise(self, deviation: float, steps: int, last: int) -> float:
+        """Return about the variance of an average weight, given that of a step.
+
+        A position keeps 1 - _STEP·h of an earlier one, where h falls from 1 as the noise of scores
+        exceeds the range in which the loss is curved.
+        """
+        slopes = self.slopes or Slopes(LogisticPointwise())
+        curved = slopes.size / slopes.curvature
+        spread, found = deviation, 0.0
+        for _ in range(2):
+            scores = spread * math.sqrt(self.rows.features.size)
+            kept = 1 - _STEP / math.sqrt(1 + 2 * (scores / curved) ** 2)
+            places = np.arange(steps)
+            powers = np.where(
+                places[:, None] >= places, kept ** np.abs(places[:, None] - places), 0.0
+            )
+            shares = powers[steps - last :].mean(axis=0)
+            found = deviation**2 * float(shares @ shares)
+            spread = deviation * math.sqrt(float(np.sum(powers[-1] ** 2)))
+        return found
 
     @property
     def step_size(self) -> float:

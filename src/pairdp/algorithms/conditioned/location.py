@@ -1,9 +1,9 @@
 r"""A private centre and radius of rows, from a noisy mean and noisy counts.
 
-The centre is a noisy mean, with James-Stein shrinkage towards zero. The radius is about the median
-distance from it, found among R_k = 2R·2^{-k/3}, k = 0 … 31, by a binary search with five noisy
-counts of rows within a distance. Everything is a function of released values, so it may be computed
-from any records, such as the first ones of a stream.
+The centre is a noisy mean, with James-Stein shrinkage towards zero. The radius is one that
+about four fifths of rows are within, found among R_k = 2R·2^{-k/3}, k = 0 … 31, by a binary search
+with five noisy counts of rows within a distance. Everything is a function of released values, so it
+may be computed from any records, such as the first ones of a stream.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from pairdp._sums import BLOCK
 Array = NDArray[np.float64]
 COUNTS = 5
 """Number of noisy counts of the search."""
+WITHIN = 0.8
+"""The share of rows within the radius."""
 _PER_DOUBLING = 3
 
 
@@ -31,7 +33,7 @@ class Location:
     centre : array of shape (d,)
         The centre, of norm at most R.
     radius : float
-        About the median distance of rows from it.
+        About `WITHIN` of all rows are within this distance from it.
     """
 
     centre: Array
@@ -55,8 +57,8 @@ def distances(x: Array, centre: Array) -> Array:
     return found
 
 
-def median_radius(within: Callable[[float], float], n: int, largest: float) -> float:
-    """Return a radius that about half of n rows are within.
+def common_radius(within: Callable[[float], float], n: int, largest: float) -> float:
+    """Return a radius that about `WITHIN` of n rows are within.
 
     Parameters
     ----------
@@ -74,6 +76,6 @@ def median_radius(within: Callable[[float], float], n: int, largest: float) -> f
     k = 0
     for bit in reversed(range(COUNTS)):
         smaller = k + 2**bit
-        if within(radius(smaller)) >= n / 2:
+        if within(radius(smaller)) >= WITHIN * n:
             k = smaller
     return radius(k)

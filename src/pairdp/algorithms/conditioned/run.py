@@ -19,10 +19,11 @@ from pairdp.algorithms.conditioned.descent import (
     second_moments,
 )
 from pairdp.algorithms.conditioned.features import CONSTANT, Features
+from pairdp.algorithms.conditioned.folding import Folding
 from pairdp.algorithms.conditioned.location import (
     Location,
+    common_radius,
     distances,
-    median_radius,
     shrunk_centre,
 )
 from pairdp.algorithms.conditioned.settings import ConditionedSettings
@@ -131,13 +132,32 @@ class Run:
             next(shown, None)
             return self._release(GRADIENTS, mean, step)
 
-        weights, _ = descent.run(self._initial(features, middle), settings.steps, noisy_gradient)
+        weights, noise = descent.run(
+            self._initial(features, middle),
+            settings.steps,
+            noisy_gradient,
+            self._deviation(GRADIENTS),
+            # The length of the weights of a ranker does not matter.
+            shrunk=settings.gradient == "records",
+        )
         shown.close()
+        spread = noise * descent.whitening.matrix
         if not facts.folded:
             released |= {"centre": features.centre, "scales": features.scales}
-            intercept = weights[-1] * CONSTANT
-            return RunResult(np.append(weights[:-1] * features.largest, intercept), released)
-        return RunResult(self._folded(features, weights, constraint), released)
+            factors = np.full(weights.size, features.largest)
+            factors[-1] = CONSTANT
+            released["deviations"] = factors * np.linalg.norm(spread, axis=1)
+            return RunResult(factors * weights, released)
+        folding = Folding(features, facts.constant)
+        plain = found = folding.weights(weights)
+        if not facts.loss.binary and np.linalg.norm(found) > constraint.radius:
+            found = folding.closest(weights, descent.whitening, constraint.radius)
+        found = constraint.project(found)
+        deviations = np.linalg.norm(folding.weights(spread), axis=1)
+        length = float(np.linalg.norm(plain))
+        ratio = float(np.linalg.norm(found)) / length if length > 0 else 1.0
+        released["deviations"] = np.asarray(ratio * deviations)
+        return RunResult(found, released)
 
     @property
     def _target(self) -> float:
@@ -174,7 +194,7 @@ class Run:
         return noisy[:d], noisy[d : 2 * d], middle
 
     def _radius(self, x: Array, centre: Array, counted: Array) -> float:
-        """Release counts of rows within distances, and return the median one."""
+        """Release counts of rows within distances, and return a radius that most are within."""
         away = np.where(counted > 0, distances(x, centre), math.inf)
         steps = itertools.count()
 
@@ -182,7 +202,7 @@ class Run:
             count = np.array([float(np.count_nonzero(away <= distance))])
             return float(self._release(RADIUS, count, next(steps))[0])
 
-        return median_radius(within, len(x), self.facts.largest)
+        return common_radius(within, len(x), self.facts.largest)
 
     def _features(
         self, settings: ConditionedSettings, location: Location, x: Array, counted: Array
@@ -229,13 +249,3 @@ class Run:
             score = float(logit(self._share(middle))) if binary else middle * self._target
             weights[-1] = score / CONSTANT
         return weights
-
-    def _folded(self, features: Features, weights: Array, constraint: Constraint) -> Array:
-        """Return the weights of the original rows, scaled down into the constraint set."""
-        if not features.intercept:
-            return constraint.project(weights * features.largest / features.scales)
-        slope = weights[:-1] * features.largest / features.scales
-        if self.facts.constant:
-            intercept = weights[-1] * CONSTANT - float(slope @ features.centre)
-            slope = np.append(slope, intercept / self.facts.constant)
-        return constraint.project(slope)

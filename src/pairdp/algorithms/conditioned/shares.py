@@ -18,12 +18,12 @@ STEPS = 8
 """Number of noisy gradients."""
 
 _MEANS, _RADIUS, _SCALES, _MOMENTS = 0.10, 0.04, 0.06, 0.15
-_MOST_WORK = 2 * 10**10
+_MOST_WORK = 4 * 10**9
 """Multiplications of one pass over rows of features."""
 _ENOUGH = 50.0
 """Records times µ per feature that a part of the records must have."""
 _LARGEST_MATRIX = 3000
-_PER_FEATURE = {"additive": 15.0, "quadratic": 25.0}
+_PER_FEATURE = {"additive": 20.0, "quadratic": 30.0}
 """nµ per feature from which an expansion is chosen."""
 
 
@@ -71,7 +71,7 @@ def chosen_scaling(features: int) -> str:
 def used_records(n: int, mu: float, features: int) -> int:
     """Return how many records moments and gradients are computed from.
 
-    All, unless one pass over them takes long and a part of them has much less noise than needed.
+    All, unless one pass over them takes long: then as many as are fast, or as `_ENOUGH` needs.
     """
-    some = max(1, _MOST_WORK // features**2)
-    return some if some < n and some * mu / features >= _ENOUGH else n
+    some = max(_MOST_WORK / features**2, _ENOUGH * features / mu)
+    return min(n, math.ceil(some))

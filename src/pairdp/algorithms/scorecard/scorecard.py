@@ -87,7 +87,8 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
     Shares of the budget, numbers of bins, levels, steps and dimensions follow from public facts.
     What a later release is computed from depends on earlier released values, and its sensitivity
     does not, so all releases compose as adaptive releases of fixed cost. A pure ε pays for counts
-    only, with Laplace noise: then all weights are 1, as in naive Bayes.
+    with Laplace noise, and for weights of the shapes, with K-norm noise, if there are very many
+    records.
 
     Parameters
     ----------
@@ -115,6 +116,7 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
     offers_units: ClassVar[bool] = True
     score_statistics: ClassVar[Mapping[str, int]] = {
         "bins": 1, "edges": 1, "deviations": 1, "counts": 1, "interactions": 2, "factors": 1,
+        "product_deviations": 2,
     }  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -165,8 +167,8 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         others = sum(column.size for column in columns) - sum(one.size for one in numbers)
         mu = _mu(task)
         pure = task.budget is not None and task.budget.is_pure
-        sizes = self._block_sizes(columns)
-        affordable = chosen_blocks(sizes, len(columns), task.n * mu, 1.0)
+        sizes, signal = self._block_sizes(columns), _signal(task)
+        affordable = chosen_blocks(sizes, len(columns), signal, 1.0)
         chooses = self.chosen > 0 and "products" in affordable
         shares = shares_of(task.n, mu, len(columns), len(numbers), pure=pure, chooses=chooses)
         counts = _counts_release(task, COUNTS, "labelled counts", len(columns), 1, shares.counts)
@@ -192,7 +194,7 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
             why = "the budget is too small to learn weights: all are 1, as in naive Bayes"
             return PlanDraft(tuple(releases), settings, (why,))
         steps = steps_of(task.n, mu, len(columns), len(numbers))
-        features = most_features(sizes, len(columns), task.n * mu)
+        features = most_features(sizes, len(columns), signal)
         moments = shared_release(
             MOMENTS,
             task,
@@ -241,8 +243,8 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         found = binned.naive()
         if settings.steps and settings.ridge and settings.sampled:
             rarity = 4 * binned.positives * (1 - binned.positives)
-            signal = plan.task.n * _mu(plan.task)
-            blocks = chosen_blocks(self._block_sizes(columns), len(columns), signal, rarity)
+            sizes, signal = self._block_sizes(columns), _signal(plan.task)
+            blocks = chosen_blocks(sizes, len(columns), signal, rarity)
             pairs: Pairs | int | None = self.pairs or None
             if self.chosen and CHOICE in run.releases:
                 pairs = self.chosen
@@ -268,7 +270,7 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
 
     def model_of(self, plan: Plan) -> ModelName:
         """Return the kind of model."""
-        return "quadratic" if self.interactions else "additive"
+        return "quadratic" if self.interactions or self.pairs or self.chosen else "additive"
 
     def own_problem(self, data_norm: float) -> PointwiseProblem:
         """Return the problem of predicting the class of single records."""
@@ -292,6 +294,9 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         for name in ("deviations", "counts"):
             if statistics[name].size != parameters.size - 1 or np.any(statistics[name] < 0):
                 raise ValueError(f"there is not one number for each bin in the {name}")
+        products = statistics["product_deviations"]
+        if products.shape != points.interactions.shape or np.any(products < 0):
+            raise ValueError("there is not one deviation for each product")
         return points
 
     def _parameter_noise(self, plan: Plan[ScorecardSettings], fit: Fit) -> ParameterNoise:
@@ -317,6 +322,13 @@ def _mu(task: Task) -> float:
     if task.budget.is_pure:
         return task.budget.epsilon / task.records
     return gdp_mu(task.budget.epsilon, task.budget.delta) / task.records
+
+
+def _signal(task: Task) -> float:
+    """Return nµ; 0 for pure ε, for which only the weights of shapes are learned."""
+    if task.budget is not None and task.budget.is_pure:
+        return 0.0
+    return task.n * _mu(task)
 
 
 def _checked_pair(pair: Sequence[int]) -> tuple[int, int]:

@@ -5,8 +5,9 @@ With d columns of which m are numbers, µ the GDP parameter of the budget, κ = 
 0.22·√(m/d) of µ² for the partition of numbers. Otherwise labelled counts get 0.3 to 0.5 of µ², more
 for small ρ, the partition 0.12·√(m/d), and of the rest 0.2 is for second moments and 0.8 for
 gradients: 6 of them, or 4 if ρ < 100. (The numbers were chosen on adult, german and synthetic
-tables.) If pairs of columns are to be chosen, 0.05 of µ² is for that, and the others are divided in
-the same way.
+tables.) For pure ε, shares are of ε, and weights of the shapes alone are learned if nε/d² ≥ 300:
+0.12 for the partition, 0.33 for counts, 0.15 for second moments and 0.4 for gradients. If pairs of
+columns are to be chosen, 0.05 of µ² is for that, and the others are divided in the same way.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from pairdp.algorithms.scorecard.cells import BRANCHES, LEVELS
 
-_LEAST_SIGNAL = 8.0
+_LEAST_SIGNAL, _LEAST_PURE_SIGNAL = 8.0, 300.0
 _CHOICE = 0.05
 _FEWEST_BINS, _MOST_BINS = 3, 40
 _LEAST_SAMPLED, _LARGEST_RIDGE = 65_536, 0.1
@@ -45,6 +46,9 @@ def shares_of(
 ) -> Shares:
     """Return the shares for n records and µ (infinite without noise)."""
     partition = 0.12 * math.sqrt(numbers / columns)
+    if pure and n * mu / columns**2 >= _LEAST_PURE_SIGNAL:
+        first = 0.12 if numbers else 0.0
+        return Shares(first, 0.45 - first, 0.15, 0.4)
     if pure or n * mu / columns**1.5 < _LEAST_SIGNAL:
         first = partition * 0.22 / 0.12
         return Shares(first, 1 - first, 0.0, 0.0)
