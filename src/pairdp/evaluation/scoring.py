@@ -27,6 +27,12 @@ _LARGEST = 1e150
 """Rows with larger numbers are not scored: their products might overflow, and are then rescaled."""
 
 
+_UNREADABLE = (
+    "some records cannot be read, because of a missing, infinite or huge number or an unknown "
+    'category: leave them out, or pass invalid="null", which makes them null records'
+)
+
+
 class ScoredModel(NamedTuple):
     """A model as evaluation sees it: its steps, and the schema that encodes its tables."""
 
@@ -109,12 +115,12 @@ class ScoredModel(NamedTuple):
             rest = before[1:]  # without the encoder
             return _filled(_transformed(rest, rows))[0], null
         if not uses_null_records(invalid):
-            rows, null = _filled(_transformed(before, X))
+            try:
+                rows, null = _filled(_transformed(before, X))
+            except (ValueError, TypeError, OverflowError):
+                raise ValueError(_UNREADABLE) from None  # other messages would quote a cell
             if null.any():
-                raise ValueError(
-                    "some records have missing, infinite or huge numbers: leave them out, or pass "
-                    'invalid="null", which makes them null records'
-                )
+                raise ValueError(_UNREADABLE)
             return rows, null
         if all(type(step).__module__.startswith("pairdp.") for step in before):
             width = [*before, self.last][0].n_features_in_
