@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing
 
 from pairdp._checks import did_you_mean
 from pairdp._reading import Invalid, read_labels, read_signs, read_table, uses_null_records
@@ -131,7 +130,7 @@ class ScoredModel(NamedTuple):
         if null.all():
             return np.zeros((places.size, self.last.n_features_in_)), null
         places[null] = places[~null][0]
-        return _filled(_transformed(before, _safe_indexing(X, places)))[0], null
+        return _filled(_transformed(before, _taken(X, places)))[0], null
 
     def _bare(self) -> Any:
         """Return the last step for rows that are encoded and have no names."""
@@ -186,10 +185,19 @@ def _filled(rows: Array) -> tuple[Array, Mask]:
     return np.where(null[:, None], 0.0, rows), null
 
 
+def _taken(X: Any, places: NDArray[np.int64]) -> Any:
+    """Return the records at some places of a table or an array."""
+    if hasattr(X, "iloc"):
+        return X.iloc[places]
+    if hasattr(X, "shape"):
+        return X[places]
+    return [X[place] for place in places.tolist()]
+
+
 def _readable(steps: Sequence[Any], X: Any, places: NDArray[np.int64]) -> Mask:
     """Return which records every step can read, found by halving."""
     try:
-        return ~_filled(_transformed(steps, _safe_indexing(X, places)))[1]
+        return ~_filled(_transformed(steps, _taken(X, places)))[1]
     except Exception:  # cells of any kind, and steps of any class
         if places.size == 1:
             return np.zeros(1, dtype=np.bool_)
