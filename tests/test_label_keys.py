@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pairdp.label_coding import label_key
@@ -102,6 +103,19 @@ def test_an_equal_label_that_is_written_differently_moves_no_other_record(
         before = buckets(kind([other] * 4), invalid)
         after = buckets(kind([one, other, other, other]), invalid)
         np.testing.assert_array_equal(after[1:], before[1:])
+
+
+@pytest.mark.parametrize(
+    "y",
+    [[1, 2, 3], [0.5, 2.0, 0.1], [True, False, True], pd.date_range("2020", periods=3).tolist(),
+     pd.to_timedelta([1, 2, 3], "s").tolist(), list("abc")],
+    ids=["integers", "floats", "flags", "dates", "times", "text"],
+)  # fmt: skip
+@pytest.mark.parametrize("other", [1 + 2j, "x", None, np.nan, 10**30, 0.25, np.datetime64("2020")])
+def test_the_type_of_a_column_moves_no_other_record(y: list[Any], other: Any) -> None:
+    before = buckets(pd.Series(y), "null")
+    after = buckets(pd.Series([other, *y[1:]]), "null")
+    np.testing.assert_array_equal(after[1:], before[1:])
 
 
 @pytest.mark.parametrize("label", [10**5000, Unprintable()], ids=["long integer", "no text"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -84,9 +85,21 @@ def label_keys(y: ArrayLike, codes: Array) -> NDArray[np.int64]:
 
 
 def label_key(label: Any) -> int:
-    """Return an integer of less than 48 bits that is a function of the label."""
-    if isinstance(label, np.generic):
+    """Return an integer of less than 48 bits that is a function of the label.
+
+    It is the same for all types that a column of such labels may get from the label of another
+    record: a number may become text or complex, and times may become objects.
+    """
+    if isinstance(label, datetime) and label.tzinfo is None:
+        label = np.datetime64(label, "us")
+    if isinstance(label, np.datetime64):
+        label = str(label.astype("datetime64[us]"))
+    elif isinstance(label, np.timedelta64 | timedelta):
+        label = str(np.timedelta64(label, "us"))
+    elif isinstance(label, np.generic):
         label = label.item()
+    if isinstance(label, complex) and label.imag == 0:
+        label = label.real
     try:
         text = label.decode("latin-1") if isinstance(label, bytes) else str(label)
     except Exception:  # an integer of 5000 digits, or an object of any class
