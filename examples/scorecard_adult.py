@@ -10,11 +10,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from pairdp import PrivateScorecard, verify
+from pairdp import PrivateScorecard, evaluate, verify
 from pairdp.drawing import write_svg
 
 SCHEMA = Path(__file__).parents[1] / "tests" / "schema" / "files" / "adult.json"
-SHOWN = {"age": "scorecard-age.svg", "marital_status": "scorecard-marital-status.svg"}
+SHOWN = {
+    "age": "scorecard-age.svg",
+    "marital_status": "scorecard-marital-status.svg",
+    "education_num": "scorecard-education-num.svg",
+    "hours_per_week": "scorecard-hours-per-week.svg",
+}
 
 
 def columns(path: Path) -> dict[str, dict[str, list[str]]]:
@@ -40,8 +45,10 @@ def main() -> None:
     model = PrivateScorecard(1.0, 1e-6, schema=SCHEMA, random_state=0).fit(parts["train"])
     print(str(verify(model.certificate_)).splitlines()[0])
     print(f"AUC on the test part: {model.score(parts['test']):.4f}")
-    card = model.scorecard_
-    print(card[card["column"] == "marital_status"].round(3).to_string(index=False))
+    print(f"released privately: {evaluate(model, parts['test'], epsilon=1.0, random_state=0)}")
+    card = model.table(points_to_double=20, base_points=500)
+    shown = card[card["column"].isin(["marital_status", "education_num"])]
+    print(shown.round({"points": 0, "noise": 0, "share": 3}).to_string(index=False))
     for name, svg in figures_to_show(model):
         (Path(__file__).parents[1] / "docs" / name).write_text(svg, "utf-8")
     if len(sys.argv) > 2:

@@ -65,8 +65,8 @@ print(*sys.modules)
         "audit", "cli", "drawing", "online", "studies", "tables", "testing", "verification",
         "algorithms.choice.linear", "algorithms.choice.metric", "constraints.matrices",
         "estimators.linear", "estimators.metric", "estimators.online", "losses.logistic_metric",
-        "model_file.files", "pairs.risk", "pointwise_problem", "privacy.bounds.scatter",
-        "privacy.ledger", "storage.container",
+        "model_file.files", "pairs.risk", "pointwise_problem", "privacy.ledger",
+        "storage.container",
     )  # fmt: skip
     loaded = {name.removeprefix("pairdp.") for name in done.stdout.split()}
     assert not loaded & set(unused)
@@ -84,4 +84,4 @@ def test_demo_fits_states_and_verifies(
     assert "in the metric of PrivateMetric" in out
     assert "in the Euclidean metric" in out
     assert "is differentially private with ε" in out
-    assert "The certificate of Least squares from moments holds" in out
+    assert "The certificate of Conditioned descent holds" in out

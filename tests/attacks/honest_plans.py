@@ -58,6 +58,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
         )
     ),
     "ranker": lambda: made(PrivateRanker(1.0, 1e-5, data_norm=1.0)),
+    "additive ranker": lambda: made(PrivateRanker(1.0, 1e-5, model="additive", data_norm=1.0)),
     "ranker, labels given": lambda: made(PrivateRanker(1.0, 1e-5, classes=[0, 1], data_norm=1.0)),
     "metric estimator": lambda: made(PrivateMetric(1.0, 1e-5, data_norm=1.0)),
     "classifier": lambda: made(PrivateLinearClassifier(1.0, 1e-5, data_norm=1.0)),

@@ -40,6 +40,7 @@ def models() -> dict[str, Any]:
     targets = X @ np.array([0.3, -0.2, 0.1])
     return {
         "ranker": PrivateRanker(**shared).fit(X, Y),
+        "quadratic ranker": PrivateRanker(model="quadratic", **shared).fit(X, Y),
         "ranker, DPGDSC": PrivateRanker(algorithm="DPGDSC", threshold=0.0, **shared).fit(X, Y),
         "metric": PrivateMetric(**shared).fit(X, Y),
         "classifier": PrivateLinearClassifier(**shared).fit(X, Y),
@@ -53,7 +54,9 @@ def fitted() -> dict[str, Any]:
     return models()
 
 
-NAMES = ["ranker", "ranker, DPGDSC", "metric", "classifier", "regressor", "stream"]
+NAMES = [
+    "ranker", "quadratic ranker", "ranker, DPGDSC", "metric", "classifier", "regressor", "stream",
+]  # fmt: skip
 
 
 def resealed(path: Path, change: Callable[[Document], None]) -> None:

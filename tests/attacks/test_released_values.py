@@ -105,6 +105,9 @@ def test_records_that_pass_by_the_mechanisms_are_noticed() -> None:
 
 ESTIMATORS: dict[str, Callable[[], Any]] = {
     "ranker": lambda: PrivateRanker(1.0, 1e-5, data_norm=1.0, random_state=0),
+    "additive ranker": lambda: PrivateRanker(
+        1.0, 1e-5, model="additive", data_norm=1.0, random_state=0
+    ),
     "ranker, pure": lambda: PrivateRanker(1.0, 0.0, data_norm=1.0, random_state=0),
     "ranker with a threshold": lambda: PrivateRanker(
         1.0, 1e-5, algorithm="DPGDSC", regularization=0.1, data_norm=1.0, random_state=0

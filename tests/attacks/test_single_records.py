@@ -66,6 +66,8 @@ def _data() -> tuple[Array, Array]:
 _SETTINGS: dict[str, Any] = {"epsilon": 5.0, "delta": 1e-6, "data_norm": 1.0, "random_state": 0}
 _ESTIMATORS: dict[str, Callable[[], Any]] = {
     "ranker": lambda: PrivateRanker(**_SETTINGS),
+    "linear ranker": lambda: PrivateRanker(**_SETTINGS, model="linear"),
+    "quadratic ranker": lambda: PrivateRanker(**_SETTINGS, model="quadratic"),
     "classifier": lambda: PrivateLinearClassifier(**_SETTINGS),
     "regressor": lambda: PrivateLinearRegressor(**_SETTINGS),
     "metric": lambda: PrivateMetric(**_SETTINGS),

@@ -55,7 +55,7 @@ PAID_BY = {
             "product_deviations_",
         ),
         "the releases that certificate_ lists",
-    ),  # fmt: skip
+    ),
     "components_": "the releases that certificate_ lists",
     "eigenvalues_": "the releases that certificate_ lists",
     "intercept_": "the release 'threshold', or the released class moments; 0 for log-odds",

@@ -276,7 +276,7 @@ def test_the_noise_of_weights_is_in_units_of_the_target() -> None:
     model = PrivateLinearRegressor(20.0, schema=TARGET, random_state=0).fit(TABLE)
     pytest.importorskip("pandas")
     shown = model.weights_frame()["noise_std"].to_numpy()[:WIDTH]
-    expected = 50 * np.broadcast_to(model.parameter_noise_.deviation, (WIDTH,))
+    expected = 50 * np.broadcast_to(model.parameter_noise_.deviation, (WIDTH + 1,))[:WIDTH]
     np.testing.assert_allclose(shown, expected)
 
 

@@ -100,6 +100,19 @@ def test_the_table_names_every_bin(model: PrivateScorecard) -> None:
     assert age["points"].iloc[-1] > age["points"].iloc[0]
 
 
+def test_bins_of_integers_are_named_by_them(table: pd.DataFrame) -> None:
+    schema = {**SCHEMA, "age": {"range": [18, 100], "integer": True}}
+    model = PrivateScorecard(8.0, schema=schema, random_state=0).fit(table)
+    names = model.scorecard_.query("column == 'age'")["bin"].tolist()
+    ends = [[int(end) for end in name.split(" to ")] for name in names]
+    assert [age for one in ends for age in range(one[0], one[-1] + 1)] == list(range(18, 101))
+    scores = model.explain(table.assign(age=table["age"].clip(18, 30)))["age"].to_numpy()
+    points = model.scorecard_.query("column == 'age'")["points"].to_numpy()
+    for age, score in zip(table["age"].clip(18, 30), scores, strict=True):
+        place = next(i for i, one in enumerate(ends) if one[0] <= age <= one[-1])
+        assert points[place] == pytest.approx(score)
+
+
 def test_points_double_the_odds(model: PrivateScorecard) -> None:
     some = hospital(20, seed=3)
     card = model.table(points_to_double=20, base_points=600)

@@ -47,7 +47,8 @@ def write_svg(figure: Figure, subtitle: str = "") -> str:
     groups = (_plain(drawn, figure, keys) for drawn in canvas.series)
     root.append(_move([*canvas.axes, *groups], top))
     top += canvas.height + 10
-    if figure.mark != "bar":  # the names of bars are next to them
+    # The names of bars and dots are next to them.
+    if figure.mark == "line" or (figure.mark == "dot" and any(s.kind for s in figure.series)):
         legend, height = draw_legend(figure.series, lambda s: _sample(s, keys[s.key]), WIDTH)
         root.append(_move(legend, top))
         top += height

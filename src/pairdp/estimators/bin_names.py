@@ -13,6 +13,7 @@ from pairdp.algorithms.scorecard.cells import FINE, Cells, NumberCells
 from pairdp.schema import CategoryColumn, DateColumn, FlagColumn, NumberColumn, Schema
 from pairdp.schema.features import FeatureColumn
 
+_EDGE = 1e-7  # of a cell, as in `NumberCells.codes`
 MISSING, NONE = "missing", "none of these"
 
 
@@ -29,11 +30,31 @@ def bin_names(column: Cells, ends: NDArray[np.int64], source: FeatureColumn | No
         The column of the schema.
     """
     if isinstance(column, NumberCells):
-        shown = [_shown(end_of_bin(column, int(end), source)) for end in ends]
-        names = [f"[{low}, {high})" for low, high in pairwise(shown)]
-        names[-1] = f"{names[-1][:-1]}]"
+        exact = [end_of_bin(column, int(end), source) for end in ends]
+        if isinstance(source, NumberColumn) and _has_integers(source):
+            names = _names_of_integers([float(end) for end in exact])
+        else:
+            names = [f"[{low}, {high})" for low, high in pairwise(map(_shown, exact))]
+            names[-1] = f"{names[-1][:-1]}]"
         return [*names, *([] if column.missing is None else [MISSING])]
     return list(_names_of_categories(column, source))
+
+
+def _has_integers(source: NumberColumn) -> bool:
+    """Return whether all numbers of a column are integers, also those for missing cells."""
+    filled = source.missing
+    return source.integer and (not isinstance(filled, float) or filled.is_integer())
+
+
+def _names_of_integers(ends: list[float]) -> list[str]:
+    """Return the integers in each bin; an integer at an end is in the upper bin."""
+    width = (ends[-1] - ends[0]) / FINE
+    firsts = [math.ceil(end - _EDGE * width) for end in ends[:-1]]
+    names = []
+    for low, high in pairwise([*firsts, math.floor(ends[-1]) + 1]):
+        last = high - 1
+        names.append(NONE if last < low else str(low) if last == low else f"{low} to {last}")
+    return names
 
 
 def end_of_bin(column: NumberCells, end: int, source: FeatureColumn | None) -> float | str:

@@ -182,7 +182,8 @@ def _scorecard(estimator: Any) -> Any:
 
 def _weights(noise: ParameterNoise, values: Array, names: list[str]) -> tuple[Weight, ...]:
     # An intercept is the last parameter, and not among the weights.
-    spreads = noise.of_each(max(values.size, np.size(noise.deviation)))
+    known = 0.0 if noise.deviation is None else noise.deviation
+    spreads = noise.of_each(max(values.size, np.size(known)))
     return tuple(
         Weight(name, float(value), None if spreads is None else float(spreads[place]))
         for place, (name, value) in enumerate(zip(names, values, strict=True))

@@ -109,10 +109,11 @@ default="logistic"
         The loss of a record. "rounded_hinge" is a hinge whose kink is replaced by a parabola, and
         "q_hinge" a power of it, for others see `PowerHingePointwise`.
     algorithm : "auto", str or Algorithm, default="auto"
-        "auto" chooses the algorithm with the smallest predicted error, see `choices`: noise on
-        every gradient (only if δ > 0; in mini-batches for more than 20 000 records) or noise on the
-        minimiser. Otherwise the name of an algorithm, such as "DPGDC", or an object of
-        `pairdp.algorithms`.
+        "auto" chooses the algorithm with the smallest predicted error, see `choices`: descent on
+        rows that noisy moments have centred and whitened (only if δ > 0, for the logistic and the
+        least-squares loss), noise on every gradient (only if δ > 0; in mini-batches for more than
+        20 000 records) or noise on the minimiser. Otherwise the name of an algorithm, such as
+        "DPGDC", or an object of `pairdp.algorithms`.
     radius : float, default=10.0
         Largest norm of the weights, including the intercept's. Classes that are close together
         relative to their bounds need large weights: if scores stay below the margin of 1 and

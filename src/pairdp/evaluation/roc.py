@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.drawing import Axis, Figure, Point, Series, Style
+from pairdp import drawing
 from pairdp.evaluation.noisy_auc import Interval
 from pairdp.evaluation.ratios import CountNoise, NoisyCount, Share, share_of
 
@@ -61,23 +61,25 @@ class ROC:
         y = np.array([1.0, *self.true_positive_rate, 0.0])[::-1]
         return x, y
 
-    def figure(self, title: str = "ROC curve") -> Figure:
+    def figure(self, title: str = "ROC curve") -> drawing.Figure:
         """Return the curve with its band, for `pairdp.drawing`."""
         x, y = self.curve()
         drawn = np.linspace(0.0, 1.0, _DRAWN)
         points = []
         for place, height in zip(drawn.tolist(), np.interp(drawn, x, y).tolist(), strict=True):
             lower, upper = self.band(place)
-            points.append(Point(place, height, (min(lower, height), max(upper, height))))
-        chance = (Point(0.0, 0.0), Point(1.0, 1.0))
+            points.append(drawing.Point(place, height, (min(lower, height), max(upper, height))))
+        chance = (drawing.Point(0.0, 0.0), drawing.Point(1.0, 1.0))
         ends = (0.0, 1.0)
-        return Figure(
+        return drawing.Figure(
             title,
-            Axis("false positive rate", "FPR", scale="linear", include=ends),
-            Axis("true positive rate", "TPR", scale="linear", include=ends),
+            drawing.Axis("false positive rate", "FPR", scale="linear", include=ends),
+            drawing.Axis("true positive rate", "TPR", scale="linear", include=ends),
             (
-                Series("model", tuple(points), Style(color=1, marker=None, band=True)),
-                Series("chance", chance, Style(color=7, marker=None, line="thin")),
+                drawing.Series(
+                    "model", tuple(points), drawing.Style(color=1, marker=None, band=True)
+                ),
+                drawing.Series("chance", chance, drawing.Style(color=7, marker=None, line="thin")),
             ),
             description="The ROC curve from noisy counts, with a band that holds as a whole.",
             intervals="a 95 % band for the whole curve",

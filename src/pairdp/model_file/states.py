@@ -171,7 +171,8 @@ def _set_noise(model: Any, stated: object, arrays: Iterable[str]) -> None:
     if plan.algorithm.noise_needs_statistics and plan.task.budget is not None:
         if stated is not None:
             model.parameter_noise_ = ParameterNoise.from_dict(stated)
-            model.parameter_noise_.of_each(plan.task.features)  # an error if there are others
+            count = getattr(model, "parameters_", np.empty(plan.task.features)).size
+            model.parameter_noise_.of_each(count)  # an error if there are others
         return
     statistics = {array.removesuffix("_"): getattr(model, array) for array in arrays}
     found = plan.algorithm.noise_of(plan, Fit(np.empty(0), model.certificate_, statistics))

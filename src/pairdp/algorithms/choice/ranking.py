@@ -96,7 +96,7 @@ def choose_ranker(
     --------
     >>> choice = choose_ranker(1000, 8, Budget(1.0, 1e-5))
     >>> choice.best.algorithm.name
-    'Least squares from moments'
+    'Conditioned descent'
     >>> plan = choice.plan()
     """
     if loss is not None and not isinstance(loss, RankingLoss):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pairdp._checks import integer, keep, non_negative, one_of
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
-from pairdp.algorithms.conditioned.descent import CLIP, PAIR_CLIP
+from pairdp.algorithms.conditioned.descent import CLIP, PAIR_CLIP, STEEPEST
 from pairdp.algorithms.conditioned.expanded_scores import ExpandedScores
 from pairdp.algorithms.conditioned.features import CONSTANT, feature_count
 from pairdp.algorithms.conditioned.location import COUNTS
@@ -35,7 +35,7 @@ from pairdp.algorithms.conditioned.shares import (
     used_records,
 )
 from pairdp.algorithms.noise import deviation, noise_to_signal, shared_release
-from pairdp.algorithms.parameter_noise import ParameterNoise
+from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
 from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.score_models import ModelName, ScoreModel
@@ -244,7 +244,7 @@ class ConditionedDescent(ScoreModel, Algorithm[ConditionedSettings]):
             clip=PAIR_CLIP if pairs else CLIP,
             used=used,
             width=features,
-            amplification=0.5 / math.sqrt(ridge),
+            amplification=(1.0 if pairs else STEEPEST) * 0.5 / math.sqrt(ridge),
         )
         return replace(
             shared_release(GRADIENTS, task, sensitivity, features, share), count=self.steps
@@ -256,10 +256,12 @@ class ConditionedDescent(ScoreModel, Algorithm[ConditionedSettings]):
 
     @property
     def noise_needs_statistics(self) -> bool:
-        """True: the noise of the weights depends on the coordinates."""
-        return True
+        """Whether weights of features are released, whose noise depends on the coordinates."""
+        return self.expansion == "linear"
 
     def _parameter_noise(self, plan: Plan[ConditionedSettings], fit: Fit) -> ParameterNoise:
+        if self.expansion != "linear":
+            return unknown_noise("the weights are those of an expansion")
         words = (
             "the noise of the gradients, propagated to each weight to first order; that of the "
             "coordinates is not included"

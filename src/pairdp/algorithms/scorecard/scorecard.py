@@ -59,8 +59,8 @@ _WITHOUT_NOISE = 1e-6
 class ScorecardSettings(Settings):
     """The numbers of bins, levels, steps and features, and the ridge of the whitening.
 
-    ``sampled`` is the number of records, at public places, that second moments are of. All but the
-    first two are None if the budget is too small to learn weights.
+    ``sampled`` is the number of records, at public places, that moments and gradients are of. All
+    but the first two are None if the budget is too small to learn weights.
     """
 
     bins: int

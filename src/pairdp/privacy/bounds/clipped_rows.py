@@ -5,7 +5,8 @@ clipped to a largest norm L. It and m need not be those of the records: rows may
 may be a part of the records, chosen by their places alone. A record that is not in the part changes
 nothing.
 
-**Means and second moments** are bounded as for records (`pairdp.privacy.bounds.moments`).
+**Means and second moments** are bounded as for records (`pairdp.privacy.bounds.moments`). The norm
+of a change is convex in both labels, so it is largest at the ends of [-1, 1].
 
 **Mean squares.** Σx∘x/m over rows of norm at most L, entry by entry. Entries of x∘x are not
 negative, so the change |x∘x - x'∘x'|² ≤ |x∘x|² + |x'∘x'|² ≤ |x|⁴ + |x'|⁴ ≤ 2L⁴, attained by rows
@@ -115,7 +116,7 @@ register_bound(
     Bound(
         "means of clipped rows",
         "Σ(yx, x, Ly)/m side by side, for m rows of norm at most L and labels or targets y within "
-        "±1, changes by at most 2√2·L/m: the norm is convex in each label, and for y = ±1 it is as "
+        "±1, changes by at most 2√2·L/m: the change is largest for labels -1 and 1, where it is as "
         "for means of classes",
         _means,
         _means_by_corners,

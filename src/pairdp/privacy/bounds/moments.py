@@ -145,8 +145,7 @@ register_bound(
         "Σ(yx, βx, βRy)/n side by side, for labels y = ±1, records of norm at most R and a weight "
         "β of at most 1, changes by at most 2R√(1+β²)/n: by √(1+β²)|x - x'| if the label stays; "
         "when it flips, by the root of |x + x'|² + β²|x - x'|² + 4β²R², where the first two are at "
-        "most 4R² together; a norm is convex in each label, so targets between -1 and 1 change it "
-        "by no more",
+        "most 4R² together",
         _class_means,
         _class_means_by_angle,
     )
