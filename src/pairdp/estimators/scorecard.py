@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp import privacy
+from pairdp._checks import integer
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.algorithms.choice import Choice
@@ -36,8 +37,14 @@ def _products(interactions: Any, names: list[str] | None) -> dict[str, Any]:
     if isinstance(interactions, str):
         raise ValueError(f'interactions must be "all", a number or pairs, got {interactions!r}')
     if isinstance(interactions, int | np.integer):
-        return {"chosen": interactions}
-    pairs = [tuple(pair) for pair in interactions]
+        return {"chosen": integer("interactions", interactions, at_least=0)}
+    given = list(interactions) if isinstance(interactions, Iterable) else [interactions]
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in given):
+        raise ValueError(
+            'interactions must be False, True, a number, or a list of pairs such as [("age", '
+            f'"hours")], got {interactions!r}'
+        )
+    pairs = [tuple(pair) for pair in given]
     if names is not None:
         unknown = [name for pair in pairs for name in pair if name not in names]
         if unknown:
@@ -98,7 +105,7 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
         with squares. Scores are then sums of points of columns and of pairs.
     monotone : mapping of str to {-1, 1}, default=None
         Columns whose points must not increase (-1) or not decrease (1) with the number. It must not
-        be chosen by looking at the data.
+        be chosen by looking at the data. Products with other columns are not constrained.
     data_norm, classes, ledger, data_set, unit, max_records, random_state, verbose, invalid
         As for `PrivateRanker`.
 
@@ -121,7 +128,7 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
 
     See Also
     --------
-    PrivateRanker : a linear ranker by a loss over pairs.
+    PrivateRanker : chooses between linear, additive and quadratic models.
 
     Notes
     -----
@@ -199,6 +206,10 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
 
     def _checked_monotone(self, columns: Mapping[str, Cells] | None) -> dict[str, int]:
         """Return the directions by column, after checking them."""
+        if not isinstance(self.monotone, Mapping | None):
+            raise ValueError(
+                f'monotone must be a mapping such as {{"age": 1}}, got {self.monotone!r}'
+            )
         given = {} if self.monotone is None else dict(self.monotone)
         for name, direction in given.items():
             if direction not in (-1, 1):
