@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pairdp import PrivateLinearClassifier, PrivateScorecard
+from pairdp import Budget, BudgetLedger, PrivateLinearClassifier, PrivateScorecard
 from pairdp.algorithms import Algorithm, ConditionedDescent, Scorecard
 from tests.estimators.data import FEW_RECORDS
 
@@ -104,3 +104,24 @@ def test_linear_models_refuse_other_scores_before_they_spend(algorithm: Algorith
     model = PrivateLinearClassifier(1.0, data_norm=1.0, algorithm=algorithm)
     with pytest.raises(ValueError, match="PrivateLinearClassifier is linear"):
         model.plan(1000, 3)
+
+
+def test_a_wrong_name_costs_nothing() -> None:
+    ledger = BudgetLedger(Budget(1.0, 1e-6))
+    x = np.random.default_rng(0).normal(size=(100, 2)) / 3
+    model = PrivateScorecard(1.0, 1e-6, data_norm=1.0, monotone={"x9": 1}, ledger=ledger)
+    with pytest.raises(ValueError, match="these are x0, x1"):
+        model.fit(x, x[:, 0] > 0)
+    assert ledger.spends == ()
+
+
+def test_columns_may_be_named_as_parts_of_an_explanation() -> None:
+    names = ["a", "b", "a x b", "intercept"]
+    rows = np.random.default_rng(0).random((3000, 4))
+    table = pd.DataFrame(rows, columns=names).assign(y=(rows[:, 0] > rows[:, 1]).astype(int))
+    schema = {name: [0, 1] for name in names} | {"y": {"label": [0, 1]}}
+    model = PrivateScorecard(4.0, schema=schema, interactions=[("a", "b")], random_state=0)
+    model.fit(table)
+    np.testing.assert_allclose(
+        model.explain(table[:9]).sum(axis=1), model.decision_function(table[:9])
+    )

@@ -14,7 +14,9 @@ from pairdp.schema import CategoryColumn, DateColumn, FlagColumn, NumberColumn, 
 from pairdp.schema.features import FeatureColumn
 
 _EDGE = 1e-7  # of a cell, as in `NumberCells.codes`
-MISSING, NONE = "missing", "none of these"
+MISSING = "missing"
+NONE = ""
+"""The name of a bin that no record can be in, which no category has."""
 
 
 def bin_names(column: Cells, ends: NDArray[np.int64], source: FeatureColumn | None) -> list[str]:

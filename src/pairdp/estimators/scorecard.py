@@ -45,6 +45,8 @@ def _products(interactions: Any, names: list[str] | None) -> dict[str, Any]:
             f'"hours")], got {interactions!r}'
         )
     pairs = [tuple(pair) for pair in given]
+    if names is None and any(isinstance(name, str) for pair in pairs for name in pair):
+        raise ValueError("without a schema, a pair of interactions has places such as (0, 2)")
     if names is not None:
         unknown = [name for pair in pairs for name in pair if name not in names]
         if unknown:
@@ -217,10 +219,18 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
             if columns is not None and not isinstance(columns.get(name), NumberCells):
                 numbers = [n for n, cells in columns.items() if isinstance(cells, NumberCells)]
                 raise ValueError(
-                    f"monotone has {name!r}, which is not a number of the schema; these are "
+                    f"monotone has {name!r}, which is not a number of the table; these are "
                     f"{', '.join(numbers)}"
                 )
         return given
+
+    def _fit_plan(self, plan: Any, batches: Any, n_features: int, labels: Any) -> None:
+        if self._schema() is None:  # names are known now, and an error costs nothing yet
+            numbers = {
+                name: NumberCells(j, -1, 1) for j, name in enumerate(self._names(n_features))
+            }
+            self._checked_monotone(numbers)
+        super()._fit_plan(plan, batches, n_features, labels)
 
     def _set_fitted(self, fit: Fit) -> None:
         found = fit.statistics
@@ -255,8 +265,11 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
         schema = self.__dict__.get("schema_")
         if schema is not None:
             return [name for name, _ in columns_of_schema(schema)]
+        return self._names(self.n_features_in_)
+
+    def _names(self, n_features: int) -> list[str]:
         given = self.__dict__.get("feature_names_in_")
-        return [f"x{j}" for j in range(self.n_features_in_)] if given is None else list(given)
+        return [f"x{j}" for j in range(n_features)] if given is None else list(given)
 
     def _cells(self) -> tuple[Cells, ...]:
         schema = self.__dict__.get("schema_")

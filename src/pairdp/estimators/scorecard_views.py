@@ -159,16 +159,14 @@ class ScorecardViews(TwoClassEstimator):
         rows = self._features(self._as_table(X))
         if np.isnan(rows).any():
             raise ValueError("some of the records are null records, which have no points")
-        points = self._fitted_points()
-        found = pd.DataFrame(points.of_columns(rows), columns=self.column_names())
-        found["intercept"] = points.intercept
+        points, names = self._fitted_points(), self.column_names()
         products = points.of_pairs(rows)
+        titles = [name_of_pair(names, i, j) for i, j in points.pairs]
         if are_all(self.interactions):
-            found["interactions"] = products.sum(axis=1)
-            return found
-        for (i, j), values in zip(points.pairs, products.T, strict=True):
-            found[name_of_pair(self.column_names(), i, j)] = values
-        return found
+            products, titles = products.sum(axis=1, keepdims=True), ["interactions"]
+        constant = np.full(len(rows), points.intercept)
+        parts = np.column_stack([points.of_columns(rows), constant, products])
+        return pd.DataFrame(parts, columns=[*names, "intercept", *titles])  # names may be equal
 
     def _as_table(self, X: Any) -> Any:
         """Return records as a table, which one record is not."""
