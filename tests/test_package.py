@@ -65,7 +65,8 @@ print(*sys.modules)
         "audit", "cli", "drawing", "online", "studies", "tables", "testing", "verification",
         "algorithms.choice.linear", "algorithms.choice.metric", "constraints.matrices",
         "estimators.linear", "estimators.metric", "estimators.online", "losses.logistic_metric",
-        "model_file.files", "pairs.risk", "pointwise_problem", "privacy.ledger", "storage.container",
+        "model_file.files", "pairs.risk", "pointwise_problem", "privacy.ledger",
+        "storage.container",
     )  # fmt: skip
     loaded = {name.removeprefix("pairdp.") for name in done.stdout.split()}
     assert not loaded & set(unused)

@@ -117,6 +117,15 @@ def test_a_unit_of_several_records_moves_it_by_no_more_than_stated(
     assert 0.95 * bound.value < change <= bound.value
 
 
+@pytest.mark.parametrize("kind", ["ranker", "of scikit-learn"])
+def test_no_error_quotes_a_cell(kind: str) -> None:
+    x = X[:60].tolist()
+    x[7][0] = "HIV positive"
+    with pytest.raises(ValueError, match="cannot be read") as raised:
+        evaluate(model(kind), x, Y[:60], 2.0)
+    assert "HIV" not in str(raised.value)
+
+
 def test_nothing_warns_of_what_a_record_is() -> None:
     for cell in STRANGE:
         x = X[:60].astype(object)

@@ -83,7 +83,7 @@ def test_linear_models_have_a_weight_for_each_column(kind: Any) -> None:
 
 
 def test_a_metric_has_its_diagonal_and_axes() -> None:
-    model = fitted(PrivateMetric)
+    model = fitted(PrivateMetric, algorithm="scatter")
     frame = model.weights_frame()
     np.testing.assert_allclose(frame["weight"], np.diag(model.get_mahalanobis_matrix()))
     assert model.n_directions_ == 1

@@ -6,8 +6,7 @@ where the loss is flat about double it, and the average of the last half of the 
 the logistic loss, about 5·D·σ in all, against weights of norm D₀, the distance of the typical class
 means. The radius adds the noise of its counts, relative to a quarter of n. Rows are in units of
 their own radius, so predictions depend on nµ/d, and not on how much of their ball rows fill. Below
-nµ/d = 2 nothing can be learned in this way, and it is no candidate; for losses of one record, whose
-weights have a size, below 5, and for targets below 20.
+nµ/d = 5 little can be learned in this way, and it is no candidate; for targets, below 20.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ register_algorithm("conditioned", ConditionedDescent())
 _MOST_NUMBERS = 2 * 10**8
 """Records are kept in memory: beyond, algorithms that need only sums are better."""
 _TRAVEL, _DISTANCE = 4.8, 1.5
-_LEAST = 2.0
-_LEAST_OF = {LogisticPointwise: 5.0, LeastSquaresPointwise: 20.0}
+_LEAST = 5.0
+_LEAST_OF = {LogisticPointwise: _LEAST, LeastSquaresPointwise: 20.0}
 """nµ per feature from which it is a candidate, for rankers and for losses of one record."""
 _EXCESS = 0.1
 """The excess risk of weights that are wrong by the norm of the signal."""

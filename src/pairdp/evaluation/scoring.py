@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing
 
 from pairdp._checks import did_you_mean
 from pairdp._reading import Invalid, read_labels, read_signs, read_table, uses_null_records
@@ -25,6 +24,12 @@ Mask = NDArray[np.bool_]
 
 _LARGEST = 1e150
 """Rows with larger numbers are not scored: their products might overflow, and are then rescaled."""
+
+
+_UNREADABLE = (
+    "some records cannot be read, because of a missing, infinite or huge number or an unknown "
+    'category: leave them out, or pass invalid="null", which makes them null records'
+)
 
 
 class ScoredModel(NamedTuple):
@@ -109,12 +114,12 @@ class ScoredModel(NamedTuple):
             rest = before[1:]  # without the encoder
             return _filled(_transformed(rest, rows))[0], null
         if not uses_null_records(invalid):
-            rows, null = _filled(_transformed(before, X))
+            try:
+                rows, null = _filled(_transformed(before, X))
+            except (ValueError, TypeError, OverflowError):
+                raise ValueError(_UNREADABLE) from None  # other messages would quote a cell
             if null.any():
-                raise ValueError(
-                    "some records have missing, infinite or huge numbers: leave them out, or pass "
-                    'invalid="null", which makes them null records'
-                )
+                raise ValueError(_UNREADABLE)
             return rows, null
         if all(type(step).__module__.startswith("pairdp.") for step in before):
             width = [*before, self.last][0].n_features_in_
@@ -126,7 +131,7 @@ class ScoredModel(NamedTuple):
         if null.all():
             return np.zeros((places.size, self.last.n_features_in_)), null
         places[null] = places[~null][0]
-        return _filled(_transformed(before, _safe_indexing(table, places)))[0], null
+        return _filled(_transformed(before, _taken(table, places)))[0], null
 
     def _bare(self) -> Any:
         """Return the last step for rows that are encoded and have no names."""
@@ -181,6 +186,15 @@ def _filled(rows: Array) -> tuple[Array, Mask]:
     return np.where(null[:, None], 0.0, rows), null
 
 
+def _taken(X: Any, places: NDArray[np.int64]) -> Any:
+    """Return the records at some places of a table or an array."""
+    if hasattr(X, "iloc"):
+        return X.iloc[places]
+    if hasattr(X, "shape"):
+        return X[places]
+    return [X[place] for place in places.tolist()]
+
+
 def _without_complex(X: Any, n: int) -> tuple[Any, Mask]:
     """Return a table with the real parts of complex numbers, and which records have others.
 
@@ -204,7 +218,7 @@ def _without_complex(X: Any, n: int) -> tuple[Any, Mask]:
 def _readable(steps: Sequence[Any], X: Any, places: NDArray[np.int64]) -> Mask:
     """Return which records every step can read, found by halving."""
     try:
-        return ~_filled(_transformed(steps, _safe_indexing(X, places)))[1]
+        return ~_filled(_transformed(steps, _taken(X, places)))[1]
     except Exception:  # cells of any kind, and steps of any class
         if places.size == 1:
             return np.zeros(1, dtype=np.bool_)

@@ -208,15 +208,18 @@ class Run:
         if isinstance(pairs, int):
             pairs = self._chosen_pairs(binned, records, pairs)
         expansion = expand(binned.columns, binned.edges, blocks, pairs)
-        moments = self.releases[MOMENTS].mechanism.release_symmetric(
-            second_moments(expansion, records.evenly(sampled)) / n, self.noise.stream(MOMENTS)
-        ) * (n / sampled)
+        # Records that are left out contribute zero to the sums over n that are released.
+        records, larger = records.evenly(sampled), n / sampled
+        moments = larger * self.releases[MOMENTS].mechanism.release_symmetric(
+            second_moments(expansion, records) / n, self.noise.stream(MOMENTS)
+        )
         release = self.releases[GRADIENTS]
         shown = progress.steps(steps, "learning weights")
 
         def noisy_gradient(total: Array, step: int) -> Array:
             next(shown, None)
-            return release.mechanism.release(total / n, self.noise.stream(GRADIENTS, step))
+            noisy = release.mechanism.release(total / n, self.noise.stream(GRADIENTS, step))
+            return larger * noisy
 
         scale = max(sum(column.variance for column in binned.columns), 1e-12) ** 0.5
         weights, covariance = descend(
@@ -225,7 +228,7 @@ class Run:
             Whitening.of(moments, ridge),
             expansion.initial(_NAIVE * scale, float(logit(binned.positives))),
             binned.positives,
-            deviation(release),
+            larger * deviation(release),
             steps,
             noisy_gradient,
         )

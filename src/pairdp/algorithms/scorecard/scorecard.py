@@ -59,8 +59,8 @@ _WITHOUT_NOISE = 1e-6
 class ScorecardSettings(Settings):
     """The numbers of bins, levels, steps and features, and the ridge of the whitening.
 
-    ``sampled`` is the number of records, at public places, that second moments are of. All but the
-    first two are None if the budget is too small to learn weights.
+    ``sampled`` is the number of records, at public places, that moments and gradients are of. All
+    but the first two are None if the budget is too small to learn weights.
     """
 
     bins: int
@@ -192,6 +192,7 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         settings = ScorecardSettings(bins, levels)
         if not shares.learns_weights:
             why = "the budget is too small to learn weights: all are 1, as in naive Bayes"
+            why += ", and there are no products" if sizes["products"] else ""
             return PlanDraft(tuple(releases), settings, (why,))
         steps = steps_of(task.n, mu, len(columns), len(numbers))
         features = most_features(sizes, len(columns), signal)
