@@ -38,6 +38,12 @@ def test_streams_are_found_by_name_before_anything_is_imported() -> None:
     assert {"OnPairStrC", "OnPairC", "OnPairGradient"} <= set(found[1:])
 
 
+def test_packages_of_algorithms_are_searched() -> None:
+    for code in ("find_algorithm('scorecard').name", "*algorithms()"):
+        found = fresh(f"from pairdp.algorithms import *\nprint({code})")
+        assert {"scorecard", "Scorecard"} & set(found)
+
+
 @pytest.mark.parametrize("name", ["moments", "OnPairC"])
 def test_no_other_algorithm_takes_a_name_of_the_library(name: str) -> None:
     (said,) = fresh(

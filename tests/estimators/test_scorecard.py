@@ -134,7 +134,7 @@ def test_monotone_points(table: pd.DataFrame) -> None:
         card = model.scorecard_
         steps = np.diff(card[card["column"] == "age"]["points"])
         assert np.all(direction * steps >= -1e-12)
-    with pytest.raises(ValueError, match="not a number of the schema"):
+    with pytest.raises(ValueError, match="not a number of the table"):
         PrivateScorecard(schema=SCHEMA, monotone={"sex": 1}).fit(table)
     with pytest.raises(ValueError, match="-1 or 1"):
         PrivateScorecard(schema=SCHEMA, monotone={"age": 2}).fit(table)

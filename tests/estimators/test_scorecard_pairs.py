@@ -152,7 +152,10 @@ def test_arrays_name_pairs_by_place() -> None:
         ([("age", "sex"), ("sex", "age")], "twice"),
         ("some", "interactions"),
         (7, "cannot be chosen"),
-        (-1, "chosen"),
+        (-1, "at least 0"),
+        (2.5, "a list of pairs"),
+        (("amount", "term"), "a list of pairs"),
+        ([("amount", "term", "purpose")], "a list of pairs"),
     ],
 )
 def test_wrong_pairs_are_refused(table: pd.DataFrame, wrong: object, message: str) -> None:

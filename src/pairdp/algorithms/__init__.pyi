@@ -17,6 +17,7 @@ from .registry import algorithms as algorithms
 from .registry import find_algorithm as find_algorithm
 from .registry import register_algorithm as register_algorithm
 from .scatter import ScatterMetric as ScatterMetric
+from .scorecard import Scorecard as Scorecard
 from .stream_descent import StreamGradientDescent as StreamGradientDescent
 from .task import Settings as Settings
 from .task import Task as Task

@@ -1,9 +1,10 @@
 """The registry of named algorithms: those of the papers, and those of this library.
 
 An algorithm is registered in the module that defines it, so that one file adds one algorithm.
-Modules of `pairdp.algorithms` are imported when a name is not known yet. A package in a higher
-layer calls ``search_for_algorithms(__name__)`` when it is imported, to have its modules searched as
-well. If a name is not found, packages of pairdp whose source has that call are imported too.
+Modules of `pairdp.algorithms` are imported when a name is not known yet. A package in it or in a
+higher layer calls ``search_for_algorithms(__name__)`` when it is imported, to have its modules
+searched as well. If a name is not found, packages of pairdp whose source has that call are imported
+too.
 """
 
 from __future__ import annotations
@@ -82,8 +83,11 @@ def algorithms(*kinds: Kind, published: bool | None = None) -> Mapping[str, Algo
         True for those of papers only, False for all others only.
     """
     _import_searched()
-    for package in tuple(_PACKAGES):
-        import_modules(package)
+    searched: set[str] = set()
+    while missing := _PACKAGES.keys() - searched:  # a package may add others
+        for package in missing:
+            import_modules(package)
+        searched |= missing
     return MappingProxyType(
         {
             name: entry.algorithm

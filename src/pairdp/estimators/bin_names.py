@@ -14,7 +14,9 @@ from pairdp.schema import CategoryColumn, DateColumn, FlagColumn, NumberColumn, 
 from pairdp.schema.features import FeatureColumn
 
 _EDGE = 1e-7  # of a cell, as in `NumberCells.codes`
-MISSING, NONE = "missing", "none of these"
+MISSING = "missing"
+NONE = ""
+"""The name of a bin that no record can be in, which no category has."""
 
 
 def bin_names(column: Cells, ends: NDArray[np.int64], source: FeatureColumn | None) -> list[str]:
@@ -34,8 +36,12 @@ def bin_names(column: Cells, ends: NDArray[np.int64], source: FeatureColumn | No
         if isinstance(source, NumberColumn) and _has_integers(source):
             names = _names_of_integers([float(end) for end in exact])
         else:
-            names = [f"[{low}, {high})" for low, high in pairwise(map(_shown, exact))]
-            names[-1] = f"{names[-1][:-1]}]"
+            shown = _shown(exact)
+            names = [f"[{low}, {high})" for low, high in pairwise(shown)]
+            if isinstance(source, DateColumn):  # whole units, of which a bin may hold none
+                empty = [low == high for low, high in pairwise(shown)]
+                names = [NONE if e else name for e, name in zip(empty, names, strict=True)]
+            names[-1] = f"[{shown[-2]}, {shown[-1]}]"
         return [*names, *([] if column.missing is None else [MISSING])]
     return list(_names_of_categories(column, source))
 
@@ -70,8 +76,13 @@ def end_of_bin(column: NumberCells, end: int, source: FeatureColumn | None) -> f
     return source.low + (source.high - source.low) * share
 
 
-def _shown(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.6g}"
+def _shown(ends: list[float | str]) -> list[str]:
+    """Return ends as text, numbers with at least six digits, and so many that they differ."""
+    for digits in range(6, 18):
+        shown = [end if isinstance(end, str) else f"{end:.{digits}g}" for end in ends]
+        if len(set(shown)) == len(set(ends)):
+            break
+    return shown
 
 
 def _names_of_categories(column: Cells, source: FeatureColumn | None) -> Iterator[str]:
@@ -94,6 +105,11 @@ def _names_of_categories(column: Cells, source: FeatureColumn | None) -> Iterato
 
 
 def source_of(schema: Schema | None, name: str) -> FeatureColumn | None:
-    """Return the column of the schema with a name; None for a part of a date."""
-    columns = () if schema is None else schema.feature_columns
-    return next((column for column in columns if column.name == name), None)
+    """Return the column of the schema with a name; a part of a date is a category."""
+    for column in () if schema is None else schema.feature_columns:
+        if column.name == name:
+            return column
+        for part in column.parts if isinstance(column, DateColumn) else ():
+            if name == f"{column.name} ({part})":
+                return CategoryColumn(name, column.part_names(part))
+    return None

@@ -17,6 +17,7 @@ from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, ConditionedDescent, Fit
 from pairdp.algorithms.choice import Choice, choose_linear
 from pairdp.algorithms.facts import Condition, ConstantFeature, ResponseBounds
+from pairdp.algorithms.score_models import score_model
 from pairdp.clipping import clip_rows
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
@@ -79,6 +80,11 @@ class LinearModel(PrivateEstimator):
 
     def completed(self, algorithm: Algorithm) -> Algorithm:
         """Return the algorithm, which may need the value of the constant feature."""
+        if score_model(algorithm) is not None:
+            raise ValueError(
+                f"{type(self).__name__} is linear, and the model of {algorithm.name} is not: use "
+                'PrivateRanker or PrivateScorecard, or ConditionedDescent("linear")'
+            )
         if isinstance(algorithm, ConditionedDescent):
             return replace(algorithm, constant=self._constant)
         return algorithm

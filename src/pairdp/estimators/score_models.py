@@ -146,9 +146,10 @@ class ScoreRanker(TwoClassEstimator):
         check_is_fitted(self, "certificate_")
         listed = hasattr(self, "coef_") or hasattr(self, "bins_")
         if self.model_ == "quadratic" or not listed:
+            seen = ", or see to_scorecard()" if hasattr(self, "bins_") else ""
             raise ValueError(
-                f"the scores of this {self.model_} model are not sums of weights or points: fit "
-                'with model="additive" or model="linear", or see to_scorecard()'
+                f"{self.plan_.algorithm.name} ({self.model_}) has no table of weights: fit "
+                f'with model="additive" or model="linear"{seen}'
             )
         return super().weights_frame()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp import privacy
+from pairdp._checks import integer
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Fit
 from pairdp.algorithms.choice import Choice
@@ -36,8 +37,16 @@ def _products(interactions: Any, names: list[str] | None) -> dict[str, Any]:
     if isinstance(interactions, str):
         raise ValueError(f'interactions must be "all", a number or pairs, got {interactions!r}')
     if isinstance(interactions, int | np.integer):
-        return {"chosen": interactions}
-    pairs = [tuple(pair) for pair in interactions]
+        return {"chosen": integer("interactions", interactions, at_least=0)}
+    given = list(interactions) if isinstance(interactions, Iterable) else [interactions]
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in given):
+        raise ValueError(
+            'interactions must be False, True, a number, or a list of pairs such as [("age", '
+            f'"hours")], got {interactions!r}'
+        )
+    pairs = [tuple(pair) for pair in given]
+    if names is None and any(isinstance(name, str) for pair in pairs for name in pair):
+        raise ValueError("without a schema, a pair of interactions has places such as (0, 2)")
     if names is not None:
         unknown = [name for pair in pairs for name in pair if name not in names]
         if unknown:
@@ -98,7 +107,7 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
         with squares. Scores are then sums of points of columns and of pairs.
     monotone : mapping of str to {-1, 1}, default=None
         Columns whose points must not increase (-1) or not decrease (1) with the number. It must not
-        be chosen by looking at the data.
+        be chosen by looking at the data. Products with other columns are not constrained.
     data_norm, classes, ledger, data_set, unit, max_records, random_state, verbose, invalid
         As for `PrivateRanker`.
 
@@ -121,7 +130,7 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
 
     See Also
     --------
-    PrivateRanker : a linear ranker by a loss over pairs.
+    PrivateRanker : chooses between linear, additive and quadratic models.
 
     Notes
     -----
@@ -199,6 +208,10 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
 
     def _checked_monotone(self, columns: Mapping[str, Cells] | None) -> dict[str, int]:
         """Return the directions by column, after checking them."""
+        if not isinstance(self.monotone, Mapping | None):
+            raise ValueError(
+                f'monotone must be a mapping such as {{"age": 1}}, got {self.monotone!r}'
+            )
         given = {} if self.monotone is None else dict(self.monotone)
         for name, direction in given.items():
             if direction not in (-1, 1):
@@ -206,10 +219,18 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
             if columns is not None and not isinstance(columns.get(name), NumberCells):
                 numbers = [n for n, cells in columns.items() if isinstance(cells, NumberCells)]
                 raise ValueError(
-                    f"monotone has {name!r}, which is not a number of the schema; these are "
+                    f"monotone has {name!r}, which is not a number of the table; these are "
                     f"{', '.join(numbers)}"
                 )
         return given
+
+    def _fit_plan(self, plan: Any, batches: Any, n_features: int, labels: Any) -> None:
+        if self._schema() is None:  # names are known now, and an error costs nothing yet
+            numbers = {
+                name: NumberCells(j, -1, 1) for j, name in enumerate(self._names(n_features))
+            }
+            self._checked_monotone(numbers)
+        super()._fit_plan(plan, batches, n_features, labels)
 
     def _set_fitted(self, fit: Fit) -> None:
         found = fit.statistics
@@ -244,8 +265,11 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
         schema = self.__dict__.get("schema_")
         if schema is not None:
             return [name for name, _ in columns_of_schema(schema)]
+        return self._names(self.n_features_in_)
+
+    def _names(self, n_features: int) -> list[str]:
         given = self.__dict__.get("feature_names_in_")
-        return [f"x{j}" for j in range(self.n_features_in_)] if given is None else list(given)
+        return [f"x{j}" for j in range(n_features)] if given is None else list(given)
 
     def _cells(self) -> tuple[Cells, ...]:
         schema = self.__dict__.get("schema_")

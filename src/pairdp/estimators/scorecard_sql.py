@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.algorithms.scorecard.cells import NumberCells
+from pairdp.algorithms.scorecard.cells import Cells, NumberCells
 from pairdp.algorithms.scorecard.points import Points
 from pairdp.estimators.bin_names import end_of_bin
 from pairdp.schema import CategoryColumn, FlagColumn, NumberColumn
+from pairdp.schema.cells import MissingValues, canonical_text
 from pairdp.schema.features import FeatureColumn
 from pairdp.schema.flag_column import NO_WORDS, YES_WORDS
 
 Array = NDArray[np.float64]
 
 
-def to_sql(names: list[str], points: Points, sources: list[FeatureColumn | None]) -> str:
+@dataclass(frozen=True)
+class _Column:
+    """A column of a table: its name, what the schema says of it, and which cells are missing."""
+
+    name: str
+    cells: Cells
+    ends: NDArray[np.int64]
+    source: FeatureColumn | None
+    missing: MissingValues
+
+
+def to_sql(
+    names: list[str],
+    points: Points,
+    sources: list[FeatureColumn | None],
+    missing: list[MissingValues],
+) -> str:
     """Return the score as a sum of CASE expressions and their products, NULL for a null record.
 
     Raises
@@ -23,50 +42,61 @@ def to_sql(names: list[str], points: Points, sources: list[FeatureColumn | None]
     ValueError
         If the model has a column that is not a number, a category or a flag.
     """
+    columns = [
+        _Column(*facts)
+        for facts in zip(names, points.columns, points.edges, sources, missing, strict=True)
+    ]
     terms = [_number(points.intercept)]
-    terms += [_case(names, points, sources, c, values) for c, values in enumerate(points.points)]
+    terms += [_case(c, values) for c, values in zip(columns, points.points, strict=True)]
     for i, j in points.pairs:
-        one, other = (_case(names, points, sources, c, points.factors[c]) for c in (i, j))
+        one, other = (_case(columns[c], points.factors[c]) for c in (i, j))
         terms.append(f"{_number(points.interactions[i, j])} * ({one}) * ({other})")
     return "\n  + ".join(terms)
 
 
-def _case(
-    names: list[str],
-    points: Points,
-    sources: list[FeatureColumn | None],
-    place: int,
-    values: Array,
-) -> str:
+def _case(column: _Column, values: Array) -> str:
     """Return the expression that gives the value of the bin that a column is in."""
-    name, source, column = names[place], sources[place], points.columns[place]
-    if isinstance(source, NumberColumn) and isinstance(column, NumberCells):
-        cases = _of_number(name, column, points.edges[place], values, source)
+    source, cells = column.source, column.cells
+    if isinstance(source, NumberColumn) and isinstance(cells, NumberCells):
+        then, cases = _of_number(column.name, cells, column.ends, values, source)
     elif isinstance(source, CategoryColumn):
-        cases = _of_category(name, values, source)
+        then, cases = _of_category(column.name, values, source)
     elif isinstance(source, FlagColumn):
-        cases = _of_flag(name, values, source)
+        then, cases = _of_flag(column.name, values, source)
     else:
         raise ValueError(
-            f"the column {name!r} has no expression: only numbers, categories and flags of a "
-            "schema have one"
+            f"the column {column.name!r} has no expression: only numbers, categories and flags of "
+            "a schema have one"
         )
-    return f"CASE {' '.join(cases)} END"
+    return f"CASE WHEN {_is_missing(column)} THEN {then} {' '.join(cases)} END"
+
+
+def _is_missing(column: _Column) -> str:
+    """Return the condition that a cell is missing: NULL, or one of the values of the schema."""
+    name, numbers = _name(column.name), sorted(column.missing.numbers)
+    listed = [_number(value) for value in numbers]
+    if not isinstance(column.source, NumberColumn):  # numbers may be written as texts
+        name = f"CAST({name} AS TEXT)"
+        texts = {*column.missing.texts, *map(canonical_text, numbers)}
+        listed = [_literal(text) for text in sorted(texts)]
+    null = f"{_name(column.name)} IS NULL"
+    return f"{null} OR {name} IN ({', '.join(listed)})" if listed else null
 
 
 def _of_number(
     name: str, column: NumberCells, ends: NDArray[np.int64], values: Array, source: NumberColumn
-) -> list[str]:
+) -> tuple[str, list[str]]:
+    """Return the value of a missing cell, and the cases of others."""
     missing = "NULL"
     if column.missing is not None:
         missing = _number(values[-1])
     elif isinstance(source.missing, float):
         missing = _number(values[_bin_at(column, ends, source, source.missing)])
-    cases = [f"WHEN {_name(name)} IS NULL THEN {missing}"]
+    cases = []
     for place in range(1, len(ends) - 1):
         end = end_of_bin(column, int(ends[place]), source)
         cases.append(f"WHEN {_name(name)} < {_literal(end)} THEN {_number(values[place - 1])}")
-    return [*cases, f"ELSE {_number(values[len(ends) - 2])}"]
+    return missing, [*cases, f"ELSE {_number(values[len(ends) - 2])}"]
 
 
 def _bin_at(
@@ -76,7 +106,7 @@ def _bin_at(
     return int(np.searchsorted(inner, value, side="right"))
 
 
-def _of_category(name: str, values: Array, source: CategoryColumn) -> list[str]:
+def _of_category(name: str, values: Array, source: CategoryColumn) -> tuple[str, list[str]]:
     others = "NULL"
     if source.other is True:
         others = _number(values[len(source.categories)])
@@ -93,17 +123,17 @@ def _of_category(name: str, values: Array, source: CategoryColumn) -> list[str]:
         f"WHEN {_name(name)} = {_literal(category)} THEN {_number(value)}"
         for category, value in zip(source.categories, values, strict=False)
     ]
-    return [f"WHEN {_name(name)} IS NULL THEN {missing}", *listed, f"ELSE {others}"]
+    return missing, [*listed, f"ELSE {others}"]
 
 
-def _of_flag(name: str, values: Array, source: FlagColumn) -> list[str]:
+def _of_flag(name: str, values: Array, source: FlagColumn) -> tuple[str, list[str]]:
     yes, no = _number(values[0]), _number(values[-1])
     missing = "NULL"
     if source.has_indicator:
         missing = _number(values[1])
     elif source.missing not in (None, "null"):
         missing = yes if source.missing_is_yes else no
-    cases = [f"WHEN {_name(name)} IS NULL THEN {missing}"]
+    cases = []
     if source.values is not None:
         of_no, of_yes = source.values
         cases += [
@@ -114,7 +144,7 @@ def _of_flag(name: str, values: Array, source: FlagColumn) -> list[str]:
         for words, value in ((YES_WORDS, yes), (NO_WORDS, no)):
             listed = ", ".join(_literal(word) for word in words)
             cases.append(f"WHEN LOWER(CAST({_name(name)} AS TEXT)) IN ({listed}) THEN {value}")
-    return [*cases, "ELSE NULL"]
+    return missing, [*cases, "ELSE NULL"]
 
 
 def _name(name: str) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import pairwise, product, zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp.algorithms.scorecard.cells import NumberCells
 from pairdp.algorithms.scorecard.points import Points
-from pairdp.estimators.bin_names import NONE, bin_names
+from pairdp.estimators.bin_names import NONE, bin_names, end_of_bin
 from pairdp.schema.features import FeatureColumn
 
 Array = NDArray[np.float64]
@@ -70,6 +71,27 @@ def entries_of_pairs(
 def name_of_pair(names: Sequence[str], i: int, j: int) -> str:
     """Return the name of a pair of columns."""
     return f"{names[i]} x {names[j]}"
+
+
+def columns_as_json(
+    names: Sequence[str], points: Points, deviations: Array, sources: Sources
+) -> dict[str, list[dict[str, Any]]]:
+    """Return the bins that records can be in, by column, with exact ends if they have ends."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    noise = iter(deviations.tolist())
+    for place, (name, values) in enumerate(zip(names, points.points, strict=True)):
+        column, source = points.columns[place], sources[place]
+        ends: list[dict[str, Any]] = []
+        if isinstance(column, NumberCells):
+            exact = [end_of_bin(column, int(end), source) for end in points.edges[place]]
+            ends = [{"lower": low, "upper": high} for low, high in pairwise(exact)]
+        rows = zip_longest(_titles(points, place, sources), ends, values.tolist(), fillvalue={})
+        listed = [
+            {"bin": title, **limits, "points": value, "noise": next(noise)}
+            for title, limits, value in rows
+        ]
+        found[name] = [one for one in listed if one["bin"] != NONE]
+    return found
 
 
 def pairs_as_json(names: Sequence[str], points: Points, sources: Sources) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pairdp._checks import positive
+from pairdp._checks import positive, real
 from pairdp._files import write_atomically
 from pairdp.algorithms.scorecard.points import Points
 from pairdp.drawing import Figure
@@ -21,6 +21,7 @@ from pairdp.estimators.scorecard_figures import figures_of, figures_of_pairs, pa
 from pairdp.estimators.scorecard_sql import to_sql
 from pairdp.estimators.scorecard_tables import (
     Entry,
+    columns_as_json,
     entries_of_columns,
     entries_of_pairs,
     name_of_pair,
@@ -28,6 +29,7 @@ from pairdp.estimators.scorecard_tables import (
     pandas,
 )
 from pairdp.estimators.two_classes import TwoClassEstimator
+from pairdp.schema.encoding import missing_values
 from pairdp.schema.features import FeatureColumn
 
 Array = NDArray[np.float64]
@@ -75,6 +77,10 @@ class ScorecardViews(TwoClassEstimator):
         """
         pd = pandas()
         check_is_fitted(self, "points_")
+        if not math.isfinite(real("base_points", base_points)):
+            raise ValueError(f"base_points must be finite, got {base_points!r}")
+        if points_to_double is None and base_points:
+            raise ValueError("base_points are for points: give points_to_double as well")
         factor, shift = 1.0, 0.0
         if points_to_double is not None:
             factor = positive("points_to_double", points_to_double) / math.log(2)
@@ -146,47 +152,61 @@ class ScorecardViews(TwoClassEstimator):
         Parameters
         ----------
         X : array-like or table
-            Records.
+            Records. With a schema, one record may be a dict of its cells, or a row of a DataFrame.
         """
         pd = pandas()
         check_is_fitted(self, "points_")
-        rows = self._features(X)
+        rows = self._features(self._as_table(X))
         if np.isnan(rows).any():
             raise ValueError("some of the records are null records, which have no points")
-        points = self._fitted_points()
-        found = pd.DataFrame(points.of_columns(rows), columns=self.column_names())
-        found["intercept"] = points.intercept
+        points, names = self._fitted_points(), self.column_names()
         products = points.of_pairs(rows)
+        titles = [name_of_pair(names, i, j) for i, j in points.pairs]
         if are_all(self.interactions):
-            found["interactions"] = products.sum(axis=1)
-            return found
-        for (i, j), values in zip(points.pairs, products.T, strict=True):
-            found[name_of_pair(self.column_names(), i, j)] = values
-        return found
+            products, titles = products.sum(axis=1, keepdims=True), ["interactions"]
+        constant = np.full(len(rows), points.intercept)
+        parts = np.column_stack([points.of_columns(rows), constant, products])
+        return pd.DataFrame(parts, columns=[*names, "intercept", *titles])  # names may be equal
+
+    def _as_table(self, X: Any) -> Any:
+        """Return records as a table, which one record is not."""
+        if "schema_" not in self.__dict__:
+            return X
+        one = X.to_dict() if isinstance(X, pandas().Series) else X
+        if isinstance(one, Mapping) and one and all(np.ndim(cell) == 0 for cell in one.values()):
+            return [one]
+        return X
 
     def to_json(self) -> str:
-        """Return the points of every bin as JSON text."""
+        """Return the points of every bin as JSON text.
+
+        A bin of a number or a date holds what is at least ``lower`` and below ``upper``; the first
+        and the last one also hold what is outside the range.
+        """
         check_is_fitted(self, "points_")
-        columns: dict[str, list[dict[str, Any]]] = {}
-        for one in self._entries():
-            entry = {"bin": one.bin, "points": one.points, "noise": one.noise}
-            columns.setdefault(one.column, []).append(entry)
         low, high = self.classes_.tolist()
+        names, points, sources = self.column_names(), self._fitted_points(), self._sources()
         return json.dumps(
             {
                 "low": low,
                 "high": high,
                 "intercept": float(self.intercept_[0]),
-                "columns": columns,
-                **pairs_as_json(self.column_names(), self._fitted_points(), self._sources()),
+                "columns": columns_as_json(names, points, self.deviations_, sources),
+                **pairs_as_json(names, points, sources),
             },
             indent=2,
             ensure_ascii=False,
         )
 
     def to_sql(self) -> str:
-        """Return the score as an expression in SQL: a sum of CASE expressions and products."""
+        """Return the score as an expression in SQL: a sum of CASE expressions and products.
+
+        Columns are numbers, categories and flags; dates are refused, since dialects differ. Cells
+        that the schema lists as missing are treated so, and a null record has the score NULL.
+        """
         check_is_fitted(self, "points_")
         if "schema_" not in self.__dict__:
             raise ValueError("an expression needs the names of columns: fit with a schema")
-        return to_sql(self.column_names(), self._fitted_points(), self._sources())
+        sources = self._sources()
+        missing = [missing_values(self.schema_, source) for source in sources]
+        return to_sql(self.column_names(), self._fitted_points(), sources, missing)

@@ -91,6 +91,11 @@ class DateColumn(FeatureColumn):
         count = math.ceil(low + share * (high - low) - 1e-6)
         return str(np.array(count).astype(f"datetime64[{_UNITS[self.unit]}]"))
 
+    @staticmethod
+    def part_names(part: str) -> tuple[str, ...]:
+        """Return the names of the values of a part."""
+        return tuple(_part_name(part, place) for place in range(_PARTS[part]))
+
     @property
     def part_sizes(self) -> tuple[tuple[str, int], ...]:
         """The parts of the date, with the number of features of each."""
@@ -100,9 +105,9 @@ class DateColumn(FeatureColumn):
     def feature_names(self) -> tuple[str, ...]:
         """The names of the features."""
         named = [
-            f"{self.name} ({part}={_part_name(part, place)})"
+            f"{self.name} ({part}={value})"
             for part in self.parts
-            for place in range(_PARTS[part])
+            for value in self.part_names(part)
         ]
         return (self.name, *named, *self._indicator_name())
 

@@ -151,7 +151,8 @@ def reason_for(rule: ModelRule, task: TableTask) -> str:
     if rule.difference is None:
         return found
     worse, better = rule.difference
-    return f"{found}, {worse:+.2f} to {better:+.2f} of that of logistic regression without privacy"
+    relative = f"{worse:+.2f} to {better:+.2f}"
+    return f"{found}, which is {relative} relative to logistic regression without privacy"
 
 
 def choose_scores(task: TableTask, model: str) -> Choice:
