@@ -84,4 +84,4 @@ def test_demo_fits_states_and_verifies(
     assert "in the metric of PrivateMetric" in out
     assert "in the Euclidean metric" in out
     assert "is differentially private with ε" in out
-    assert "The certificate of Conditioned descent holds" in out
+    assert "The certificate of Least squares from moments holds" in out

@@ -236,7 +236,7 @@ def _floats(table: NDArray[Any]) -> Array:
     if table.ndim != 2 or 0 in table.shape:
         raise ValueError(f"x must be a non-empty table of n rows, got shape {table.shape}")
     if table.dtype.kind == "c":
-        values = np.array(table.real, dtype=np.float64)
+        values = np.array(table.real, dtype=np.float64, order="C")  # as for any other type
         values[(table.imag != 0).any(axis=1)] = np.nan
         return values
     if table.dtype.kind in "biuf":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -46,25 +47,63 @@ def code_labels(
     return coded, np.zeros(coded.shape, dtype=np.bool_)
 
 
-def label_keys(y: ArrayLike, codes: Array, *, null: bool) -> NDArray[np.int64]:
-    """Return for each code of a class an integer that is a public function of its label alone.
+def label_keys(y: ArrayLike, codes: Array) -> NDArray[np.int64]:
+    """Return for each record an integer that is a public function of its own label alone.
 
     Codes number the labels that occur, so that one record can change the codes of all others. Keys
     do not depend on other records: an integer is its own key, also if it is written as text, and
-    other labels have a digest of their text. Different labels may have equal keys.
+    other labels have a digest of their text. Different labels may have equal keys. Equal labels
+    that are written in different ways, such as ½ and 0.5, may have different ones: if a class had
+    the key of its first record, that record could move all others to another key.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        The labels.
+    codes : array of shape (n,)
+        Their codes; the key is 0 where the code is negative.
     """
-    labels = read_labels(y) if null else label_array(y)
-    present, places = np.unique(codes, return_index=True)
-    return np.array(
-        [label_key(labels[place]) for place in places[present >= 0]], dtype=np.int64
-    ).reshape(-1)
+    labels = read_labels(y)
+    keys = np.zeros(len(labels), dtype=np.int64)
+    named = codes >= 0
+    if labels.dtype.kind != "O":  # equal labels of one numpy type have equal keys
+        _, places, inverse = np.unique(codes[named], return_index=True, return_inverse=True)
+        of_codes = [label_key(label) for label in labels[named][places]]
+        keys[named] = np.array(of_codes, dtype=np.int64)[inverse]
+        return keys
+    known: dict[tuple[type, Any], int] = {}
+    for place in np.flatnonzero(named):
+        label = labels[place]
+        if type(label) not in (str, int, float, bool):
+            keys[place] = label_key(label)
+            continue
+        found = known.get((type(label), label))
+        if found is None:
+            found = known[type(label), label] = label_key(label)
+        keys[place] = found
+    return keys
 
 
 def label_key(label: Any) -> int:
-    """Return an integer of less than 48 bits that is a function of the label."""
-    if isinstance(label, np.generic):
+    """Return an integer of less than 48 bits that is a function of the label.
+
+    It is the same for all types that a column of such labels may get from the label of another
+    record: a number may become text or complex, and times may become objects.
+    """
+    if isinstance(label, datetime) and label.tzinfo is None:
+        label = np.datetime64(label, "us")
+    if isinstance(label, np.datetime64):
+        label = str(label.astype("datetime64[us]"))
+    elif isinstance(label, np.timedelta64 | timedelta):
+        label = str(np.timedelta64(label, "us"))
+    elif isinstance(label, np.generic):
         label = label.item()
-    text = label.decode("latin-1") if isinstance(label, bytes) else str(label)
+    if isinstance(label, complex) and label.imag == 0:
+        label = label.real
+    try:
+        text = label.decode("latin-1") if isinstance(label, bytes) else str(label)
+    except Exception:  # an integer of 5000 digits, or an object of any class
+        text = ""
     number = {"True": 1.0, "False": 0.0}.get(text)
     if number is None:
         try:

@@ -23,6 +23,7 @@ from pairdp.clipping import check_data_norm, clip_rows
 from pairdp.label_coding import Array, Mask, check_target_bound, code_labels, label_keys
 from pairdp.unit_limit import UnitLimit
 
+Keys = NDArray[np.int64]
 Batch = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike]
 """Features and labels and, if units are protected, the unit of each record."""
 
@@ -79,7 +80,7 @@ class Records:
         null = uses_null_records(invalid)
         rows = clip_rows(x, self.data_norm, invalid)
         labels, unreadable = code_labels(y, self.binary, self.target_bound, null=null)
-        self._keys = label_keys(y, labels, null=null) if self._by_name else None
+        self._keys = label_keys(y, labels) if self._by_name else None
         unused = unused_rows(limit, groups, len(rows))
         self._fill(rows, labels, unreadable if unused is None else unreadable | unused)
 
@@ -156,17 +157,19 @@ class Records:
             everything = np.concatenate(names)
             coded = [code(everything)]
         y, unreadable = map(np.concatenate, zip(*coded, strict=True))
-        records._keys = label_keys(everything, y, null=null) if by_name else None
+        records._keys = label_keys(everything, y) if by_name else None
         records._fill(table, y, unreadable | unused)
         return records
 
     def part(self, rows: slice) -> Records:
         """Return some of the records, without copying them."""
-        return self._with(self.x[rows], self.y[rows], self.null[rows])
+        keys = None if self._keys is None else self._keys[rows]
+        return self._with(self.x[rows], self.y[rows], self.null[rows], keys)
 
     def rows(self, places: NDArray[np.integer[Any]]) -> Records:
         """Return the records at some indices, copied."""
-        return self._with(self.x[places], self.y[places], self.null[places])
+        keys = None if self._keys is None else self._keys[places]
+        return self._with(self.x[places], self.y[places], self.null[places], keys)
 
     def beside(self, x: Array, y: Array) -> Records:
         """Return other records that were clipped and coded like these, without copying them.
@@ -176,13 +179,13 @@ class Records:
         if self.target_bound is not None:
             raise ValueError("null records among targets cannot be recognised by their label")
         null = np.equal(y, 0.0) if self.binary else np.less(y, 0.0)
-        return self._with(x.view(), y.view(), null)
+        return self._with(x.view(), y.view(), null, None)
 
-    def _with(self, x: Array, y: Array, null: Mask) -> Records:
+    def _with(self, x: Array, y: Array, null: Mask, keys: Keys | None) -> Records:
         some = object.__new__(Records)
         some.data_norm, some.binary, some.x, some.y = self.data_norm, self.binary, x, y
         some.target_bound, some.null = self.target_bound, null
-        some.max_records, some._keys = self.max_records, self._keys
+        some.max_records, some._keys = self.max_records, keys
         some._freeze()
         return some
 
@@ -201,15 +204,15 @@ class Records:
         """Whether labels are names of classes."""
         return not self.binary and self.target_bound is None
 
-    def bucket_of(self, codes: NDArray[np.intp], count: int) -> NDArray[np.intp]:
-        """Return a bucket from 0 to ``count`` - 1 for each of some codes of classes.
+    def buckets(self, count: int) -> NDArray[np.intp]:
+        """Return a bucket from 0 to ``count`` - 1 for each record; that of a null record is none.
 
-        The bucket is a public function of the label alone, whatever the other labels are: the
-        remainder of its key (see `pairdp.label_coding.label_keys`). Classes may share one.
+        The bucket is a public function of the label of the record alone, whatever the other labels
+        are: the remainder of its key (see `pairdp.label_coding.label_keys`). Classes may share one.
         """
         if self._keys is None:
-            raise ValueError("labels that are numbers do not name classes")
-        return np.asarray(self._keys % count, dtype=np.intp)[codes]
+            raise ValueError("the names of classes are not known: labels are numbers, or coded")
+        return np.asarray(self._keys % count, dtype=np.intp)
 
     def targets_are_within(self, bound: float) -> bool:
         """Return whether labels are known to be numbers within a bound."""

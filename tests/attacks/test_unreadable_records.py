@@ -33,7 +33,7 @@ from pairdp import (
     PrivateMetric,
     PrivateRanker,
 )
-from pairdp.algorithms import ScatterMetric
+from pairdp.algorithms import FisherMetric, ScatterMetric
 
 METRICS = ("metric", "metric by scatter", "Fisher metric", "online metric")
 FITS: dict[str, Callable[..., Any]] = {
@@ -42,7 +42,7 @@ FITS: dict[str, Callable[..., Any]] = {
     "ranker by descent": lambda **p: PrivateRanker(classes=[0, 1], algorithm="DPGDSC", **p),
     "metric": lambda **p: PrivateMetric(algorithm="DPGDSC", **p),
     "metric by scatter": lambda **p: PrivateMetric(algorithm=ScatterMetric(), **p),
-    "Fisher metric": lambda **p: PrivateMetric(algorithm="fisher", **p),
+    "Fisher metric": lambda **p: PrivateMetric(algorithm=FisherMetric("full"), **p),
     "classifier": lambda **p: PrivateLinearClassifier(classes=[0, 1], **p),
     "least squares": lambda **p: PrivateLinearClassifier(
         classes=[0, 1], loss="least_squares", radius=1.0, **p

@@ -271,6 +271,24 @@ def test_what_it_cannot_do_is_refused() -> None:
         prepared().plan(PROBLEM, N, 2, Budget(1.0, 0.0))
 
 
+def test_every_part_has_the_records_that_its_certificate_states() -> None:
+    """Batches of what is left would not end where the first parts do."""
+    for n in range(10, 40):
+        for size in range(1, 12):
+            algorithm = prepared(size)
+            try:
+                plan = algorithm.plan(PROBLEM, n, 2, BUDGET)
+            except ValueError:
+                continue
+            first, second = (release.part for release in plan.certificate.releases[:2])
+            assert first is not None
+            assert second is not None
+            assert first.size % plan.settings.batch_size == 0
+            assert second.size % plan.settings.batch_size == 0
+    with pytest.raises(ValueError, match="8 are needed"):
+        prepared(8).plan(PROBLEM, 20, 2, BUDGET)
+
+
 def test_it_learns_what_plain_moments_do_not() -> None:
     n, budget = 3000, Budget(0.3, 1e-6)
     records = PROBLEM.records(*synthetic(n))

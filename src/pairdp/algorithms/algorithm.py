@@ -98,6 +98,9 @@ class Algorithm(Storable, ABC, Generic[S]):
     why_no_units: ClassVar[str] = "it does not declare that its bounds hold for them"
     """Why it offers no units, for the error message."""
 
+    most_noise: ClassVar[str] = "the largest possible signal"
+    """What `noise_to_signal` compares the noise with, in warnings."""
+
     without_signal: ClassVar[str] = ""
     """The outcome that a warning names if noise exceeds any signal; by default, a random model."""
 

@@ -70,6 +70,11 @@ class ClassMeans:
         """√(2Σp_c² s_c⁴), the standard deviation of that if class means do not differ."""
         return math.sqrt(2 * float(np.sum((self.shares * self.variances) ** 2)))
 
+    @property
+    def smallest_signal(self) -> float:
+        """The smallest share of variance between classes that stands out from noise."""
+        return significance(self.deviations.shape[1]) * self.error
+
     def explained(self) -> Array:
         """Return for each feature the share of its variance that is between classes, debiased.
 
@@ -80,7 +85,7 @@ class ClassMeans:
         if len(self.shares) < 2:
             return np.zeros(d)
         found = np.einsum("c,cj->j", self.shares, self.deviations**2) - self.bias
-        stands_out = found > significance(d) * self.error
+        stands_out = found > self.smallest_signal
         return np.where(stands_out, np.minimum(found, _MOST), 0.0)
 
     def scatter(self) -> Array:

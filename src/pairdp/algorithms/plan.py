@@ -153,7 +153,7 @@ class Plan(Generic[S]):
         )
         sentence = (
             f"at ε = {budget.epsilon:g} and n = {self.task.n} the noise is expected to be "
-            f"{ratio:.3g} times as large as the largest possible signal: {outcome}; use a larger "
+            f"{ratio:.3g} times as large as {self.algorithm.most_noise}: {outcome}; use a larger "
             "epsilon or more records"
         )
         return (sentence,)

@@ -36,14 +36,15 @@ class ScaledRecords:
     center: Array | None = None
     unit: float | Array = 1.0
 
-    def rows(self) -> Iterator[tuple[Array, Codes]]:
-        """Yield blocks of rows and their classes, without null records.
+    def rows(self, buckets: int | None = None) -> Iterator[tuple[Array, Codes]]:
+        """Yield blocks of rows and their classes, or so many buckets, without null records.
 
         Null records are removed before centring, which would make them nonzero.
         """
         for start in range(0, self.records.n, BLOCK):
             block = self.records.part(slice(start, start + BLOCK))
-            some, classes = block.x, block.y.astype(np.intp)
+            some = block.x
+            classes = block.y.astype(np.intp) if buckets is None else block.buckets(buckets)
             if block.has_null:
                 some, classes = some[~block.null], classes[~block.null]
             if not len(some):
@@ -91,8 +92,7 @@ class ScaledRecords:
         See `pairdp.records.Records.buckets`.
         """
         high, low = np.zeros((2, count, self.records.features + 1))
-        for x, classes in self.rows():
-            buckets = self.records.bucket_of(classes, count)
+        for x, buckets in self.rows(count):
             order = np.argsort(buckets, kind="stable")
             present, starts = np.unique(buckets[order], return_index=True)
             rows = np.column_stack([x, np.full(len(x), self.records.data_norm)])

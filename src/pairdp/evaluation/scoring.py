@@ -126,11 +126,12 @@ class ScoredModel(NamedTuple):
             rows, null = _filled(read_table(X, width))
             return _filled(_transformed(before, rows))[0], null
         places = np.arange(self.number_of(X))
-        null = ~_readable(before, X, places)
+        table, not_real = _without_complex(X, places.size)
+        null = not_real | ~_readable(before, table, places)
         if null.all():
             return np.zeros((places.size, self.last.n_features_in_)), null
         places[null] = places[~null][0]
-        return _filled(_transformed(before, _taken(X, places)))[0], null
+        return _filled(_transformed(before, _taken(table, places)))[0], null
 
     def _bare(self) -> Any:
         """Return the last step for rows that are encoded and have no names."""
@@ -192,6 +193,26 @@ def _taken(X: Any, places: NDArray[np.int64]) -> Any:
     if hasattr(X, "shape"):
         return X[places]
     return [X[place] for place in places.tolist()]
+
+
+def _without_complex(X: Any, n: int) -> tuple[Any, Mask]:
+    """Return a table with the real parts of complex numbers, and which records have others.
+
+    One complex number gives its whole column that type, which steps refuse.
+    """
+    wrong: Mask = np.zeros(n, dtype=np.bool_)
+    if isinstance(X, np.ndarray) and X.dtype.kind == "c":
+        return np.array(X.real), np.asarray((X.imag != 0).any(axis=1))
+    kinds = [getattr(kind, "kind", "") for kind in getattr(X, "dtypes", ())]
+    if "c" not in kinds or not hasattr(X, "isetitem"):
+        return X, wrong
+    table = X.copy()
+    for place, kind in enumerate(kinds):
+        if kind == "c":
+            column = table.iloc[:, place].to_numpy()
+            wrong |= column.imag != 0
+            table.isetitem(place, column.real)
+    return table, wrong
 
 
 def _readable(steps: Sequence[Any], X: Any, places: NDArray[np.int64]) -> Mask:

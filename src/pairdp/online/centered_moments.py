@@ -87,11 +87,13 @@ class CenteredMoments(OnlineMoments):
         """Decide the parts of the stream, and the noise of each release."""
         center, radius, reasons = self._sizes(task)  # 0 and 0 for no preparation
         rest = task.n - center - radius
-        if rest < 2:
+        # A full batch must be left: smaller ones would not end where the first parts do.
+        least = max(2, min(self.batch_size, task.n) if center else 0)
+        if rest < least:
             raise ValueError(
                 f"{self.name} uses {center} records for the centre and {radius} for the radius, "
-                f"which leaves {max(rest, 0)} of {task.n}: plan a longer horizon, smaller batches "
-                "or fewer such records"
+                f"which leaves {max(rest, 0)} of {task.n}, and {least} are needed: plan a longer "
+                "horizon, smaller batches or fewer such records"
             )
         drafted = super().draft(replace(task, n=rest))
         given = {one.name: getattr(drafted.settings, one.name) for one in fields(drafted.settings)}

@@ -12,7 +12,7 @@ from pairdp import Budget, Unit
 from pairdp.algorithms import Plan
 from pairdp.algorithms.conditioned import ConditionedDescent
 from pairdp.algorithms.conditioned import descent as parts
-from pairdp.algorithms.conditioned.descent import CLIP, PAIR_CLIP, Descent, Rows
+from pairdp.algorithms.conditioned.descent import CLIP, PAIR_CLIP, STEEPEST, Descent, Rows
 from pairdp.algorithms.conditioned.features import Features
 from pairdp.algorithms.conditioned.slopes import Slopes
 from pairdp.algorithms.scorecard.descent import Whitening
@@ -161,6 +161,22 @@ def test_rounding_of_gradients_is_paid_for() -> None:
         "clipped gradients of rows", clip=CLIP, used=n, width=d, amplification=amplification
     ).value
     assert 2 * moved_by <= paid - 2 * CLIP / n
+
+
+def test_no_record_has_a_longer_row_than_rounding_is_paid_for() -> None:
+    """A row that is short in wide coordinates, and a score far beyond all targets."""
+    d = 400
+    rows = Rows.of(unit_rows(d), np.eye(1, d), np.array([0.7]), np.ones(1))
+    whitening = Whitening(np.eye(d), np.eye(d), 2 * np.sqrt(d))
+    clip = parts.clipped(rows, whitening, 1.0)
+    slopes = Slopes(LeastSquaresPointwise(0.7))
+    for score in (-1e9, 1e9):
+        found = parts.sum_of_gradients(rows, np.full(d, score), clip, slopes)
+        assert np.linalg.norm(found) == pytest.approx(STEEPEST)
+    gradients = planned("targets").certificate.releases[-1].sensitivity
+    ridge = planned("targets").settings.ridge
+    assert gradients is not None
+    assert gradients.inputs["amplification"] == pytest.approx(STEEPEST * 0.5 / np.sqrt(ridge))
 
 
 def test_sums_over_pairs_are_those_of_all_pairs() -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pairdp._checks import integer, keep, non_negative, one_of
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
-from pairdp.algorithms.conditioned.descent import CLIP, PAIR_CLIP
+from pairdp.algorithms.conditioned.descent import CLIP, PAIR_CLIP, STEEPEST
 from pairdp.algorithms.conditioned.expanded_scores import ExpandedScores
 from pairdp.algorithms.conditioned.features import CONSTANT, feature_count
 from pairdp.algorithms.conditioned.location import COUNTS
@@ -244,7 +244,7 @@ class ConditionedDescent(ScoreModel, Algorithm[ConditionedSettings]):
             clip=PAIR_CLIP if pairs else CLIP,
             used=used,
             width=features,
-            amplification=0.5 / math.sqrt(ridge),
+            amplification=(1.0 if pairs else STEEPEST) * 0.5 / math.sqrt(ridge),
         )
         return replace(
             shared_release(GRADIENTS, task, sensitivity, features, share), count=self.steps

@@ -6,12 +6,14 @@ twice its root. z is clipped to norm c, and what is released of each step has a 
 does not depend on what was released before:
 
 - "logistic", or the loss of the problem: the mean of φ'(s, y)·z/(S·c) over records, each clipped to
-  norm `CLIP`, with S the size of φ': 2·CLIP/n;
+  norm `CLIP`, with S the size of φ' and |φ'/S| clipped to `STEEPEST`: 2·CLIP/n;
 - "pairwise": Σ over positives i and negatives j of -s(s_j - s_i)(z_i - z_j)/(n(n-1)c), with z
   clipped to norm c/2: 2·½/n.
 
 **Rounding.** As for scorecards (`pairdp.algorithms.scorecard.descent`): the computed mean is Wᵀt/c,
-where t is a mean of vectors of norm at most 1, and |W|/c ≤ ½·ridge^{-1/2}.
+where t is a mean of vectors of norm at most `STEEPEST` (1 for pairs), and |W|/c ≤ ½·ridge^{-1/2}.
+The product of both is the amplification. Without a largest slope, a row that is short in the
+coordinates of z could have a huge coefficient, and its rounding error would have no bound.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ CLIP = 0.5
 """The largest norm of a record's gradient, in units of S·c."""
 PAIR_CLIP = 0.5
 """The largest norm of a row in sums over pairs, in units of c."""
+STEEPEST = 2.0
+"""The largest slope of a record's loss, in units of S; that of the logistic loss is not larger."""
 _STEP, _LEAST_SPREAD = 0.9, 0.08
 _OF_PAIRS = 2.0
 _MOST_NUMBERS = 6 * 10**7
@@ -133,6 +137,7 @@ def sum_of_gradients(rows: Rows, weights: Array, clip: Clipped, slopes: Slopes) 
     for some, block in rows.blocks():
         factors = clip.factors[some]
         found = slopes.of((block @ weights) * factors, rows.y[some]) / size
+        np.clip(found, -STEEPEST, STEEPEST, out=found)
         lengths = np.abs(found) * clip.lengths[some]
         found *= CLIP / np.maximum(lengths, CLIP) * factors * rows.counted[some]
         total += found @ block
