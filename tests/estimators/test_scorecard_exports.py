@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
-from pairdp import Budget, BudgetLedger, PrivateLinearClassifier, PrivateScorecard
+from pairdp import Budget, BudgetLedger, PrivateLinearClassifier, PrivateScorecard, load
 from pairdp.algorithms import Algorithm, ConditionedDescent, Scorecard
+from pairdp.cli.main import main
 from tests.estimators.data import FEW_RECORDS
 
 pytestmark = pytest.mark.filterwarnings(FEW_RECORDS)
@@ -125,3 +128,28 @@ def test_columns_may_be_named_as_parts_of_an_explanation() -> None:
     np.testing.assert_allclose(
         model.explain(table[:9]).sum(axis=1), model.decision_function(table[:9])
     )
+
+
+def test_the_command_line_has_its_parameters(tmp_path: Path) -> None:
+    table, schema, path = tmp_path / "t.csv", tmp_path / "s.json", tmp_path / "m.pairdp"
+    hospital(500).to_csv(table, index=False)
+    schema.write_text(json.dumps(SCHEMA))
+    command = ["fit", str(table), "--schema", str(schema), "-o", str(path)]
+    given = ["--scorecard", "--increasing", "age", "--pair", "age", "ward"]
+    done = CliRunner().invoke(main, [*command, *given])
+    assert done.exit_code == 0, done.output
+    model = load(path)
+    assert (model.monotone, list(map(tuple, model.interactions))) == ({"age": 1}, [("age", "ward")])
+    card = model.scorecard_
+    points = card[(card["column"] == "age") & (card["bin"] != "missing")]["points"]
+    assert (np.diff(points) >= 0).all()
+    for wrong, message in (
+        (["--increasing", "age"], "add --scorecard"),
+        (["--scorecard", "--increasing", "ward"], "not a number of the table"),
+        (["--scorecard", "--increasing", "age", "--decreasing", "age"], "both"),
+        (["--scorecard", "--interactions", "some"], "a number"),
+        (["--scorecard", "--interactions", "2", "--pair", "age", "ward"], "one of"),
+    ):
+        found = CliRunner().invoke(main, [*command[:-1], str(tmp_path / "other"), *wrong])
+        assert found.exit_code == 1
+        assert message in found.output

@@ -19,11 +19,11 @@ from pairdp.cli.common import (
     json_option,
     model_options,
     open_ledger,
-    refuse_options,
     report_errors,
 )
 from pairdp.cli.fit_columns import FitColumns, NumberColumns
 from pairdp.cli.fit_schema import SchemaColumns
+from pairdp.cli.scorecard_options import scorecard_options, scorecard_parameters
 from pairdp.cli.table_options import open_with, table_options
 from pairdp.cli.unit_options import unit_options, unit_parameters
 from pairdp.estimators.fit_warnings import EUCLIDEAN
@@ -47,11 +47,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--classes", metavar="A,B", help="The two labels, if it is not public which ones occur."
 )
-@click.option(
-    "--scorecard",
-    is_flag=True,
-    help="Fit a scorecard, with points for each bin of each column, instead of a linear ranker.",
-)
+@scorecard_options
 @click.option("--threshold", type=float, help="A public threshold, instead of a noisy one.")
 @budget_options
 @unit_options
@@ -98,13 +94,15 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
 
     By default, public facts decide whether a ranker is linear, additive or quadratic, and the plan
     says why; --model names one. Options such as --loss and --algorithm are for linear models. With
-    --scorecard and a schema, the model is a sum of points for each bin of each column.
+    --scorecard and a schema, the model is a sum of points for each bin of each column; --increasing
+    and --decreasing constrain numbers, --pair and --interactions add products. These must be known
+    without the data.
 
     \b
     Examples:
       pairdp fit patients.csv --schema schema.json --epsilon 1 -o model.pairdp
       pairdp fit patients.csv --schema schema.json --model linear -o model.pairdp
-      pairdp fit patients.csv --schema schema.json --scorecard -o card.pairdp
+      pairdp fit patients.csv --schema schema.json --scorecard --increasing age -o card.pairdp
     """  # noqa: D301 - the command line's help reads the control character
     check_output(output, force, data, *(options[name] for name in ("schema", "bounds", "ledger")))
     units = unit_parameters(options)
@@ -118,6 +116,7 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
         raise TableError(f"{data} has {columns.n} records; a pair needs two")
     more = {**_task_parameters(options), **columns.parameters, **units}
     more["data_set"] = options["data_set"]
+    more |= scorecard_parameters(options)
     model = _scorecard(options, more) if options["scorecard"] else estimator(options, **more)
     plan = model.plan(columns.n, columns.width)
     ledger = _ledger(options, plan, data, columns.names, output)
@@ -199,10 +198,6 @@ def _scorecard(options: dict[str, Any], more: dict[str, Any]) -> Any:
     """Return the unfitted scorecard that options describe."""
     from pairdp.estimators import PrivateScorecard
 
-    if options["schema"] is None:
-        raise TableError("a scorecard reads the columns of a schema: give --schema FILE")
-    names = ("task", "model", "algorithm", "loss", "radius", "regularization", "threshold")
-    refuse_options("a scorecard has no such option", *names, "calibration", "schedule")
     given = {key: value for key, value in more.items() if key not in ("calibration", "schedule")}
     return PrivateScorecard(options["epsilon"], options["delta"], **given)
 

@@ -109,7 +109,8 @@ def source_of(schema: Schema | None, name: str) -> FeatureColumn | None:
     for column in () if schema is None else schema.feature_columns:
         if column.name == name:
             return column
-        for part in column.parts if isinstance(column, DateColumn) else ():
-            if name == f"{column.name} ({part})":
-                return CategoryColumn(name, column.part_names(part))
+        if isinstance(column, DateColumn):
+            for part in column.parts:
+                if name == f"{column.name} ({part})":
+                    return CategoryColumn(name, column.part_names(part))
     return None

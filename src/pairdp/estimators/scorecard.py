@@ -224,7 +224,7 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
                 )
         return given
 
-    def _fit_plan(self, plan: Any, batches: Any, n_features: int, labels: Any) -> None:
+    def _fit_plan(self, plan: Any, batches: Any, n_features: int, labels: Any = None) -> None:
         if self._schema() is None:  # names are known now, and an error costs nothing yet
             numbers = {
                 name: NumberCells(j, -1, 1) for j, name in enumerate(self._names(n_features))
@@ -262,7 +262,7 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
 
     def column_names(self) -> list[str]:
         """Return the names of the columns of the scorecard."""
-        schema = self.__dict__.get("schema_")
+        schema = self._known_schema()
         if schema is not None:
             return [name for name, _ in columns_of_schema(schema)]
         return self._names(self.n_features_in_)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, product, zip_longest
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,11 +81,12 @@ def columns_as_json(
     noise = iter(deviations.tolist())
     for place, (name, values) in enumerate(zip(names, points.points, strict=True)):
         column, source = points.columns[place], sources[place]
-        ends: list[dict[str, Any]] = []
+        ends: list[dict[str, Any]] = [{} for _ in values]
         if isinstance(column, NumberCells):
             exact = [end_of_bin(column, int(end), source) for end in points.edges[place]]
-            ends = [{"lower": low, "upper": high} for low, high in pairwise(exact)]
-        rows = zip_longest(_titles(points, place, sources), ends, values.tolist(), fillvalue={})
+            for limits, low, high in zip(ends, exact, exact[1:], strict=False):
+                limits |= {"lower": low, "upper": high}
+        rows = zip(_titles(points, place, sources), ends, values.tolist(), strict=True)
         listed = [
             {"bin": title, **limits, "points": value, "noise": next(noise)}
             for title, limits, value in rows

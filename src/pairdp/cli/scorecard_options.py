@@ -1,0 +1,85 @@
+"""Options of ``pairdp fit`` that describe a scorecard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from pairdp.cli.common import refuse_options
+from pairdp.tables import TableError
+
+_OF_SCORECARDS = ("increasing", "decreasing", "pair", "interactions")
+_OF_OTHERS = (
+    "task",
+    "model",
+    "algorithm",
+    "loss",
+    "radius",
+    "regularization",
+    "threshold",
+    "calibration",
+    "schedule",
+)
+
+
+def scorecard_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a scorecard."""
+    added = (
+        click.option(
+            "--scorecard",
+            is_flag=True,
+            help="Fit a scorecard, with points for each bin of each column.",
+        ),
+        click.option(
+            "--increasing",
+            multiple=True,
+            metavar="COLUMN",
+            help="A number whose points must not decrease; may be repeated.",
+        ),
+        click.option(
+            "--decreasing",
+            multiple=True,
+            metavar="COLUMN",
+            help="A number whose points must not increase; may be repeated.",
+        ),
+        click.option(
+            "--pair",
+            multiple=True,
+            nargs=2,
+            metavar="COLUMN COLUMN",
+            help="A product of two columns for a scorecard; may be repeated.",
+        ),
+        click.option(
+            "--interactions",
+            metavar="all|NUMBER",
+            help="All products for a scorecard, or so many that are chosen privately.",
+        ),
+    )
+    for option in reversed(added):
+        command = option(command)
+    return command
+
+
+def scorecard_parameters(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a scorecard that options describe."""
+    if not options["scorecard"]:
+        refuse_options("this describes a scorecard: add --scorecard, or", *_OF_SCORECARDS)
+        return {}
+    if options["schema"] is None:
+        raise TableError("a scorecard reads the columns of a schema: give --schema FILE")
+    refuse_options("a scorecard has no such option", *_OF_OTHERS)
+    both = set(options["increasing"]) & set(options["decreasing"])
+    if both:
+        raise TableError(f"{min(both)!r} cannot be both --increasing and --decreasing")
+    monotone = dict.fromkeys(options["increasing"], 1) | dict.fromkeys(options["decreasing"], -1)
+    found: dict[str, Any] = {"monotone": monotone} if monotone else {}
+    given, pairs = options["interactions"], [tuple(pair) for pair in options["pair"]]
+    if given is not None and pairs:
+        raise TableError("give one of --pair and --interactions")
+    if given is not None and given != "all" and not given.isdecimal():
+        raise TableError(f'--interactions must be "all" or a number, got {given!r}')
+    if pairs or given is not None:
+        found["interactions"] = pairs or (given if given == "all" else int(given))
+    return found
