@@ -160,15 +160,17 @@ class Expansion:
         found = np.empty((bins.shape[1], self.size))
         place = 0
         for table, codes in zip(self.tables, bins, strict=True):
-            np.take(table, codes, axis=0, out=found[:, place : place + table.shape[1]])
+            part = found[:, place : place + table.shape[1]]
+            np.take(table, codes, axis=0, out=part, mode="clip")  # others use a buffer
             place += table.shape[1]
         if self.factors:
             factors = self.factors_of(bins)
             first, second = self._places
-            products = factors[:, first] * factors[:, second]
+            products, scale = found[:, place:-1], self._product_scale()
+            np.multiply(factors[:, first], factors[:, second], out=products)
+            products *= scale
             squares = first == second
-            products[:, squares] = (products[:, squares] - 1) * _SQUARES
-            found[:, place:-1] = products * self._product_scale()
+            products[:, squares] = (products[:, squares] - scale) * _SQUARES
         found[:, -1] = CONSTANT
         return found
 

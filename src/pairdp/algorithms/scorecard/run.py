@@ -209,10 +209,13 @@ class Run:
             pairs = self._chosen_pairs(binned, records, pairs)
         expansion = expand(binned.columns, binned.edges, blocks, pairs)
         # Records that are left out contribute zero to the sums over n that are released.
-        records, larger = records.evenly(sampled), n / sampled
-        moments = larger * self.releases[MOMENTS].mechanism.release_symmetric(
+        records = records.evenly(sampled)
+        moments = (n / sampled) * self.releases[MOMENTS].mechanism.release_symmetric(
             second_moments(expansion, records) / n, self.noise.stream(MOMENTS)
         )
+        if expansion.factors and sampled < n:
+            records = records.evenly(sampled // 2)  # norms of rows with products take longest
+        larger = n / len(records.counted)
         release = self.releases[GRADIENTS]
         shown = progress.steps(steps, "learning weights")
 
