@@ -3,8 +3,7 @@
 Tables are read through schemas: adult and german, synthetic families that constants were tuned on
 (`families`), others that they were not (`held_out`) and, with ``--report``, the data sets of the
 papers, which are for reports only. With ``interpret-core`` installed, DPEBM is measured in the same
-run. A table of metrics, beside the Euclidean one and NCA, closes it, unless only some methods,
-families or parts are asked for.
+run. A report ends with the tables of `benchmarks.utility_metrics`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ def _parser() -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser("python -m benchmarks utility", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few tables, sizes, ε and seeds")
-    parser.add_argument("--report", action="store_true", help="the papers' data sets too")
+    parser.add_argument("--report", action="store_true", help="the papers' data sets, and metrics")
     names = [name for families in FAMILIES.values() for name in families]
     parser.add_argument("--families", nargs="+", choices=names, metavar="NAME",
                         default=[], help="only these")  # fmt: skip
@@ -43,8 +42,8 @@ def main(arguments: Sequence[str] = ()) -> None:
     """Measure, and print tables and the summary."""
     from tests.studies.data.places import DATA
 
+    from benchmarks import utility_metrics
     from benchmarks.utility.methods import available
-    from benchmarks.utility.metric_tables import print_metrics
     from benchmarks.utility.report import print_report
     from benchmarks.utility.results import read
     from benchmarks.utility.runs import EPSILONS, FAMILIES, MIXED, cells, run
@@ -76,10 +75,9 @@ def main(arguments: Sequence[str] = ()) -> None:
         "Guarantees are for replacing a record; DPEBM's, for adding or removing one, is weaker.\n"
     )
     print_report(rows, epsilons)
-    if given.methods or given.families or given.parts:
-        return
-    print()
-    print_metrics(epsilons, seeds=seeds, report=given.report, quick=quick, jobs=given.jobs)
+    if given.report:
+        print()
+        utility_metrics.main()
 
 
 if __name__ == "__main__":

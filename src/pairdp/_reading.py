@@ -22,6 +22,9 @@ Mask = NDArray[np.bool_]
 Invalid = Literal["error", "null"]
 
 _BLOCK = 1024
+_COMPLEX = (complex, np.complexfloating)
+"""One complex number makes all numbers of a pandas column complex: those without an imaginary part
+are read as what they were."""
 _UNREADABLE = Exception  # methods of an entry are called, which may raise anything
 
 
@@ -157,7 +160,7 @@ def named_labels(labels: NDArray[Any]) -> Mask:
 
 
 def _is_name(label: Any) -> bool:
-    if label is None or isinstance(label, complex | np.complexfloating):
+    if label is None or (isinstance(label, _COMPLEX) and label.imag != 0):
         return False
     try:
         hash(label)
@@ -253,7 +256,11 @@ def _floats(table: NDArray[Any]) -> Array:
 
 
 def _row(row: NDArray[Any]) -> Array | float:
+    real = np.empty_like(row)
+    for i, entry in enumerate(row):
+        is_real = isinstance(entry, _COMPLEX) and entry.imag == 0
+        real[i] = entry.real if is_real else entry
     try:
-        return row.astype(np.float64)
+        return real.astype(np.float64)
     except _UNREADABLE:
         return np.nan

@@ -108,7 +108,7 @@ def as_cells(column: Any) -> Cells:
         cells[np.ma.getmaskarray(column)] = None
         return cells
     if isinstance(column, np.ndarray):
-        return column
+        return _without_complex(column)
     if hasattr(column, "to_pylist"):  # of pyarrow
         return _of_arrow(column)
     if hasattr(column, "to_list") and hasattr(column, "null_count"):  # of polars
@@ -116,8 +116,19 @@ def as_cells(column: Any) -> Cells:
     if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
         raise ValueError(f"a column must be a sequence of cells, got {type(column).__name__}")
     if hasattr(column, "dtype"):  # of pandas, whose integers would be floats if one is missing
-        return np.asarray(column, None if isinstance(column.dtype, np.dtype) else object)
+        kind = None if isinstance(column.dtype, np.dtype) else object
+        return _without_complex(np.asarray(column, kind))
     return _objects(column)
+
+
+def _without_complex(cells: Cells) -> Cells:
+    """Return real numbers as floats where one complex number made all of them complex."""
+    if cells.dtype.kind != "c":
+        return cells
+    found = cells.astype(object)
+    real = cells.imag == 0
+    found[real] = cells.real[real]
+    return found
 
 
 def _is_plain(column: Any) -> bool:
