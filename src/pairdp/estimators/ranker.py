@@ -1,4 +1,4 @@
-"""PrivateRanker: a private linear model that ranks by two classes or by a graded response."""
+"""PrivateRanker: a private model that ranks by two classes or by a graded response."""
 
 from __future__ import annotations
 

@@ -125,6 +125,11 @@ def _flat(y: Any) -> Any:
 def pieces(batches: Any) -> Iterator[tuple[int, Any, Any, Any]]:
     """Yield for each batch the number of records before it, its table, labels and units."""
     start = 0
-    for x, y, *groups in batches:
+    for batch in batches:
+        if not isinstance(batch, tuple | list) or not 2 <= len(batch) <= 3:
+            raise ValueError(
+                "a batch must be (X, y) or (X, y, groups); y may be None with a schema"
+            )
+        x, y, *groups = batch
         yield start, x, y, groups[0] if groups else None
         start += table_length(x)
