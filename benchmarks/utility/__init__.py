@@ -3,7 +3,7 @@
 Tables are read through schemas: adult and german, synthetic families that constants were tuned on
 (`families`), others that they were not (`held_out`) and, with ``--report``, the data sets of the
 papers, which are for reports only. With ``interpret-core`` installed, DPEBM is measured in the same
-run. A report ends with the tables of `benchmarks.utility_metrics`.
+run. A run of all parts ends with the tables of `benchmarks.utility_metrics`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _parser() -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser("python -m benchmarks utility", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few tables, sizes, ε and seeds")
-    parser.add_argument("--report", action="store_true", help="the papers' data sets, and metrics")
+    parser.add_argument("--report", action="store_true", help="the papers' data sets too")
     names = [name for families in FAMILIES.values() for name in families]
     parser.add_argument("--families", nargs="+", choices=names, metavar="NAME",
                         default=[], help="only these")  # fmt: skip
@@ -75,9 +75,9 @@ def main(arguments: Sequence[str] = ()) -> None:
         "Guarantees are for replacing a record; DPEBM's, for adding or removing one, is weaker.\n"
     )
     print_report(rows, epsilons)
-    if given.report:
+    if given.report or not (quick or given.families or given.parts or given.methods):
         print()
-        utility_metrics.main()
+        utility_metrics.main(medical_tables=given.report)
 
 
 if __name__ == "__main__":
