@@ -15,6 +15,8 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from scipy.special import ndtr
+
 from pairdp.algorithms.algorithm import PlanDraft
 from pairdp.algorithms.choice.candidates import Candidate, ModelTask, register_candidates
 from pairdp.algorithms.conditioned.conditioned import ConditionedDescent
@@ -36,6 +38,8 @@ _TRAVEL, _DISTANCE = 4.8, 1.5
 _LEAST = 5.0
 _LEAST_OF = {LogisticPointwise: _LEAST, LeastSquaresPointwise: 20.0}
 """nµ per feature from which it is a candidate, for rankers and for losses of one record."""
+_DISTANCES = (0.8, 2.5)
+"""The range of distances between class means for predicted AUCs, in standard deviations."""
 _EXCESS = 0.1
 """The excess risk of weights that are wrong by the norm of the signal."""
 
@@ -80,4 +84,10 @@ def _linear(task: LinearTask) -> Iterator[Candidate]:
     reason = (
         f"rows centred and whitened by noisy moments, noise {noise:.2g} times the expected signal"
     )
+    if task.problem.loss.binary:
+        least, most = (ndtr(d / math.sqrt(2 * (1 + noise**2))) for d in _DISTANCES)
+        reason += (
+            f"; a predicted AUC of {least:.2f} to {most:.2f} for class means {_DISTANCES[0]} to "
+            f"{_DISTANCES[1]} standard deviations apart"
+        )
     yield Candidate(task.problem, algorithm, error, reason, draft)
