@@ -56,8 +56,8 @@ def adassp(split: Split, epsilon: float, seed: int) -> Array:
 
     Three releases with equal shares of the budget: the least eigenvalue of XᵀX, which moves by 1 if
     a row of norm at most 1 is replaced, XᵀX, whose upper triangle moves by √2, and Xᵀy, which moves
-    by 2. Noise is that of Gaussian differential privacy: the published noise, √ln(6/δ)/(ε/3) times
-    a sensitivity for adding a row, is not enough for the claim.
+    by 2. Noise is that of Gaussian differential privacy, instead of the published √ln(6/δ)/(ε/3)
+    times a sensitivity for adding a row, so that all methods have the same guarantee.
     """
     (x, z), y = split.rows, np.where(split.labels[0], 1.0, -1.0)
     d, mu = x.shape[1], gdp_mu(epsilon, DELTA) / math.sqrt(3)
