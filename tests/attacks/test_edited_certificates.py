@@ -31,6 +31,12 @@ from tests.attacks.honest_plans import PLANS, Document, Path_, leaf_of
 
 # Facts that a plan does not use, and the plans that do not, where others do: with another value
 # it is another honest plan, of the same numbers.
+WITHOUT_PRODUCTS = (
+    "scorecard",
+    "scorecard, pure",
+    "scorecard with weights, pure",
+    "additive ranker",
+)
 UNUSED: dict[str, tuple[str, ...]] = {
     "printed_rule": (),
     "printed_lipschitz": (),
@@ -41,9 +47,9 @@ UNUSED: dict[str, tuple[str, ...]] = {
     "share": ("ranker", "ranker, labels given"),  # of second moments and a threshold, not released
     "ridge": ("ranker", "ranker, labels given"),
     "radius": ("without projection",),
-    "interactions": ("scorecard", "scorecard, pure", "scorecard with weights, pure"),  # unused
-    "pairs": ("scorecard", "scorecard, pure", "scorecard with weights, pure"),
-    "chosen": ("scorecard", "scorecard, pure", "scorecard with weights, pure"),
+    "interactions": WITHOUT_PRODUCTS,
+    "pairs": WITHOUT_PRODUCTS,
+    "chosen": WITHOUT_PRODUCTS,
     # where they are in a row, and their ranges
     "columns": (
         "scorecard with weights",
