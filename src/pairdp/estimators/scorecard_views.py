@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -50,12 +51,13 @@ class ScorecardViews(TwoClassEstimator):
     intercept_: Array
     product_deviations_: Array
 
+    @abstractmethod
     def column_names(self) -> list[str]:
         """Return the names of the columns of the scorecard."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _fitted_points(self) -> Points:
-        raise NotImplementedError
+        """Return the points, with all that scores need."""
 
     def table(self, *, points_to_double: float | None = None, base_points: float = 0.0) -> Any:
         """Return the points of every bin as a pandas DataFrame.
