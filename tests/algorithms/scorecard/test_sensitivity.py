@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
@@ -62,6 +63,18 @@ def test_no_replacement_moves_a_release_further_than_certified(interactions: boo
     assert max(worst.values()) <= 1
     assert worst["counts of cells"] > 0.999
     assert worst["labelled counts of bins"] > 0.999
+
+
+@pytest.mark.parametrize("interactions", [False, True])
+def test_a_part_of_the_records_moves_moments_and_gradients_no_further(interactions: bool) -> None:
+    plan = _plan(interactions)
+    plan = replace(plan, settings=replace(plan.settings, sampled=20))  # places 0, 3, 6, ...
+    rng = np.random.default_rng(1)
+    for place in (0, 1, 6):
+        found = _shares(plan, [(drawn(N, 1.0, place, rng), 0.1)])
+        assert max(found.values()) <= 1.0
+        assert (found["second moments of features"] > 0) == (place != 1)
+        assert (found["clipped gradients"] > 0) == (place != 1)
 
 
 def test_second_moments_move_as_far_as_certified() -> None:
