@@ -88,7 +88,7 @@ class NoisyValue:
         moved = np.ravel(self.other) - np.ravel(self.one)
         if isinstance(self.mechanism, GaussianMechanism):
             return self._gaussian(float(_norm(moved)), count, rng)
-        # One function of noisy values: rounded otherwise, equal ratios of Laplace noise would differ.
+        # One function of the noisy value: with other roundings, atoms of the ratio would differ.
         one, other = np.ravel(self.one), np.ravel(self.other)
         here, there = (
             _ratios(self.mechanism, noisy - one, noisy - other)

@@ -65,6 +65,8 @@ class ModelCard:
         What the noise of the weights is.
     columns : tuple of (str, str)
         Columns of the data and their public bounds or kinds, where they are known.
+    probabilities : str or None
+        How probabilities follow from scores, and what that cost, if the model is calibrated.
     """
 
     kind: str
@@ -78,6 +80,7 @@ class ModelCard:
     axes: tuple[MetricAxis, ...]
     noise: ParameterNoise
     columns: tuple[tuple[str, str], ...]
+    probabilities: str | None = None
 
     @property
     def plus_minus(self) -> str:
@@ -125,6 +128,7 @@ class ModelCard:
             "intercept": None if self.intercept is None else self.intercept._asdict(),
             "axes": [axis._asdict() for axis in self.axes],
             "noise": {"kind": self.noise.kind, "words": self.noise.words},
+            "probabilities": self.probabilities,
         }
 
 
@@ -166,7 +170,19 @@ def card_of(model: Any) -> ModelCard:
         axes=tuple(_axes(estimator)),
         noise=noise,
         columns=tuple(_columns(model, estimator)),
+        probabilities=_probabilities(estimator),
     )
+
+
+def _probabilities(estimator: Any) -> str | None:
+    """Return how a calibrated model gives probabilities, in words."""
+    evaluation = getattr(estimator, "calibration_", None)
+    if evaluation is None:
+        return None
+    slope, intercept = evaluation.calibration
+    budget, n = evaluation.certificate.budget, evaluation.certificate.n
+    cost = f"ε = {budget.epsilon:g}" + (f", δ = {budget.delta:g}" if budget.delta else "")
+    return f"log-odds {slope:.4g}·score {intercept:+.4g}, from n = {n} records at {cost}"
 
 
 def _is_metric(estimator: Any) -> bool:
