@@ -62,12 +62,12 @@ class CalibratedMixin:
         >>> model.calibrate(found).predict_proba(X[:1]).shape
         (1, 2)
         """
-        check_is_fitted(self)  # type: ignore[arg-type]
+        check_is_fitted(self)
         check_calibration(self, evaluation)
         self.calibration_ = evaluation  # type: ignore[assignment]
         return self
 
-    @available_if(_is_calibrated)
+    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return the probabilities of the two classes, as columns in the order of ``classes_``.
 

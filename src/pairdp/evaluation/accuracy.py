@@ -143,7 +143,8 @@ class AccuracyPlan(EvaluationPlan):
         """Return what released numbers say; nothing else is known of the records."""
         ((centred, *known),) = numbers
         noise = noise_of(self.certificate.releases[0])
-        return NoisyAccuracy(self.n, centred, known[0] if known else None, self._weight, noise)
+        count = known[0] if known else None
+        return NoisyAccuracy(self.n, centred, count, self._weight, noise, self.together)
 
     def result(self, released: NoisyAccuracy, certificate: Certificate) -> AccuracyResult:
         """Return what users see of released numbers."""

@@ -161,7 +161,7 @@ class ErrorPlan(EvaluationPlan):
         ((centred, product, *known),) = numbers
         noise = noise_of(self.certificate.releases[0])
         count = known[0] if known else None
-        return NoisyErrors(self.n, centred, product, count, *self._weights, noise)
+        return NoisyErrors(self.n, centred, product, count, *self._weights, noise, self.together)
 
     def result(self, released: NoisyErrors, certificate: Certificate) -> ErrorResult:
         """Return what users see of released numbers."""

@@ -166,6 +166,11 @@ class EvaluationPlan(ABC):
         return self.certificate.n
 
     @property
+    def together(self) -> int:
+        """How many records a unit has at most: these may depend on each other."""
+        return records_of(self.certificate.unit)
+
+    @property
     def norm(self) -> Literal[1, 2]:
         """The norm of the sensitivities: 1 for Laplace noise, 2 for Gaussian noise."""
         return 2 if noise_of(self.certificate.releases[0]).gaussian else 1
