@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,8 +76,8 @@ def cell(
 
 Records = tuple[Array, ...]
 Draw = Callable[[np.random.Generator], Records]
-Holds = Callable[[object], bool]
-Row = tuple[str, Callable[[float], EvaluationPlan], Draw, Holds]
+Holds = Callable[[Any], list[bool]]
+Row = tuple[list[str], Callable[[float], EvaluationPlan], Draw, Holds]
 
 
 def released(plan: EvaluationPlan, values: list[Array], rng: np.random.Generator) -> object:
@@ -121,10 +122,10 @@ def _auc_rows() -> Iterator[Row]:
             delta = 1e-6 if noise == "gaussian" else 0.0
             evaluation = ScoreEvaluation(("0", "1"), null > 0 or together > 1, noise)
             yield (
-                f"AUC, {name}: n = {n}, share {share}, AUC {auc}",
+                [f"AUC, {name}: n = {n}, share {share}, AUC {auc}"],
                 lambda e, s=evaluation, n=n, d=delta, u=unit: s.plan(n, Budget(e, d), u),  # type: ignore[misc]
                 scores_of(n, share, auc, worst=worst, null=null, together=together),
-                lambda found, auc=auc: bool(found.auc.tail(np.array([auc]))[0] >= 0.04),  # type: ignore[misc]
+                lambda found, auc=auc: [bool(found.auc.tail(np.array([auc]))[0] >= 0.04)],  # type: ignore[misc]
             )
 
 
@@ -146,10 +147,10 @@ def _accuracy_rows() -> Iterator[Row]:
             return (np.where(rng.random(n) < null, np.nan, np.repeat(units, together)[:n]),)
 
         yield (
-            f"accuracy: n = {n}, {accuracy}, {null:.0%} null records, units of {together}",
+            [f"accuracy: n = {n}, {accuracy}, {null:.0%} null records, units of {together}"],
             lambda e, s=evaluation, n=n, u=unit: s.plan(n, Budget(e), u),  # type: ignore[misc]
             draw,
-            lambda found, p=accuracy: found.is_kept(p),  # type: ignore[misc]
+            lambda found, p=accuracy: [found.is_kept(p)],  # type: ignore[misc]
         )
 
 
@@ -184,28 +185,28 @@ def _error_rows() -> Iterator[Row]:
             errors = np.repeat(np.minimum(sample(rng, -(-n // together)), 1.0), together)[:n]
             return np.where(rng.random(n) < null, np.nan, errors), np.zeros(n)
 
-        words = f"{noise} noise, {null:.0%} null records, units of {together}"
-        plan = lambda e, s=evaluation, n=n, d=delta, u=unit: s.plan(n, Budget(e, d), u)  # noqa: E731
-        for what, value in (("absolute", mean), ("squared", square)):
-            yield (
-                f"{what} error, {name}: n = {n}, {words}",
-                plan,
-                draw,
-                lambda found, w=what, v=value: bool(  # type: ignore[misc]
-                    getattr(found, f"{w}_tail")(np.array([v]))[0] >= 1 - TESTED_AT
-                ),
-            )
+        def holds(found: Any, mean: float = mean, square: float = square) -> list[bool]:
+            tails = found.absolute_tail(np.array([mean])), found.squared_tail(np.array([square]))
+            return [bool(tail[0] >= 1 - TESTED_AT) for tail in tails]
+
+        cell_name = f"n = {n}, {noise} noise, {null:.0%} null records, units of {together}"
+        yield (
+            [f"{what} error, {name}: {cell_name}" for what in ("absolute", "squared")],
+            lambda e, s=evaluation, n=n, d=delta, u=unit: s.plan(n, Budget(e, d), u),  # type: ignore[misc]
+            draw,
+            holds,
+        )
 
 
-def coverage(row: Row, releases: int, rng: np.random.Generator) -> list[float]:
-    """Return how often intervals hold the true figure, for each ε."""
-    _, plan_for, draw, holds = row
+def coverage(row: Row, releases: int, rng: np.random.Generator) -> Array:
+    """Return how often intervals hold the true figures, for each figure and ε."""
+    names, plan_for, draw, holds = row
     plans = [plan_for(epsilon) for epsilon in EPSILONS]
-    held = np.zeros(len(plans))
+    held = np.zeros((len(plans), len(names)))
     for _ in range(releases):
         values = plans[0].exact(*draw(rng))  # the same for every ε
         held += [holds(released(plan, values, rng)) for plan in plans]
-    return (held / releases).tolist()
+    return held.T / releases
 
 
 def main(options: Sequence[str] = ()) -> None:
@@ -240,8 +241,9 @@ def _others(releases: int) -> float:
         for number, row in enumerate(rows):
             rng = np.random.default_rng([2027, kind, number])
             found = coverage(row, releases if kind == _EXACT else releases // 2, rng)
-            worst = min(worst, *found)
-            print("  ".join(f"{held:.3f}" for held in found), f" {row[0]}", flush=True)
+            worst = min(worst, float(found.min()))
+            for name, shares in zip(row[0], found, strict=True):
+                print("  ".join(f"{held:.3f}" for held in shares), f" {name}", flush=True)
     return worst
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
+from scipy.special import gammaln, xlog1py, xlogy
 
 from pairdp.evaluation.inversion import Interval, inverted
 from pairdp.evaluation.ratios import CountNoise, Estimate
@@ -97,7 +97,7 @@ class NoisyAccuracy:
         right = np.arange(max(0, math.floor(mean - reach)), min(total, math.ceil(mean + reach)) + 1)
         off = (self.centred - k * (p - 0.5)) - self.together * (right - mean)
         beyond = self._beyond(np.abs(off), scales) / 2
-        chances = binom.pmf(right, total, p)
+        chances = _binomial(right.astype(np.float64), total, p)
         more = float(chances @ np.where(off >= 0, beyond, 1 - beyond))
         less = float(chances @ np.where(off >= 0, 1 - beyond, beyond))
         return less, more
@@ -114,3 +114,9 @@ class NoisyAccuracy:
         if self.noise.gaussian:
             return two_sided_tail(t, np.full(t.shape, math.hypot(*scales)))
         return two_sided_tail(t, np.zeros(t.shape), *(np.full(t.shape, s) for s in scales))
+
+
+def _binomial(k: Array, n: int, p: float) -> Array:
+    """Return the binomial probabilities of k; to import `scipy.stats` for them takes long."""
+    ways = gammaln(n + 1.0) - gammaln(k + 1) - gammaln(n - k + 1)
+    return np.asarray(np.exp(ways + xlogy(k, p) + xlog1py(n - k, -p)))
