@@ -112,10 +112,6 @@ class AccuracyPlan(EvaluationPlan):
         known = [self.n * self._weight] if self.evaluation.null_records else []
         return self.read([centred, *known]).accuracy.interval
 
-    def is_hopeless(self, share: float = 0.5) -> bool:
-        """Return whether the interval will hardly ever say anything, whatever the share."""
-        return self.n < self.enough
-
     def hopeless_words(self, share: float = 0.5) -> str:
         """Return why nothing can be said, with the expected interval."""
         lower, upper = self.expected_interval()

@@ -180,15 +180,15 @@ class EvaluationPlan(ABC):
         """How many records (of the smaller class, for an AUC) are needed to say anything."""
         return HOPELESS * deviation(self.certificate.releases[0]) / math.sqrt(2)
 
-    @abstractmethod
     def is_hopeless(self, share: float = 0.5) -> bool:
         """Return whether the intervals will hardly ever say anything.
 
         Parameters
         ----------
         share : float, default=0.5
-            An assumed share of positive records, for an AUC.
+            An assumed share of positive records, for an AUC; other measures do not depend on it.
         """
+        return self.n < self.enough
 
     @abstractmethod
     def hopeless_words(self, share: float = 0.5) -> str:
