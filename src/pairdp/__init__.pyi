@@ -30,6 +30,8 @@ from .privacy import NoiseSource as NoiseSource
 from .privacy import Unit as Unit
 from .privacy import default_delta as default_delta
 from .ranges import estimate_bounds as estimate_bounds
+from .report import ModelReport as ModelReport
+from .report import write_report as write_report
 from .schema import Schema as Schema
 from .schema import SchemaError as SchemaError
 from .verification import verify as verify
