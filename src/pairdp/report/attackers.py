@@ -27,14 +27,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairdp.drawing import Axis, Figure, Point, Series, Style
 from pairdp.privacy import Certificate
+from pairdp.privacy.certificates.curve_figure import CurveGrid, curve_grid
 
-Array = NDArray[np.float64]
-_STEPS = 65
-_BEYOND = 1.5
 _LARGEST = 500.0
 _DRAWN = 51
 
@@ -52,12 +49,9 @@ class Attackers:
     certificate: Certificate
 
     @cached_property
-    def _curve(self) -> tuple[Array, Array]:
+    def curve(self) -> CurveGrid:
         """A grid of ε, and δ at each."""
-        most = min(self.certificate.epsilon(), _LARGEST)
-        top = most if self.except_with == 0 else min(_BEYOND * most, _LARGEST)
-        grid = np.linspace(0.0, top, _STEPS)
-        return grid, np.array([min(self.certificate.delta(float(e)), 1.0) for e in grid])
+        return curve_grid(self.certificate)
 
     @property
     def except_with(self) -> float:
@@ -67,12 +61,15 @@ class Attackers:
     @property
     def guess(self) -> float:
         """The most that a guess with even odds is right: (1 + δ(0))/2."""
-        return (1 + float(self._curve[1][0])) / 2
+        return (1 + float(self.curve.delta[0])) / 2
 
     def true_positive_rate(self, false_positive_rate: float) -> float:
         """Return the largest true positive rate of a test with this false positive rate."""
-        epsilon, delta = self._curve
-        accused = np.exp(epsilon) * false_positive_rate + delta
+        epsilon, delta = self.curve
+        accused = delta
+        if false_positive_rate > 0:
+            with np.errstate(over="ignore"):
+                accused = np.exp(epsilon) * false_positive_rate + delta
         spared = 1 - np.exp(-epsilon) * (1 - delta - false_positive_rate)
         return float(min(1.0, accused.min(), spared.min()))
 
@@ -81,7 +78,7 @@ class Attackers:
         """A bound on the privacy loss that fails with probability `except_with` at most."""
         if self.except_with == 0:
             return self.certificate.epsilon(0.0)
-        epsilon, delta = self._curve
+        epsilon, delta = self.curve
         known = delta < self.except_with
         if not known.any():
             return math.inf

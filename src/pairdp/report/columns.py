@@ -67,7 +67,7 @@ def _options(schema: Schema) -> Iterator[ColumnFact]:
             yield ColumnFact(name, short_words(words), "option of the schema")
 
 
-def _named(form: dict[str, Any]) -> Iterator[str]:
+def _named(form: dict[Any, Any]) -> Iterator[str]:
     for name, fact in form.items():
         yield (
             short_words(fact)

@@ -14,7 +14,6 @@ import sklearn
 
 from pairdp._version import __version__
 from pairdp.drawing import Figure
-from pairdp.evaluation import Evaluation
 from pairdp.privacy import BudgetLedger, Certificate, CertificateError, PrivacyCurve
 from pairdp.privacy.certificates.recomputation import Check
 from pairdp.privacy.ledger.balance import Remaining
@@ -134,6 +133,8 @@ class ReportFacts:
         A private evaluation of the model, or another object with ``figures`` and ``certificate``.
     evaluation_verified : Verified or None
         The result of verifying its certificate.
+    held_out : bool
+        Whether the evaluation is of records that were held out from the fit.
     ledger : LedgerFacts or None
         The ledger that paid.
     files : tuple of SourceFile
@@ -148,6 +149,7 @@ class ReportFacts:
     is_stream: bool = False
     evaluation: Any = None
     evaluation_verified: Verified | None = None
+    held_out: bool = False
     ledger: LedgerFacts | None = None
     files: tuple[SourceFile, ...] = ()
 
@@ -222,7 +224,8 @@ def collect_facts(
     """Return the facts of a report on a fitted model; see `pairdp.write_report`."""
     card, estimator = card_of(model), last_step(model)
     trusted = tuple(trusted)
-    evaluation = getattr(estimator, "evaluation_", None) if evaluation is None else evaluation
+    own = getattr(estimator, "evaluation_", None)
+    evaluation = own if evaluation is None else evaluation
     certificates = {"this model": card.certificate}
     if evaluation is not None:
         _check_evaluation(evaluation, card)
@@ -239,6 +242,7 @@ def collect_facts(
         evaluation_verified=None
         if evaluation is None
         else _verified(lambda: (verify(evaluation.certificate, trusted=trusted),)),
+        held_out=evaluation is not None and evaluation is own,
         ledger=LedgerFacts.of(ledger, certificates) if isinstance(ledger, BudgetLedger) else None,
         files=tuple(files),
     )
@@ -257,11 +261,12 @@ def _check_evaluation(evaluation: Any, card: ModelCard) -> None:
         raise TypeError(
             f"evaluation must be what pairdp.evaluate returns, got {type(evaluation).__name__}"
         )
-    if isinstance(evaluation, Evaluation):
-        classes = evaluation.plan.evaluation.classes
-        if card.ranked is None or classes != card.ranked:
-            has = "no classes" if card.ranked is None else f"the classes {', '.join(card.ranked)}"
+    classes = evaluation.figures().get("classes")
+    if classes is not None and card.weights_are != "diagonal of the matrix":
+        known = list(card.ranked or ())
+        if classes != known:
+            has = f"has the classes {', '.join(known)}" if known else "has no classes"
             raise ValueError(
                 f"the evaluation is of another model: it is for the classes {', '.join(classes)}, "
-                f"and this model has {has}"
+                f"and this model {has}"
             )

@@ -66,13 +66,7 @@ def model_section(report: ReportFacts) -> Html:
         return section(
             "model", "The model", paragraphs("This model has no weights that could be listed.")
         )
-    said = [
-        "Error bars are two standard deviations of the noise that was added for privacy. They do "
-        "not contain the chance of which records were in the data. "
-        f"What the noise is: {card.noise.words}."
-        if card.noise.deviation is not None or card.weights_are == "points of bins"
-        else f"The noise of single weights is {card.noise.words}."
-    ]
+    said = [_noise_words(report)]
     if card.axes:
         shown = min(len(card.axes), 3)
         said.insert(
@@ -90,6 +84,19 @@ def model_section(report: ReportFacts) -> Html:
     )
 
 
+def _noise_words(report: ReportFacts) -> str:
+    noise = report.card.noise
+    if report.certificate.budget is None:
+        return "No noise was added."
+    if noise.deviation is None and report.card.weights_are != "points of bins":
+        return f"The noise of single numbers is {noise.words}."
+    return (
+        "Error bars are two standard deviations of the noise that was added for privacy. They do "
+        "not contain the chance of which records were in the data. What the noise is: "
+        f"{noise.words}."
+    )
+
+
 def _weights_table(report: ReportFacts) -> Html:
     card = report.card
     order, sorting = list(card.weights), "by column"
@@ -100,7 +107,8 @@ def _weights_table(report: ReportFacts) -> Html:
     head = ("name", card.weights_are, "noise (standard deviation)")
     caption = f"{card.weights_are.capitalize()}, {sorting}"
     listed = table(head, map(_row, intercept + order), caption=caption, cls="numbers")
-    summary = tag("summary", f"All {count(len(order))} {card.weights_are}, with their noise")
+    what = "diagonal entries of the matrix" if report.is_metric else card.weights_are
+    summary = tag("summary", f"All {count(len(order))} {what}, with their noise")
     return tag("details", summary, listed, cls="long" if len(order) > _PRINTED else None)
 
 

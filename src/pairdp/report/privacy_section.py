@@ -56,9 +56,11 @@ def _release(release: Release) -> tuple[str, str, str]:
 
 def privacy_figures(facts: ReportFacts) -> list[Figure]:
     """Return the figures of the section on attackers."""
-    if facts.attackers is None:
+    attackers = facts.attackers
+    if attackers is None:
         return []
-    return [facts.attackers.figure(), curve_figure(facts.certificate, "Pairs of ε and δ that hold")]
+    curve = curve_figure(facts.certificate, "Pairs of ε and δ that hold", attackers.curve)
+    return [attackers.figure(), curve]
 
 
 def meaning_section(facts: ReportFacts, figures: list[Figure]) -> Html:
@@ -80,9 +82,9 @@ def meaning_section(facts: ReportFacts, figures: list[Figure]) -> Html:
         _rates_table(attackers),
         tag("h3", "Both as curves"),
         paragraphs(
-            "Left: no attack lies above the line; the grey line is guessing. Right: the claim is "
-            "one pair of ε and δ, the square. The noise satisfies every pair on the line, and all "
-            "tables here are computed from the whole of it."
+            "In the first figure no attack lies above the line; the grey line is guessing. In the "
+            "second, the square is the claim, one pair of ε and δ. The noise satisfies every pair "
+            "on the line, and all tables here are computed from the whole of it."
         ),
         Html(write_group("privacy", figures, legend=False)),
     )

@@ -9,7 +9,6 @@ import numpy as np
 
 from pairdp.drawing import Axis, Figure, Point, Series, Style, write_group
 from pairdp.drawing.text import measured, number
-from pairdp.evaluation import Evaluation
 from pairdp.report.facts import ReportFacts
 from pairdp.report.html import Html, facts, paragraphs, section, table, tag
 from pairdp.report.words import budget_words, count, percent, protects
@@ -21,17 +20,29 @@ _NONE = (
     "computed from sensitive records without one is not covered by the guarantee."
 )
 
+_HELD_OUT = (
+    "They were held out from the fit by a public rule, so that no record is in both: model and "
+    "evaluation together cost as much as the more expensive of the two."
+)
+_OTHER_RECORDS = (
+    "For records that were also used to fit the model, both budgets add up; for other records, "
+    "each guarantee holds by itself."
+)
+
 
 def named_figures(evaluation: Any) -> Iterator[tuple[str, float, tuple[float, float] | None]]:
     """Yield the name, value and interval of each figure of an evaluation of any kind.
 
-    A figure is a number in ``figures()``; its interval has its name with "_interval".
+    A figure is a number in ``figures()``, whose interval has its name with "_interval", or a
+    mapping with "value" and "interval".
     """
     found = evaluation.figures()
     for name, value in found.items():
+        interval = found.get(f"{name}_interval")
+        if isinstance(value, dict) and value.keys() == {"value", "interval"}:
+            value, interval = value["value"], value["interval"]
         if name == "level" or isinstance(value, bool) or not isinstance(value, int | float):
             continue
-        interval = found.get(f"{name}_interval")
         ends = None if interval is None else (float(interval[0]), float(interval[1]))
         yield name, float(value), ends
 
@@ -45,7 +56,12 @@ def figure_words(value: float, interval: tuple[float, float] | None) -> str:
     """Return a figure with its interval."""
     if interval is None:
         return measured(value)
-    return f"{value:.3f}, 95 % interval {interval[0]:.3f} to {interval[1]:.3f}"
+    low, high = interval
+    return f"{_digits(value)}, 95 % interval {_digits(low)} to {_digits(high)}"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.3f}" if abs(value) < 10 else measured(value)
 
 
 def title_of(name: str) -> str:
@@ -85,9 +101,8 @@ def quality_section(report: ReportFacts, figures: list[Figure]) -> Html:
         ),
         (
             f"The evaluation used n = {count(certificate.n)} records with the budget "
-            f"{budget_words(certificate.budget)}, and protects {protects(certificate)}. For "
-            "records that were also used to fit the model, both budgets add up; for other records, "
-            "each guarantee holds by itself."
+            f"{budget_words(certificate.budget)}, and protects {protects(certificate)}. "
+            f"{_HELD_OUT if report.held_out else _OTHER_RECORDS}"
         ),
     ]
     if figures:
@@ -107,13 +122,14 @@ def quality_section(report: ReportFacts, figures: list[Figure]) -> Html:
 
 def _listed(evaluation: Any) -> Iterator[tuple[str, str]]:
     """Yield the figures in words; counts of records of an AUC become a share."""
-    is_auc = isinstance(evaluation, Evaluation)
+    is_auc = hasattr(evaluation, "auc") and hasattr(evaluation, "positives")
     for name, value, interval in named_figures(evaluation):
         if not (is_auc and interval is None):
             yield title_of(name), figure_words(value, interval)
     if is_auc:
         low, high = evaluation.plan.evaluation.classes
-        share = evaluation.positives / max(evaluation.certificate.n - evaluation.null_records, 1)
+        known = getattr(evaluation.plan, "items", evaluation.certificate.n)
+        share = evaluation.positives / max(known - evaluation.null_records, 1)
         yield "what it is", f"the chance that {high} scores above {low}"
         yield f"share of {high}", f"about {percent(share)} of the records"
 
