@@ -68,7 +68,7 @@ def model_of(kind: str) -> Any:
 
 
 @cache
-def evaluation(kind: str = "scorecard", *, roc: bool = True) -> Evaluation:
+def evaluation(kind: str, *, roc: bool = True) -> Evaluation:
     """Return a private evaluation of a model."""
     if kind in ("scorecard", "unit"):
         return evaluate(model_of(kind), table(seed=1), epsilon=1.0, roc=roc)

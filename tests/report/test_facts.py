@@ -91,7 +91,7 @@ def test_the_ledger_is_shown_with_what_is_left() -> None:
 
 
 def test_an_evaluation_is_shown_with_intervals() -> None:
-    one = evaluation()
+    one = evaluation("scorecard")
     found = page("scorecard", evaluation=one)
     quality = found.section("quality")
     low, high = one.auc_interval

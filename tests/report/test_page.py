@@ -104,8 +104,10 @@ def test_hostile_names_are_escaped_everywhere() -> None:
 def test_the_same_facts_give_the_same_page() -> None:
     model = model_of("scorecard")
     first = html_of("scorecard", evaluated=True)
-    assert write_report(model, evaluation=evaluation(), date=DAY).html == first
-    assert write_report(model, evaluation=evaluation(), date=date(2026, 1, 3)).html != first
+    assert write_report(model, evaluation=evaluation("scorecard"), date=DAY).html == first
+    assert (
+        write_report(model, evaluation=evaluation("scorecard"), date=date(2026, 1, 3)).html != first
+    )
 
 
 def test_a_report_is_saved_and_shown_in_notebooks(tmp_path: Any) -> None:
