@@ -77,6 +77,10 @@ def meaning_section(facts: ReportFacts, figures: list[Figure]) -> Html:
         "What this means for one person",
         paragraphs(*_in_words(facts, attackers)),
         tag("h3", "How much surer an attacker can become"),
+        paragraphs(
+            "The last number says how often guesses are right, over all outcomes of the noise. "
+            "Some outcomes say more than others. This table is about those that say the most:"
+        ),
         _odds_table(attackers),
         tag("h3", "How well an attacker can find members"),
         _rates_table(attackers),

@@ -26,7 +26,8 @@ _HELD_OUT = (
 )
 _OTHER_RECORDS = (
     "For records that were also used to fit the model, both budgets add up; for other records, "
-    "each guarantee holds by itself."
+    "each guarantee holds by itself. That these figures are of this model is stated by whoever "
+    "made the evaluation: its certificate names the classes, and not the model."
 )
 
 
