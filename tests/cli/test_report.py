@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pairdp import PrivateRanker, evaluate, load
+from pairdp import CertificateError, PrivateRanker, evaluate, load
 from pairdp.privacy import Budget, BudgetLedger
 from tests.cli.helpers import BOUNDED, FIT, SECRET, refused, run, run_json, table, there
 from tests.report.parsed import Page
@@ -56,14 +56,29 @@ def test_a_report_shows_the_ledger_and_does_not_change_it() -> None:
 
 def test_a_report_is_the_same_for_the_same_day_and_replaced_on_demand() -> None:
     run(*BOUNDED)
-    assert run_json(*REPORT) == {"report": "report.html"}
+    said = run_json(*REPORT)
+    assert said["report"] == "report.html"
+    assert said["warning"].startswith("NOT SECRET. ")
+    assert said["refused"] is False
     first = Path("report.html").read_bytes()
     assert "already exists" in refused(*REPORT)
-    run(*REPORT, "--force")
+    assert run(*REPORT, "--force").stderr.startswith("Warning: NOT SECRET. ")
     assert Path("report.html").read_bytes() == first
     assert page().all("h1")[0].text.startswith("NOT SECRET: ")  # a seed was given
     run(*REPORT[:-2], "--force")
     assert re.search(r"\d{4}-\d\d-\d\d", page().section("signature"))
+
+
+def test_a_refused_certificate_is_an_error_after_the_page_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise CertificateError("forged")
+
+    run(*SECRET)
+    monkeypatch.setattr("pairdp.report.facts.verify_model", refuse)
+    assert "Warning: REFUSED" in run(*REPORT, code=1).stderr
+    assert page().all("h1")[0].text.startswith("REFUSED: ")
 
 
 def test_a_missing_or_damaged_model_is_refused() -> None:

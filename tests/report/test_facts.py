@@ -165,7 +165,7 @@ def test_columns_label_and_unit_are_listed() -> None:
     data = page("unit").section("data")
     for words in ("patient_id", "identifier", "60 to 260", "F, M", "died: yes (low scores)"):
         assert words in data
-    assert "all records of each patient_id (at most 2 are used)" in data
+    assert "all records of each unit (patient_id), of which at most 2 records are used" in data
     assert "it has no schema" in page("linear").section("data")
     assert "declared length of the stream" in page("stream").section("data")
     assert "stay: 0 to 100" in page("regressor").section("data")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import click
 
 from pairdp._files import write_atomically
 from pairdp.cli.common import (
+    FAILED,
     check_output,
     echo_json,
     import_option,
@@ -65,7 +67,8 @@ def command(
     most, which columns were used and how good the model is, if that was paid for; then the exact
     statement, what is not covered, and a place to sign. Print it from a browser.
 
-    Everything in it is released or public: it reads no data and costs no budget.
+    Everything in it is released or public: it reads no data and costs no budget. The certificates
+    are verified; if one is refused, the page says so first and the exit code is 1.
 
     \b
     Examples:
@@ -92,9 +95,13 @@ def command(
     except OSError as error:
         raise TableError(f"{output} cannot be written: {error.strerror}") from None
     if as_json:
-        echo_json({"report": str(output)})
+        echo_json({"report": str(output), "warning": page.warning, "refused": page.refused})
     else:
         click.echo(f"Wrote {output}: open it in a browser, and print it from there")
+        if page.warning is not None:
+            click.echo(f"Warning: {page.warning}", err=True)
+    if page.refused:
+        sys.exit(FAILED)
 
 
 def _read_evaluation(path: Path) -> Evaluation:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
 from pairdp.privacy import Certificate, CertificateError
 from pairdp.report.columns import ColumnFact, columns_of, last_step
+from pairdp.report.words import protects
 from pairdp.verification.certificates import verify
 from pairdp.verification.report import Report
 
@@ -96,13 +97,7 @@ class ModelCard:
     @property
     def unit_in_words(self) -> str:
         """What the claim protects."""
-        if self.certificate.budget is None:
-            return "nothing"
-        unit = self.certificate.unit
-        if unit is None:
-            return "each record"
-        of = "1 record" if unit.max_records == 1 else f"{unit.max_records} records"
-        return f"all records of each unit ({unit.name}), of which at most {of} are used"
+        return protects(self.certificate)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything except the certificate as JSON values."""

@@ -170,6 +170,12 @@ class ReportFacts:
         return Attackers(self.certificate) if claims else None
 
     @property
+    def refused(self) -> bool:
+        """Whether the certificate of the model or of the evaluation was refused."""
+        found = (self.verified, self.evaluation_verified)
+        return any(one is not None and one.state == "refused" for one in found)
+
+    @property
     def warning(self) -> tuple[str, str] | None:
         """What must be said first, loudly: a title and a sentence; None if there is nothing."""
         certificate = self.certificate
@@ -184,8 +190,8 @@ class ReportFacts:
                 f"This model is published with {self.card.budget_in_words}, but its noise gives "
                 f"ε = {true:.4g} at that δ. Do not release it as private."
             )
-        if self.verified.state == "refused":
-            return "REFUSED", "The certificate was refused: do not rely on what it claims."
+        if self.refused:
+            return "REFUSED", "A certificate was refused: do not rely on what it claims."
         if certificate.noise_source == SEEDED:
             return "NOT SECRET", (
                 "The noise was drawn from a given seed. Whoever knows or guesses it can subtract "

@@ -25,9 +25,15 @@ class ModelReport:
     ----------
     html : str
         One HTML page, which loads nothing from elsewhere.
+    warning : str or None
+        What it says first, such as that the model is not private.
+    refused : bool
+        Whether a certificate was refused.
     """
 
     html: str
+    warning: str | None = None
+    refused: bool = False
 
     def save(self, path: str | Path) -> None:
         """Write the page to a file, atomically."""
@@ -104,7 +110,8 @@ def write_report(
     facts = collect_facts(
         model, evaluation=evaluation, ledger=ledger, date=date, trusted=trusted, files=files
     )
-    report = ModelReport(render(facts, command))
+    warning = None if facts.warning is None else ". ".join(facts.warning)
+    report = ModelReport(render(facts, command), warning, facts.refused)
     if path is not None:
         report.save(path)
     return report

@@ -53,11 +53,11 @@ def whose(unit: Unit | None) -> str:
 
 
 def protects(certificate: Certificate) -> str:
-    """Return what a certificate protects, for a summary."""
+    """Return what a certificate protects."""
     if certificate.budget is None:
         return "nothing"
     unit = certificate.unit
     if unit is None:
-        return "each single record"
-    used = "1 is used" if unit.max_records == 1 else f"{unit.max_records} are used"
-    return f"all records of each {unit.name} (at most {used})"
+        return "each record"
+    of = "1 record" if unit.max_records == 1 else f"{unit.max_records} records"
+    return f"all records of each unit ({unit.name}), of which at most {of} are used"
