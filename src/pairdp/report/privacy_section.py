@@ -78,9 +78,9 @@ def meaning_section(facts: ReportFacts, figures: list[Figure]) -> Html:
         paragraphs(*_in_words(facts, attackers)),
         tag("h3", "How much surer an attacker can become"),
         paragraphs(
-            f"Guesses are right in at most {percent(attackers.guess, up=True)} of cases over all outcomes "
-            "of the noise. Some outcomes say more than others, and this table is about those that "
-            "say the most:"
+            f"Guesses are right in at most {percent(attackers.guess, up=True)} of cases over all "
+            "outcomes of the noise. Some outcomes say more than others, and this table is about "
+            "those that say the most:"
         ),
         _odds_table(attackers),
         tag("h3", "How well an attacker can find members"),
