@@ -19,6 +19,7 @@ from pairdp.report.html import Html, join, section, tag
 from pairdp.report.model_section import data_section, model_section
 from pairdp.report.privacy_section import meaning_section, privacy_figures, released_section
 from pairdp.report.quality_section import (
+    digits,
     main_figure,
     quality_figures,
     quality_section,
@@ -121,8 +122,8 @@ def _quality_tile(facts: ReportFacts) -> Html:
     if found is None:
         return _tile("quality", "not evaluated", small=True)
     name, value, interval = found
-    ends = "" if interval is None else f"{interval[0]:.2f} to {interval[1]:.2f}"
-    return _tile(f"private {title_of(name)}", f"{value:.3f}", note=ends)
+    ends = "" if interval is None else f"{digits(interval[0])} to {digits(interval[1])}"
+    return _tile(f"private {title_of(name)}", digits(value), note=ends)
 
 
 def _tile(

@@ -49,9 +49,13 @@ def _release(release: Release) -> tuple[str, str, str]:
         noise = "none"
     else:
         kind = {"gaussian": "Gaussian", "laplace": "Laplace", "l1-laplace": "Laplace"}
-        name = kind.get(release.mechanism_name, release.mechanism_name)
-        noise = f"{name}, scale {number(float(f'{release.mechanism.scale:.4g}'))}"
-    return release.name, f"{count(release.dimension)}{times}", noise
+        law = kind.get(release.mechanism_name, release.mechanism_name)
+        noise = f"{law}, scale {number(float(f'{release.mechanism.scale:.4g}'))}"
+    part = release.part
+    name = release.name
+    if part is not None:
+        name += f", from the {count(part.size)} records of the part {part.name}"
+    return name, f"{count(release.dimension)}{times}", noise
 
 
 def privacy_figures(facts: ReportFacts) -> list[Figure]:

@@ -58,10 +58,11 @@ def figure_words(value: float, interval: tuple[float, float] | None) -> str:
     if interval is None:
         return measured(value)
     low, high = interval
-    return f"{_digits(value)}, 95 % interval {_digits(low)} to {_digits(high)}"
+    return f"{digits(value)}, 95 % interval {digits(low)} to {digits(high)}"
 
 
-def _digits(value: float) -> str:
+def digits(value: float) -> str:
+    """Return a figure to three decimals, or to four digits if it is large."""
     return f"{value:.3f}" if abs(value) < 10 else measured(value)
 
 
@@ -94,7 +95,7 @@ def quality_section(report: ReportFacts, figures: list[Figure]) -> Html:
     if evaluation is None:
         return section("quality", "How good it is", paragraphs(_NONE))
     certificate = evaluation.certificate
-    listed = list(_listed(evaluation))
+    listed = list(_listed(evaluation, is_metric=report.is_metric))
     words = [
         (
             "These figures were released with noise of their own. Intervals contain the noise of "
@@ -121,13 +122,15 @@ def quality_section(report: ReportFacts, figures: list[Figure]) -> Html:
     )
 
 
-def _listed(evaluation: Any) -> Iterator[tuple[str, str]]:
+def _listed(evaluation: Any, *, is_metric: bool) -> Iterator[tuple[str, str]]:
     """Yield the figures in words; counts of records of an AUC become a share."""
     is_auc = hasattr(evaluation, "auc") and hasattr(evaluation, "positives")
     for name, value, interval in named_figures(evaluation):
         if not (is_auc and interval is None):
             yield title_of(name), figure_words(value, interval)
-    if is_auc:
+    if is_auc and is_metric:
+        yield "what it is", "the chance that two records of one class are closer than two of others"
+    elif is_auc:
         low, high = evaluation.plan.evaluation.classes
         known = getattr(evaluation.plan, "items", evaluation.certificate.n)
         share = evaluation.positives / max(known - evaluation.null_records, 1)
