@@ -201,3 +201,10 @@ def test_cells_of_the_table_are_not_in_the_report() -> None:
     assert "Secretward" not in html
     assert "Secretid" not in html
     assert "7731" not in html
+
+
+def test_parts_of_the_records_are_named() -> None:
+    model = PrivateRanker(1.0, algorithm="DPEGD", data_norm=1.0).fit(*two_classes())
+    released = page(model).section("released")
+    assert "from the" in released
+    assert "records of the part" in released
