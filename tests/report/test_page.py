@@ -16,6 +16,7 @@ from tests.report.models import DAY, KINDS, evaluation, html_of, model_of
 from tests.report.parsed import Page
 
 HOSTILE = "</script><script>alert('x')</script>\"'&"
+TURNED = "age\u202e0 = ε"  # what follows would be shown from right to left
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -99,6 +100,14 @@ def test_hostile_names_are_escaped_everywhere() -> None:
     assert len(page.all("script")) == 1
     assert HOSTILE in page.section("data")
     assert HOSTILE in page.all("h1")[0].text
+
+
+def test_names_cannot_turn_the_text_around() -> None:
+    X, y = two_classes(200)
+    model = PrivateRanker(1.0, data_norm=1.0, data_set=TURNED).fit(X, y)
+    html = write_report(model, date=DAY).html
+    assert "\u202e" not in html
+    assert "age\ufffd0 = ε" in html
 
 
 def test_the_same_facts_give_the_same_page() -> None:
