@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -208,3 +209,13 @@ def test_parts_of_the_records_are_named() -> None:
     released = page(model).section("released")
     assert "from the" in released
     assert "records of the part" in released
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_exact_statement_is_complete(kind: str) -> None:
+    """It has all words of the statement, in order."""
+    words = page(kind).section("statement")
+    stated = model_of(kind)
+    stated = stated.steps[-1][1] if hasattr(stated, "steps") else stated
+    wanted = re.sub("^  - ", "", stated.privacy_statement(), flags=re.MULTILINE)
+    assert "".join(wanted.split()) in "".join(words.split())

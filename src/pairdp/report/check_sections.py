@@ -11,6 +11,7 @@ from pairdp.privacy.certificates.statement import has_schema
 from pairdp.privacy.ledger.balance import Remaining
 from pairdp.report.facts import LedgerEntry, ReportFacts
 from pairdp.report.html import Html, bullets, facts, paragraphs, section, table, tag
+from pairdp.report.statement import statement
 from pairdp.report.words import budget_words
 
 STATES = {
@@ -65,7 +66,9 @@ def ledger_section(report: ReportFacts) -> Html:
         paragraphs(*words),
         meter,
         facts(pairs),
-        table(head, rows, caption="Entries of the ledger") if ledger.entries else None,
+        table(head, rows, caption="Entries of the ledger", cls="ledger")
+        if ledger.entries
+        else None,
     )
 
 
@@ -190,13 +193,13 @@ def statement_section(report: ReportFacts) -> Html:
         paragraphs(
             f"Of the model, with {budget_words(report.certificate.budget)}:",
         ),
-        tag("pre", report.certificate.statement()),
+        statement(report.certificate.statement()),
         None
         if evaluation is None
         else paragraphs(
             f"Of the evaluation, with {budget_words(evaluation.certificate.budget)}:",
         ),
-        None if evaluation is None else tag("pre", evaluation.certificate.statement()),
+        None if evaluation is None else statement(evaluation.certificate.statement()),
     )
 
 
@@ -225,12 +228,10 @@ def signature_section(report: ReportFacts) -> Html:
             tag("p", "I have read this report, and decide on the release of the model:"),
             tag(
                 "p",
-                tag("span", cls="box"),
-                " released ",
-                tag("span", cls="box"),
-                " not released ",
-                tag("span", cls="box"),
-                " released under conditions:",
+                *(
+                    tag("span", tag("span", cls="box"), f" {choice}", cls="choice")
+                    for choice in ("released", "not released", "released under conditions:")
+                ),
                 cls="boxes",
             ),
             tag("div", cls="rule"),
