@@ -59,16 +59,16 @@ def ledger_section(report: ReportFacts) -> Html:
         ("left", _left(ledger.remaining)),
     ]
     head = ("time (UTC)", "release", "ε alone", "paid for", "data set", "note")
-    rows = map(_entry, ledger.entries)
+    entries = table(
+        head, map(_entry, ledger.entries), caption="Entries of the ledger", cls="ledger"
+    )
     return section(
         "ledger",
         "The budget of the data set",
         paragraphs(*words),
         meter,
         facts(pairs),
-        table(head, rows, caption="Entries of the ledger", cls="ledger")
-        if ledger.entries
-        else None,
+        entries if ledger.entries else None,
     )
 
 
@@ -193,7 +193,7 @@ def statement_section(report: ReportFacts) -> Html:
         paragraphs(
             f"Of the model, with {budget_words(report.certificate.budget)}:",
         ),
-        statement(report.certificate.statement()),
+        statement(report.statement),
         None
         if evaluation is None
         else paragraphs(

@@ -123,6 +123,8 @@ class ReportFacts:
         The day of the report.
     verified : Verified
         The result of verifying the model.
+    statement : str
+        The privacy statement of the model.
     figures : tuple of Figure
         The released numbers of the model.
     handles_invalid : str
@@ -144,6 +146,7 @@ class ReportFacts:
     card: ModelCard
     date: Date
     verified: Verified
+    statement: str
     figures: tuple[Figure, ...]
     handles_invalid: str = "error"
     is_stream: bool = False
@@ -241,6 +244,7 @@ def collect_facts(
         card=card,
         date=Date.today() if date is None else date,
         verified=_verified(lambda: verify_model(model, trusted=trusted)),
+        statement=estimator.privacy_statement(),
         figures=model_figures(model, card),
         handles_invalid=str(getattr(estimator, "invalid", "error")),
         is_stream=hasattr(estimator, "horizon"),
