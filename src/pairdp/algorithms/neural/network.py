@@ -1,4 +1,4 @@
-r"""A small dense network with one score for each row, and per-record gradients without storing them.
+r"""A small dense network with one score for each row, and gradients of each without storing them.
 
 .. math:: s(x) = a^T x + b + v^T h_L, \qquad h_l = \tanh(W_l^T h_{l-1} + b_l), \quad h_0 = x.
 
@@ -22,8 +22,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._checks import integer
+
 Array = NDArray[np.float64]
 _BIAS = 0.5
+_MOST_LAYERS, _WIDEST = 8, 4096
 _PUBLIC_ROWS = 1000
 
 
@@ -173,14 +176,10 @@ def _squares(rows: Array) -> Array:
     return np.asarray(np.einsum("ij,ij->i", rows, rows))
 
 
-def checked_hidden(
-    hidden: Sequence[int], most_layers: int = 8, widest: int = 4096
-) -> tuple[int, ...]:
+def checked_hidden(hidden: Sequence[int]) -> tuple[int, ...]:
     """Return the widths of hidden layers; an error if they make no sense."""
-    from pairdp._checks import integer
-
     if isinstance(hidden, str) or not isinstance(hidden, Sequence):
         raise TypeError(f"hidden must be a sequence of widths such as (32, 16), got {hidden!r}")
-    if not 1 <= len(hidden) <= most_layers:
-        raise ValueError(f"hidden must have 1 to {most_layers} layers, got {len(hidden)}")
-    return tuple(integer("hidden", width, at_most=widest) for width in hidden)
+    if not 1 <= len(hidden) <= _MOST_LAYERS:
+        raise ValueError(f"hidden must have 1 to {_MOST_LAYERS} layers, got {len(hidden)}")
+    return tuple(integer("hidden", width, at_most=_WIDEST) for width in hidden)

@@ -59,12 +59,8 @@ class ReferenceSlopes:
         shares = [
             row / total if total > 0 else uniform for row, total in zip(kept, totals, strict=True)
         ]
-        everyone = float(totals.sum())
-        pi = (
-            float(np.clip(totals[1] / everyone, _LEAST_SHARE, 1 - _LEAST_SHARE))
-            if everyone
-            else 0.5
-        )
+        share = totals[1] / totals.sum() if totals.any() else 0.5
+        pi = float(np.clip(share, _LEAST_SHARE, 1 - _LEAST_SHARE))
         above = expit(_SCORES[:, None] - _CENTRES)
         scale = max(pi, 1 - pi)
         return cls(above @ shares[1] * pi / scale, -(1 - above) @ shares[0] * (1 - pi) / scale)

@@ -6,10 +6,10 @@ With slopes a_ij of positives i and negatives j, and gradients u of scores clipp
 
 **Slopes of both signs**, within [-1, 1]. Only the n-1 pairs of a replaced record change. If its
 label stays, that with partner j changes by
-:math:`|a u - a'u' - (a - a')u_j| ≤ C(|a| + |a'| + |a - a'|) ≤ 4C`. If it flips, pairs with one class
-vanish and those with the other one appear, each of norm at most 2C, n-1 together; a null record only
-removes pairs. So g changes by at most 4C/n, attained by a = -1, a' = 1 with u = u' = -u_j. The
-error of each sum of slopes is at most `SUMMING` times n-1.
+:math:`|a u - a'u' - (a - a')u_j| ≤ C(|a| + |a'| + |a - a'|) ≤ 4C`. If it flips, pairs with one
+class vanish and those with the other one appear, each of norm at most 2C, n-1 together; a null
+record only removes pairs. So g changes by at most 4C/n, attained by a = -1, a' = 1 with
+u = u' = -u_j. The error of each sum of slopes is at most `SUMMING` times n-1.
 """
 
 from __future__ import annotations
