@@ -45,7 +45,7 @@ class PrivateNeuralRanker(AUCScoreMixin, TwoClassEstimator):
         As for `PrivateRanker`; δ must be above 0.
     hidden : sequence of int, default=(32, 16)
         The widths of the layers.
-    steps : int, default=120
+    n_steps : int, default=120
         Number of noisy gradients of the whole network.
     gradient : {"reference", "pairwise"}, default="reference"
         "reference" pairs each record with noisy distributions of the scores of the other class;
@@ -85,7 +85,7 @@ invalid, schema
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(8000, 4)) / 4
     >>> y = np.where(rng.random(8000) < 1 / (1 + np.exp(-120 * X[:, 0] * X[:, 1])), 1, 0)
-    >>> ranker = PrivateNeuralRanker(4.0, data_norm=1.0, steps=60, random_state=0).fit(X, y)
+    >>> ranker = PrivateNeuralRanker(4.0, data_norm=1.0, n_steps=60, random_state=0).fit(X, y)
     >>> ranker.score(X, y) > 0.75  # a linear model has 0.5
     True
     """
@@ -96,7 +96,7 @@ invalid, schema
         delta: float | None = None,
         *,
         hidden: tuple[int, ...] = (32, 16),
-        steps: int = 120,
+        n_steps: int = 120,
         gradient: Literal["reference", "pairwise"] = "reference",
         loss: str | RankingLoss | None = None,
         learning_rate: float = 0.05,
@@ -115,7 +115,7 @@ invalid, schema
         self.epsilon = epsilon
         self.delta = delta
         self.hidden = hidden
-        self.steps = steps
+        self.n_steps = n_steps
         self.gradient = gradient
         self.loss = loss
         self.learning_rate = learning_rate
@@ -136,7 +136,7 @@ invalid, schema
     def _algorithm(self, n: int) -> Algorithm:
         return NeuralDescent(
             hidden=self.hidden,
-            steps=self.steps,
+            steps=self.n_steps,
             gradient=self.gradient,
             learning_rate=self.learning_rate,
         )
