@@ -8,6 +8,7 @@ from .estimators import OnlinePrivateRanker as OnlinePrivateRanker
 from .estimators import PrivateLinearClassifier as PrivateLinearClassifier
 from .estimators import PrivateLinearRegressor as PrivateLinearRegressor
 from .estimators import PrivateMetric as PrivateMetric
+from .estimators import PrivateNeuralRanker as PrivateNeuralRanker
 from .estimators import PrivatePairMetric as PrivatePairMetric
 from .estimators import PrivateRanker as PrivateRanker
 from .estimators import PrivateScorecard as PrivateScorecard
