@@ -69,6 +69,10 @@ class OnlineEstimator(PrivateEstimator):
     batch_size: int | None
     average: bool | Literal["uniform"] | None
 
+    @property
+    def _has_two_scores(self) -> bool:
+        return False  # the records of a stream come one by one, and none is held out
+
     def plan(self, n: int, n_features: int | None = None) -> Plan:
         """Return the plan for a stream of this length, without any data.
 

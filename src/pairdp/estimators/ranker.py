@@ -242,6 +242,10 @@ class PrivateRanker(GradedResponses, AUCScoreMixin, ChosenModel, ScoreRanker):
     def _numeric_targets(self) -> bool:
         return self._is_graded
 
+    @property
+    def _has_two_scores(self) -> bool:
+        return self._responses() is None
+
     def _check_schema(self, schema: Schema) -> None:
         if self.response_bounds is not None and schema.response is not None:
             raise ValueError("the schema says what the label is: leave out response_bounds")

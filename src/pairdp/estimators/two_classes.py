@@ -77,6 +77,10 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     coef_: Array
     intercept_: Array
 
+    @property
+    def _has_two_scores(self) -> bool:
+        return True
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
