@@ -17,15 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from pairdp._checks import did_you_mean
+from pairdp._checks import did_you_mean, flag, positive
 from pairdp._reading import read_labels, read_table, uses_null_records
 from pairdp.algorithms import Plan
 from pairdp.estimators.planning import PlannedModel
-from pairdp.evaluation.evaluate import Hopeless, check_hope, plan_evaluation, run_plan
-from pairdp.evaluation.planning import EvaluationPlan, Noise
+from pairdp.evaluation.evaluate import (
+    Hopeless,
+    check_hope,
+    plan_evaluation,
+    run_plan,
+    used_records,
+)
+from pairdp.evaluation.kinds import Measure, Options, evaluated_model
+from pairdp.evaluation.plan import EvaluationPlan, Noise
 from pairdp.evaluation.result import Evaluation
-from pairdp.evaluation.score_bins import BINS, half_range, spread_edges
-from pairdp.evaluation.scoring import ScoredModel, scored_model
+from pairdp.evaluation.score_bins import BINS, spread_edges
+from pairdp.evaluation.scoring import ScoredModel, bare
 from pairdp.privacy import Budget, Certificate
 from pairdp.privacy.certificates.combined import combine
 from pairdp.privacy.certificates.held_out import (
@@ -38,6 +45,8 @@ from pairdp.privacy.certificates.held_out import (
 from pairdp.schema import Schema
 
 Array = NDArray[np.float64]
+Measured = tuple[Measure, tuple[float, float] | None]
+"""What a model is evaluated by, and the range of its target if it has one."""
 _REQUESTED, _RECORDS = "_evaluation_requested", "_held_out_records"
 _LARGEST = 1e150  # what evaluation can score; see `pairdp.evaluation.scoring`
 
@@ -77,13 +86,18 @@ class EvaluationOptions:
         epsilon = training.epsilon if self.epsilon is None else self.epsilon
         return Budget(epsilon, training.delta if self.delta is None else self.delta)
 
-    def edges(self, model: Any | None = None) -> tuple[float, ...]:
-        """Return the edges of bins of scores; without a model, as many, somewhere."""
+    def measured(self, measure: Measure) -> Options:
+        """Return what an evaluation by a measure is told; an error if it takes no such options."""
+        told = Options(self.noise, flag("roc", self.roc), self.threshold, self.score_range)
+        if measure != "auc":
+            told.refuse_counts()
+        return told
+
+    def edges(self) -> tuple[float, ...]:
+        """Return as many edges of bins of scores as there will be; a model says where."""
         more = () if self.threshold is None else (self.threshold,)
-        if not self.roc:
-            return more
-        half = 1.0 if model is None else half_range(model)
-        return spread_edges(half if self.score_range is None else self.score_range, BINS, *more)
+        half = 1.0 if self.score_range is None else positive("score_range", self.score_range)
+        return spread_edges(half, BINS, *more) if self.roc else more
 
 
 @dataclass(frozen=True)
@@ -164,20 +178,23 @@ class HeldOutRecords:
         for groups in placed.groups_of(kept):
             self._groups += groups
 
-    def evaluate(self, model: Any) -> Evaluation:
+    def evaluate(self, model: HoldsOut) -> Evaluation:
         """Run the evaluation of a fitted model, which is public."""
-        scored = scored_model(model)
-        planned = self.plan.evaluation
-        edges = self._options.edges(scored.last)
-        statistic = replace(planned.evaluation, classes=scored.classes, edges=edges)
-        certificate = planned.certificate
-        if certificate.budget is None:
+        planned = self.plan.evaluation.certificate
+        measure, target_range = model._measure()
+        evaluated = evaluated_model(model, measure, target_range)
+        null = bool(planned.problem["null_records"])
+        statistic = evaluated.statistic(null, self._options.measured(measure))
+        if planned.budget is None:
             raise ValueError("an evaluation needs a budget")
-        plan = statistic.plan(planned.n, certificate.budget, certificate.unit)
-        rows, signs = np.concatenate(self._rows), np.nan_to_num(np.concatenate(self._labels))
-        scores = ScoredModel([], scored._bare(), None).scores(rows, "null")
-        groups = None if certificate.unit is None else self._groups
-        return run_plan(plan, scores, signs, groups, random_state=model.random_state)
+        plan = statistic.plan(planned.n, planned.budget, planned.unit)
+        of_rows = replace(evaluated, model=ScoredModel([], bare(model), None))
+        outputs = of_rows.outputs(np.concatenate(self._rows), "null")
+        coded = model._decoded(np.concatenate(self._labels))
+        labels = np.nan_to_num(coded) if measure == "auc" else of_rows.coded(coded, "null")
+        groups = None if planned.unit is None else self._groups
+        records = used_records(plan, of_rows, outputs, labels, groups)
+        return run_plan(plan, *records, random_state=model.random_state)
 
     def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError("records are raw data and cannot be pickled")
@@ -189,10 +206,16 @@ class HoldsOut(PlannedModel):
     evaluation_: Evaluation
     certificate_: Certificate
 
-    @property
-    def _has_two_scores(self) -> bool:
-        """Whether a fitted model has scores for two classes, which can be evaluated."""
-        return False
+    def _measure(self) -> Measured:
+        """Return what the model is evaluated by; an error if there is nothing."""
+        raise ValueError(
+            f"evaluation_share: this {type(self).__name__} cannot be evaluated privately on "
+            "records that are held out"
+        )
+
+    def _decoded(self, labels: NDArray[Any]) -> NDArray[Any]:
+        """Return labels, as the problem codes them, as an evaluation takes them."""
+        return labels
 
     def plan_with_evaluation(
         self,
@@ -217,12 +240,9 @@ class HoldsOut(PlannedModel):
             Printable, with the interval to expect. It has the plan of the fit as ``training``, and
             that of the evaluation as ``evaluation``.
         """
-        if not self._has_two_scores:
-            raise ValueError(
-                "evaluation_share is for models that are fitted at once and have scores for two "
-                f"classes, which this {type(self).__name__} is not"
-            )
+        measure, target_range = self._measure()
         options = EvaluationOptions.of(evaluation_options)
+        options.measured(measure)
         split = HeldOut(evaluation_share, options.seed)
         trained, held_out = split.sizes(n)
         training = self.plan(trained, n_features)
@@ -235,6 +255,8 @@ class HoldsOut(PlannedModel):
             null_records=uses_null_records(self.invalid) or _makes_null(self._schema()),
             noise=options.noise,
             edges=options.edges(),
+            measure=measure,
+            target_range=target_range,
             **units,  # type: ignore[arg-type]
         )
         return HeldOutPlan(n, split, training, evaluation)

@@ -63,7 +63,7 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
             state["reasons"] = list(model.plan_.reasons)
             state["departures"] = list(model.plan_.departures)
             if hasattr(model, "evaluation_"):
-                state["evaluation"] = [list(part) for part in model.evaluation_.released.numbers]
+                state["evaluation"] = [list(part) for part in model.evaluation_.numbers()]
             if _states_noise(model):
                 state["noise"] = model.parameter_noise_.to_dict()
     except ValueError as error:
