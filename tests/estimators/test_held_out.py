@@ -281,3 +281,13 @@ def test_notebooks_show_the_evaluation() -> None:
         page = model._repr_html_inner()
     assert "of which 400 were held out for evaluation" in page
     assert "AUC 0." in page
+
+
+def test_probabilities_follow_from_the_counts_of_the_evaluation(tmp_path: Path) -> None:
+    model = made().fit(X, Y, evaluation_share=SHARE, evaluation_options={"roc": True})
+    probabilities = model.calibrate(model.evaluation_).predict_proba(X)[:, 1]
+    assert np.mean(probabilities[Y == 1]) > np.mean(probabilities[Y == 0]) + 0.1
+    model.save(tmp_path / "model.pairdp")
+    loaded = load(tmp_path / "model.pairdp")
+    assert np.array_equal(loaded.predict_proba(X)[:, 1], probabilities)
+    assert all(report.holds for report in verify_file(tmp_path / "model.pairdp"))
