@@ -54,7 +54,8 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
             "names": None,
         }
         if hasattr(model, "plan_"):
-            if model.certificate_.plan is None:
+            trained = certificate_of(model.certificate_, TRAINING)
+            if trained is None or trained.plan is None:
                 raise ValueError(
                     "a model file cannot store a plan with objects that are not dataclasses"
                 )
