@@ -122,6 +122,7 @@ class ScoreRanker(TwoClassEstimator):
         card.set_params(schema=schema, ledger=None)  # a schema may be given as a path
         for name in (
             "schema_", "n_features_in_", "feature_names_in_", "classes_", "calibration_",
+            "evaluation_",
         ):  # fmt: skip
             if name in self.__dict__:
                 setattr(card, name, self.__dict__[name])
