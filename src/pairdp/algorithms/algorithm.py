@@ -307,6 +307,15 @@ class Algorithm(Storable, ABC, Generic[S]):
     def _parameter_noise(self, plan: Plan[S], fit: Fit) -> ParameterNoise:
         return unknown_noise(f"{self.name} does not state how its noise affects the parameters")
 
+    def solve(self, plan: Plan[S], statistics: Mapping[str, Array]) -> RunResult | None:
+        """Return what `execute` computes from released statistics, without the records.
+
+        None if the statistics do not determine it. An algorithm that releases statistics once, and
+        computes its parameters from them, defines this: then other values of the hyper-parameters
+        that it uses after the release cost nothing (`Plan.from_release`).
+        """
+        return None
+
     @abstractmethod
     def draft(self, task: Task) -> PlanDraft[S]:
         """Decide releases and settings for a task."""

@@ -124,13 +124,18 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        self._release(X, y, groups)
+        return self
+
+    def _release(self, X: Any, y: Any, groups: Any) -> Fit:
+        """Fit the model, and return all that was released."""
         with self._unchanged_on_error(), self._pinned_schema() as schema:
             if schema is None:
-                self._fit_rows(X, y, groups)
+                fit = self._fit_rows(X, y, groups)
             else:
-                self._fit_table(X, y, groups, schema)
+                fit = self._fit_table(X, y, groups, schema)
         self._warn_of_release()
-        return self
+        return fit
 
     def fit_batches(
         self,
@@ -177,7 +182,7 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
         self._warn_of_release()
         return self
 
-    def _fit_rows(self, X: Any, y: Any, groups: Any) -> None:
+    def _fit_rows(self, X: Any, y: Any, groups: Any) -> Fit:
         """Fit the model to a table of numbers."""
         of_units = self._checked_groups(groups)
         shape = public_shape(X)
@@ -194,26 +199,26 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
             plan = self._affordable_plan(*rows.shape)
         labels = self._labels(targets, None)
         batch: Any = (rows, self._coded(targets, labels), *of_units)
-        self._fit_plan(plan, [batch], self.n_features_in_, labels)
+        return self._fit_plan(plan, [batch], self.n_features_in_, labels)
 
-    def _fit_table(self, X: Any, y: Any, groups: Any, schema: Schema) -> None:
+    def _fit_table(self, X: Any, y: Any, groups: Any, schema: Schema) -> Fit:
         """Fit the model to a table with named columns."""
         occurring = None
         if schema.response is None:
             numeric = self._numeric_targets
             occurring = table_labels(schema, X, y, invalid=self.invalid, numeric=numeric)
         known = self._labels(occurring, None)
-        self._fit_tables([(X, y, groups)], table_length(X), schema, known)
+        return self._fit_tables([(X, y, groups)], table_length(X), schema, known)
 
     def _fit_tables(
         self, batches: Iterable[Any], n: int, schema: Schema, labels: NDArray[Any] | None
-    ) -> None:
+    ) -> Fit:
         """Fit the model to tables with named columns, which come in batches."""
         if n < 2:
             raise ValueError(f"{type(self).__name__} needs at least two records, got {n}")
         plan = self._affordable_plan(n, schema.width)
         read = (self._table_batch(schema, piece, labels) for piece in pieces(batches))
-        self._fit_plan(plan, read, schema.width, labels)
+        return self._fit_plan(plan, read, schema.width, labels)
 
     def _table_batch(self, schema: Schema, piece: tuple[int, Any, Any, Any], labels: Any) -> Any:
         """Return encoded rows, coded labels and units of a part of a table."""
@@ -245,7 +250,7 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
         batches: Iterable[Batch],
         n_features: int,
         labels: NDArray[Any] | None = None,
-    ) -> None:
+    ) -> Fit:
         """Read batches with coded labels, spend the budget of a plan, and run it."""
         prepared: Iterator[Any] = ((self._rows(x, n_features), *rest) for x, *rest in batches)
         records = plan.read(prepared, invalid=self._invalid_rows)
@@ -260,11 +265,30 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
             raise
         if self._schema() is None:
             self.n_features_in_ = n_features
-        self.plan_, self.certificate_ = plan, fit.certificate
         if labels is not None:
             self.classes_ = labels
+        self._set_release(plan, fit)
+        return fit
+
+    def _set_release(self, plan: Plan, fit: Fit) -> None:
+        """Set the attributes of a fitted model from its plan and what it released."""
+        self.plan_, self.certificate_ = plan, fit.certificate
         self.parameter_noise_ = plan.algorithm.noise_of(plan, fit)
         self._set_fitted(fit)
+
+    def _set_from(self, other: PrivateEstimator, plan: Plan, fit: Fit) -> bool:
+        """Fit the model to what another one released of the records; False if this cannot be done.
+
+        It is post-processing: no record is read, and nothing is spent.
+        """
+        found = plan.from_release(fit) if type(other) is type(self) else None
+        if found is None:
+            return False
+        for name in ("schema_", "n_features_in_", "feature_names_in_", "classes_"):
+            if name in other.__dict__:
+                setattr(self, name, other.__dict__[name])
+        self._set_release(plan, found)
+        return True
 
     def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> NDArray[Any] | None:
         """Return the public labels: those given, or those that occur in y; None for any labels."""

@@ -19,6 +19,7 @@ from pairdp.privacy.mechanisms.additive_noise import (
     LaplaceMechanism,
     Mechanism,
     NoMechanism,
+    PermuteAndFlip,
 )
 
 _NAMES: dict[type[object], str] = {
@@ -26,6 +27,7 @@ _NAMES: dict[type[object], str] = {
     KNormMechanism: "k-norm",
     LaplaceMechanism: "laplace",
     L1LaplaceMechanism: "l1-laplace",
+    PermuteAndFlip: "permute-and-flip",
     NoMechanism: "none",
 }
 HIDDEN_ITERATES = "last iterate of noisy gradient descent"
@@ -34,6 +36,7 @@ _NOISE = {
     "k-norm": "K-norm noise (density proportional to exp(-‖z‖₂/s)) of scale s =",
     "laplace": "Laplace noise in each coordinate, of scale",
     "l1-laplace": "Laplace noise in each coordinate, for an ℓ1 sensitivity, of scale",
+    "permute-and-flip": "chosen by permute-and-flip, as if exponential noise were added, of mean",
 }
 
 
@@ -132,6 +135,8 @@ class Release:
         """Return the release in one sentence."""
         times = "" if self.count == 1 else f", {self.count} times"
         numbers = "1 number" if self.dimension == 1 else f"{self.dimension} numbers"
+        if isinstance(self.mechanism, PermuteAndFlip):
+            numbers = f"one of {self.dimension}"
         what = f"{self.name} ({numbers}{times})"
         if isinstance(self.mechanism, NoMechanism):
             return f"{what}: without noise."
@@ -225,6 +230,8 @@ def _mechanism(fields: Mapping[str, Any], sensitivity: Sensitivity | None) -> Me
             return LaplaceMechanism(sensitivity.value, scale, dimension, grid)
         case "l1-laplace":
             return L1LaplaceMechanism(sensitivity.value, scale, dimension, grid)
+        case "permute-and-flip":
+            return PermuteAndFlip(sensitivity.value, scale, dimension, grid)
     raise ValueError(f"unknown mechanism {name!r}; known: {', '.join(sorted(_NAMES.values()))}")
 
 
