@@ -1,0 +1,320 @@
+r"""The plan of a search: what it costs and what to expect, before any record is read.
+
+**Parallel composition.** Which records are held out follows from n and a public seed. Candidates
+are fitted to the other records, and one of them is chosen by its scores on those held out. A
+replaced record is in one of the two parts, so the search costs the larger of the two budgets
+(`pairdp.privacy.certificates.combined`): both parts get the whole budget. The choice uses the fitted
+candidates, which were released.
+
+**Candidates that share a release are free.** If two candidates release the same statistics with the
+same noise, and compute their models from them (`Plan.from_release`), the statistics are released
+once, and both models are functions of them. All candidates that share a release form a group, and
+only groups are paid for: with one group, each model is as good as if it were the only one fitted to
+these records.
+
+**Several groups** share the budget of training. If all noise is Gaussian, each of g groups gets
+µ/√g, as Gaussian releases compose; otherwise ε/g and δ/g. What holds for the whole is computed
+from all releases again, and a claim that does not hold is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pairdp.algorithms import Plan
+from pairdp.algorithms.choice.ranking import choose_ranker
+from pairdp.estimators import PrivateEstimator
+from pairdp.evaluation.selection import ModelSelection, SelectionPlan
+from pairdp.privacy import Budget, Certificate, Unit
+from pairdp.privacy.certificates.combined import combine
+from pairdp.privacy.certificates.held_out import EVALUATION, TRAINING, HeldOut
+from pairdp.selection.candidates import Candidate
+
+WORTH = 0.005
+"""A difference of AUC that is worth a search; a plan warns if searching costs more."""
+_ASSUMED = (0.5, 0.25, 0.1)
+
+
+class SearchWarning(UserWarning):
+    """By public facts, a search is expected to lose against one fit with the whole budget."""
+
+
+@dataclass(frozen=True)
+class PlannedCandidate:
+    """A candidate with its plan.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        Its estimator has the budget of its group.
+    plan : Plan
+        What its fit does.
+    group : int
+        Candidates of one group share a release.
+    """
+
+    candidate: Candidate
+    plan: Plan
+    group: int
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """A search with all of its noise, before any data is read.
+
+    Attributes
+    ----------
+    certificate : Certificate
+        What is released, and why it is private: one certificate for the whole search.
+    candidates : tuple of PlannedCandidate
+        The candidates, each with its plan.
+    selection : SelectionPlan
+        The choice on held-out records.
+    held_out : HeldOut
+        Which records are held out.
+    share : float
+        The assumed share of the second class.
+    predicted : tuple of two floats, or None
+        The AUC that is predicted on a typical data set for one fit with the whole budget, and for a
+        fit to the records that are not held out with the budget of a group.
+    """
+
+    certificate: Certificate
+    candidates: tuple[PlannedCandidate, ...]
+    selection: SelectionPlan
+    held_out: HeldOut
+    share: float
+    predicted: tuple[float, float] | None
+
+    @property
+    def n(self) -> int:
+        """The public number of all records."""
+        return self.certificate.n
+
+    @property
+    def groups(self) -> int:
+        """How many fits are paid for."""
+        return 1 + max(planned.group for planned in self.candidates)
+
+    @property
+    def method(self) -> str:
+        """Whether all candidates share a release ("free"), or the budget ("split")."""
+        return "free" if self.groups == 1 else "split"
+
+    @property
+    def cost(self) -> float:
+        """The AUC that a search is expected to cost, by public facts: that of its parts.
+
+        They are what fewer records and a smaller budget cost each candidate, compared with one fit
+        on all records (on a typical data set), and what the choice loses on average, at most.
+        """
+        fewer = 0.0 if self.predicted is None else self.predicted[0] - self.predicted[1]
+        return max(0.0, fewer) + self.selection.expected_loss(self.share)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What the search costs and what to expect of it, one sentence each."""
+        models, trained = len(self.candidates), self.n - self.selection.n
+        share = f"{self.share:.0%} of the records positive"
+        said = [
+            f"{models} candidates are fitted to {trained} records, and one is chosen on the other "
+            f"{self.selection.n}: a record is used for one of both, so the search costs the larger "
+            "of the two budgets",
+            "all candidates are computed from one release, which is paid for once"
+            if self.groups == 1
+            else f"{self.groups} releases share the budget of training",
+        ]
+        if self.predicted is not None:
+            whole, each = self.predicted
+            said.append(
+                f'one fit by "auto" with the whole budget on all records has a predicted AUC of '
+                f"{whole:.4f} on a typical data set, and one like those of the candidates {each:.4f}"
+            )
+        said.append(
+            f"the choice loses at most {self.selection.expected_loss(self.share):.4f} of AUC on "
+            f"average, and at most {self.selection.likely_loss(self.share):.4f} in 9 of 10 runs, "
+            f"with {share}"
+        )
+        return tuple(said)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings from public facts, one sentence each."""
+        found = []
+        likely = self.selection.likely_loss(self.share)
+        if likely > WORTH:
+            needed = self.selection.n * likely / WORTH
+            found.append(
+                f"{self.selection.n} held-out records are too few to tell candidates apart that "
+                f"differ by {WORTH:g} of AUC: the choice may lose {likely:.2g} in one of 10 runs; "
+                f"about {needed:.0f} would be needed"
+            )
+        if self.cost > WORTH:
+            found.append(
+                f"searching is expected to cost about {self.cost:.2g} of AUC, compared with one fit "
+                'by algorithm="auto" with the whole budget on all records: search only if the best '
+                "candidate may be better by more than that"
+            )
+        return tuple(found)
+
+    def __str__(self) -> str:
+        budget = self.certificate.budget
+        claim = "no privacy" if budget is None else f"ε = {budget.epsilon:g}, δ = {budget.delta:g}"
+        lines = [f"Private search for n = {self.n}, {claim}"]
+        lines += [f"  {reason}" for reason in self.reasons]
+        for place, planned in enumerate(self.candidates):
+            lines.append(f"  candidate {place}, release {planned.group}: {planned.candidate.params}")
+        lines.append(
+            "  expected loss of the choice, by the share of positives: "
+            + ", ".join(f"{s:.0%}: {self.selection.expected_loss(s):.4f}" for s in _ASSUMED)
+        )
+        lines += [f"  WARNING: {sentence}" for sentence in self.warnings]
+        return "\n".join(lines)
+
+
+def plan_search(
+    candidates: Sequence[Candidate],
+    n: int,
+    n_features: int | None,
+    budget: Budget,
+    held_out: HeldOut,
+    *,
+    classes: tuple[str, str],
+    share: float,
+) -> SearchPlan:
+    """Return the plan of a search among candidates; see `PrivateSearch`."""
+    unit = _unit_of(candidates)
+    trained, tested = held_out.sizes(n)
+    groups = _groups(candidates, trained, n_features, budget)
+    selection = ModelSelection(len(candidates), classes).plan(tested, budget, unit)
+    planned, certificate = _within(
+        candidates, groups, n, n_features, budget, held_out, selection.certificate
+    )
+    predicted = _predicted(planned, n, trained, budget, unit)
+    return SearchPlan(certificate, planned, selection, held_out, share, predicted)
+
+
+def _unit_of(candidates: Sequence[Candidate]) -> Unit | None:
+    units = {candidate.estimator._unit() for candidate in candidates}
+    if len(units) > 1:
+        raise ValueError("all candidates must protect the same unit, with the same max_records")
+    return next(iter(units))
+
+
+def _with_budget(candidate: Candidate, budget: Budget) -> Candidate:
+    estimator: PrivateEstimator = candidate.estimator
+    estimator.set_params(epsilon=budget.epsilon, delta=budget.delta)
+    return candidate
+
+
+def _groups(
+    candidates: Sequence[Candidate], n: int, n_features: int | None, budget: Budget
+) -> list[int]:
+    """Return the group of each candidate: those that share a release are in one.
+
+    Whether they do does not depend on the budget, but for those that choose by it, so that
+    groups are checked again with the budget that they get.
+    """
+    leaders: list[tuple[Candidate, Plan]] = []
+    found = []
+    for candidate in candidates:
+        _with_budget(candidate, budget)
+        plan = candidate.estimator.plan(n, candidate.width(n_features))
+        for place, (other, shared) in enumerate(leaders):
+            if _is_free(candidate, plan, other, shared):
+                found.append(place)
+                break
+        else:
+            found.append(len(leaders))
+            leaders.append((candidate, plan))
+    return found
+
+
+def _is_free(candidate: Candidate, plan: Plan, other: Candidate, shared: Plan) -> bool:
+    """Return whether a candidate's model is a function of what another one releases."""
+    return (
+        type(candidate.estimator) is type(other.estimator)
+        and candidate.features == other.features
+        and plan.shares_release(shared.certificate)
+        and (plan.certificate == shared.certificate or plan.algorithm.solves_from_release)
+    )
+
+
+def _within(
+    candidates: Sequence[Candidate],
+    groups: Sequence[int],
+    n: int,
+    n_features: int | None,
+    budget: Budget,
+    held_out: HeldOut,
+    chosen: Certificate,
+) -> tuple[tuple[PlannedCandidate, ...], Certificate]:
+    """Return the planned candidates and the certificate of the whole search."""
+    trained = held_out.sizes(n)[0]
+    count = 1 + max(groups)
+    ways = [(budget,)] if count == 1 else _splits(budget, count)
+    error: ValueError | None = None
+    for parts in ways:
+        planned = []
+        for candidate, group in zip(candidates, groups, strict=True):
+            _with_budget(candidate, parts[group])
+            plan = candidate.estimator.plan(trained, candidate.width(n_features))
+            planned.append(PlannedCandidate(candidate, plan, group))
+        _check_groups(planned)
+        fits = [(TRAINING, leader.plan.certificate) for leader in leaders_of(planned)]
+        try:
+            certificate = combine(n, [*fits, (EVALUATION, chosen)], held_out, budget=budget)
+        except ValueError as found:  # noise that is not Gaussian
+            error = found
+            continue
+        return tuple(planned), certificate
+    raise ValueError(f"the budget cannot be split among the candidates: {error}")
+
+
+def _splits(budget: Budget, count: int) -> list[tuple[Budget, ...]]:
+    """Return the ways to split a budget, that with the least noise first."""
+    basic = budget.split(count)
+    return [basic] if budget.is_pure else [budget.split(count, composition="gaussian"), basic]
+
+
+def leaders_of(planned: Sequence[PlannedCandidate]) -> list[PlannedCandidate]:
+    """Return the first candidate of each group, whose fit is paid for."""
+    first: dict[int, PlannedCandidate] = {}
+    for each in planned:
+        first.setdefault(each.group, each)
+    return [first[group] for group in sorted(first)]
+
+
+def _check_groups(planned: Sequence[PlannedCandidate]) -> None:
+    leaders = leaders_of(planned)
+    for each in planned:
+        leader = leaders[each.group]
+        if not _is_free(each.candidate, each.plan, leader.candidate, leader.plan):
+            raise ValueError(
+                "with their share of the budget, candidates no longer share a release, as "
+                'algorithm="auto" chooses by the budget: name the algorithm'
+            )
+
+
+def _predicted(
+    planned: Sequence[PlannedCandidate], n: int, trained: int, budget: Budget, unit: Any
+) -> tuple[float, float] | None:
+    """Return the predicted AUC of "auto", and of a fit with what a candidate gets.
+
+    Both are for the best linear ranker on a typical data set, as `choose_ranker` predicts; other
+    models gain and lose in about the same way.
+    """
+    task = planned[0].plan.task
+    if task.budget is None:
+        return None
+    of_unit = {} if unit is None else {"unit": unit}
+    whole = choose_ranker(n, task.features, budget, **of_unit)
+    each = choose_ranker(trained, task.features, task.budget, **of_unit)
+    best = _BEST_TYPICAL
+    return best - whole.best.error, best - each.best.error
+
+
+_BEST_TYPICAL = 0.8556
+"""The AUC of the typical data set of `pairdp.algorithms.choice.ranking` without noise."""
