@@ -21,7 +21,7 @@ from .bounds.sensitivity import Sensitivity as Sensitivity
 from .bounds.sensitivity import register_bound as register_bound
 from .certificates.certificate import Certificate as Certificate
 from .certificates.certificate import TradeOff as TradeOff
-from .certificates.release import Part as Part
+from .certificates.part import Part as Part
 from .certificates.release import Release as Release
 from .errors import BudgetExceededError as BudgetExceededError
 from .errors import CertificateError as CertificateError

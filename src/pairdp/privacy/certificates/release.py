@@ -12,6 +12,7 @@ from pairdp._sealed import fields_of
 from pairdp.privacy.accounting.events import Event, sampling_from_dict, sampling_to_dict
 from pairdp.privacy.accounting.sampling import FixedSizeSampling, RepeatedDraws, Sampling
 from pairdp.privacy.bounds.sensitivity import Sensitivity
+from pairdp.privacy.certificates.part import Part
 from pairdp.privacy.mechanisms.additive_noise import (
     GaussianMechanism,
     KNormMechanism,
@@ -50,18 +51,6 @@ def rounded_dimension(dimension: int, sensitivity: Sensitivity | None) -> int:
     if sensitivity is None or sensitivity.bound != HIDDEN_ITERATES:
         return dimension
     return 4 * dimension * integer("steps", sensitivity.inputs.get("steps"))
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of the records, fixed before the data is read and disjoint from the others."""
-
-    name: str
-    size: int
-
-    def __post_init__(self) -> None:
-        text("part name", self.name)
-        keep(self, "size", integer("part size", self.size))
 
 
 @dataclass(frozen=True)
@@ -142,7 +131,7 @@ class Release:
             return f"{what}: without noise."
         noise = f"{_NOISE[self.mechanism_name]} {self.mechanism.scale:.6g}"
         drawn = "" if self.sampling is None else f"; {self.sampling.describe()}"
-        part = "" if self.part is None else f"; on the {self.part.size} records of {self.part.name}"
+        part = "" if self.part is None else f"; on {self.part.describe()}"
         grid = f"on multiples of 2^{round(math.log2(self.mechanism.grid))}"
         of_unit = ""
         if self.sensitivity is not None and self.sensitivity.records > 1:
@@ -173,7 +162,7 @@ class Release:
         if self.sampling is not None:
             values["sampling"] = sampling_to_dict(self.sampling)
         if self.part is not None:
-            values["part"] = {"name": self.part.name, "size": self.part.size}
+            values["part"] = self.part.to_dict()
         return values
 
     @staticmethod
@@ -189,8 +178,6 @@ class Release:
         mechanism = _mechanism(fields, sensitivity)
         sampling = fields.get("sampling")
         part = fields.get("part")
-        if part is not None:
-            part = fields_of("part", part, required={"name", "size"})
         return Release(
             fields["name"],
             mechanism,
@@ -198,7 +185,7 @@ class Release:
             fields["dimension"],
             fields["count"],
             None if sampling is None else sampling_from_dict(sampling),
-            None if part is None else Part(part["name"], part["size"]),
+            None if part is None else Part.from_dict(part),
         )
 
 
