@@ -12,6 +12,7 @@ from .estimators import PrivatePairMetric as PrivatePairMetric
 from .estimators import PrivateRanker as PrivateRanker
 from .estimators import PrivateScorecard as PrivateScorecard
 from .estimators import SchemaEncoder as SchemaEncoder
+from .estimators import UncoveredSearchWarning as UncoveredSearchWarning
 from .estimators import load as load
 from .estimators import read_bounds as read_bounds
 from .estimators import save as save
@@ -32,4 +33,6 @@ from .privacy import default_delta as default_delta
 from .ranges import estimate_bounds as estimate_bounds
 from .schema import Schema as Schema
 from .schema import SchemaError as SchemaError
+from .selection import PrivateSearch as PrivateSearch
+from .selection import SearchWarning as SearchWarning
 from .verification import verify as verify

@@ -307,6 +307,11 @@ class Algorithm(Storable, ABC, Generic[S]):
     def _parameter_noise(self, plan: Plan[S], fit: Fit) -> ParameterNoise:
         return unknown_noise(f"{self.name} does not state how its noise affects the parameters")
 
+    @property
+    def solves_from_release(self) -> bool:
+        """Whether `solve` is defined for the statistics that it releases."""
+        return False
+
     def solve(self, plan: Plan[S], statistics: Mapping[str, Array]) -> RunResult | None:
         """Return what `execute` computes from released statistics, without the records.
 

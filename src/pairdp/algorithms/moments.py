@@ -195,6 +195,11 @@ class MomentRelease(Algorithm[MomentSettings]):
             released |= means._asdict()
         return self.solve(plan, released)
 
+    @property
+    def solves_from_release(self) -> bool:
+        """True: the moments determine the model."""
+        return True
+
     def solve(self, plan: Plan[MomentSettings], statistics: Mapping[str, Array]) -> RunResult:
         """Return the minimiser of the risk with released moments: for any ridge and radius."""
         v, s = noisy_quadratic(plan, statistics)

@@ -216,6 +216,11 @@ class WithThreshold(Algorithm[ThresholdSettings]):
         certificate = replace(plan.certificate, releases=releases)
         return Plan(self.algorithm, plan.task, certificate, plan.settings.model, plan.reasons)
 
+    @property
+    def solves_from_release(self) -> bool:
+        """Whether what the algorithm releases determines the model and the threshold."""
+        return self.is_free and self.algorithm.solves_from_release
+
     def solve(
         self, plan: Plan[ThresholdSettings], statistics: Mapping[str, Array]
     ) -> RunResult | None:

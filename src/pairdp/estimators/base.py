@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp import model_file, privacy
 from pairdp._checks import did_you_mean
 from pairdp.algorithms import Fit, Plan
-from pairdp.estimators.fit_warnings import warn_before
+from pairdp.estimators.fit_warnings import warn_before, warn_of_search
 from pairdp.estimators.planning import PlannedModel
 from pairdp.estimators.schema_tables import (
     pieces,
@@ -129,6 +129,8 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
 
     def _release(self, X: Any, y: Any, groups: Any) -> Fit:
         """Fit the model, and return all that was released."""
+        if self.epsilon is not None:
+            warn_of_search(self)
         with self._unchanged_on_error(), self._pinned_schema() as schema:
             if schema is None:
                 fit = self._fit_rows(X, y, groups)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from typing import Any
 
 from pairdp.algorithms import Plan
 
@@ -20,6 +21,10 @@ class EuclideanWarning(NoSignalWarning):
     """The released metric is a multiple of the Euclidean one."""
 
 
+class UncoveredSearchWarning(UserWarning):
+    """A model is fitted many times by a search or a validation, which no certificate covers."""
+
+
 EUCLIDEAN = (
     "the released metric is a multiple of the Euclidean one: no direction stood out from the "
     "noise; use a larger epsilon or more records, or the Euclidean metric, which costs nothing"
@@ -28,6 +33,41 @@ NO_DATA_NORM = (
     "data_norm is not given, so rows are clipped to norm 1 whatever their scale: scale features "
     "by public bounds (BoundsScaler) and give data_norm=1.0, or give the public norm of your rows"
 )
+
+
+_UNCOVERED = (
+    "{who} fits private models many times and compares them on the records: no certificate covers "
+    "its result. Each fit spends its own budget, and scores on sensitive records are not private. "
+    "PrivateSearch chooses among candidates, and pairdp.evaluate states an AUC, each within one "
+    "budget. If the records are public, ignore pairdp.UncoveredSearchWarning"
+)
+_SEARCHES = (
+    "sklearn.model_selection",
+    "sklearn.calibration",
+    "sklearn.feature_selection",
+    "sklearn.ensemble",
+)
+_ONE_FIT = ("FixedThresholdClassifier",)
+
+
+def warn_of_search(estimator: Any) -> None:
+    """Warn if an estimator is fitted by a search, a validation or a calibration of scikit-learn.
+
+    These call `fit` on copies, in this process or another, and say so nowhere but in the call
+    stack: one of the callers is a function of a module of theirs.
+    """
+    who, frame, level = None, inspect.currentframe(), 0
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith(_SEARCHES):
+            caller = type(frame.f_locals.get("self")).__name__
+            named = caller if "self" in frame.f_locals else frame.f_code.co_name.lstrip("_")
+            who = None if named in _ONE_FIT else named
+        elif who is not None and module.partition(".")[0] not in ("sklearn", "joblib", "threading"):
+            break
+        frame, level = frame.f_back, level + 1
+    if who is not None:
+        warnings.warn(_UNCOVERED.format(who=who), UncoveredSearchWarning, stacklevel=level + 1)
 
 
 def warn_before(plan: Plan, *, norm_is_given: bool) -> None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import integer, keep, probability, text
+from pairdp._checks import integer, keep, probability
 from pairdp.evaluation.pair_sum import pair_sum
 from pairdp.privacy import (
     Budget,
@@ -61,18 +61,12 @@ class ModelSelection(Statistic):
     ----------
     models : int
         m, the number of models.
-    classes : tuple of two str
-        The names of the classes; the second is positive, and should have the higher scores.
     """
 
     models: int
-    classes: tuple[str, str]
 
     def __post_init__(self) -> None:
         keep(self, "models", integer("models", self.models, at_least=2))
-        if not isinstance(self.classes, tuple | list) or len(self.classes) != 2:
-            raise TypeError(f"classes must be two names, got {self.classes!r}")
-        keep(self, "classes", tuple(text("class", name) for name in self.classes))
 
     def plan(self, n: int, budget: Budget, unit: Unit | None = None) -> SelectionPlan:
         """Return the plan for n records; a unit of k records multiplies the loss by k."""
@@ -81,7 +75,6 @@ class ModelSelection(Statistic):
         sensitivity = Sensitivity.of(ALONE, n=n).for_records(records_of(unit))
         epsilon = budget.epsilon * _SLACK
         mechanism = PermuteAndFlip.for_epsilon(epsilon, sensitivity.value, self.models)
-        low, high = self.classes
         certificate = Certificate(
             algorithm=NAME,
             budget=Budget(budget.epsilon),
@@ -89,7 +82,7 @@ class ModelSelection(Statistic):
             releases=(Release(CHOICE, mechanism, sensitivity, self.models),),
             problem={"models": self.models, "algorithm_proof": LIBRARY},
             assumptions=(
-                f"The classes are public: {low}, and {high}, which is positive.",
+                "The two classes are public.",
                 _CANDIDATES.format(self.models),
                 _NULL,
             ),

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pairdp.algorithms import Plan
 from pairdp.algorithms.choice.ranking import choose_ranker
@@ -76,9 +75,9 @@ class SearchPlan:
         Which records are held out.
     share : float
         The assumed share of the second class.
-    predicted : tuple of two floats, or None
-        The AUC that is predicted on a typical data set for one fit with the whole budget, and for a
-        fit to the records that are not held out with the budget of a group.
+    predicted : tuple of two floats
+        The AUC that privacy is predicted to cost on a typical data set: in one fit with the whole
+        budget on all records, and in a fit with what a candidate gets.
     """
 
     certificate: Certificate
@@ -86,7 +85,7 @@ class SearchPlan:
     selection: SelectionPlan
     held_out: HeldOut
     share: float
-    predicted: tuple[float, float] | None
+    predicted: tuple[float, float]
 
     @property
     def n(self) -> int:
@@ -110,8 +109,8 @@ class SearchPlan:
         They are what fewer records and a smaller budget cost each candidate, compared with one fit
         on all records (on a typical data set), and what the choice loses on average, at most.
         """
-        fewer = 0.0 if self.predicted is None else self.predicted[0] - self.predicted[1]
-        return max(0.0, fewer) + self.selection.expected_loss(self.share)
+        whole, each = self.predicted
+        return max(0.0, each - whole) + self.selection.expected_loss(self.share)
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -126,12 +125,12 @@ class SearchPlan:
             if self.groups == 1
             else f"{self.groups} releases share the budget of training",
         ]
-        if self.predicted is not None:
-            whole, each = self.predicted
-            said.append(
-                f'one fit by "auto" with the whole budget on all records has a predicted AUC of '
-                f"{whole:.4f} on a typical data set, and one like those of the candidates {each:.4f}"
-            )
+        whole, each = self.predicted
+        said.append(
+            f'one fit by "auto" with the whole budget on all records is predicted to lose {whole:.4f} '
+            f"of AUC to noise and sampling, on a typical data set, and with what a candidate gets "
+            f"{each:.4f}"
+        )
         said.append(
             f"the choice loses at most {self.selection.expected_loss(self.share):.4f} of AUC on "
             f"average, and at most {self.selection.likely_loss(self.share):.4f} in 9 of 10 runs, "
@@ -159,6 +158,17 @@ class SearchPlan:
             )
         return tuple(found)
 
+    def certificate_of(self, place: int) -> Certificate:
+        """Return the certificate after a candidate was chosen, whose plan is among its facts.
+
+        It differs from ``certificate`` in which candidate of a group stands for it; all of them
+        have the same releases.
+        """
+        chosen = self.candidates[place]
+        fitted = leaders_of([chosen, *self.candidates])
+        own = self.certificate
+        return _combined(self.n, fitted, self.selection.certificate, self.held_out, own.budget)
+
     def __str__(self) -> str:
         budget = self.certificate.budget
         claim = "no privacy" if budget is None else f"ε = {budget.epsilon:g}, δ = {budget.delta:g}"
@@ -180,19 +190,17 @@ def plan_search(
     n_features: int | None,
     budget: Budget,
     held_out: HeldOut,
-    *,
-    classes: tuple[str, str],
     share: float,
 ) -> SearchPlan:
     """Return the plan of a search among candidates; see `PrivateSearch`."""
     unit = _unit_of(candidates)
     trained, tested = held_out.sizes(n)
     groups = _groups(candidates, trained, n_features, budget)
-    selection = ModelSelection(len(candidates), classes).plan(tested, budget, unit)
+    selection = ModelSelection(len(candidates)).plan(tested, budget, unit)
     planned, certificate = _within(
         candidates, groups, n, n_features, budget, held_out, selection.certificate
     )
-    predicted = _predicted(planned, n, trained, budget, unit)
+    predicted = _predicted(planned, n, budget, unit)
     return SearchPlan(certificate, planned, selection, held_out, share, predicted)
 
 
@@ -263,14 +271,24 @@ def _within(
             plan = candidate.estimator.plan(trained, candidate.width(n_features))
             planned.append(PlannedCandidate(candidate, plan, group))
         _check_groups(planned)
-        fits = [(TRAINING, leader.plan.certificate) for leader in leaders_of(planned)]
         try:
-            certificate = combine(n, [*fits, (EVALUATION, chosen)], held_out, budget=budget)
+            certificate = _combined(n, leaders_of(planned), chosen, held_out, budget)
         except ValueError as found:  # noise that is not Gaussian
             error = found
             continue
         return tuple(planned), certificate
     raise ValueError(f"the budget cannot be split among the candidates: {error}")
+
+
+def _combined(
+    n: int,
+    fitted: Sequence[PlannedCandidate],
+    chosen: Certificate,
+    held_out: HeldOut,
+    budget: Budget | None,
+) -> Certificate:
+    fits = [(TRAINING, each.plan.certificate) for each in fitted]
+    return combine(n, [*fits, (EVALUATION, chosen)], held_out, budget=budget)
 
 
 def _splits(budget: Budget, count: int) -> list[tuple[Budget, ...]]:
@@ -299,22 +317,14 @@ def _check_groups(planned: Sequence[PlannedCandidate]) -> None:
 
 
 def _predicted(
-    planned: Sequence[PlannedCandidate], n: int, trained: int, budget: Budget, unit: Any
-) -> tuple[float, float] | None:
-    """Return the predicted AUC of "auto", and of a fit with what a candidate gets.
+    planned: Sequence[PlannedCandidate], n: int, budget: Budget, unit: Unit | None
+) -> tuple[float, float]:
+    """Return the AUC that "auto" is predicted to lose, and a fit with what a candidate gets.
 
-    Both are for the best linear ranker on a typical data set, as `choose_ranker` predicts; other
-    models gain and lose in about the same way.
+    Both are for the best linear ranker on a typical data set, as `choose_ranker` predicts; noise
+    costs other models about as much.
     """
     task = planned[0].plan.task
-    if task.budget is None:
-        return None
-    of_unit = {} if unit is None else {"unit": unit}
-    whole = choose_ranker(n, task.features, budget, **of_unit)
-    each = choose_ranker(trained, task.features, task.budget, **of_unit)
-    best = _BEST_TYPICAL
-    return best - whole.best.error, best - each.best.error
-
-
-_BEST_TYPICAL = 0.8556
-"""The AUC of the typical data set of `pairdp.algorithms.choice.ranking` without noise."""
+    whole = choose_ranker(n, task.features, budget, unit=unit)
+    each = choose_ranker(task.n, task.features, task.budget, unit=unit)
+    return whole.best.error, each.best.error

@@ -1,0 +1,58 @@
+"""Rows of tables of any kind, at given places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairdp.estimators import PrivateEstimator
+from pairdp.estimators.schema_tables import table_length
+from pairdp.estimators.validation import public_shape
+from pairdp.schema import Schema, columns_of
+
+Places = NDArray[np.intp]
+
+
+def number_of(X: Any) -> int:
+    """Return the public number of records of a table."""
+    if isinstance(X, Mapping) or (hasattr(X, "num_rows") and not hasattr(X, "shape")):
+        return table_length(X)
+    shape = getattr(X, "shape", None)
+    return int(shape[0]) if shape else len(X)
+
+
+def width_of(X: Any) -> int | None:
+    """Return the public number of columns of an array; None for tables that a schema describes."""
+    if isinstance(X, Mapping):
+        return None
+    shape = public_shape(X)
+    if shape is None:
+        shape = np.shape(X)
+    return int(shape[1]) if len(shape) == 2 else None
+
+
+def rows_at(values: Any, places: Places) -> Any:
+    """Return the records, or the labels, at some places."""
+    if isinstance(values, Mapping):
+        return {name: rows_at(column, places) for name, column in values.items()}
+    if hasattr(values, "iloc"):
+        return values.iloc[places]
+    if hasattr(values, "take") and hasattr(values, "num_rows"):
+        return values.take(places)  # a table of pyarrow
+    if hasattr(values, "shape"):
+        return values[places]
+    return [values[place] for place in places.tolist()]
+
+
+def units_of(estimator: PrivateEstimator, X: Any, groups: ArrayLike | None) -> Any:
+    """Return the unit of each record: as given, or from the column that the schema declares."""
+    unit = estimator._unit()
+    if groups is None and unit is not None and estimator.schema is not None:
+        schema = Schema.of(estimator.schema)
+        if unit.name in schema.identifiers:
+            return columns_of(X, [unit.name])[0][unit.name]
+    estimator._checked_groups(groups)
+    return groups

@@ -1,0 +1,338 @@
+"""PrivateSearch: the best of several candidates, for one budget and with one certificate."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from pairdp._checks import one_of
+from pairdp.algorithms import Fit
+from pairdp.algorithms.plan import Progress
+from pairdp.estimators import PrivateEstimator
+from pairdp.estimators.fit_warnings import warn_of_search
+from pairdp.evaluation.scoring import scored_model
+from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource
+from pairdp.privacy.certificates.held_out import HeldOut
+from pairdp.selection.candidates import Candidate, read_candidates
+from pairdp.selection.planning import PlannedCandidate, SearchPlan, SearchWarning, plan_search
+from pairdp.selection.rows import number_of, rows_at, units_of, width_of
+from pairdp.unit_limit import UnitLimit
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Choose the best of several candidates on held-out records, with differential privacy.
+
+    Like ``GridSearchCV``, with one budget for everything: candidates are fitted to a part of the
+    records, one is chosen by its AUC on the others, and one certificate covers the whole.
+
+    Parameters
+    ----------
+    estimator : PrivateEstimator
+        What parameters of candidates are set on: a `PrivateRanker`, `PrivateScorecard` or
+        `PrivateLinearClassifier`. None if all candidates are estimators.
+    candidates : dict, or list of dicts or of (name, estimator) pairs
+        A dict is a grid: all combinations of its lists. In a list, a dict has the parameters of one
+        candidate. The entry "features" is a list of columns, names or places, that the candidate
+        uses instead of all. Nothing of it must be chosen by looking at the records.
+    budget : Budget, default=None
+        The budget of the whole search; by default, that of the estimator.
+    held_out : float, default=0.2
+        The share of the records that candidates are compared on.
+    held_out_seed : int, default=0
+        A public number that says which records these are.
+    share : float, default=0.5
+        A public guess of the share of the second class, to predict what the choice loses.
+    unpromising : {"warn", "error", "ignore"}, default="warn"
+        What to do, before anything is spent, if searching is expected to lose more AUC than it
+        gains, by public facts.
+    ledger : BudgetLedger, default=None
+        The ledger that pays for the search.
+    data_set : str, default=None
+        The name of the data set, for the entry in the ledger.
+    random_state : int, RandomState or Generator, default=None
+        A seed, for studies and tests; leave it out for sensitive data.
+    verbose : bool, default=None
+        Whether to show progress; None shows it on a terminal for long searches.
+
+    Attributes
+    ----------
+    best_estimator_ : PrivateEstimator
+        The chosen candidate, fitted. Its ``certificate_`` is that of the search.
+    best_index_ : int
+        Its place among the candidates.
+    best_params_ : dict
+        Its parameters, as given.
+    certificate_ : Certificate
+        What was released and why it is private, for the whole search.
+    plan_ : SearchPlan
+        Every number of the search, fixed before data was read.
+    classes_, n_features_in_, feature_names_in_
+        As for the estimator.
+
+    Notes
+    -----
+    Candidates that are computed from the same released statistics are *free*: with
+    ``algorithm="moments"``, all values of ``regularization``, ``radius`` and of the ridge; for a
+    scorecard, ``monotone``. Others share the budget. `plan` says which is which, what the search
+    costs, and whether it is expected to lose against one fit by ``algorithm="auto"``.
+
+    No score is released, only the choice: use `pairdp.evaluate` on other records, or with a budget
+    of its own, to state how good the model is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairdp import PrivateRanker, PrivateSearch
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 20000)
+    >>> X = (rng.normal(size=(20000, 5)) + y[:, None]) / 5
+    >>> ranker = PrivateRanker(1.0, algorithm="moments", data_norm=1.0)
+    >>> search = PrivateSearch(ranker, {"regularization": [0.0, 0.1, 1.0]}, random_state=0)
+    >>> search.plan(20000, 5).method
+    'free'
+    >>> search.fit(X, y).certificate_.budget
+    Budget(epsilon=1.0, delta=5e-07)
+    """
+
+    def __init__(
+        self,
+        estimator: PrivateEstimator | None,
+        candidates: Any,
+        budget: Budget | None = None,
+        *,
+        held_out: float = 0.2,
+        held_out_seed: int = 0,
+        share: float = 0.5,
+        unpromising: Literal["warn", "error", "ignore"] = "warn",
+        ledger: BudgetLedger | None = None,
+        data_set: str | None = None,
+        random_state: Any = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.candidates = candidates
+        self.budget = budget
+        self.held_out = held_out
+        self.held_out_seed = held_out_seed
+        self.share = share
+        self.unpromising = unpromising
+        self.ledger = ledger
+        self.data_set = data_set
+        self.random_state = random_state
+        self.verbose = verbose
+
+    best_estimator_: PrivateEstimator
+    certificate_: Certificate
+    plan_: SearchPlan
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def plan(self, n: int, n_features: int | None = None) -> SearchPlan:
+        """Return what `fit` would do with data of this size, without any data.
+
+        Parameters
+        ----------
+        n, n_features : int
+            The public size of the data. A schema says how many features there are.
+
+        Returns
+        -------
+        SearchPlan
+            Printable, with what each candidate costs, what to expect, and warnings.
+        """
+        candidates = read_candidates(self.estimator, self.candidates)
+        held_out = HeldOut(self.held_out, self.held_out_seed)
+        budget = self._budget(n, candidates)
+        return plan_search(candidates, n, n_features, budget, held_out, self.share)
+
+    def _budget(self, n: int, candidates: tuple[Candidate, ...]) -> Budget:
+        if self.budget is not None:
+            if not isinstance(self.budget, Budget):
+                raise TypeError(f"budget must be a Budget or None, got {self.budget!r}")
+            return self.budget
+        given = candidates[0].estimator if self.estimator is None else self.estimator
+        found = given._budget(n)
+        if found is None:
+            raise ValueError(
+                "a search needs a budget: without privacy, use GridSearchCV of scikit-learn"
+            )
+        return found
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
+        """Fit the candidates, choose one, and release it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or a table with a schema
+            Records.
+        y : array-like of shape (n_samples,)
+            Their labels; with a schema, by default the column of the label.
+        groups : array-like of shape (n_samples,), optional
+            The unit of each record, if the estimators have ``max_records``. All records of a unit
+            are used to fit, or all are held out.
+
+        Returns
+        -------
+        self
+        """
+        one_of("unpromising", self.unpromising, "warn", "error", "ignore")
+        warn_of_search(self)
+        n = number_of(X)
+        plan = self.plan(n, width_of(X))
+        ledger = self._checked_ledger(plan)
+        first = plan.candidates[0].candidate.estimator
+        groups = units_of(first, X, groups)
+        self._warn(plan)
+        source = _source(plan, self.random_state)
+        if ledger is not None:
+            ledger.spend(plan.certificate)
+        placed = plan.held_out.rows(n).of_batch(n, groups)
+        tested = placed.evaluation
+        of_units = [None if groups is None else placed.groups_of(groups, m) for m in (~tested, tested)]
+        models = self._fitted(plan, X, y, ~tested, of_units[0], source)
+        place = self._chosen(plan, models, X, y, tested, of_units[1], source)
+        self._set_chosen(plan, place, models[place], X, source)
+        return self
+
+    def _checked_ledger(self, plan: SearchPlan) -> BudgetLedger | None:
+        from pairdp.evaluation.evaluate import check_ledger
+
+        return check_ledger(plan, self.ledger, self.data_set, self.random_state)
+
+    def _warn(self, plan: SearchPlan) -> None:
+        if self.unpromising == "ignore" or not plan.warnings:
+            return
+        if self.unpromising == "error":
+            raise ValueError(f"{plan.warnings[-1]}; nothing was spent")
+        for sentence in plan.warnings:
+            warnings.warn(sentence, SearchWarning, stacklevel=3)
+
+    def _fitted(
+        self, plan: SearchPlan, X: Any, y: Any, rows: Mask, groups: Any, source: NoiseSource
+    ) -> list[PrivateEstimator]:
+        """Return all candidates, fitted: one of each group to records, the others to its release."""
+        places = np.flatnonzero(rows)
+        table, labels = rows_at(X, places), None if y is None else rows_at(y, places)
+        leaders: dict[int, tuple[PrivateEstimator, Fit]] = {}
+        fitted = []
+        steps = Progress(self.verbose).steps(len(plan.candidates), "candidates")
+        for _, each in zip(steps, plan.candidates, strict=True):
+            model: PrivateEstimator = clone(each.candidate.estimator)
+            if each.group in leaders:
+                _fit_to_release(model, each, *leaders[each.group])
+            else:
+                if not source.is_secure:
+                    model.set_params(random_state=source.stream("fit", each.group))
+                leaders[each.group] = (
+                    model,
+                    model._release(each.candidate.columns(table), labels, groups),
+                )
+                model.set_params(random_state=None)
+            fitted.append(model)
+        return fitted
+
+    def _chosen(
+        self,
+        plan: SearchPlan,
+        models: list[PrivateEstimator],
+        X: Any,
+        y: Any,
+        rows: Mask,
+        groups: Any,
+        source: NoiseSource,
+    ) -> int:
+        """Return the place of the candidate that is chosen on held-out records."""
+        places = np.flatnonzero(rows)
+        table, labels = rows_at(X, places), None if y is None else rows_at(y, places)
+        unit = plan.certificate.unit
+        unused = np.zeros(places.size, dtype=np.bool_)
+        if unit is not None:
+            unused = UnitLimit(unit.max_records).unused(groups, places.size)
+        scores, signs = [], []
+        for each, model in zip(plan.candidates, models, strict=True):
+            scored, own = scored_model(model), each.candidate.columns(table)
+            scores.append(scored.scores(own, model.invalid))
+            signs.append(np.where(unused, 0.0, scored.signs(own, labels, model.invalid)))
+        return plan.selection.run(scores, signs, source.child("selection"))
+
+    def _set_chosen(
+        self, plan: SearchPlan, place: int, model: PrivateEstimator, X: Any, source: NoiseSource
+    ) -> None:
+        self.plan_, self.best_index_ = plan, place
+        chosen = plan.candidates[place].candidate
+        self.best_params_ = dict(chosen.params)
+        self.certificate_ = plan.certificate_of(place).with_noise_source(source)
+        model.certificate_ = self.certificate_
+        self.best_estimator_ = model
+        self.classes_ = model.classes_
+        names = getattr(X, "columns", None) if chosen.features is not None else None
+        self.n_features_in_ = model.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)
+        if chosen.features is not None and model.schema is None:
+            self.n_features_in_ = int(np.shape(X)[1])
+            if names is not None and all(isinstance(name, str) for name in names):
+                self.feature_names_in_ = np.array(list(names), dtype=object)
+        elif hasattr(model, "feature_names_in_"):
+            self.feature_names_in_ = model.feature_names_in_
+
+    def _of_best(self, X: Any) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return self.plan_.candidates[self.best_index_].candidate.columns(X)
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Return the scores of the chosen model, larger for the second class."""
+        return np.asarray(self.best_estimator_.decision_function(self._of_best(X)))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the classes that the chosen model predicts."""
+        return np.asarray(self.best_estimator_.predict(self._of_best(X)))
+
+    def score(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the score of the chosen model on the given data; it is not private."""
+        return float(self.best_estimator_.score(self._of_best(X), y, sample_weight))
+
+    def privacy_statement(self) -> str:
+        """Return the privacy statement of the search, for a privacy officer."""
+        check_is_fitted(self, "certificate_")
+        return self.certificate_.statement()
+
+    def save(self, path: str | Path) -> None:
+        """Write the chosen model, with the certificate of the search, to a file.
+
+        `pairdp.load` returns it as ``best_estimator_``.
+        """
+        check_is_fitted(self, "best_estimator_")
+        self.best_estimator_.save(path)
+
+
+def _fit_to_release(
+    model: PrivateEstimator, planned: PlannedCandidate, leader: PrivateEstimator, fit: Fit
+) -> None:
+    if not model._set_from(leader, planned.plan, fit):
+        raise RuntimeError("a candidate that shares a release could not be computed from it")
+
+
+def _source(plan: SearchPlan, random_state: Any) -> NoiseSource:
+    # A seed gives different noise for each plan; that of two budgets would cancel otherwise.
+    planned = json.dumps(plan.certificate.to_dict(), sort_keys=True)
+    digest = hashlib.sha256(planned.encode()).hexdigest()
+    return NoiseSource.from_random_state(random_state).child("search", digest)
