@@ -44,6 +44,7 @@ LAYERS = (
     ("verification.report",),
     ("verification.certificates",),
     ("estimators", "audit"),
+    ("selection",),
     ("verification", "studies"),
     ("comparison", "demo"),
     ("cli",),
