@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -19,7 +19,7 @@ from pairdp import model_file, privacy
 from pairdp._checks import did_you_mean
 from pairdp.algorithms import Fit, Plan
 from pairdp.estimators.fit_warnings import warn_before, warn_of_search
-from pairdp.estimators.planning import PlannedModel
+from pairdp.estimators.held_out import HoldsOut
 from pairdp.estimators.schema_tables import (
     pieces,
     table_labels,
@@ -34,7 +34,7 @@ from pairdp.schema import Schema
 Array = NDArray[np.float64]
 
 
-class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
+class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
     """An estimator whose fit is a private release with a certificate."""
 
     plan_: Plan
@@ -103,7 +103,13 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
         return (groups,)
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        evaluation_share: float | None = None,
+        evaluation_options: Mapping[str, Any] | None = None,
     ) -> Self:
         """Fit the model and release it.
 
@@ -119,12 +125,23 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
             The unit (person) of each record, with the parameter ``max_records``: the first so many
             rows of each unit are used, and the guarantee covers all records of a unit. Rows
             without a unit (None, NaN, empty text) are not used. Groups are not stored.
+        evaluation_share : float, optional
+            The share of the records, such as 0.2, that are not used for training: the model is
+            evaluated on them, privately, and the attribute ``evaluation_`` is what
+            `pairdp.evaluate` would return. No record is in both, so that together they cost as much
+            as the more expensive of the two. A public rule on row numbers chooses them, and with
+            units, all rows of a unit are on one side. `plan_with_evaluation` says what to expect.
+        evaluation_options : mapping, optional
+            Further arguments of `pairdp.evaluate`: "epsilon" and "delta" (by default the budget of
+            the model), "noise", "roc", "threshold", "score_range", "share" (a guess of the share of
+            the second class) and "hopeless"; and "seed", a public number that chooses the rows.
 
         Returns
         -------
         self
         """
-        self._release(X, y, groups)
+        with self._unchanged_on_error(), self._holding_out(evaluation_share, evaluation_options):
+            self._release(X, y, groups)
         return self
 
     def _release(self, X: Any, y: Any, groups: Any) -> Fit:
@@ -146,6 +163,8 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
         n_features: int | None = None,
         *,
         labels: ArrayLike | None = None,
+        evaluation_share: float | None = None,
+        evaluation_options: Mapping[str, Any] | None = None,
     ) -> Self:
         """Fit the model to records that come in batches, for tables larger than memory.
 
@@ -163,12 +182,15 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
         labels : array-like, optional
             The labels that occur, if they are not a parameter of the estimator. A ranker needs
             them in advance.
+        evaluation_share, evaluation_options
+            As for `fit`. Records that are held out are kept in memory until the model is there.
 
         Returns
         -------
         self
         """
-        with self._unchanged_on_error(), self._pinned_schema() as schema:
+        held_out = self._holding_out(evaluation_share, evaluation_options)
+        with self._unchanged_on_error(), held_out, self._pinned_schema() as schema:
             n_features = self._width(n_features)
             if schema is None:
                 self.__dict__.pop("feature_names_in_", None)
@@ -241,9 +263,9 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
 
     def _affordable_plan(self, n: int, n_features: int) -> Plan:
         """Return the plan for data of this size; an error if the ledger has no room for it."""
-        plan = self.plan(n, n_features)
+        plan, released = self._plan_all(n, n_features)
         if self.ledger is not None:
-            self._ledger().check(plan.certificate, plan.algorithm.name)
+            self._ledger().check(released, plan.algorithm.name)
         return plan
 
     def _fit_plan(
@@ -254,11 +276,14 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
         labels: NDArray[Any] | None = None,
     ) -> Fit:
         """Read batches with coded labels, spend the budget of a plan, and run it."""
-        prepared: Iterator[Any] = ((self._rows(x, n_features), *rest) for x, *rest in batches)
+        held_out = self._held_out
+        trained = batches if held_out is None else held_out.without(batches, n_features)
+        prepared: Iterator[Any] = ((self._rows(x, n_features), *rest) for x, *rest in trained)
         records = plan.read(prepared, invalid=self._invalid_rows)
         warn_before(plan, norm_is_given=self._norm_is_given)
         source = self._source(plan)
-        spent = None if self.ledger is None else self._entry().spend(plan.certificate)
+        released = plan.certificate if held_out is None else held_out.plan.certificate
+        spent = None if self.ledger is None else self._entry().spend(released)
         try:
             fit = plan.run(records, source, progress=self.verbose)
         except BaseException as error:
@@ -270,6 +295,12 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
         if labels is not None:
             self.classes_ = labels
         self._set_release(plan, fit)
+        self.__dict__.pop("evaluation_", None)
+        if held_out is not None:
+            self.evaluation_ = held_out.evaluate(self)
+            self.certificate_ = held_out.plan.combined(
+                fit.certificate, self.evaluation_.certificate
+            )
         return fit
 
     def _set_release(self, plan: Plan, fit: Fit) -> None:

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
+from pairdp.evaluation.result import Evaluation
 from pairdp.privacy import Certificate, CertificateError
 from pairdp.verification.certificates import verify
 from pairdp.verification.report import Report
@@ -65,6 +66,8 @@ class ModelCard:
         What the noise of the weights is.
     columns : tuple of (str, str)
         Columns of the data and their public bounds or kinds, where they are known.
+    evaluation : Evaluation or None
+        The private evaluation on records that were held out.
     """
 
     kind: str
@@ -78,6 +81,21 @@ class ModelCard:
     axes: tuple[MetricAxis, ...]
     noise: ParameterNoise
     columns: tuple[tuple[str, str], ...]
+    evaluation: Evaluation | None = None
+
+    @property
+    def records_in_words(self) -> str:
+        """The public number of records, and how many of them were held out."""
+        words = f"n = {self.certificate.n}"
+        if self.evaluation is not None:
+            words += f", of which {self.evaluation.certificate.n} were held out for evaluation"
+        return words
+
+    @property
+    def evaluation_in_words(self) -> str | None:
+        """The first figure of the evaluation, with its interval."""
+        found = self.evaluation
+        return None if found is None else " ".join(str(found).splitlines()[0].split())
 
     @property
     def plus_minus(self) -> str:
@@ -125,6 +143,7 @@ class ModelCard:
             "intercept": None if self.intercept is None else self.intercept._asdict(),
             "axes": [axis._asdict() for axis in self.axes],
             "noise": {"kind": self.noise.kind, "words": self.noise.words},
+            "evaluation": None if self.evaluation is None else self.evaluation.figures(),
         }
 
 
@@ -166,6 +185,7 @@ def card_of(model: Any) -> ModelCard:
         axes=tuple(_axes(estimator)),
         noise=noise,
         columns=tuple(_columns(model, estimator)),
+        evaluation=getattr(estimator, "evaluation_", None),
     )
 
 

@@ -17,6 +17,7 @@ from pairdp.algorithms import Fit, Plan
 from pairdp.algorithms.choice import Choice
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.fit_warnings import warn_before
+from pairdp.estimators.held_out import HoldsOut, Measured
 from pairdp.estimators.named_parts import algorithm_of
 from pairdp.estimators.schema_tables import table_records
 from pairdp.estimators.validation import validated
@@ -68,6 +69,9 @@ class OnlineEstimator(PrivateEstimator):
     buffer: int | None
     batch_size: int | None
     average: bool | Literal["uniform"] | None
+
+    def _measure(self) -> Measured:
+        return HoldsOut._measure(self)  # the records of a stream are learned as they come
 
     def plan(self, n: int, n_features: int | None = None) -> Plan:
         """Return the plan for a stream of this length, without any data.

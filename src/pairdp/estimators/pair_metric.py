@@ -250,7 +250,7 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
             )
         return () if groups is None else (persons(groups),)
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         pairs: ArrayLike,
         y: ArrayLike | None = None,

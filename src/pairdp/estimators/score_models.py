@@ -119,7 +119,7 @@ class ScoreRanker(TwoClassEstimator):
         card = PrivateScorecard(**{name: given[name] for name in names})
         schema = self.__dict__.get("schema_")
         card.set_params(schema=schema, ledger=None)  # a schema may be given as a path
-        for name in ("schema_", "n_features_in_", "feature_names_in_", "classes_"):
+        for name in ("schema_", "n_features_in_", "feature_names_in_", "classes_", "evaluation_"):
             if name in self.__dict__:
                 setattr(card, name, self.__dict__[name])
         card.interactions = algorithm.interactions or algorithm.chosen or False

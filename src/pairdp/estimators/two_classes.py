@@ -21,6 +21,7 @@ from pairdp._reading import (
 )
 from pairdp.algorithms.facts import Condition, PublicLabels
 from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.held_out import Measured
 from pairdp.estimators.schema_tables import response_of, without_null
 from pairdp.estimators.validation import (
     check_known_labels,
@@ -76,6 +77,9 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
     classes_: NDArray[Any]
     coef_: Array
     intercept_: Array
+
+    def _measure(self) -> Measured:
+        return "auc", None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -18,38 +18,22 @@ leaves room for that where 0.95 is stated (`tests/evaluation/test_coverage.py`).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
+from pairdp.evaluation.inversion import Interval, inverted
+from pairdp.evaluation.ratios import CountNoise
 from pairdp.evaluation.tails import two_sided_tail
 from pairdp.privacy.bounds.centred_auc import CentredAUC
 
 Array = NDArray[np.float64]
 
-LEVEL = 0.95
 _TESTED_AT = 0.96
-_BOX = 0.99
 _STEPS = 33
-_THETAS = 1001
-_REFINED = 30
-
-
-class Interval(NamedTuple):
-    """The ends of an interval."""
-
-    lower: float
-    upper: float
-
-    @property
-    def width(self) -> float:
-        """The difference of its ends."""
-        return self.upper - self.lower
 
 
 class _Box(NamedTuple):
@@ -112,15 +96,7 @@ class NoisyAUC:
 
     def interval(self) -> Interval:
         """Return the interval of θ; all of [0, 1] if the noise hides everything."""
-        theta = np.linspace(0.0, 1.0, _THETAS)
-        kept = np.flatnonzero(self.tail(theta) >= 1 - _TESTED_AT)
-        if kept.size == 0:
-            return Interval(self.estimate, self.estimate)
-        first, last = theta[kept[0]], theta[kept[-1]]
-        step = theta[1]
-        lower = 0.0 if kept[0] == 0 else self._edge(first - step, first)
-        upper = 1.0 if kept[-1] == _THETAS - 1 else self._edge(last + step, last)
-        return Interval(float(lower), float(upper))
+        return inverted(lambda theta: self.tail(theta) >= 1 - _TESTED_AT, self.estimate)
 
     def tail(self, theta: Array) -> Array:
         """Return the probability of what was released, or of what is farther off, for each θ."""
@@ -135,21 +111,11 @@ class NoisyAUC:
             return two_sided_tail(t, np.asarray(deviation))
         return two_sided_tail(t, sampling, *noise)
 
-    def _edge(self, outside: float, inside: float) -> float:
-        """Return where θ is no longer kept, between two of its values."""
-        for _ in range(_REFINED):
-            middle = (outside + inside) / 2
-            if self.tail(np.array([middle]))[0] >= 1 - _TESTED_AT:
-                inside = middle
-            else:
-                outside = middle
-        return inside
-
     @cached_property
     def _box(self) -> _Box:
         """Evaluate g over the box of m and Z that holds 99 % of the noise."""
         n = float(self.auc.n)
-        reach = -math.log(1 - _BOX) if not self.gaussian else float(ndtri((1 + _BOX) / 2))
+        reach = CountNoise(self.scale, self.gaussian).reach
         around = self.height + np.array([-reach, reach]) * self.scale
         low, high = np.clip(self.auc.positions(around), 1.0, n - 1).tolist()
         m = np.linspace(low, high, _STEPS)

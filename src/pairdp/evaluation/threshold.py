@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pairdp._checks import real
 from pairdp.evaluation.calibration import Calibration, fit_calibration
-from pairdp.evaluation.ratios import CountNoise, NoisyCount, Share, share_of
+from pairdp.evaluation.ratios import CountNoise, Estimate, NoisyCount, share_of
 from pairdp.evaluation.roc import ROC, roc_of
 
 Array = NDArray[np.float64]
@@ -24,18 +24,18 @@ class ThresholdFigures(NamedTuple):
     ----------
     threshold : float
         Records whose score is above it are predicted to be positive.
-    sensitivity : Share
+    sensitivity : Estimate
         Of the positive records, those that are above.
-    specificity : Share
+    specificity : Estimate
         Of the negative records, those that are not.
-    precision : Share
+    precision : Estimate
         Of the records above, those that are positive.
     """
 
     threshold: float
-    sensitivity: Share
-    specificity: Share
-    precision: Share
+    sensitivity: Estimate
+    specificity: Estimate
+    precision: Estimate
 
     def __str__(self) -> str:
         names = ("sensitivity", "specificity", "precision")

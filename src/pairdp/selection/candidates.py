@@ -140,7 +140,6 @@ def restricted(schema: Schema, features: Sequence[str]) -> Schema:
         raise ValueError(f"the schema has no feature {unknown[0]!r}")
     unused = set(schema.features) - set(features)
     columns = tuple(
-        IgnoredColumn(column.name) if column.name in unused else column
-        for column in schema.columns
+        IgnoredColumn(column.name) if column.name in unused else column for column in schema.columns
     )
     return replace(schema, columns=columns)

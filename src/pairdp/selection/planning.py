@@ -3,8 +3,8 @@ r"""The plan of a search: what it costs and what to expect, before any record is
 **Parallel composition.** Which records are held out follows from n and a public seed. Candidates
 are fitted to the other records, and one of them is chosen by its scores on those held out. A
 replaced record is in one of the two parts, so the search costs the larger of the two budgets
-(`pairdp.privacy.certificates.combined`): both parts get the whole budget. The choice uses the fitted
-candidates, which were released.
+(`pairdp.privacy.certificates.combined`): both parts get the whole budget. The choice uses the
+fitted candidates, which were released.
 
 **Candidates that share a release are free.** If two candidates release the same statistics with the
 same noise, and compute their models from them (`Plan.from_release`), the statistics are released
@@ -28,7 +28,7 @@ from pairdp.estimators import PrivateEstimator
 from pairdp.evaluation.selection import ModelSelection, SelectionPlan
 from pairdp.privacy import Budget, Certificate, Unit
 from pairdp.privacy.certificates.combined import combine
-from pairdp.privacy.certificates.held_out import EVALUATION, TRAINING, HeldOut
+from pairdp.privacy.certificates.held_out import SELECTION, TRAINING, HeldOutForSelection
 from pairdp.selection.candidates import Candidate
 
 WORTH = 0.005
@@ -71,7 +71,7 @@ class SearchPlan:
         The candidates, each with its plan.
     selection : SelectionPlan
         The choice on held-out records.
-    held_out : HeldOut
+    held_out : HeldOutForSelection
         Which records are held out.
     share : float
         The assumed share of the second class.
@@ -83,7 +83,7 @@ class SearchPlan:
     certificate: Certificate
     candidates: tuple[PlannedCandidate, ...]
     selection: SelectionPlan
-    held_out: HeldOut
+    held_out: HeldOutForSelection
     share: float
     predicted: tuple[float, float]
 
@@ -118,18 +118,21 @@ class SearchPlan:
         models, trained = len(self.candidates), self.n - self.selection.n
         share = f"{self.share:.0%} of the records positive"
         said = [
-            f"{models} candidates are fitted to {trained} records, and one is chosen on the other "
-            f"{self.selection.n}: a record is used for one of both, so the search costs the larger "
-            "of the two budgets",
-            "all candidates are computed from one release, which is paid for once"
-            if self.groups == 1
-            else f"{self.groups} releases share the budget of training",
+            (
+                f"{models} candidates are fitted to {trained} records, and one is chosen on the "
+                f"other {self.selection.n}: a record is used for one of both, so the search costs "
+                "the larger of the two budgets"
+            )
         ]
+        if self.groups == 1:
+            said.append("all candidates are computed from one release, which is paid for once")
+        else:
+            said.append(f"{self.groups} releases share the budget of training")
         whole, each = self.predicted
         said.append(
-            f'one fit by "auto" with the whole budget on all records is predicted to lose {whole:.4f} '
-            f"of AUC to noise and sampling, on a typical data set, and with what a candidate gets "
-            f"{each:.4f}"
+            f'one fit by "auto" with the whole budget on all records is predicted to lose '
+            f"{whole:.4f} of AUC to noise and sampling, on a typical data set, and one with what a "
+            f"candidate gets {each:.4f}"
         )
         said.append(
             f"the choice loses at most {self.selection.expected_loss(self.share):.4f} of AUC on "
@@ -152,21 +155,21 @@ class SearchPlan:
             )
         if self.cost > WORTH:
             found.append(
-                f"searching is expected to cost about {self.cost:.2g} of AUC, compared with one fit "
-                'by algorithm="auto" with the whole budget on all records: search only if the best '
-                "candidate may be better by more than that"
+                f"searching is expected to cost about {self.cost:.2g} of AUC, compared with one "
+                'fit by algorithm="auto" with the whole budget on all records: search only if the '
+                "best candidate may be better by more than that"
             )
         return tuple(found)
 
     def certificate_of(self, place: int) -> Certificate:
-        """Return the certificate after a candidate was chosen, whose plan is among its facts.
+        """Return the certificate after a candidate was chosen: its plan is the first of the facts.
 
-        It differs from ``certificate`` in which candidate of a group stands for it; all of them
-        have the same releases.
+        Otherwise it differs from ``certificate`` only in which candidate of a group stands for it;
+        all of them have the same releases.
         """
-        chosen = self.candidates[place]
-        fitted = leaders_of([chosen, *self.candidates])
-        own = self.certificate
+        chosen, own = self.candidates[place], self.certificate
+        others = [each for each in leaders_of(self.candidates) if each.group != chosen.group]
+        fitted = [chosen, *others]
         return _combined(self.n, fitted, self.selection.certificate, self.held_out, own.budget)
 
     def __str__(self) -> str:
@@ -175,7 +178,9 @@ class SearchPlan:
         lines = [f"Private search for n = {self.n}, {claim}"]
         lines += [f"  {reason}" for reason in self.reasons]
         for place, planned in enumerate(self.candidates):
-            lines.append(f"  candidate {place}, release {planned.group}: {planned.candidate.params}")
+            lines.append(
+                f"  candidate {place}, release {planned.group}: {planned.candidate.params}"
+            )
         lines.append(
             "  expected loss of the choice, by the share of positives: "
             + ", ".join(f"{s:.0%}: {self.selection.expected_loss(s):.4f}" for s in _ASSUMED)
@@ -189,7 +194,7 @@ def plan_search(
     n: int,
     n_features: int | None,
     budget: Budget,
-    held_out: HeldOut,
+    held_out: HeldOutForSelection,
     share: float,
 ) -> SearchPlan:
     """Return the plan of a search among candidates; see `PrivateSearch`."""
@@ -256,7 +261,7 @@ def _within(
     n: int,
     n_features: int | None,
     budget: Budget,
-    held_out: HeldOut,
+    held_out: HeldOutForSelection,
     chosen: Certificate,
 ) -> tuple[tuple[PlannedCandidate, ...], Certificate]:
     """Return the planned candidates and the certificate of the whole search."""
@@ -284,11 +289,11 @@ def _combined(
     n: int,
     fitted: Sequence[PlannedCandidate],
     chosen: Certificate,
-    held_out: HeldOut,
+    held_out: HeldOutForSelection,
     budget: Budget | None,
 ) -> Certificate:
     fits = [(TRAINING, each.plan.certificate) for each in fitted]
-    return combine(n, [*fits, (EVALUATION, chosen)], held_out, budget=budget)
+    return combine(n, [*fits, (SELECTION, chosen)], held_out, budget=budget)
 
 
 def _splits(budget: Budget, count: int) -> list[tuple[Budget, ...]]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,16 +18,15 @@ from pairdp.algorithms import Fit
 from pairdp.algorithms.plan import Progress
 from pairdp.estimators import PrivateEstimator
 from pairdp.estimators.fit_warnings import warn_of_search
-from pairdp.evaluation.scoring import scored_model
+from pairdp.evaluation.scoring import model_parts
 from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource
-from pairdp.privacy.certificates.held_out import HeldOut
+from pairdp.privacy.certificates.held_out import HeldOutForSelection, Placed
 from pairdp.selection.candidates import Candidate, read_candidates
 from pairdp.selection.planning import PlannedCandidate, SearchPlan, SearchWarning, plan_search
 from pairdp.selection.rows import number_of, rows_at, units_of, width_of
 from pairdp.unit_limit import UnitLimit
 
 Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -156,7 +154,7 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
             Printable, with what each candidate costs, what to expect, and warnings.
         """
         candidates = read_candidates(self.estimator, self.candidates)
-        held_out = HeldOut(self.held_out, self.held_out_seed)
+        held_out = HeldOutForSelection(self.held_out, self.held_out_seed)
         budget = self._budget(n, candidates)
         return plan_search(candidates, n, n_features, budget, held_out, self.share)
 
@@ -204,10 +202,9 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         if ledger is not None:
             ledger.spend(plan.certificate)
         placed = plan.held_out.rows(n).of_batch(n, groups)
-        tested = placed.evaluation
-        of_units = [None if groups is None else placed.groups_of(groups, m) for m in (~tested, tested)]
-        models = self._fitted(plan, X, y, ~tested, of_units[0], source)
-        place = self._chosen(plan, models, X, y, tested, of_units[1], source)
+        training, held_out = _part(X, y, placed, "training"), _part(X, y, placed, "evaluation")
+        models = self._fitted(plan, training, source)
+        place = _choose(plan, models, held_out, source)
         self._set_chosen(plan, place, models[place], X, source)
         return self
 
@@ -225,11 +222,9 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
             warnings.warn(sentence, SearchWarning, stacklevel=3)
 
     def _fitted(
-        self, plan: SearchPlan, X: Any, y: Any, rows: Mask, groups: Any, source: NoiseSource
+        self, plan: SearchPlan, records: _Records, source: NoiseSource
     ) -> list[PrivateEstimator]:
-        """Return all candidates, fitted: one of each group to records, the others to its release."""
-        places = np.flatnonzero(rows)
-        table, labels = rows_at(X, places), None if y is None else rows_at(y, places)
+        """Return all candidates: one of each group fitted to records, others to its release."""
         leaders: dict[int, tuple[PrivateEstimator, Fit]] = {}
         fitted = []
         steps = Progress(self.verbose).steps(len(plan.candidates), "candidates")
@@ -240,37 +235,11 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
             else:
                 if not source.is_secure:
                     model.set_params(random_state=source.stream("fit", each.group))
-                leaders[each.group] = (
-                    model,
-                    model._release(each.candidate.columns(table), labels, groups),
-                )
-                model.set_params(random_state=None)
+                rows = each.candidate.columns(records.rows)
+                fit = model._release(rows, records.labels, records.groups)
+                leaders[each.group] = model.set_params(random_state=None), fit
             fitted.append(model)
         return fitted
-
-    def _chosen(
-        self,
-        plan: SearchPlan,
-        models: list[PrivateEstimator],
-        X: Any,
-        y: Any,
-        rows: Mask,
-        groups: Any,
-        source: NoiseSource,
-    ) -> int:
-        """Return the place of the candidate that is chosen on held-out records."""
-        places = np.flatnonzero(rows)
-        table, labels = rows_at(X, places), None if y is None else rows_at(y, places)
-        unit = plan.certificate.unit
-        unused = np.zeros(places.size, dtype=np.bool_)
-        if unit is not None:
-            unused = UnitLimit(unit.max_records).unused(groups, places.size)
-        scores, signs = [], []
-        for each, model in zip(plan.candidates, models, strict=True):
-            scored, own = scored_model(model), each.candidate.columns(table)
-            scores.append(scored.scores(own, model.invalid))
-            signs.append(np.where(unused, 0.0, scored.signs(own, labels, model.invalid)))
-        return plan.selection.run(scores, signs, source.child("selection"))
 
     def _set_chosen(
         self, plan: SearchPlan, place: int, model: PrivateEstimator, X: Any, source: NoiseSource
@@ -322,6 +291,37 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         """
         check_is_fitted(self, "best_estimator_")
         self.best_estimator_.save(path)
+
+
+class _Records(NamedTuple):
+    """The records of one part: rows, labels and units."""
+
+    rows: Any
+    labels: Any
+    groups: Any
+
+
+def _part(X: Any, y: Any, placed: Placed, name: str) -> _Records:
+    places = getattr(placed, name)
+    groups = None if placed.groups is None else placed.groups_of(places)[0]
+    return _Records(rows_at(X, places), None if y is None else rows_at(y, places), groups)
+
+
+def _choose(
+    plan: SearchPlan, models: list[PrivateEstimator], records: _Records, source: NoiseSource
+) -> int:
+    """Return the place of the candidate that is chosen on held-out records."""
+    unit = plan.certificate.unit
+    unused = np.zeros(plan.selection.n, dtype=np.bool_)
+    if unit is not None:
+        unused = UnitLimit(unit.max_records).unused(records.groups, plan.selection.n)
+    scores, signs = [], []
+    for each, model in zip(plan.candidates, models, strict=True):
+        scored, rows = model_parts(model), each.candidate.columns(records.rows)
+        scores.append(scored.scores(rows, model.invalid))
+        labels = scored.given_labels(rows, records.labels)
+        signs.append(np.where(unused, 0.0, scored.coded_signs(labels, model.invalid)))
+    return plan.selection.run(scores, signs, source.child("selection"))
 
 
 def _fit_to_release(

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pairdp.privacy import NonPrivateEvent, NoiseSource, PermuteAndFlip, PureEvent
+from pairdp.privacy import NoiseSource, NonPrivateEvent, PermuteAndFlip, PureEvent
 from pairdp.privacy.mechanisms.exact_decisions import LazyUniform, below_exponential
 from tests.privacy.mechanisms.test_exact_decisions import bits_of, exact
 

@@ -46,9 +46,9 @@ so a + b = n - 1. Let a + 1 ≤ n/2; the other side follows by exchanging the cl
   c - ½ ≤ f/u_f; so γ = ¼. *A negative becomes null*: |ΔT| ≤ ((w(a+½) - w(a))ab + w(a)a)/2 < ½, and
   the same holds. In ℓ2, |ΔT| ≤ 0.65 and |Δh| ≤ 0.47, and γ = ½.
 
-- *T alone*, as a score to choose models by: f ≤ n/3, so f/u_f ≤ ½ and φ ≤ 1 for flips; a record that
-  becomes null changes T by at most ½ + a/(4(n-a-½)) or (1+2c)/4, which are below 1. There is no h,
-  and V is larger: 0.4375n for equal classes, after 0.29n in ℓ1.
+- *T alone*, as a score to choose models by: f ≤ n/3, so f/u_f ≤ ½ and φ ≤ 1 for flips; a record
+  that becomes null changes T by at most ½ + a/(4(n-a-½)) or (1+2c)/4, which are below 1. There is
+  no h, and V is larger: 0.4375n for equal classes, after 0.2975n in ℓ1.
 
 Values are computed in rational arithmetic and rounded to doubles once, at most n·2^-52 in all on
 each of two data sets. k replaced records change the vector by k times as much.

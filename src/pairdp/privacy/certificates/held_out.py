@@ -21,23 +21,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._checks import integer, keep, real
+from pairdp._reading import read_labels
 from pairdp.privacy.accounting.unit import Unit
-from pairdp.privacy.certificates.combined import Split
+from pairdp.privacy.certificates.certificate import Certificate
+from pairdp.privacy.certificates.combined import Split, certificates_in, is_combined
 from pairdp.privacy.certificates.part import Part
 from pairdp.unit_limit import unit_names
 
 Mask = NDArray[np.bool_]
+Places = NDArray[np.intp]
 
-TRAINING, EVALUATION = "training", "evaluation"
+TRAINING, EVALUATION, SELECTION = "training", "evaluation", "selection"
 _MOST_SEED = 2**32 - 1
 _BY_CONTENT = (
-    "evaluation_share must be a number above 0 and below 1, such as 0.2, got {!r}: which records "
+    "evaluation_share must be a number above 0 and below 1, such as 0.2, got {}: which records "
     "are held out may depend on their number and on a public seed alone. A split by the contents "
     "of records (stratified, sorted, hashed, or given as indices or a mask) lets one record move "
     "others between training and evaluation, and then the two cost more than their sum"
@@ -66,13 +70,18 @@ class HeldOut(Split):
 
     share: float
     seed: int = 0
+    purpose: ClassVar[str] = EVALUATION
+    """What the records that are held out are for, and the name of their part."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.share, bool | str) or np.ndim(self.share) or callable(self.share):
-            raise ValueError(_BY_CONTENT.format(self.share))
-        keep(self, "share", real("evaluation_share", self.share))
+        share: object = self.share
+        if isinstance(share, bool) or not isinstance(share, Real):
+            # Labels or row numbers that depend on them are not quoted.
+            given = repr(share) if isinstance(share, str | bool) else f"a {type(share).__name__}"
+            raise ValueError(_BY_CONTENT.format(given))
+        keep(self, "share", real("evaluation_share", share))
         if not 0 < self.share < 1:
-            raise ValueError(_BY_CONTENT.format(self.share))
+            raise ValueError(_BY_CONTENT.format(repr(self.share)))
         keep(self, "seed", integer("evaluation_seed", self.seed, at_least=0, at_most=_MOST_SEED))
 
     def sizes(self, n: int) -> tuple[int, int]:
@@ -87,8 +96,8 @@ class HeldOut(Split):
         return n - held_out, held_out
 
     def parts(self, n: int, unit: Unit | None = None) -> tuple[Part, ...]:
-        """Return the parts "training" and "evaluation"."""
-        names = (TRAINING, EVALUATION)
+        """Return the parts, "training" and that of the records that are held out."""
+        names = (TRAINING, self.purpose)
         return tuple(
             Part(name, size, by_unit=unit is not None)
             for name, size in zip(names, self.sizes(n), strict=True)
@@ -98,8 +107,8 @@ class HeldOut(Split):
         """Return which rows are held out."""
         size = self.sizes(n)[1]
         sentence = (
-            f"Which {size} of the {n} rows are for evaluation, and not for training, was fixed by "
-            "their numbers before any was read: they are the first of the permutation "
+            f"Which {size} of the {n} rows are for {self.purpose}, and not for training, was fixed "
+            "by their numbers before any was read: they are the first of the permutation "
             f"numpy.random.RandomState({self.seed}).permutation({n})."
         )
         if unit is None:
@@ -122,26 +131,32 @@ class HeldOut(Split):
         return HeldOutRows(self, n)
 
 
+@dataclass(frozen=True)
+class HeldOutForSelection(HeldOut):
+    """A share of the records on which one of several models is chosen, the others for training."""
+
+    purpose: ClassVar[str] = SELECTION
+
+
 class Placed(NamedTuple):
     """Where the rows of a batch are.
 
     Attributes
     ----------
-    evaluation : array of bool
-        Which rows are in the part for evaluation.
-    unused : array of bool
-        Which rows are null records in their part, since their unit is in the other, or has none.
+    training, evaluation : array of int
+        The rows of the two parts.
+    groups : list or None
+        The unit of each row, None for rows that are null records in their part, since their unit is
+        in the other, or since they have none.
     """
 
-    evaluation: Mask
-    unused: Mask
+    training: Places
+    evaluation: Places
+    groups: list[Any] | None
 
-    def groups_of(self, groups: ArrayLike, chosen: Mask) -> list[Any]:
-        """Return the units of chosen rows, None for those that are not used."""
-        values = list(groups)  # type: ignore[arg-type]
-        return [
-            None if self.unused[row] else values[row] for row in np.flatnonzero(chosen).tolist()
-        ]
+    def groups_of(self, rows: Places) -> tuple[list[Any], ...]:
+        """Return the units of some rows, or nothing without units."""
+        return () if self.groups is None else ([self.groups[row] for row in rows.tolist()],)
 
 
 class HeldOutRows:
@@ -179,23 +194,39 @@ class HeldOutRows:
         numbered = self._places[self._next : stop]
         self._next = stop
         if groups is None:
-            return Placed(numbered, np.zeros(count, dtype=np.bool_))
+            return Placed(np.flatnonzero(~numbered), np.flatnonzero(numbered), None)
         names = unit_names(groups)
         if len(names) != count:
             raise ValueError(f"groups must have a unit for each of {count} rows, got {len(names)}")
-        evaluation, unused = numbered.copy(), np.zeros(count, dtype=np.bool_)
+        evaluation, used = numbered.copy(), read_labels(groups).tolist()
         for row, units in enumerate(names):
-            evaluation[row], unused[row] = self._place(units, bool(numbered[row]))
-        return Placed(evaluation, unused)
+            evaluation[row], is_used = self._place(units, bool(numbered[row]))
+            if not is_used:
+                used[row] = None
+        return Placed(np.flatnonzero(~evaluation), np.flatnonzero(evaluation), used)
 
     def _place(self, units: Sequence[str], numbered: bool) -> tuple[bool, bool]:
-        """Return the part of a row, and whether it is unused in it."""
+        """Return whether a row is in the part for evaluation, and whether it is used there."""
         found = {self._part_of.setdefault(name, numbered) for name in units if name}
         in_one_part = len(found) == 1 and all(units)
         wanted = next(iter(found)) if in_one_part else numbered
         part = wanted if self._room[wanted] else not wanted
         self._room[part] -= 1
-        return part, not in_one_part or part != wanted
+        return part, in_one_part and part == wanted
 
     def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError("the units of records are raw data and cannot be pickled")
+
+
+def certificate_of(certificate: Certificate, part: str) -> Certificate | None:
+    """Return the only certificate for a part, "training" or "evaluation", of a combined one.
+
+    A certificate that is not a combined one is for training. None if there is none, or several; of
+    the models of a search, the chosen one is the first.
+    """
+    if not is_combined(certificate):
+        return certificate if part == TRAINING else None
+    combined = certificates_in(certificate)
+    found = [own for name, own in combined if name == part]
+    chosen = part == TRAINING and any(name == SELECTION for name, _ in combined)
+    return found[0] if len(found) == 1 or (found and chosen) else None

@@ -2,8 +2,8 @@ r"""Comparisons of uniform random numbers with exponentials, decided without any
 
 A uniform random number has infinitely many bits. `LazyUniform` draws them as they are needed, and
 `accepts` asks for more until the comparison V < c·exp(-x²/2) holds, or fails, for every
-continuation of both; `below_exponential` does so for V < exp(-t). All arithmetic is on integers, so no rounding is left to argue about, and the
-loop ends with probability one.
+continuation of both; `below_exponential` does so for V < exp(-t). All arithmetic is on integers, so
+no rounding is left to argue about, and the loops end with probability one.
 """
 
 from __future__ import annotations

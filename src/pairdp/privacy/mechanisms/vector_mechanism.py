@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 class VectorMechanism(ABC):
-    """Releases something of a vector or a symmetric matrix: with noise, or the place of a number."""
+    """Releases a vector or a symmetric matrix with noise, or the place of one of its numbers."""
 
     def release(self, value: ArrayLike, generator: np.random.Generator) -> Array:
         """Return what is released of ``value``. No private value is released in any other way.
