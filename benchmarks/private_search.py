@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.utility.tables import DELTA, Split, mixed_table, paper_table
 from pairdp import NoSignalWarning, PrivateRanker, PrivateSearch, SearchWarning
 from pairdp.algorithms import MomentRelease
-from pairdp.selection.search import _part, _source
+from pairdp.selection.search import _Records, _source
 
 EPSILON = 1.0
 RUNS, FEWER = 10, 5
@@ -71,7 +71,7 @@ def free_runs(name: str, n: int, share: float) -> dict[str, Any]:
         ).fit(split.train)
         plan = search.plan_
         placed = plan.held_out.rows(split.n).of_batch(split.n)
-        training = _part(split.train, None, placed, "training")
+        training = _Records(split.train, None, None).at(placed, placed.training)
         models = search._fitted(plan, training, _source(plan, run))
         areas = [model.score(split.test) for model in models]
         lost.append(max(areas) - areas[search.best_index_])

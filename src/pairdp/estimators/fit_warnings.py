@@ -50,6 +50,9 @@ _SEARCHES = (
 _ONE_FIT = ("FixedThresholdClassifier",)
 
 
+_SHOWN: set[tuple[str, str, int]] = set()
+
+
 def warn_of_search(estimator: Any) -> None:
     """Warn if an estimator is fitted by a search, a validation or a calibration of scikit-learn.
 
@@ -66,8 +69,20 @@ def warn_of_search(estimator: Any) -> None:
         elif who is not None and module.partition(".")[0] not in ("sklearn", "joblib", "threading"):
             break
         frame, level = frame.f_back, level + 1
-    if who is not None:
-        warnings.warn(_UNCOVERED.format(who=who), UncoveredSearchWarning, stacklevel=level + 1)
+    if who is None:
+        return
+    # A search fits many times, and Python forgets what it has shown when filters change meanwhile.
+    place = (who, frame.f_code.co_filename, frame.f_lineno) if frame is not None else (who, "", 0)
+    if place in _SHOWN and not _is_shown_always(UncoveredSearchWarning):
+        return
+    _SHOWN.add(place)
+    warnings.warn(_UNCOVERED.format(who=who), UncoveredSearchWarning, stacklevel=level + 1)
+
+
+def _is_shown_always(category: type[Warning]) -> bool:
+    """Return whether the filter for a category makes an error of it, or shows it each time."""
+    actions = (action for action, _, kind, *_ in warnings.filters if issubclass(category, kind))
+    return next(actions, "default") in ("error", "always", "all")
 
 
 def warn_before(plan: Plan, *, norm_is_given: bool) -> None:

@@ -7,16 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
+from pairdp._checks import did_you_mean
 from pairdp.estimators import PrivateEstimator
 from pairdp.schema import Schema
 from pairdp.schema.columns import IgnoredColumn
 
 FEATURES = "features"
 _ACCEPTED = (
-    "candidates must be a grid such as {'regularization': [0.01, 0.1]}, or a list of dicts of "
+    "candidates must be a grid such as {{'regularization': [0.01, 0.1]}}, or a list of dicts of "
     "parameters, of (name, estimator) pairs or of both, got {!r}"
 )
 _OF_SEARCH = ("epsilon", "delta", "ledger", "data_set", "random_state", "verbose")
@@ -46,16 +48,27 @@ class Candidate:
             return None
         return n_features if self.features is None else len(self.features)
 
-    def columns(self, X: Any) -> Any:
-        """Return its columns of a table; with a schema, the whole table."""
+    def columns(self, X: Any, names: Any = None) -> Any:
+        """Return its columns of an array whose columns have names; with a schema, the table."""
         if self.features is None or self.estimator.schema is not None:
             return X
-        chosen = list(self.features)
-        if all(isinstance(name, str) for name in chosen) and hasattr(X, "columns"):
-            return X[chosen]
-        if any(isinstance(name, str) for name in chosen):
+        return X[:, self._places(names)]
+
+    def names(self, names: NDArray[np.object_]) -> NDArray[np.object_]:
+        """Return the names of its columns, given those of all."""
+        return names if self.features is None else names[self._places(names)]
+
+    def _places(self, names: Any) -> list[int]:
+        features = list(self.features or ())
+        if not any(isinstance(name, str) for name in features):
+            return features
+        if names is None:
             raise ValueError("features are names, but X has none: give the places of columns")
-        return X.iloc[:, chosen] if hasattr(X, "iloc") else np.asarray(X)[:, chosen]
+        known = [str(name) for name in names]
+        unknown = [name for name in features if name not in known]
+        if unknown:
+            raise ValueError(f"X has no column {unknown[0]!r}{did_you_mean(unknown[0], known)}")
+        return [known.index(name) for name in features]
 
 
 def read_candidates(estimator: Any, given: Any) -> tuple[Candidate, ...]:

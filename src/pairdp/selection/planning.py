@@ -24,7 +24,8 @@ from dataclasses import dataclass
 
 from pairdp.algorithms import Plan
 from pairdp.algorithms.choice.ranking import choose_ranker
-from pairdp.estimators import PrivateEstimator
+from pairdp.algorithms.score_models import model_of
+from pairdp.estimators import PrivateEstimator, PrivateRanker
 from pairdp.evaluation.selection import ModelSelection, SelectionPlan
 from pairdp.privacy import Budget, Certificate, Unit
 from pairdp.privacy.certificates.combined import combine
@@ -78,6 +79,9 @@ class SearchPlan:
     predicted : tuple of two floats
         The AUC that privacy is predicted to cost on a typical data set: in one fit with the whole
         budget on all records, and in a fit with what a candidate gets.
+    auto : str
+        The kind of model that "auto" would learn from all records: "linear", "additive" or
+        "quadratic".
     """
 
     certificate: Certificate
@@ -86,6 +90,7 @@ class SearchPlan:
     held_out: HeldOutForSelection
     share: float
     predicted: tuple[float, float]
+    auto: str
 
     @property
     def n(self) -> int:
@@ -159,6 +164,13 @@ class SearchPlan:
                 'fit by algorithm="auto" with the whole budget on all records: search only if the '
                 "best candidate may be better by more than that"
             )
+        learned = {model_of(each.plan) for each in self.candidates}
+        if self.auto not in learned:
+            found.append(
+                f'by public facts, "auto" would learn a model that is {self.auto}, and all '
+                f"candidates are {' or '.join(sorted(learned))}: it is expected to be better than "
+                "the best of them"
+            )
         return tuple(found)
 
     def certificate_of(self, place: int) -> Certificate:
@@ -206,7 +218,8 @@ def plan_search(
         candidates, groups, n, n_features, budget, held_out, selection.certificate
     )
     predicted = _predicted(planned, n, budget, unit)
-    return SearchPlan(certificate, planned, selection, held_out, share, predicted)
+    auto = _auto_model(planned[0], n, n_features, budget)
+    return SearchPlan(certificate, planned, selection, held_out, share, predicted, auto)
 
 
 def _unit_of(candidates: Sequence[Candidate]) -> Unit | None:
@@ -319,6 +332,27 @@ def _check_groups(planned: Sequence[PlannedCandidate]) -> None:
                 "with their share of the budget, candidates no longer share a release, as "
                 'algorithm="auto" chooses by the budget: name the algorithm'
             )
+
+
+def _auto_model(planned: PlannedCandidate, n: int, n_features: int | None, budget: Budget) -> str:
+    """Return the kind of model that a ranker with default parameters learns from all records.
+
+    A given ``model`` is kept: there may be other reasons for it.
+    """
+    given = planned.candidate.estimator
+    if not isinstance(given, PrivateRanker):
+        return model_of(planned.plan)
+    default = PrivateRanker(
+        budget.epsilon,
+        budget.delta,
+        model=given.model,
+        data_norm=given.data_norm,
+        schema=given.schema,
+        classes=given.classes,
+        unit=given.unit,
+        max_records=given.max_records,
+    )
+    return model_of(default.plan(n, planned.candidate.width(n_features)))
 
 
 def _predicted(

@@ -9,29 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp.estimators import PrivateEstimator
-from pairdp.estimators.schema_tables import table_length
-from pairdp.estimators.validation import public_shape
 from pairdp.schema import Schema, columns_of
 
 Places = NDArray[np.intp]
-
-
-def number_of(X: Any) -> int:
-    """Return the public number of records of a table."""
-    if isinstance(X, Mapping) or (hasattr(X, "num_rows") and not hasattr(X, "shape")):
-        return table_length(X)
-    shape = getattr(X, "shape", None)
-    return int(shape[0]) if shape else len(X)
-
-
-def width_of(X: Any) -> int | None:
-    """Return the public number of columns of an array; None for tables that a schema describes."""
-    if isinstance(X, Mapping):
-        return None
-    shape = public_shape(X)
-    if shape is None:
-        shape = np.shape(X)
-    return int(shape[1]) if len(shape) == 2 else None
 
 
 def rows_at(values: Any, places: Places) -> Any:

@@ -18,12 +18,15 @@ from pairdp.algorithms import Fit
 from pairdp.algorithms.plan import Progress
 from pairdp.estimators import PrivateEstimator
 from pairdp.estimators.fit_warnings import warn_of_search
-from pairdp.evaluation.scoring import model_parts
+from pairdp.estimators.schema_tables import table_length
+from pairdp.estimators.validation import public_shape, validated
+from pairdp.evaluation.evaluate import check_ledger
+from pairdp.evaluation.scoring import bare, model_parts
 from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource
 from pairdp.privacy.certificates.held_out import HeldOutForSelection, Placed
 from pairdp.selection.candidates import Candidate, read_candidates
 from pairdp.selection.planning import PlannedCandidate, SearchPlan, SearchWarning, plan_search
-from pairdp.selection.rows import number_of, rows_at, units_of, width_of
+from pairdp.selection.rows import rows_at, units_of
 from pairdp.unit_limit import UnitLimit
 
 Array = NDArray[np.float64]
@@ -96,7 +99,7 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 20000)
     >>> X = (rng.normal(size=(20000, 5)) + y[:, None]) / 5
-    >>> ranker = PrivateRanker(1.0, algorithm="moments", data_norm=1.0)
+    >>> ranker = PrivateRanker(1.0, model="linear", algorithm="moments", data_norm=1.0)
     >>> search = PrivateSearch(ranker, {"regularization": [0.0, 0.1, 1.0]}, random_state=0)
     >>> search.plan(20000, 5).method
     'free'
@@ -192,26 +195,32 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         """
         one_of("unpromising", self.unpromising, "warn", "error", "ignore")
         warn_of_search(self)
-        n = number_of(X)
-        plan = self.plan(n, width_of(X))
-        ledger = self._checked_ledger(plan)
-        first = plan.candidates[0].candidate.estimator
-        groups = units_of(first, X, groups)
+        plan, records = self._read(X, y, groups)
+        ledger = check_ledger(plan, self.ledger, self.data_set, self.random_state)
         self._warn(plan)
         source = _source(plan, self.random_state)
         if ledger is not None:
             ledger.spend(plan.certificate)
-        placed = plan.held_out.rows(n).of_batch(n, groups)
-        training, held_out = _part(X, y, placed, "training"), _part(X, y, placed, "evaluation")
-        models = self._fitted(plan, training, source)
-        place = _choose(plan, models, held_out, source)
-        self._set_chosen(plan, place, models[place], X, source)
+        placed = plan.held_out.rows(plan.n).of_batch(plan.n, records.groups)
+        models = self._fitted(plan, records.at(placed, placed.training), source)
+        held_out = records.at(placed, placed.evaluation)
+        place = _choose(plan, models, held_out, getattr(self, "feature_names_in_", None), source)
+        self._set_chosen(plan, place, models[place], source)
         return self
 
-    def _checked_ledger(self, plan: SearchPlan) -> BudgetLedger | None:
-        from pairdp.evaluation.evaluate import check_ledger
-
-        return check_ledger(plan, self.ledger, self.data_set, self.random_state)
+    def _read(self, X: Any, y: Any, groups: Any) -> tuple[SearchPlan, _Records]:
+        """Return the plan for some records, and the records, after checking what is public."""
+        first = read_candidates(self.estimator, self.candidates)[0].estimator
+        if first.schema is not None:
+            plan = self.plan(table_length(X))
+            return plan, _Records(X, y, units_of(first, X, groups))
+        first._checked_groups(groups)
+        shape = public_shape(X)
+        plan = None if shape is None else self.plan(*shape)
+        if plan is not None:
+            check_ledger(plan, self.ledger, self.data_set, self.random_state)
+        rows, labels = validated(self, X, y, invalid=first.invalid, ensure_min_samples=2)
+        return plan or self.plan(*rows.shape), _Records(rows, labels, groups)
 
     def _warn(self, plan: SearchPlan) -> None:
         if self.unpromising == "ignore" or not plan.warnings:
@@ -226,6 +235,7 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
     ) -> list[PrivateEstimator]:
         """Return all candidates: one of each group fitted to records, others to its release."""
         leaders: dict[int, tuple[PrivateEstimator, Fit]] = {}
+        names = getattr(self, "feature_names_in_", None)
         fitted = []
         steps = Progress(self.verbose).steps(len(plan.candidates), "candidates")
         for _, each in zip(steps, plan.candidates, strict=True):
@@ -235,49 +245,55 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
             else:
                 if not source.is_secure:
                     model.set_params(random_state=source.stream("fit", each.group))
-                rows = each.candidate.columns(records.rows)
+                rows = each.candidate.columns(records.rows, names)
                 fit = model._release(rows, records.labels, records.groups)
                 leaders[each.group] = model.set_params(random_state=None), fit
             fitted.append(model)
         return fitted
 
     def _set_chosen(
-        self, plan: SearchPlan, place: int, model: PrivateEstimator, X: Any, source: NoiseSource
+        self, plan: SearchPlan, place: int, model: PrivateEstimator, source: NoiseSource
     ) -> None:
-        self.plan_, self.best_index_ = plan, place
         chosen = plan.candidates[place].candidate
-        self.best_params_ = dict(chosen.params)
+        self.plan_, self.best_index_, self.best_params_ = plan, place, dict(chosen.params)
         self.certificate_ = plan.certificate_of(place).with_noise_source(source)
         model.certificate_ = self.certificate_
-        self.best_estimator_ = model
-        self.classes_ = model.classes_
-        names = getattr(X, "columns", None) if chosen.features is not None else None
-        self.n_features_in_ = model.n_features_in_
-        self.__dict__.pop("feature_names_in_", None)
-        if chosen.features is not None and model.schema is None:
-            self.n_features_in_ = int(np.shape(X)[1])
-            if names is not None and all(isinstance(name, str) for name in names):
-                self.feature_names_in_ = np.array(list(names), dtype=object)
-        elif hasattr(model, "feature_names_in_"):
+        self.best_estimator_, self.classes_ = model, model.classes_
+        if model.schema is not None:
+            self.n_features_in_ = model.n_features_in_
             self.feature_names_in_ = model.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            model.feature_names_in_ = chosen.names(self.feature_names_in_)
 
-    def _of_best(self, X: Any) -> Any:
+    def _scored(self, X: Any) -> Any:
+        """Return the columns of records that the chosen model uses, without names."""
         check_is_fitted(self, "best_estimator_")
-        return self.plan_.candidates[self.best_index_].candidate.columns(X)
+        if self.best_estimator_.schema is not None:
+            return X
+        rows = validated(self, X, reset=False)
+        chosen = self.plan_.candidates[self.best_index_].candidate
+        return chosen.columns(rows, getattr(self, "feature_names_in_", None))
+
+    @property
+    def _model(self) -> PrivateEstimator:
+        """The chosen model, for rows without names."""
+        check_is_fitted(self, "best_estimator_")
+        named = self.best_estimator_
+        return named if named.schema is not None else bare(named)
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return the scores of the chosen model, larger for the second class."""
-        return np.asarray(self.best_estimator_.decision_function(self._of_best(X)))
+        return np.asarray(self._model.decision_function(self._scored(X)))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the classes that the chosen model predicts."""
-        return np.asarray(self.best_estimator_.predict(self._of_best(X)))
+        return np.asarray(self._model.predict(self._scored(X)))
 
     def score(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> float:
         """Return the score of the chosen model on the given data; it is not private."""
-        return float(self.best_estimator_.score(self._of_best(X), y, sample_weight))
+        return float(self._model.score(self._scored(X), y, sample_weight))
 
     def privacy_statement(self) -> str:
         """Return the privacy statement of the search, for a privacy officer."""
@@ -294,21 +310,25 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
 
 
 class _Records(NamedTuple):
-    """The records of one part: rows, labels and units."""
+    """Records: rows, labels and units, the latter two None if there are none."""
 
     rows: Any
     labels: Any
     groups: Any
 
-
-def _part(X: Any, y: Any, placed: Placed, name: str) -> _Records:
-    places = getattr(placed, name)
-    groups = None if placed.groups is None else placed.groups_of(places)[0]
-    return _Records(rows_at(X, places), None if y is None else rows_at(y, places), groups)
+    def at(self, placed: Placed, places: NDArray[np.intp]) -> _Records:
+        """Return the records of a part."""
+        labels = None if self.labels is None else rows_at(self.labels, places)
+        groups = None if placed.groups is None else placed.groups_of(places)[0]
+        return _Records(rows_at(self.rows, places), labels, groups)
 
 
 def _choose(
-    plan: SearchPlan, models: list[PrivateEstimator], records: _Records, source: NoiseSource
+    plan: SearchPlan,
+    models: list[PrivateEstimator],
+    records: _Records,
+    names: Any,
+    source: NoiseSource,
 ) -> int:
     """Return the place of the candidate that is chosen on held-out records."""
     unit = plan.certificate.unit
@@ -317,7 +337,7 @@ def _choose(
         unused = UnitLimit(unit.max_records).unused(records.groups, plan.selection.n)
     scores, signs = [], []
     for each, model in zip(plan.candidates, models, strict=True):
-        scored, rows = model_parts(model), each.candidate.columns(records.rows)
+        scored, rows = model_parts(model), each.candidate.columns(records.rows, names)
         scores.append(scored.scores(rows, model.invalid))
         labels = scored.given_labels(rows, records.labels)
         signs.append(np.where(unused, 0.0, scored.coded_signs(labels, model.invalid)))

@@ -104,7 +104,9 @@ class CentredAUC:
     @cached_property
     def flat(self) -> int:
         """f: up to which size of the smaller class V is that size."""
-        return max(1, {1: self.n // 11, 2: 3 * self.n // 13}.get(self.norm, self.n // 3))
+        if self.norm == 1:
+            return max(1, self.n // 11)
+        return max(1, 3 * self.n // 13 if self.norm == 2 else self.n // 3)
 
     @cached_property
     def steps(self) -> tuple[Fraction, Fraction]:
@@ -118,7 +120,9 @@ class CentredAUC:
     @property
     def null_weight(self) -> Fraction:
         """γ, the weight of the number of null records."""
-        return {1: Fraction(1, 4), 2: _HALF}.get(self.norm, Fraction(0))
+        if self.norm == 1:
+            return Fraction(1, 4)
+        return _HALF if self.norm == 2 else Fraction(0)
 
     @cached_property
     def curve(self) -> tuple[Fraction, Fraction]:
