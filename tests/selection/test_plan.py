@@ -7,7 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from pairdp import Budget, PrivateLinearClassifier, PrivateRanker, PrivateScorecard, PrivateSearch
+from pairdp import (
+    Budget,
+    PrivateLinearClassifier,
+    PrivateMetric,
+    PrivateRanker,
+    PrivateScorecard,
+    PrivateSearch,
+)
 from pairdp.algorithms import MomentRelease
 from pairdp.evaluation.selection import ModelSelection
 from pairdp.privacy import NoiseSource, Unit
@@ -164,6 +171,9 @@ def test_a_plan_needs_no_data_and_is_printed() -> None:
         ([{"features": [0, 0]}, {}], "different columns"),
         ([("a", 3), ("b", 4)], "private estimators with scores"),
         ([{"max_records": 2}, {}], "same unit"),
+        ([{"response_bounds": (0, 1)}, {}], "graded response"),
+        ([{"schema": {"a": [0, 1]}, "data_norm": None}, {}], "all candidates must have a schema"),
+        ([("a", PrivateMetric()), ("b", RANKER)], "private estimators with scores"),
     ],
 )
 def test_wrong_candidates_are_refused(candidates: object, message: str) -> None:

@@ -117,6 +117,11 @@ def test_a_ledger_pays_once_and_before_data_is_read() -> None:
     with pytest.raises(ValueError, match="give the ledger to PrivateSearch"):
         search(estimator=clone(RANKER).set_params(ledger=ledger)).fit(X, Y)
     assert len(ledger.spends) == 1
+    made = search(random_state=None, ledger=BudgetLedger(Budget(1.0, 1e-6)))
+    with pytest.raises(ValueError, match="only one class") as raised:
+        made.fit(X, np.zeros(N))
+    assert "was spent from the ledger" in raised.value.__notes__[0]
+    assert not hasattr(made, "n_features_in_")  # nothing is left of a fit that failed
 
 
 def test_warnings_come_before_anything_is_spent() -> None:

@@ -6,7 +6,6 @@ import hashlib
 import json
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,7 +25,7 @@ from pairdp.estimators.schema_tables import (
     table_length,
     table_records,
 )
-from pairdp.estimators.validation import public_shape, validated
+from pairdp.estimators.validation import public_shape, unchanged_on_error, validated
 from pairdp.privacy import NoiseSource
 from pairdp.records import Batch
 from pairdp.schema import Schema
@@ -140,7 +139,7 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        with self._unchanged_on_error(), self._holding_out(evaluation_share, evaluation_options):
+        with unchanged_on_error(self), self._holding_out(evaluation_share, evaluation_options):
             self._release(X, y, groups)
         return self
 
@@ -148,7 +147,7 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
         """Fit the model, and return all that was released."""
         if self.epsilon is not None:
             warn_of_search(self)
-        with self._unchanged_on_error(), self._pinned_schema() as schema:
+        with unchanged_on_error(self), self._pinned_schema() as schema:
             if schema is None:
                 fit = self._fit_rows(X, y, groups)
             else:
@@ -190,7 +189,7 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
         self
         """
         held_out = self._holding_out(evaluation_share, evaluation_options)
-        with self._unchanged_on_error(), held_out, self._pinned_schema() as schema:
+        with unchanged_on_error(self), held_out, self._pinned_schema() as schema:
             n_features = self._width(n_features)
             if schema is None:
                 self.__dict__.pop("feature_names_in_", None)
@@ -344,17 +343,6 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
 
     def _warn_of_release(self) -> None:
         """Warn about what the release shows."""
-
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        """Restore the attributes of the estimator if an error is raised."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _ledger(self) -> privacy.BudgetLedger:
         if not isinstance(self.ledger, privacy.BudgetLedger):

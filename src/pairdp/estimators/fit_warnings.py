@@ -91,32 +91,33 @@ def warn_before(plan: Plan, *, norm_is_given: bool) -> None:
     No warning depends on the data.
     """
     if not norm_is_given:
-        _warn(NO_DATA_NORM, DataNormWarning)
+        warn_caller(NO_DATA_NORM, DataNormWarning)
     for sentence in plan.warnings:
-        _warn(sentence, NoSignalWarning)
+        warn_caller(sentence, NoSignalWarning)
     budget = plan.task.budget
     if budget is None:
         return
     if not plan.claim_is_proved:
-        _warn(
+        warn_caller(
             f"the printed noise is not proved to give ε = {budget.epsilon:g} at δ = "
             f"{budget.delta:g}, only ε = {plan.true_epsilon:.4g}: use calibration='certified'",
             UserWarning,
         )
     if budget.delta * plan.task.n >= 1:
-        _warn(
+        warn_caller(
             f"delta = {budget.delta:g} is not below 1/n = {1 / plan.task.n:.2g}, which would allow "
             "publishing a record outright: use a smaller delta",
             UserWarning,
         )
 
 
-def _warn(sentence: str, kind: type[Warning]) -> None:
+def warn_caller(sentence: str, kind: type[Warning]) -> None:
+    """Warn, as if the first caller outside this library did."""
     warnings.warn(sentence, kind, stacklevel=_level_of_caller())
 
 
 def _level_of_caller() -> int:
-    """Return the stack level, seen from `_warn`, of the first caller outside this library."""
+    """Return the stack level, seen from `warn_caller`, of the first caller outside this library."""
     library = __name__.partition(".")[0]
     frame, level = inspect.currentframe(), 0
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == library:

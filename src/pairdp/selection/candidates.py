@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import ParameterGrid
 
 from pairdp._checks import did_you_mean
@@ -91,6 +91,11 @@ def read_candidates(estimator: Any, given: Any) -> tuple[Candidate, ...]:
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise TypeError(_ACCEPTED.format(given))
     found = tuple(_read(estimator, entry) for entry in given)
+    for candidate in found:
+        if not is_classifier(candidate.estimator):
+            raise ValueError("a search is for two classes, and not for a graded response")
+    if len({candidate.estimator.schema is None for candidate in found}) > 1:
+        raise ValueError("all candidates must have a schema, or none of them")
     if len(found) < 2:
         raise ValueError(f"a search needs at least two candidates, got {len(found)}")
     return found
@@ -125,10 +130,9 @@ def _checked(estimator: Any) -> PrivateEstimator:
         )
     if estimator.ledger is not None:
         raise ValueError("give the ledger to PrivateSearch: it pays for the search as a whole")
-    if not hasattr(type(estimator), "_set_from") or not hasattr(estimator, "classes"):
-        raise TypeError(f"{type(estimator).__name__} cannot be a candidate of a search")
     copy: PrivateEstimator = clone(estimator)
-    return copy.set_params(random_state=None)
+    copy.set_params(random_state=None)
+    return copy
 
 
 def _feature_names(features: Any) -> tuple[Any, ...]:

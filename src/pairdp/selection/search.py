@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -17,9 +16,9 @@ from pairdp._checks import one_of
 from pairdp.algorithms import Fit
 from pairdp.algorithms.plan import Progress
 from pairdp.estimators import PrivateEstimator
-from pairdp.estimators.fit_warnings import warn_of_search
+from pairdp.estimators.fit_warnings import warn_caller, warn_of_search
 from pairdp.estimators.schema_tables import table_length
-from pairdp.estimators.validation import public_shape, validated
+from pairdp.estimators.validation import public_shape, unchanged_on_error, validated
 from pairdp.evaluation.evaluate import check_ledger
 from pairdp.evaluation.scoring import bare, model_parts
 from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource
@@ -195,32 +194,51 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         """
         one_of("unpromising", self.unpromising, "warn", "error", "ignore")
         warn_of_search(self)
+        with unchanged_on_error(self):
+            self._search(X, y, groups)
+        return self
+
+    def _search(self, X: Any, y: Any, groups: Any) -> None:
         plan, records = self._read(X, y, groups)
-        ledger = check_ledger(plan, self.ledger, self.data_set, self.random_state)
+        ledger = self._paying(plan)
         self._warn(plan)
         source = _source(plan, self.random_state)
-        if ledger is not None:
-            ledger.spend(plan.certificate)
+        spent = None if ledger is None else ledger.spend(plan.certificate)
+        try:
+            place, model = self._run(plan, records, source)
+        except BaseException as error:
+            if spent is not None:
+                budget = plan.certificate.budget
+                error.add_note(f"{budget} was spent from the ledger for {spent.label}")
+            raise
+        self._set_chosen(plan, place, model, source)
+
+    def _run(
+        self, plan: SearchPlan, records: _Records, source: NoiseSource
+    ) -> tuple[int, PrivateEstimator]:
+        """Return the place of the chosen candidate, and its model."""
         placed = plan.held_out.rows(plan.n).of_batch(plan.n, records.groups)
         models = self._fitted(plan, records.at(placed, placed.training), source)
         held_out = records.at(placed, placed.evaluation)
         place = _choose(plan, models, held_out, getattr(self, "feature_names_in_", None), source)
-        self._set_chosen(plan, place, models[place], source)
-        return self
+        return place, models[place]
 
     def _read(self, X: Any, y: Any, groups: Any) -> tuple[SearchPlan, _Records]:
         """Return the plan for some records, and the records, after checking what is public."""
         first = read_candidates(self.estimator, self.candidates)[0].estimator
         if first.schema is not None:
-            plan = self.plan(table_length(X))
-            return plan, _Records(X, y, units_of(first, X, groups))
+            return self.plan(table_length(X)), _Records(X, y, units_of(first, X, groups))
         first._checked_groups(groups)
         shape = public_shape(X)
-        plan = None if shape is None else self.plan(*shape)
-        if plan is not None:
-            check_ledger(plan, self.ledger, self.data_set, self.random_state)
+        known = None if shape is None else self.plan(*shape)
+        if known is not None:
+            self._paying(known)
         rows, labels = validated(self, X, y, invalid=first.invalid, ensure_min_samples=2)
-        return plan or self.plan(*rows.shape), _Records(rows, labels, groups)
+        return known or self.plan(*rows.shape), _Records(rows, labels, groups)
+
+    def _paying(self, plan: SearchPlan) -> BudgetLedger | None:
+        """Return the ledger for the entry of a plan; an error if it has no room."""
+        return check_ledger(plan.certificate, self.ledger, self.data_set, self.random_state)
 
     def _warn(self, plan: SearchPlan) -> None:
         if self.unpromising == "ignore" or not plan.warnings:
@@ -228,7 +246,7 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         if self.unpromising == "error":
             raise ValueError(f"{plan.warnings[-1]}; nothing was spent")
         for sentence in plan.warnings:
-            warnings.warn(sentence, SearchWarning, stacklevel=3)
+            warn_caller(sentence, SearchWarning)
 
     def _fitted(
         self, plan: SearchPlan, records: _Records, source: NoiseSource

@@ -20,8 +20,8 @@ from pairdp.privacy.mechanisms.additive_noise import (
     LaplaceMechanism,
     Mechanism,
     NoMechanism,
-    PermuteAndFlip,
 )
+from pairdp.privacy.mechanisms.permute_and_flip import PermuteAndFlip
 
 _NAMES: dict[type[object], str] = {
     GaussianMechanism: "gaussian",

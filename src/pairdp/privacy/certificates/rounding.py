@@ -12,8 +12,8 @@ from pairdp.privacy.mechanisms.additive_noise import (
     L1LaplaceMechanism,
     LaplaceMechanism,
     NoMechanism,
-    PermuteAndFlip,
 )
+from pairdp.privacy.mechanisms.permute_and_flip import PermuteAndFlip
 
 _BITS = 64
 
