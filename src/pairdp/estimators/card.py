@@ -68,6 +68,8 @@ class ModelCard:
         Columns of the data and their public bounds or kinds, where they are known.
     evaluation : Evaluation or None
         The private evaluation on records that were held out.
+    probabilities : str or None
+        How probabilities follow from scores, and what that cost, if the model is calibrated.
     """
 
     kind: str
@@ -82,6 +84,7 @@ class ModelCard:
     noise: ParameterNoise
     columns: tuple[tuple[str, str], ...]
     evaluation: Evaluation | None = None
+    probabilities: str | None = None
 
     @property
     def records_in_words(self) -> str:
@@ -144,6 +147,7 @@ class ModelCard:
             "axes": [axis._asdict() for axis in self.axes],
             "noise": {"kind": self.noise.kind, "words": self.noise.words},
             "evaluation": None if self.evaluation is None else self.evaluation.figures(),
+            "probabilities": self.probabilities,
         }
 
 
@@ -186,7 +190,19 @@ def card_of(model: Any) -> ModelCard:
         noise=noise,
         columns=tuple(_columns(model, estimator)),
         evaluation=getattr(estimator, "evaluation_", None),
+        probabilities=_probabilities(estimator),
     )
+
+
+def _probabilities(estimator: Any) -> str | None:
+    """Return how a calibrated model gives probabilities, in words."""
+    evaluation = getattr(estimator, "calibration_", None)
+    if evaluation is None:
+        return None
+    slope, intercept = evaluation.calibration
+    budget, n = evaluation.certificate.budget, evaluation.certificate.n
+    cost = f"ε = {budget.epsilon:g}" + (f", δ = {budget.delta:g}" if budget.delta else "")
+    return f"log-odds {slope:.4g}·score {intercept:+.4g}, from n = {n} records at {cost}"
 
 
 def _is_metric(estimator: Any) -> bool:

@@ -130,12 +130,16 @@ class HeldOutPlan:
         """Return one certificate for those of both runs."""
         return combine(self.n, [(TRAINING, training), (EVALUATION, evaluation)], self.split)
 
-    def __str__(self) -> str:
+    @property
+    def head(self) -> str:
+        """How many records are held out, and what both cost together."""
         budget = self.certificate.budget
         both = "" if budget is None else f", ε = {budget.epsilon:g}, δ = {budget.delta:g} in all"
         trained, held_out = self.split.sizes(self.n)
-        head = f"n = {self.n} records, {trained} for training and {held_out} held out{both}"
-        return f"{head}\n{self.training}\n{self.evaluation}"
+        return f"n = {self.n} records, {trained} for training and {held_out} held out{both}"
+
+    def __str__(self) -> str:
+        return f"{self.head}\n{self.training}\n{self.evaluation}"
 
 
 class HeldOutRecords:
@@ -162,6 +166,7 @@ class HeldOutRecords:
             self._keep(x, labels, placed, n_features)
             if rest.size:
                 yield _safe_indexing(x, rest), labels[rest], *placed.groups_of(rest)
+        places.finish()
 
     def _keep(self, x: Any, labels: NDArray[Any], placed: Placed, n_features: int) -> None:
         kept = placed.evaluation
@@ -248,28 +253,31 @@ class HoldsOut(PlannedModel):
         training = self.plan(trained, n_features)
         budget, unit = options.budget(training.task.budget), self._unit()
         units = {} if unit is None else {"unit": unit.name, "max_records": unit.max_records}
-        evaluation = plan_evaluation(
-            held_out,
-            budget.epsilon,
-            budget.delta,
-            null_records=uses_null_records(self.invalid) or _makes_null(self._schema()),
-            noise=options.noise,
-            edges=options.edges(),
-            measure=measure,
-            target_range=target_range,
-            **units,  # type: ignore[arg-type]
-        )
+        with _naming(held_out, n):
+            evaluation = plan_evaluation(
+                held_out,
+                budget.epsilon,
+                budget.delta,
+                null_records=uses_null_records(self.invalid) or _makes_null(self._schema()),
+                noise=options.noise,
+                edges=options.edges(),
+                measure=measure,
+                target_range=target_range,
+                **units,  # type: ignore[arg-type]
+            )
         return HeldOutPlan(n, split, training, evaluation)
 
     @contextmanager
     def _holding_out(
-        self, share: float | None, options: Mapping[str, Any] | None = None
+        self,
+        evaluation_share: float | None = None,
+        evaluation_options: Mapping[str, Any] | None = None,
     ) -> Iterator[None]:
         """Hold out a share of the records of the fit within; none if it is None."""
-        if share is None and options is not None:
+        if evaluation_share is None and evaluation_options is not None:
             raise ValueError("evaluation_options need evaluation_share, such as 0.2")
-        if share is not None:
-            self.__dict__[_REQUESTED] = (share, options)
+        if evaluation_share is not None:
+            self.__dict__[_REQUESTED] = (evaluation_share, evaluation_options)
         try:
             yield
         finally:
@@ -282,15 +290,12 @@ class HoldsOut(PlannedModel):
             plan = self.plan(n, n_features)
             return plan, plan.certificate
         share, given = self.__dict__[_REQUESTED]
+        options = EvaluationOptions.of(given)
         whole = self.plan_with_evaluation(
             n, n_features, evaluation_share=share, evaluation_options=given
         )
-        options = EvaluationOptions.of(given)
-        try:
+        with _naming(whole.evaluation.n, n):
             check_hope(whole.evaluation, options.share, options.hopeless)
-        except ValueError as error:
-            held_out = f"{whole.evaluation.n} of the {n} records would be held out"
-            raise ValueError(f"{held_out}, and {error}") from None
         null = self._schema() is not None or uses_null_records(self.invalid)
         self.__dict__[_RECORDS] = HeldOutRecords(whole, options, null=null)
         return whole.training, whole.certificate
@@ -299,6 +304,16 @@ class HoldsOut(PlannedModel):
     def _held_out(self) -> HeldOutRecords | None:
         """The records that the fit under way holds out."""
         return self.__dict__.get(_RECORDS)
+
+
+@contextmanager
+def _naming(held_out: int, n: int) -> Iterator[None]:
+    """Say in an error how many records would be held out."""
+    try:
+        yield
+    except ValueError as error:
+        words = f"{held_out} of the {n} records would be held out"
+        raise ValueError(f"{words}, and {error}") from None
 
 
 def _makes_null(schema: Schema | None) -> bool:

@@ -140,6 +140,9 @@ class PrivateRanker(GradedResponses, AUCScoreMixin, ChosenModel, ScoreRanker):
         The labels. Not set for a graded response.
     certificate_ : Certificate
         What was released and why it is private; `pairdp.verify` checks it.
+    evaluation_ : Evaluation
+        The private evaluation on records that were held out, if `fit` got ``evaluation_share``;
+        ``certificate_`` covers both.
     plan_ : Plan
         Every number of the fit and the reasons for it, fixed before data was read.
     parameter_noise_ : ParameterNoise

@@ -32,8 +32,9 @@ from pairdp.evaluation.plan import (
     check_noise,
     noise_of,
 )
+from pairdp.evaluation.ratios import Estimate
 from pairdp.evaluation.result import Evaluation
-from pairdp.privacy import Budget, Certificate, NoiseSource, Sensitivity, Unit
+from pairdp.privacy import Budget, Certificate, Sensitivity, Unit
 from pairdp.privacy.bounds.record_errors import (
     MOST_N,
     RIGHT_COUNT_WEIGHT,
@@ -103,6 +104,7 @@ class AccuracyPlan(EvaluationPlan):
     """The plan of an evaluation of accuracy."""
 
     evaluation: AccuracyEvaluation
+    streams = ("accuracy",)
 
     def expected_interval(self, accuracy: float = _TYPICAL) -> Interval:
         """Return the interval for an assumed accuracy if the noise happened to be zero."""
@@ -123,23 +125,19 @@ class AccuracyPlan(EvaluationPlan):
             f"{HOPELESS:g}/ε records are needed"
         )
 
-    def run(self, source: NoiseSource, *records: Array) -> NoisyAccuracy:
-        """Release the number of right predictions.
+    def exact(self, *records: Array) -> list[Array]:
+        """Return the number of right predictions, less half of all.
 
         Parameters
         ----------
-        source : NoiseSource
-            The source of the noise.
         right : array of shape (n,)
             1 for right and 0 for wrong predictions; anything else makes a null record.
         """
         (right,) = records
         self._check(right)
         hits, misses = int(np.sum(right == 1)), int(np.sum(right == 0))
-        (release,) = self.certificate.releases
         vector = np.array([(hits - misses) / 2, self._weight * (hits + misses)])
-        noisy = release.mechanism.release(vector[: release.dimension], source.stream("accuracy"))
-        return self.read(noisy.tolist())
+        return [vector[: self.certificate.releases[0].dimension]]
 
     def read(self, *numbers: Sequence[float]) -> NoisyAccuracy:
         """Return what released numbers say; nothing else is known of the records."""
@@ -201,7 +199,7 @@ class AccuracyResult(Evaluation):
         return self.certificate.n - self.released.predicted
 
     @cached_property
-    def _estimate(self) -> Any:
+    def _estimate(self) -> Estimate:
         return self.released.accuracy
 
     def figures(self) -> dict[str, Any]:

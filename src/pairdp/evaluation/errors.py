@@ -31,7 +31,7 @@ from pairdp.evaluation.plan import (
 )
 from pairdp.evaluation.ratios import Estimate
 from pairdp.evaluation.result import Evaluation
-from pairdp.privacy import Budget, Certificate, NoiseSource, Sensitivity, Unit
+from pairdp.privacy import Budget, Certificate, Sensitivity, Unit
 from pairdp.privacy.bounds.record_errors import (
     ERROR_COUNT_WEIGHT,
     ERRORS_IN_L1,
@@ -99,6 +99,7 @@ class ErrorPlan(EvaluationPlan):
     """The plan of an evaluation of errors."""
 
     evaluation: ErrorEvaluation
+    streams = ("errors",)
 
     @property
     def width(self) -> float:
@@ -132,13 +133,11 @@ class ErrorPlan(EvaluationPlan):
             f"About {HOPELESS:g}/ε records are needed"
         )
 
-    def run(self, source: NoiseSource, *records: Array) -> NoisyErrors:
-        """Release the sums of errors and of their squares.
+    def exact(self, *records: Array) -> list[Array]:
+        """Return the sums of errors and of their squares.
 
         Parameters
         ----------
-        source : NoiseSource
-            The source of the noise.
         predictions, targets : array of shape (n,)
             Numbers, which are clipped to the range; NaN makes a null record.
         """
@@ -155,9 +154,7 @@ class ErrorPlan(EvaluationPlan):
             w * math.fsum((errors * errors - errors).tolist()),
             gamma * errors.size,
         ]
-        (release,) = self.certificate.releases
-        exact = np.array(vector[: release.dimension])
-        return self.read(release.mechanism.release(exact, source.stream("errors")).tolist())
+        return [np.array(vector[: self.certificate.releases[0].dimension])]
 
     def read(self, *numbers: Sequence[float]) -> NoisyErrors:
         """Return what released numbers say; nothing else is known of the records."""

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,9 +189,26 @@ class EvaluationPlan(ABC):
     def hopeless_words(self, share: float = 0.5) -> str:
         """Return why nothing can be said, with the expected interval."""
 
+    streams: ClassVar[tuple[str, ...]]
+    """A name for the noise of each release."""
+
     @abstractmethod
+    def exact(self, *records: Array) -> list[Array]:
+        """Return the numbers of each release without noise, which must stay secret."""
+
     def run(self, source: NoiseSource, *records: Array) -> Any:
-        """Release the numbers for the records, with noise."""
+        """Release the numbers for the records, with noise, and return what they say."""
+        return self.read(*(numbers.tolist() for numbers in self.noisy(source, *records)))
+
+    def noisy(self, source: NoiseSource, *records: Array) -> list[Array]:
+        """Return the numbers of each release with noise."""
+        releases = self.certificate.releases
+        return [
+            release.mechanism.release(exact, source.stream(name))
+            for release, exact, name in zip(
+                releases, self.exact(*records), self.streams[: len(releases)], strict=True
+            )
+        ]
 
     @abstractmethod
     def read(self, *numbers: Sequence[float]) -> Any:

@@ -40,7 +40,7 @@ from pairdp.evaluation.plan import (
 from pairdp.evaluation.score_bins import checked_edges, count_bins
 from pairdp.evaluation.score_result import ScoreResult
 from pairdp.evaluation.threshold import NoisyBins
-from pairdp.privacy import Budget, Certificate, NoiseSource, Sensitivity, Unit
+from pairdp.privacy import Budget, Certificate, Sensitivity, Unit
 from pairdp.privacy.bounds.centred_auc import IN_L1, IN_L2, LEAST_N, MOST_N, CentredAUC
 from pairdp.privacy.bounds.matched_pairs import MATCHED_IN_L1, MATCHED_IN_L2, pairs_of
 
@@ -156,6 +156,7 @@ class ScorePlan(EvaluationPlan):
     """The plan of an evaluation of scores."""
 
     evaluation: ScoreEvaluation
+    streams = ("auc", "counts")
 
     @property
     def items(self) -> int:
@@ -209,13 +210,11 @@ class ScorePlan(EvaluationPlan):
     def _noisy(self, t: float, height: float, null: float | None) -> NoisyAUC:
         return NoisyAUC(self._functions, t, height, null, *noise_of(self.certificate.releases[0]))
 
-    def run(self, source: NoiseSource, *records: Array) -> Released:
-        """Release the vector, and the counts, for scores and labels.
+    def exact(self, *records: Array) -> list[Array]:
+        """Return the vector, and the counts, for scores and labels.
 
         Parameters
         ----------
-        source : NoiseSource
-            The source of the noise.
         scores : array of shape (n,)
             The scores; NaN for null records.
         signs : array of shape (n,)
@@ -225,11 +224,8 @@ class ScorePlan(EvaluationPlan):
         self._check(scores, signs, size=self.items)
         pair, *more = self.certificate.releases
         vector = self._functions.vector(*pair_sum(scores, signs))[: pair.dimension]
-        noisy = [pair.mechanism.release(np.array(vector), source.stream("auc"))]
-        for counts in more:
-            exact = count_bins(scores, signs, np.array(self.evaluation.edges))
-            noisy.append(counts.mechanism.release(exact.ravel(), source.stream("counts")))
-        return self.read(*(numbers.tolist() for numbers in noisy))
+        edges = np.array(self.evaluation.edges)
+        return [np.array(vector), *(count_bins(scores, signs, edges).ravel() for _ in more)]
 
     def read(self, *numbers: Sequence[float]) -> Released:
         """Return what released numbers say; nothing else is known of the records."""

@@ -144,6 +144,15 @@ class Evaluation(ABC):
         return f"<table><caption>Private evaluation</caption><tbody>{rows}</tbody></table>"
 
 
+def is_evaluation(path: Path) -> bool:
+    """Return whether a file says that it is an evaluation."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError, OSError):
+        return False
+    return isinstance(found, dict) and found.get("format") == FORMAT
+
+
 def _same(one: object, other: object) -> bool:
     """Return whether two JSON values are equal, up to the last digits of numbers."""
     if isinstance(one, dict) and isinstance(other, dict):

@@ -16,7 +16,7 @@ from pairdp.algorithms import Fit
 from pairdp.algorithms.parameter_noise import ParameterNoise
 from pairdp.algorithms.schema_rows import schema_of
 from pairdp.algorithms.stored_plans import stored_plan
-from pairdp.evaluation.result import Evaluation
+from pairdp.evaluation import Evaluation
 from pairdp.model_file.output_config import output_of, set_output
 from pairdp.model_file.registry import Shape, find_stored, stored_class
 from pairdp.privacy import Certificate
@@ -74,6 +74,8 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
         state["names"] = [str(item) for item in model.feature_names_in_]
     if stored.has_classes and is_classifier(model):
         state["classes"] = _encode_labels(model.classes_)
+    if hasattr(model, "calibration_"):
+        state["calibration"] = json.loads(model.calibration_.to_json())
     for array in stored_arrays:
         arrays[prefix + array] = np.array(getattr(model, array), np.float64, order="C")
     return state
@@ -89,7 +91,7 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     required = {"class", "params", "features", "names"}
     if stored.has_certificate:
         required |= {"certificate", "reasons", "departures"}
-    optional = {"output", "classes"} if stored.has_classes else {"output"}
+    optional = {"output", "classes", "calibration"} if stored.has_classes else {"output"}
     if stored.has_certificate:
         optional |= {"noise", "evaluation"}
     fields = fields_of(stored.name, state, required=required, optional=optional)
@@ -138,6 +140,8 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         model.classes_ = _decode_labels(fields["classes"])
         if schema is not None and schema.classes not in (None, tuple(model.classes_.tolist())):
             raise ValueError("its labels are not those of the schema")
+    if "calibration" in fields:
+        model.calibrate(Evaluation.from_json(json.dumps(fields["calibration"])))
     return model
 
 

@@ -15,10 +15,10 @@ attains it.
   :math:`|a + b - 1| ≤ 1 - t`, the change is at most t + wt(1 - t) in ℓ1 norm, which for w = 1 is
   2t - t² ≤ 1. In ℓ2 norm its square is at most f(t) = t² + w²t²(1 - t)²; for w² = 8,
   f'(t) = 2t(1 + 8(1 - t)(1 - 2t)) = 2t(4t - 3)² ≥ 0, so f(t) ≤ f(1) = 1. An error that changes from
-  0 to 1 attains both, and w cannot be larger.
+  0 to 1 attains both.
 - *a record becomes null*. With x = |a - ½| ≤ ½, the two sums change by x and w(¼ - x²). For w = 1,
   x + ¼ - x² ≤ ½, so γ = ½ in ℓ1 norm. For w² = 8, x² + 8(¼ - x²)² is convex in x², and ½ and ¼ at
-  the ends, so γ² = ½ in ℓ2 norm.
+  the ends, so γ² = ½ in ℓ2 norm. Errors of ½ attain it, so that w cannot be larger.
 
 Sums are exact, and each is rounded once: at most n·2^-51 for all of them on two data sets. Each
 square is rounded by at most 2^-53, which the slack of every sensitivity covers. k replaced records
@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def _one(n: int) -> float:
     return 1 + math.ldexp(integer("n", n, at_most=MOST_N), -51)
 
 
-def _largest_change(terms: list[tuple[float, ...]], norm: int) -> float:
+def _largest_change(terms: Sequence[tuple[float, ...]], norm: int) -> float:
     """Return the largest change from the terms of one record to those of another, or to none."""
     values = np.array([*terms, (0.0,) * len(terms[0])])
     changes = (one - other for one, other in itertools.combinations(values, 2))

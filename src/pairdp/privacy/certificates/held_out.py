@@ -4,8 +4,9 @@ r"""Records held out for evaluation, chosen by a public rule before any record i
 records of the other part are the same for two neighbours. If the contents of records decide which
 part they are in (a split that is stratified by label, that follows the order of a sorted or
 deduplicated table, or that hashes the record), a replaced record can move others from one part to
-the other: both parts change, in up to two records each, and a model and its evaluation cost more
-than their sum. Here a rule on row numbers decides.
+the other: both parts change, and what they cost adds up. If every second record of each class is
+held out, one flipped label moves all later records, and the cost grows with n.
+Here a rule on row numbers decides.
 
 **Units.** All rows of a unit must be in one part. It is the part of its first row, and depends on
 n, the seed and on which rows belong to one unit: these are the same for two neighbours
@@ -44,7 +45,7 @@ _BY_CONTENT = (
     "evaluation_share must be a number above 0 and below 1, such as 0.2, got {}: which records "
     "are held out may depend on their number and on a public seed alone. A split by the contents "
     "of records (stratified, sorted, hashed, or given as indices or a mask) lets one record move "
-    "others between training and evaluation, and then the two cost more than their sum"
+    "others between training and evaluation, and then what the two cost adds up, or is even more"
 )
 
 
@@ -204,6 +205,11 @@ class HeldOutRows:
             if not is_used:
                 used[row] = None
         return Placed(np.flatnonzero(~evaluation), np.flatnonzero(evaluation), used)
+
+    def finish(self) -> None:
+        """Raise an error if there were fewer rows than n."""
+        if self._next != self._places.size:
+            raise ValueError(f"the batches have {self._next} records, not {self._places.size}")
 
     def _place(self, units: Sequence[str], numbered: bool) -> tuple[bool, bool]:
         """Return whether a row is in the part for evaluation, and whether it is used there."""
