@@ -28,6 +28,7 @@ from pairdp.privacy import (
     NoiseSource,
     PermuteAndFlip,
     Release,
+    RepeatAndSelect,
     Sensitivity,
     Unit,
 )
@@ -125,21 +126,13 @@ class SelectionPlan:
         It is the largest AUC on these records less that of the chosen model: at most
         2(½ + … + 1/m)/(εV), which is below 2·ln(m)/(εV).
         """
-        return self.mechanism.expected_loss() / self._size(share)
+        return self.mechanism.expected_loss() / _size(self.n, share)
 
     def likely_loss(self, share: float = 0.5, chance: float = 0.9) -> float:
         """Return an AUC such that the choice loses no more with this probability, at least."""
         models, chance = self.selection.models, probability("chance", chance)
         odds = (models - 1) / (2 * (1 - chance)) if chance < 1 else math.inf
-        return self.mechanism.scale * max(0.0, math.log(odds)) / self._size(share)
-
-    def _size(self, share: float) -> float:
-        """Return V for a share of positives."""
-        share = probability("share", share)
-        if not 0 < share < 1:
-            raise ValueError(f"share must be above 0 and below 1, got {share!r}")
-        at = min(max(share * self.n, 1.0), self.n - 1.0)
-        return float(CentredAUC(self.n, math.inf).values(np.array([at]))[0])
+        return self.mechanism.scale * max(0.0, math.log(odds)) / _size(self.n, share)
 
     def run(self, scores: Sequence[Array], signs: Sequence[Array], source: NoiseSource) -> int:
         """Return the place of the chosen model.
@@ -157,6 +150,59 @@ class SelectionPlan:
             raise ValueError(f"scores and signs of {self.selection.models} models are needed")
         if any(np.shape(values) != (self.n,) for values in (*scores, *signs)):
             raise ValueError(f"scores and signs must be {self.n} numbers for each model")
-        auc = CentredAUC(self.n, math.inf)
-        sums = [auc.vector(*pair_sum(*each))[0] for each in zip(scores, signs, strict=True)]
+        sums = [centred_sum(*each) for each in zip(scores, signs, strict=True)]
         return int(self.mechanism.release(sums, source.stream("choice"))[0])
+
+
+@dataclass(frozen=True)
+class RepeatedChoice:
+    """The choice among a random number of fits by noisy scores, before any data is read.
+
+    Attributes
+    ----------
+    n : int
+        The number of records that fits are scored on.
+    mechanism : RepeatAndSelect
+        What draws candidates, and adds noise to their scores.
+    """
+
+    n: int
+    mechanism: RepeatAndSelect
+
+    def expected_loss(self, share: float = 0.5) -> float:
+        """Return a bound on the expected AUC lost by noisy scores, among what is fitted.
+
+        The largest of K Laplace numbers of scale b is at most b(1 + ln K) on average, and ln K at
+        most the logarithm of the mean number of fits.
+        """
+        return (
+            self.mechanism.scale * (1 + math.log(self.mechanism.runs.mean)) / _size(self.n, share)
+        )
+
+    def likely_loss(self, share: float = 0.5, chance: float = 0.9) -> float:
+        """Return an AUC such that noisy scores lose no more with this probability, at least.
+
+        The difference of two Laplace numbers of scale b exceeds bt with probability
+        (2 + t)e^{-t}/4, and as many fits as there are may overtake the best.
+        """
+        allowed = 4 * (1 - probability("chance", chance)) / self.mechanism.runs.mean
+        low, high = 0.0, 1e3
+        for _ in range(100):
+            middle = (low + high) / 2
+            above = (2 + middle) * math.exp(-middle) > allowed
+            low, high = (middle, high) if above else (low, middle)
+        return self.mechanism.scale * high / _size(self.n, share)
+
+
+def centred_sum(scores: Array, signs: Array) -> float:
+    """Return T of a model, from its scores and the signs of the records."""
+    return CentredAUC(scores.size, math.inf).vector(*pair_sum(scores, signs))[0]
+
+
+def _size(n: int, share: float) -> float:
+    """Return V for a share of positives."""
+    share = probability("share", share)
+    if not 0 < share < 1:
+        raise ValueError(f"share must be above 0 and below 1, got {share!r}")
+    at = min(max(share * n, 1.0), n - 1.0)
+    return float(CentredAUC(n, math.inf).values(np.array([at]))[0])

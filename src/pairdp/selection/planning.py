@@ -12,6 +12,9 @@ once, and both models are functions of them. All candidates that share a release
 only groups are paid for: with one group, each model is as good as if it were the only one fitted to
 these records.
 
+**Many groups.** A random number of fits, each of a candidate that is drawn at random, costs less
+than a fit of each of more than four candidates (`pairdp.privacy.accounting.repeat_and_select`).
+
 **Several groups** share the budget of training. If all noise is Gaussian, each of g groups gets
 µ/√g, as Gaussian releases compose; otherwise ε/g and δ/g. What holds for the whole is computed
 from all releases again, and a claim that does not hold is an error.
@@ -19,14 +22,17 @@ from all releases again, and a claim that does not hold is an error.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pairdp.algorithms import Plan
 from pairdp.algorithms.choice.ranking import choose_ranker
+from pairdp.algorithms.repeated_search import RepeatedSearch, budget_of_a_fit, gaussian_mu
 from pairdp.algorithms.score_models import model_of
 from pairdp.estimators import PrivateEstimator, PrivateRanker
-from pairdp.evaluation.selection import ModelSelection, SelectionPlan
+from pairdp.evaluation.selection import ModelSelection, RepeatedChoice, SelectionPlan
 from pairdp.privacy import Budget, Certificate, Unit
 from pairdp.privacy.certificates.combined import combine
 from pairdp.privacy.certificates.held_out import SELECTION, TRAINING, HeldOutForSelection
@@ -35,6 +41,9 @@ from pairdp.selection.candidates import Candidate
 WORTH = 0.005
 """A difference of AUC that is worth a search; a plan warns if searching costs more."""
 _ASSUMED = (0.5, 0.25, 0.1)
+_MOST_SPLIT = 4
+_FITS_PER_CANDIDATE = 3
+Method = Literal["auto", "split", "repeat"]
 
 
 class SearchWarning(UserWarning):
@@ -70,7 +79,7 @@ class SearchPlan:
         What is released, and why it is private: one certificate for the whole search.
     candidates : tuple of PlannedCandidate
         The candidates, each with its plan.
-    selection : SelectionPlan
+    selection : SelectionPlan or RepeatedChoice
         The choice on held-out records.
     held_out : HeldOutForSelection
         Which records are held out.
@@ -86,7 +95,7 @@ class SearchPlan:
 
     certificate: Certificate
     candidates: tuple[PlannedCandidate, ...]
-    selection: SelectionPlan
+    selection: SelectionPlan | RepeatedChoice
     held_out: HeldOutForSelection
     share: float
     predicted: tuple[float, float]
@@ -104,7 +113,9 @@ class SearchPlan:
 
     @property
     def method(self) -> str:
-        """Whether all candidates share a release ("free"), or the budget ("split")."""
+        """Whether candidates share a release ("free"), the budget ("split"), or are drawn."""
+        if isinstance(self.selection, RepeatedChoice):
+            return "repeat"
         return "free" if self.groups == 1 else "split"
 
     @property
@@ -129,7 +140,13 @@ class SearchPlan:
                 "the larger of the two budgets"
             )
         ]
-        if self.groups == 1:
+        if isinstance(self.selection, RepeatedChoice):
+            chosen = self.selection.mechanism
+            said.append(
+                f"a random number of fits, {chosen.runs.mean} on average, is of candidates that "
+                f"are drawn at random; one is never drawn with probability {chosen.missed():.0%}"
+            )
+        elif self.groups == 1:
             said.append("all candidates are computed from one release, which is paid for once")
         else:
             said.append(f"{self.groups} releases share the budget of training")
@@ -180,6 +197,10 @@ class SearchPlan:
         all of them have the same releases.
         """
         chosen, own = self.candidates[place], self.certificate
+        if isinstance(self.selection, RepeatedChoice):
+            others = [each for each in self.candidates if each is not chosen]
+            mean = self.selection.mechanism.runs.mean
+            return _repeated([chosen, *others], mean, self.held_out, own)
         others = [each for each in leaders_of(self.candidates) if each.group != chosen.group]
         fitted = [chosen, *others]
         return _combined(self.n, fitted, self.selection.certificate, self.held_out, own.budget)
@@ -208,11 +229,24 @@ def plan_search(
     budget: Budget,
     held_out: HeldOutForSelection,
     share: float,
+    method: Method = "auto",
 ) -> SearchPlan:
     """Return the plan of a search among candidates; see `PrivateSearch`."""
     unit = _unit_of(candidates)
     trained, tested = held_out.sizes(n)
     groups = _groups(candidates, trained, n_features, budget)
+    if method == "repeat" or (method == "auto" and max(groups) >= _MOST_SPLIT):
+        drawn = _drawn(candidates, n, n_features, budget, held_out, unit)
+        if drawn is not None:
+            planned, certificate, choice = drawn
+            predicted = _predicted(planned, n, budget, unit)
+            auto = _auto_model(planned[0], n, n_features, budget)
+            return SearchPlan(certificate, planned, choice, held_out, share, predicted, auto)
+        if method == "repeat":
+            raise ValueError(
+                'method="repeat" needs δ > 0 and candidates whose noise is Gaussian, without '
+                "sampling"
+            )
     selection = ModelSelection(len(candidates)).plan(tested, budget, unit)
     planned, certificate = _within(
         candidates, groups, n, n_features, budget, held_out, selection.certificate
@@ -220,6 +254,51 @@ def plan_search(
     predicted = _predicted(planned, n, budget, unit)
     auto = _auto_model(planned[0], n, n_features, budget)
     return SearchPlan(certificate, planned, selection, held_out, share, predicted, auto)
+
+
+def _drawn(
+    candidates: Sequence[Candidate],
+    n: int,
+    n_features: int | None,
+    budget: Budget,
+    held_out: HeldOutForSelection,
+    unit: Unit | None,
+) -> tuple[tuple[PlannedCandidate, ...], Certificate, RepeatedChoice] | None:
+    """Return a search by repeat-and-select; None if some noise is not Gaussian."""
+    if budget.is_pure:
+        return None
+    trained, tested = held_out.sizes(n)
+    mean = _FITS_PER_CANDIDATE * len(candidates)
+    part = budget_of_a_fit(held_out, n, budget, unit, mean)
+    planned = []
+    for place, candidate in enumerate(candidates):
+        _with_budget(candidate, part)
+        plan = candidate.estimator.plan(trained, candidate.width(n_features))
+        if plan.certificate.plan is None or math.isinf(gaussian_mu(plan.certificate)):
+            return None
+        planned.append(PlannedCandidate(candidate, plan, place))
+    search = _search_of(planned, mean, held_out)
+    choice = RepeatedChoice(tested, search.mechanism(n, budget, unit))
+    return tuple(planned), search.certify(n, budget, unit), choice
+
+
+def _search_of(
+    planned: Sequence[PlannedCandidate], mean: int, held_out: HeldOutForSelection
+) -> RepeatedSearch:
+    return RepeatedSearch(
+        tuple(each.plan.certificate.to_json() for each in planned), mean, held_out
+    )
+
+
+def _repeated(
+    planned: Sequence[PlannedCandidate],
+    mean: int,
+    held_out: HeldOutForSelection,
+    whole: Certificate,
+) -> Certificate:
+    if whole.budget is None:
+        raise ValueError("a search needs a budget")
+    return _search_of(planned, mean, held_out).certify(whole.n, whole.budget, whole.unit)
 
 
 def _unit_of(candidates: Sequence[Candidate]) -> Unit | None:

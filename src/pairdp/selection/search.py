@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -21,10 +22,17 @@ from pairdp.estimators.schema_tables import table_length
 from pairdp.estimators.validation import public_shape, unchanged_on_error, validated
 from pairdp.evaluation.evaluate import check_ledger
 from pairdp.evaluation.scoring import bare, model_parts
+from pairdp.evaluation.selection import RepeatedChoice, centred_sum
 from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource
 from pairdp.privacy.certificates.held_out import HeldOutForSelection, Placed
 from pairdp.selection.candidates import Candidate, read_candidates
-from pairdp.selection.planning import PlannedCandidate, SearchPlan, SearchWarning, plan_search
+from pairdp.selection.planning import (
+    Method,
+    PlannedCandidate,
+    SearchPlan,
+    SearchWarning,
+    plan_search,
+)
 from pairdp.selection.rows import rows_at, units_of
 from pairdp.unit_limit import UnitLimit
 
@@ -54,6 +62,10 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         A public number that says which records these are.
     share : float, default=0.5
         A public guess of the share of the second class, to predict what the choice loses.
+    method : {"auto", "split", "repeat"}, default="auto"
+        How candidates that do not share a release are paid for. "split" divides the budget among
+        them. "repeat" fits a random number of candidates that are drawn at random, and chooses the
+        best by noisy scores; it needs δ > 0 and Gaussian noise. "auto" splits for up to four.
     unpromising : {"warn", "error", "ignore"}, default="warn"
         What to do, before anything is spent, if searching is expected to lose more AUC than it
         gains, by public facts.
@@ -115,6 +127,7 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         held_out: float = 0.2,
         held_out_seed: int = 0,
         share: float = 0.5,
+        method: Method = "auto",
         unpromising: Literal["warn", "error", "ignore"] = "warn",
         ledger: BudgetLedger | None = None,
         data_set: str | None = None,
@@ -127,6 +140,7 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         self.held_out = held_out
         self.held_out_seed = held_out_seed
         self.share = share
+        self.method = method
         self.unpromising = unpromising
         self.ledger = ledger
         self.data_set = data_set
@@ -158,7 +172,8 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         candidates = read_candidates(self.estimator, self.candidates)
         held_out = HeldOutForSelection(self.held_out, self.held_out_seed)
         budget = self._budget(n, candidates)
-        return plan_search(candidates, n, n_features, budget, held_out, self.share)
+        one_of("method", self.method, "auto", "split", "repeat")
+        return plan_search(candidates, n, n_features, budget, held_out, self.share, self.method)
 
     def _budget(self, n: int, candidates: tuple[Candidate, ...]) -> Budget:
         if self.budget is not None:
@@ -218,10 +233,61 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
     ) -> tuple[int, PrivateEstimator]:
         """Return the place of the chosen candidate, and its model."""
         placed = plan.held_out.rows(plan.n).of_batch(plan.n, records.groups)
-        models = self._fitted(plan, records.at(placed, placed.training), source)
-        held_out = records.at(placed, placed.evaluation)
-        place = _choose(plan, models, held_out, getattr(self, "feature_names_in_", None), source)
+        training, held_out = (
+            records.at(placed, places) for places in (placed.training, placed.evaluation)
+        )
+        if isinstance(plan.selection, RepeatedChoice):
+            return self._best_of_runs(plan, plan.selection, training, held_out, source)
+        models = self._fitted(plan, training, source)
+        scored = [
+            _scored(plan, each, model, held_out, self._names)
+            for each, model in zip(plan.candidates, models, strict=True)
+        ]
+        scores, signs = zip(*scored, strict=True)
+        place = plan.selection.run(scores, signs, source.child("selection"))
         return place, models[place]
+
+    def _best_of_runs(
+        self,
+        plan: SearchPlan,
+        choice: RepeatedChoice,
+        training: _Records,
+        held_out: _Records,
+        source: NoiseSource,
+    ) -> tuple[int, PrivateEstimator]:
+        """Return the candidate of the best of a random number of runs, and its model."""
+        mechanism, draws = choice.mechanism, source.stream("runs")
+        best: tuple[float, int, int, PrivateEstimator] | None = None
+        count = mechanism.number_of_runs(draws)
+        # Neither a bar nor the number of warnings may tell how many runs there are.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for run in Progress(self.verbose).steps(count, "fits", counted=False):
+                place, tie_break = mechanism.draw(draws), int(draws.integers(2**63))
+                each = plan.candidates[place]
+                model: PrivateEstimator = clone(each.candidate.estimator)
+                model.set_params(
+                    verbose=False,
+                    random_state=None if source.is_secure else source.stream("fit", run),
+                )
+                model._release(
+                    each.candidate.columns(training.rows, self._names),
+                    training.labels,
+                    training.groups,
+                )
+                model.set_params(verbose=each.candidate.estimator.verbose, random_state=None)
+                total = centred_sum(*_scored(plan, each, model, held_out, self._names))
+                noisy = float(mechanism.release([total], source.stream("score", run))[0])
+                if best is None or (noisy, tie_break) > best[:2]:
+                    best = noisy, tie_break, place, model
+        if best is None:
+            raise RuntimeError("there is always one run")
+        return best[2:]
+
+    @property
+    def _names(self) -> Any:
+        """The names of the columns of X, if it has some and there is no schema."""
+        return getattr(self, "feature_names_in_", None)
 
     def _read(self, X: Any, y: Any, groups: Any) -> tuple[SearchPlan, _Records]:
         """Return the plan for some records, and the records, after checking what is public."""
@@ -253,7 +319,6 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
     ) -> list[PrivateEstimator]:
         """Return all candidates: one of each group fitted to records, others to its release."""
         leaders: dict[int, tuple[PrivateEstimator, Fit]] = {}
-        names = getattr(self, "feature_names_in_", None)
         fitted = []
         steps = Progress(self.verbose).steps(len(plan.candidates), "candidates")
         for _, each in zip(steps, plan.candidates, strict=True):
@@ -263,7 +328,7 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
             else:
                 if not source.is_secure:
                     model.set_params(random_state=source.stream("fit", each.group))
-                rows = each.candidate.columns(records.rows, names)
+                rows = each.candidate.columns(records.rows, self._names)
                 fit = model._release(rows, records.labels, records.groups)
                 leaders[each.group] = model.set_params(random_state=None), fit
             fitted.append(model)
@@ -290,7 +355,7 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
             return X
         rows = validated(self, X, reset=False)
         chosen = self.plan_.candidates[self.best_index_].candidate
-        return chosen.columns(rows, getattr(self, "feature_names_in_", None))
+        return chosen.columns(rows, self._names)
 
     @property
     def _model(self) -> PrivateEstimator:
@@ -341,25 +406,22 @@ class _Records(NamedTuple):
         return _Records(rows_at(self.rows, places), labels, groups)
 
 
-def _choose(
+def _scored(
     plan: SearchPlan,
-    models: list[PrivateEstimator],
+    planned: PlannedCandidate,
+    model: PrivateEstimator,
     records: _Records,
     names: Any,
-    source: NoiseSource,
-) -> int:
-    """Return the place of the candidate that is chosen on held-out records."""
-    unit = plan.certificate.unit
-    unused = np.zeros(plan.selection.n, dtype=np.bool_)
+) -> tuple[Array, Array]:
+    """Return the scores and signs of held-out records, for one model."""
+    n, unit = plan.selection.n, plan.certificate.unit
+    unused = np.zeros(n, dtype=np.bool_)
     if unit is not None:
-        unused = UnitLimit(unit.max_records).unused(records.groups, plan.selection.n)
-    scores, signs = [], []
-    for each, model in zip(plan.candidates, models, strict=True):
-        scored, rows = model_parts(model), each.candidate.columns(records.rows, names)
-        scores.append(scored.scores(rows, model.invalid))
-        labels = scored.given_labels(rows, records.labels)
-        signs.append(np.where(unused, 0.0, scored.coded_signs(labels, model.invalid)))
-    return plan.selection.run(scores, signs, source.child("selection"))
+        unused = UnitLimit(unit.max_records).unused(records.groups, n)
+    scored, rows = model_parts(model), planned.candidate.columns(records.rows, names)
+    labels = scored.given_labels(rows, records.labels)
+    signs = np.where(unused, 0.0, scored.coded_signs(labels, model.invalid))
+    return scored.scores(rows, model.invalid), signs
 
 
 def _fit_to_release(

@@ -21,7 +21,7 @@ within this part two neighbours differ in the contents of these alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -34,6 +34,7 @@ from pairdp.privacy.accounting.unit import Unit
 from pairdp.privacy.certificates.certificate import Certificate
 from pairdp.privacy.certificates.combined import Split, certificates_in, is_combined
 from pairdp.privacy.certificates.part import Part
+from pairdp.privacy.certificates.statistic import is_of_statistic
 from pairdp.unit_limit import unit_names
 
 Mask = NDArray[np.bool_]
@@ -230,9 +231,19 @@ def certificate_of(certificate: Certificate, part: str) -> Certificate | None:
     A certificate that is not a combined one is for training. None if there is none, or several; of
     the models of a search, the chosen one is the first.
     """
+    if is_of_statistic(certificate):
+        return _chosen_of_search(certificate) if part == TRAINING else None
     if not is_combined(certificate):
         return certificate if part == TRAINING else None
     combined = certificates_in(certificate)
     found = [own for name, own in combined if name == part]
     chosen = part == TRAINING and any(name == SELECTION for name, _ in combined)
     return found[0] if len(found) == 1 or (found and chosen) else None
+
+
+def _chosen_of_search(certificate: Certificate) -> Certificate | None:
+    """Return the first certificate among the facts of a search that fits candidates repeatedly."""
+    match (certificate.to_dict()["plan"] or {}).get("statistic"):  # type: ignore[attr-defined]
+        case {"object": "RepeatedSearch", "fields": {"candidates": {"tuple": [str(first), *_]}}}:
+            return replace(Certificate.from_json(first), noise_source=certificate.noise_source)
+    return None

@@ -14,6 +14,7 @@ from pairdp.privacy.mechanisms.additive_noise import (
     NoMechanism,
 )
 from pairdp.privacy.mechanisms.permute_and_flip import PermuteAndFlip
+from pairdp.privacy.mechanisms.repeat_and_select import RepeatAndSelect
 
 _BITS = 64
 
@@ -23,6 +24,8 @@ def paid_sensitivity(release: Release) -> float:
     event, mechanism = release.event, release.mechanism
     if isinstance(mechanism, NoMechanism):
         return math.inf
+    if isinstance(mechanism, RepeatAndSelect):
+        return mechanism.rounded_sensitivity  # its event does not state it
     match event:
         case GaussianEvent(mu):
             return mu * mechanism.scale / math.sqrt(release.count)
@@ -55,7 +58,7 @@ def rounded_sensitivity(release: Release) -> float:
         return math.inf
     if isinstance(mechanism, L1LaplaceMechanism):
         return float(Fraction(mechanism.sensitivity) + Fraction(mechanism.grid) * release.dimension)
-    if isinstance(mechanism, PermuteAndFlip):
+    if isinstance(mechanism, PermuteAndFlip | RepeatAndSelect):
         return float(Fraction(mechanism.sensitivity) + Fraction(mechanism.grid))
     root = Fraction(math.isqrt(release.dimension << 2 * _BITS) + 1, 1 << _BITS)
     if release.sensitivity is not None and release.sensitivity.bound == HIDDEN_ITERATES:

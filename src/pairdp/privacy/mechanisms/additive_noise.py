@@ -40,6 +40,7 @@ from pairdp.privacy.mechanisms.lattice import (
     with_rounding,
 )
 from pairdp.privacy.mechanisms.permute_and_flip import PermuteAndFlip
+from pairdp.privacy.mechanisms.repeat_and_select import RepeatAndSelect
 from pairdp.privacy.mechanisms.rounded_k_norm import rounded_k_norm, rounded_laplace
 from pairdp.privacy.mechanisms.rounded_normal import (
     LARGEST_RATIO,
@@ -396,6 +397,7 @@ Mechanism = (
     | LaplaceMechanism
     | L1LaplaceMechanism
     | PermuteAndFlip
+    | RepeatAndSelect
     | NoMechanism
 )
 """Any mechanism."""
