@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pairdp import PrivateLinearClassifier, PrivateMetric, PrivateRanker
-from pairdp.estimators.held_out import HeldOutRecords
+from pairdp.estimators.held_out_records import HeldOutRecords
 from pairdp.privacy.certificates.held_out import HeldOut
 
 Record = tuple[int, int]  # a label and a bit

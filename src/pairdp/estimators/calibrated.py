@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from pairdp.evaluation import Evaluation, ScoreResult
+if TYPE_CHECKING:
+    from pairdp.evaluation import Evaluation, ScoreResult
 
 Array = NDArray[np.float64]
 NOT_CALIBRATED = (
@@ -62,12 +63,12 @@ class CalibratedMixin:
         >>> model.calibrate(found).predict_proba(X[:1]).shape
         (1, 2)
         """
-        check_is_fitted(self)  # type: ignore[arg-type]
+        check_is_fitted(self)
         check_calibration(self, evaluation)
         self.calibration_ = evaluation  # type: ignore[assignment]
         return self
 
-    @available_if(_is_calibrated)
+    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return the probabilities of the two classes, as columns in the order of ``classes_``.
 
@@ -88,6 +89,8 @@ class CalibratedMixin:
 
 def check_calibration(model: Any, evaluation: object) -> None:
     """Raise an error if an evaluation cannot calibrate a model."""
+    from pairdp.evaluation import ScoreResult  # fits do not need it
+
     if not isinstance(evaluation, ScoreResult) or evaluation.plan.evaluation.items != "records":
         raise TypeError(
             "calibrate needs what pairdp.evaluate returned for the scores of this model, got "

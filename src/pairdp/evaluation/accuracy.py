@@ -112,10 +112,6 @@ class AccuracyPlan(EvaluationPlan):
         known = [self.n * self._weight] if self.evaluation.null_records else []
         return self.read([centred, *known]).accuracy.interval
 
-    def is_hopeless(self, share: float = 0.5) -> bool:
-        """Return whether the interval will hardly ever say anything, whatever the share."""
-        return self.n < self.enough
-
     def hopeless_words(self, share: float = 0.5) -> str:
         """Return why nothing can be said, with the expected interval."""
         lower, upper = self.expected_interval()
@@ -143,7 +139,8 @@ class AccuracyPlan(EvaluationPlan):
         """Return what released numbers say; nothing else is known of the records."""
         ((centred, *known),) = numbers
         noise = noise_of(self.certificate.releases[0])
-        return NoisyAccuracy(self.n, centred, known[0] if known else None, self._weight, noise)
+        count = known[0] if known else None
+        return NoisyAccuracy(self.n, centred, count, self._weight, noise, self.together)
 
     def result(self, released: NoisyAccuracy, certificate: Certificate) -> AccuracyResult:
         """Return what users see of released numbers."""

@@ -120,10 +120,6 @@ class ErrorPlan(EvaluationPlan):
         found = self.read(numbers[: self.certificate.releases[0].dimension]).absolute.interval
         return Interval(found.lower * self.width, found.upper * self.width)
 
-    def is_hopeless(self, share: float = 0.5) -> bool:
-        """Return whether the intervals will hardly ever say anything, whatever the share."""
-        return self.n < self.enough
-
     def hopeless_words(self, share: float = 0.5) -> str:
         """Return why nothing can be said, with the expected interval."""
         lower, upper = self.expected_interval()
@@ -161,7 +157,7 @@ class ErrorPlan(EvaluationPlan):
         ((centred, product, *known),) = numbers
         noise = noise_of(self.certificate.releases[0])
         count = known[0] if known else None
-        return NoisyErrors(self.n, centred, product, count, *self._weights, noise)
+        return NoisyErrors(self.n, centred, product, count, *self._weights, noise, self.together)
 
     def result(self, released: NoisyErrors, certificate: Certificate) -> ErrorResult:
         """Return what users see of released numbers."""

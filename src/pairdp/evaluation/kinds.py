@@ -386,9 +386,14 @@ def _natural_measure(last: Any) -> str:
 
 def _is_fitted_regressor(last: Any) -> bool:
     from sklearn.base import is_regressor  # verifying certificates does not need it
-    from sklearn.utils.validation import _is_fitted
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
 
-    return bool(is_regressor(last)) and bool(_is_fitted(last))
+    try:
+        check_is_fitted(last)
+    except (NotFittedError, TypeError):
+        return False
+    return bool(is_regressor(last))
 
 
 def _range_of(last: Any, given: tuple[float, float] | None) -> tuple[float, float]:

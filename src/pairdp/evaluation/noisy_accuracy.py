@@ -5,10 +5,12 @@ Released are D = R - K/2, where R of K predictions are right, and, where null re
 
 **Interval** (Clopper and Pearson's method with noise). If the accuracy is p, then R is binomial,
 and D - K̂(p - ½) is R - Kp plus the noise of D, less p - ½ times that of K̂. A value of p is kept if
-what was released is in neither tail, each of half the probability, of this sum. Without null
-records the test is exact, up to the grid of the noise, and so the interval holds the accuracy with
-the stated probability for all p and n. With null records, K is replaced by the largest value that
-is within 99 % of its noise, and the level 0.96 leaves room for that.
+what was released is in neither tail, each of probability 0.02, of this sum. Without null records
+the test is exact, up to the grid of the noise, and so the interval holds the accuracy with a
+probability of 0.96 for all p and n. With null records, K is replaced by the largest value that is
+within 99 % of its noise, and the level of 0.96 leaves room for that where 0.95 is stated.
+Predictions for the k records of a unit may be right or wrong together: R is then taken as k times a
+binomial number of units, which has the largest variance.
 """
 
 from __future__ import annotations
@@ -18,15 +20,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
+from scipy.special import gammaln, xlog1py, xlogy
 
-from pairdp.evaluation.inversion import LEVEL, Interval, inverted
+from pairdp.evaluation.inversion import Interval, inverted
 from pairdp.evaluation.ratios import CountNoise, Estimate
 from pairdp.evaluation.tails import two_sided_tail
 
 Array = NDArray[np.float64]
 
-_WITH_NULL = 0.96
+TESTED_AT = 0.96
 _STEPS = 101
 _DEVIATIONS, _MORE = 9.0, 40.0
 
@@ -47,6 +49,8 @@ class NoisyAccuracy:
         γ.
     noise : CountNoise
         The noise of each number.
+    together : int, default=1
+        How many records a unit has at most.
     """
 
     n: int
@@ -54,6 +58,7 @@ class NoisyAccuracy:
     known: float | None
     weight: float
     noise: CountNoise
+    together: int = 1
 
     @property
     def predicted(self) -> float:
@@ -70,12 +75,15 @@ class NoisyAccuracy:
 
     def interval(self, estimate: float) -> Interval:
         """Return the interval of the accuracy."""
-        level = LEVEL if self.known is None else _WITH_NULL
 
         def kept(values: Array) -> NDArray[np.bool_]:
-            return np.array([min(self.tails(p)) >= (1 - level) / 2 for p in values.tolist()])
+            return np.array([self.is_kept(p) for p in values.tolist()])
 
         return inverted(kept, estimate, _STEPS)
+
+    def is_kept(self, p: float) -> bool:
+        """Return whether an accuracy is in the interval."""
+        return min(self.tails(p)) >= (1 - TESTED_AT) / 2
 
     def tails(self, p: float) -> tuple[float, float]:
         """Return the probabilities of what was released or less, and of that or more."""
@@ -87,22 +95,28 @@ class NoisyAccuracy:
         mean = total * p
         reach = _DEVIATIONS * math.sqrt(mean * (1 - p)) + _MORE
         right = np.arange(max(0, math.floor(mean - reach)), min(total, math.ceil(mean + reach)) + 1)
-        off = (self.centred - k * (p - 0.5)) - (right - mean)
+        off = (self.centred - k * (p - 0.5)) - self.together * (right - mean)
         beyond = self._beyond(np.abs(off), scales) / 2
-        chances = binom.pmf(right, total, p)
+        chances = _binomial(right.astype(np.float64), total, p)
         more = float(chances @ np.where(off >= 0, beyond, 1 - beyond))
         less = float(chances @ np.where(off >= 0, 1 - beyond, beyond))
         return less, more
 
     @property
     def _trials(self) -> int:
-        """The largest number of records that are not null, by its noise."""
-        if self.known is None:
-            return self.n
-        most = (self.known + self.noise.reach * self.noise.scale) / self.weight
-        return min(max(math.ceil(most), 1), self.n)
+        """The largest number of units with records that are not null, by its noise."""
+        most = float(self.n)
+        if self.known is not None:
+            most = min((self.known + self.noise.reach * self.noise.scale) / self.weight, most)
+        return max(math.ceil(most / self.together), 1)
 
     def _beyond(self, t: Array, scales: list[float]) -> Array:
         if self.noise.gaussian:
             return two_sided_tail(t, np.full(t.shape, math.hypot(*scales)))
         return two_sided_tail(t, np.zeros(t.shape), *(np.full(t.shape, s) for s in scales))
+
+
+def _binomial(k: Array, n: int, p: float) -> Array:
+    """Return the binomial probabilities of k; to import `scipy.stats` for them takes long."""
+    ways = gammaln(n + 1.0) - gammaln(k + 1) - gammaln(n - k + 1)
+    return np.asarray(np.exp(ways + xlogy(k, p) + xlog1py(n - k, -p)))

@@ -14,6 +14,10 @@ that holds 99 % of the noise; and s² is the largest value in that box of g²·�
 bounds the variance that the sampling of records gives to T (Birnbaum and Klose 1957). The interval
 is for the AUC of the population that the records are drawn from. It is approximate; the level 0.96
 leaves room for that where 0.95 is stated (`tests/evaluation/test_coverage.py`).
+
+The bound on the variance is attained if each record of the smaller class is above all or below all
+of the other: without another release about the scores, it cannot be smaller. Records of one unit
+may be equal, so that units of k records have k times the variance at most, which is assumed.
 """
 
 from __future__ import annotations
@@ -61,6 +65,8 @@ class NoisyAUC:
         The scale of Laplace noise, or the standard deviation of Gaussian noise.
     gaussian : bool
         Whether the noise is Gaussian.
+    together : int, default=1
+        How many records a unit has at most: these may depend on each other.
     """
 
     auc: CentredAUC
@@ -69,6 +75,7 @@ class NoisyAUC:
     null: float | None
     scale: float
     gaussian: bool = False
+    together: int = 1
 
     @property
     def _null_scale(self) -> float:
@@ -127,7 +134,7 @@ class NoisyAUC:
         heights = self.auc.heights(m)
         by_height = _largest_slope(g, heights)
         by_null = _largest_slope(g.T, null)
-        variance = g**2 / np.maximum(smaller, 0.5)
+        variance = self.together * g**2 / np.maximum(smaller, 0.5)
         centre, _ = self._g(
             np.array([self.positives + self.null_records / 2]), np.array([self.null_records])
         )

@@ -15,8 +15,8 @@ this polynomial bounds a⁴, and both are equal at x and at 1.
 probability 1 - level, of a normal variable with this variance plus the noise of the numbers. v is
 replaced by the smallest value that is within 99 % of its noise, which makes both variances larger:
 the bound on E a⁴ is concave in v, as the value of a linear program, and falls from v = 0, where a²
-bounds a⁴. The intervals are approximate; the level 0.97 leaves room where 0.95 is stated
-(`tests/evaluation/test_error_coverage.py`).
+bounds a⁴. Units of k records have k times the variance at most. The intervals are approximate; the
+level 0.97 leaves room where 0.95 is stated (`tests/evaluation/test_error_coverage.py`).
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ class NoisyErrors:
         w and γ.
     noise : CountNoise
         The noise of each number.
+    together : int, default=1
+        How many records a unit has at most: these may depend on each other.
     """
 
     n: int
@@ -63,6 +65,7 @@ class NoisyErrors:
     square_weight: float
     count_weight: float
     noise: CountNoise
+    together: int = 1
 
     @property
     def predicted(self) -> float:
@@ -105,9 +108,11 @@ class NoisyErrors:
 
     @property
     def _least_v(self) -> float:
+        """The smallest value of v that is within 99 % of its noise."""
         k = self.predicted
+        estimate = -self.product / self.square_weight / k
         reach = self.noise.reach * self.noise.scale / self.square_weight / k
-        return max(-self.product / self.square_weight / k - reach - _OF_SAMPLING / math.sqrt(k), 0)
+        return max(estimate - reach - _OF_SAMPLING * math.sqrt(self.together / k), 0.0)
 
     def _tail(self, off: Array, variance: Array, parts: list[float], of_count: Array) -> Array:
         """Return the probability to be so far off, with noise of some parts and of K̂."""
@@ -116,7 +121,7 @@ class NoisyErrors:
         if self.known is not None:
             most = min(max(self._count + self.noise.reach * scale / self.count_weight, 1.0), most)
             scales.append(of_count * scale / self.count_weight)
-        normal = most * variance
+        normal = self.together * most * variance
         if self.noise.gaussian:
             return two_sided_tail(np.abs(off), np.sqrt(normal + sum(s**2 for s in scales)))
         return two_sided_tail(np.abs(off), np.sqrt(normal), *scales)

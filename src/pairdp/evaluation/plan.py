@@ -166,6 +166,11 @@ class EvaluationPlan(ABC):
         return self.certificate.n
 
     @property
+    def together(self) -> int:
+        """How many records a unit has at most: these may depend on each other."""
+        return records_of(self.certificate.unit)
+
+    @property
     def norm(self) -> Literal[1, 2]:
         """The norm of the sensitivities: 1 for Laplace noise, 2 for Gaussian noise."""
         return 2 if noise_of(self.certificate.releases[0]).gaussian else 1
@@ -175,15 +180,15 @@ class EvaluationPlan(ABC):
         """How many records (of the smaller class, for an AUC) are needed to say anything."""
         return HOPELESS * deviation(self.certificate.releases[0]) / math.sqrt(2)
 
-    @abstractmethod
     def is_hopeless(self, share: float = 0.5) -> bool:
         """Return whether the intervals will hardly ever say anything.
 
         Parameters
         ----------
         share : float, default=0.5
-            An assumed share of positive records, for an AUC.
+            An assumed share of positive records, for an AUC; other measures do not depend on it.
         """
+        return self.n < self.enough
 
     @abstractmethod
     def hopeless_words(self, share: float = 0.5) -> str:

@@ -163,6 +163,15 @@ class ScorePlan(EvaluationPlan):
         """The number of records, or of pairs, that have scores."""
         return pairs_of(self.n) if self.evaluation.items == "matched pairs" else self.n
 
+    @property
+    def together(self) -> int:
+        """How many scores may depend on each other: those of a unit, or of pairs with its records.
+
+        Each of the k records of a unit may be in a pair with a record of another one.
+        """
+        unit = super().together
+        return unit if self.evaluation.items == "records" else 2 * unit - 1
+
     def expected_interval(self, share: float = 0.5, auc: float = _TYPICAL_AUC) -> Interval:
         """Return the interval of the AUC if the noise happened to be zero.
 
@@ -208,7 +217,8 @@ class ScorePlan(EvaluationPlan):
         return CentredAUC(self.items, self.norm)
 
     def _noisy(self, t: float, height: float, null: float | None) -> NoisyAUC:
-        return NoisyAUC(self._functions, t, height, null, *noise_of(self.certificate.releases[0]))
+        noise = noise_of(self.certificate.releases[0])
+        return NoisyAUC(self._functions, t, height, null, *noise, self.together)
 
     def exact(self, *records: Array) -> list[Array]:
         """Return the vector, and the counts, for scores and labels.
@@ -236,9 +246,8 @@ class ScorePlan(EvaluationPlan):
         (counts,) = more
         half = len(counts) // 2
         rows = tuple(counts[:half]), tuple(counts[half:])
-        return Released(
-            auc, NoisyBins(self.evaluation.edges, rows, noise_of(self.certificate.releases[1]))
-        )
+        noise = noise_of(self.certificate.releases[1])
+        return Released(auc, NoisyBins(self.evaluation.edges, rows, noise, self.together))
 
     def result(self, released: Released, certificate: Certificate) -> ScoreResult:
         """Return what users see of released numbers."""

@@ -67,7 +67,9 @@ class Estimate(NamedTuple):
         return f"{self.value:.3f}, 95 % interval {lower:.3f} to {upper:.3f}"
 
 
-def share_of(a: NoisyCount, b: NoisyCount, noise: CountNoise, level: float) -> Estimate:
+def share_of(
+    a: NoisyCount, b: NoisyCount, noise: CountNoise, level: float, together: int = 1
+) -> Estimate:
     """Return A/(A + B) with an interval.
 
     Parameters
@@ -78,13 +80,15 @@ def share_of(a: NoisyCount, b: NoisyCount, noise: CountNoise, level: float) -> E
         The noise of each bin.
     level : float
         The level of the tests that are inverted.
+    together : int, default=1
+        How many records may depend on each other, which multiplies the variance of sampling.
     """
     total = max(a.value + b.value, 0.0)
     most = total + _REACH * noise.deviation * math.sqrt(a.bins + b.bins)
     estimate = min(max(a.value, 0.0) / total, 1.0) if total > 0 else 0.5
     r = np.linspace(0.0, 1.0, _STEPS)
     (normal_a, laplace_a), (normal_b, laplace_b) = noise.parts(a.bins), noise.parts(b.bins)
-    variance = (1 - r) ** 2 * normal_a + r**2 * normal_b + most * r * (1 - r)
+    variance = (1 - r) ** 2 * normal_a + r**2 * normal_b + together * most * r * (1 - r)
     scales = () if noise.gaussian else ((1 - r) * laplace_a, r * laplace_b)
     t = np.abs((1 - r) * a.value - r * b.value)
     kept = np.flatnonzero(two_sided_tail(t, np.sqrt(variance), *scales) >= 1 - level)

@@ -89,12 +89,18 @@ class ROC:
 Sides = Sequence[tuple[NoisyCount, NoisyCount]]
 
 
-def roc_of(edges: Sequence[float], negative: Sides, positive: Sides, noise: CountNoise) -> ROC:
+def roc_of(
+    edges: Sequence[float],
+    negative: Sides,
+    positive: Sides,
+    noise: CountNoise,
+    together: int = 1,
+) -> ROC:
     """Return the curve from the counts of both classes below and above each edge."""
     level = 1 - _MISSED / (2 * len(edges))
 
     def rates(sides: Sides) -> list[Estimate]:
-        return [share_of(above, below, noise, level) for below, above in sides]
+        return [share_of(above, below, noise, level, together) for below, above in sides]
 
     false, true = rates(negative), rates(positive)
     return ROC(

@@ -16,7 +16,6 @@ from pairdp.algorithms import Fit
 from pairdp.algorithms.parameter_noise import ParameterNoise
 from pairdp.algorithms.schema_rows import schema_of
 from pairdp.algorithms.stored_plans import stored_plan
-from pairdp.evaluation import Evaluation
 from pairdp.model_file.output_config import output_of, set_output
 from pairdp.model_file.registry import Shape, find_stored, stored_class
 from pairdp.privacy import Certificate
@@ -54,7 +53,8 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
             "names": None,
         }
         if hasattr(model, "plan_"):
-            if model.certificate_.plan is None:
+            trained = certificate_of(model.certificate_, TRAINING)
+            if trained is None or trained.plan is None:
                 raise ValueError(
                     "a model file cannot store a plan with objects that are not dataclasses"
                 )
@@ -141,6 +141,8 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         if schema is not None and schema.classes not in (None, tuple(model.classes_.tolist())):
             raise ValueError("its labels are not those of the schema")
     if "calibration" in fields:
+        from pairdp.evaluation import Evaluation
+
         model.calibrate(Evaluation.from_json(json.dumps(fields["calibration"])))
     return model
 
