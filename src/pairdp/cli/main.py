@@ -27,6 +27,7 @@ _COMMANDS = {
     "evaluate": "Release how good a saved model is on a sensitive table.",
     "calibrate": "Add the probabilities of an evaluation to a saved model.",
     "show": "Show what a model is, its privacy and its weights.",
+    "report": "Write a page about a model, for the person who signs.",
     "verify": "Verify a certificate, or those of a model or stream.",
     "ledger": "Create a privacy budget, and show what is left of it.",
     "audit": "Try to break the guarantee of an algorithm or a model.",
