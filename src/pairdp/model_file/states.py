@@ -184,6 +184,8 @@ def _set_evaluation(model: Any, released: object) -> Certificate:
     if trained is None or (tested is None) != (released is None):
         raise ValueError("its certificate is not that of a model, or of its evaluation")
     if tested is not None:
+        from pairdp.evaluation import Evaluation
+
         model.evaluation_ = Evaluation.of_numbers(tested, released)
     return trained
 
