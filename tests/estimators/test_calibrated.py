@@ -22,8 +22,8 @@ from pairdp import (
     verify,
 )
 from pairdp._sealed import seal
-from pairdp.estimators.card import card_of
 from pairdp.evaluation import ScoreResult
+from pairdp.report.card import card_of
 from pairdp.verification import verify_file, verify_model
 from tests.cli.helpers import refused, run, run_json
 from tests.evaluation.test_evaluate import TABLE, X, Y, fitted, model, of_arrays

@@ -51,18 +51,6 @@ class Evaluation(ABC):
     def _figure_lines(self) -> list[tuple[str, str]]:
         """Return what is printed: names of figures, and their values in words."""
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the ROC curve with its band on axes of matplotlib, and return them.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            By default those of a new figure.
-        """
-        from pairdp.drawing.matplotlib_axes import plot_figure
-
-        return plot_figure(self.roc.figure(), ax)
-
     def privacy_statement(self) -> str:
         """Return what was released and why it is private, in words."""
         return self.certificate.statement()

@@ -1,3 +1,3 @@
-from .planning import SearchPlan as SearchPlan
-from .planning import SearchWarning as SearchWarning
+from .plan import SearchPlan as SearchPlan
+from .plan import SearchWarning as SearchWarning
 from .search import PrivateSearch as PrivateSearch

@@ -26,13 +26,8 @@ from pairdp.evaluation.selection import RepeatedChoice, centred_sum
 from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource
 from pairdp.privacy.certificates.held_out import HeldOutForSelection, Placed
 from pairdp.selection.candidates import Candidate, read_candidates
-from pairdp.selection.planning import (
-    Method,
-    PlannedCandidate,
-    SearchPlan,
-    SearchWarning,
-    plan_search,
-)
+from pairdp.selection.plan import PlannedCandidate, SearchPlan, SearchWarning
+from pairdp.selection.planning import Method, plan_search
 from pairdp.selection.rows import rows_at, units_of
 from pairdp.unit_limit import UnitLimit
 

@@ -8,8 +8,6 @@ records are in k pairs at most.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pairdp._checks import integer
 from pairdp.privacy.bounds.centred_auc import IN_L1, IN_L2, LEAST_N, MOST_N
 from pairdp.privacy.bounds.sensitivity import Bound, find_bound, register_bound
@@ -23,10 +21,26 @@ def pairs_of(n: int) -> int:
     return integer("n", n, at_least=2 * LEAST_N, at_most=MOST_N) // 2
 
 
-def _route(name: str, place: int) -> Callable[..., float]:
+def _route(name: str, place: int, n: int) -> float:
     """Return a route to the bound of as many records as there are pairs."""
     _, route = list(find_bound(name).routes())[place]
-    return lambda n: route(n=pairs_of(n))
+    return route(n=pairs_of(n))
+
+
+def _in_l1(n: int) -> float:
+    return _route(IN_L1, 0, n)
+
+
+def _in_l1_again(n: int) -> float:
+    return _route(IN_L1, 1, n)
+
+
+def _in_l2(n: int) -> float:
+    return _route(IN_L2, 0, n)
+
+
+def _in_l2_again(n: int) -> float:
+    return _route(IN_L2, 1, n)
 
 
 _WORDS = (
@@ -36,8 +50,5 @@ _WORDS = (
     "with a weight that depends on the numbers of such pairs, changes together with a function of "
     "these numbers by at most 1"
 )
-for _name, _of_records, _norm in (
-    (MATCHED_IN_L1, IN_L1, " in ℓ1 norm"),
-    (MATCHED_IN_L2, IN_L2, ""),
-):
-    register_bound(Bound(_name, _WORDS + _norm, _route(_of_records, 0), _route(_of_records, 1)))
+register_bound(Bound(MATCHED_IN_L1, f"{_WORDS} in ℓ1 norm", _in_l1, _in_l1_again))
+register_bound(Bound(MATCHED_IN_L2, _WORDS, _in_l2, _in_l2_again))
