@@ -111,6 +111,18 @@ class ScoreResult(Evaluation):
             }
             yield {"threshold": edge, **shares}
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the ROC curve with its band on axes of matplotlib, and return them.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            By default those of a new figure.
+        """
+        from pairdp.drawing.matplotlib_axes import plot_figure
+
+        return plot_figure(self.roc.figure(), ax)
+
     def numbers(self) -> tuple[tuple[float, ...], ...]:
         """Return the noisy numbers of each release."""
         return self.released.numbers
