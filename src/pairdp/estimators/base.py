@@ -6,7 +6,6 @@ import hashlib
 import json
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp import model_file, privacy
 from pairdp._checks import did_you_mean
 from pairdp.algorithms import Fit, Plan
-from pairdp.estimators.fit_warnings import warn_before
+from pairdp.estimators.fit_warnings import warn_before, warn_of_search
 from pairdp.estimators.held_out import HoldsOut
 from pairdp.estimators.schema_tables import (
     pieces,
@@ -26,7 +25,7 @@ from pairdp.estimators.schema_tables import (
     table_length,
     table_records,
 )
-from pairdp.estimators.validation import public_shape, validated
+from pairdp.estimators.validation import public_shape, unchanged_on_error, validated
 from pairdp.privacy import NoiseSource
 from pairdp.records import Batch
 from pairdp.schema import Schema
@@ -177,14 +176,21 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        held_out = self._holding_out(evaluation_share, evaluation_options)
-        with self._unchanged_on_error(), held_out, self._pinned_schema() as schema:
-            if schema is None:
-                self._fit_rows(X, y, groups)
-            else:
-                self._fit_table(X, y, groups, schema)
-        self._warn_of_release()
+        with unchanged_on_error(self), self._holding_out(evaluation_share, evaluation_options):
+            self._release(X, y, groups)
         return self
+
+    def _release(self, X: Any, y: Any, groups: Any) -> Fit:
+        """Fit the model, and return all that was released."""
+        if self.epsilon is not None:
+            warn_of_search(self)
+        with unchanged_on_error(self), self._pinned_schema() as schema:
+            if schema is None:
+                fit = self._fit_rows(X, y, groups)
+            else:
+                fit = self._fit_table(X, y, groups, schema)
+        self._warn_of_release()
+        return fit
 
     def fit_batches(
         self,
@@ -220,7 +226,7 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
         self
         """
         held_out = self._holding_out(evaluation_share, evaluation_options)
-        with self._unchanged_on_error(), held_out, self._pinned_schema() as schema:
+        with unchanged_on_error(self), held_out, self._pinned_schema() as schema:
             n_features = self._width(n_features)
             if schema is None:
                 self.__dict__.pop("feature_names_in_", None)
@@ -236,7 +242,7 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
         self._warn_of_release()
         return self
 
-    def _fit_rows(self, X: Any, y: Any, groups: Any) -> None:
+    def _fit_rows(self, X: Any, y: Any, groups: Any) -> Fit:
         """Fit the model to a table of numbers."""
         of_units = self._checked_groups(groups)
         shape = public_shape(X)
@@ -253,26 +259,26 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
             plan = self._affordable_plan(*rows.shape)
         labels = self._labels(targets, None)
         batch: Any = (rows, self._coded(targets, labels), *of_units)
-        self._fit_plan(plan, [batch], self.n_features_in_, labels)
+        return self._fit_plan(plan, [batch], self.n_features_in_, labels)
 
-    def _fit_table(self, X: Any, y: Any, groups: Any, schema: Schema) -> None:
+    def _fit_table(self, X: Any, y: Any, groups: Any, schema: Schema) -> Fit:
         """Fit the model to a table with named columns."""
         occurring = None
         if schema.response is None:
             numeric = self._numeric_targets
             occurring = table_labels(schema, X, y, invalid=self.invalid, numeric=numeric)
         known = self._labels(occurring, None)
-        self._fit_tables([(X, y, groups)], table_length(X), schema, known)
+        return self._fit_tables([(X, y, groups)], table_length(X), schema, known)
 
     def _fit_tables(
         self, batches: Iterable[Any], n: int, schema: Schema, labels: NDArray[Any] | None
-    ) -> None:
+    ) -> Fit:
         """Fit the model to tables with named columns, which come in batches."""
         if n < 2:
             raise ValueError(f"{type(self).__name__} needs at least two records, got {n}")
         plan = self._affordable_plan(n, schema.width)
         read = (self._table_batch(schema, piece, labels) for piece in pieces(batches))
-        self._fit_plan(plan, read, schema.width, labels)
+        return self._fit_plan(plan, read, schema.width, labels)
 
     def _table_batch(self, schema: Schema, piece: tuple[int, Any, Any, Any], labels: Any) -> Any:
         """Return encoded rows, coded labels and units of a part of a table."""
@@ -304,7 +310,7 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
         batches: Iterable[Batch],
         n_features: int,
         labels: NDArray[Any] | None = None,
-    ) -> None:
+    ) -> Fit:
         """Read batches with coded labels, spend the budget of a plan, and run it."""
         held_out = self._held_out
         trained = batches if held_out is None else held_out.without(batches, n_features)
@@ -322,17 +328,36 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
             raise
         if self._schema() is None:
             self.n_features_in_ = n_features
-        self.plan_, self.certificate_ = plan, fit.certificate
         if labels is not None:
             self.classes_ = labels
-        self.parameter_noise_ = plan.algorithm.noise_of(plan, fit)
-        self._set_fitted(fit)
+        self._set_release(plan, fit)
         self.__dict__.pop("evaluation_", None)
         if held_out is not None:
             self.evaluation_ = held_out.evaluate(self)
             self.certificate_ = held_out.plan.combined(
                 fit.certificate, self.evaluation_.certificate
             )
+        return fit
+
+    def _set_release(self, plan: Plan, fit: Fit) -> None:
+        """Set the attributes of a fitted model from its plan and what it released."""
+        self.plan_, self.certificate_ = plan, fit.certificate
+        self.parameter_noise_ = plan.algorithm.noise_of(plan, fit)
+        self._set_fitted(fit)
+
+    def _set_from(self, other: PrivateEstimator, plan: Plan, fit: Fit) -> bool:
+        """Fit the model to what another one released of the records; False if this cannot be done.
+
+        It is post-processing: no record is read, and nothing is spent.
+        """
+        found = plan.from_release(fit) if type(other) is type(self) else None
+        if found is None:
+            return False
+        for name in ("schema_", "n_features_in_", "feature_names_in_", "classes_"):
+            if name in other.__dict__:
+                setattr(self, name, other.__dict__[name])
+        self._set_release(plan, found)
+        return True
 
     def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> NDArray[Any] | None:
         """Return the public labels: those given, or those that occur in y; None for any labels."""
@@ -355,17 +380,6 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
 
     def _warn_of_release(self) -> None:
         """Warn about what the release shows."""
-
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        """Restore the attributes of the estimator if an error is raised."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _ledger(self) -> privacy.BudgetLedger:
         if not isinstance(self.ledger, privacy.BudgetLedger):

@@ -20,7 +20,7 @@ from pairdp.estimators.fit_warnings import warn_before
 from pairdp.estimators.held_out import HoldsOut, Measured
 from pairdp.estimators.named_parts import algorithm_of
 from pairdp.estimators.schema_tables import table_records
-from pairdp.estimators.validation import validated
+from pairdp.estimators.validation import unchanged_on_error, validated
 from pairdp.model_file.states import state_of, with_state
 from pairdp.online import (
     ONPAIRC,
@@ -151,7 +151,7 @@ class OnlineEstimator(PrivateEstimator):
         -------
         self
         """
-        with self._unchanged_on_error(), self._pinned_schema() as schema:
+        with unchanged_on_error(self), self._pinned_schema() as schema:
             begun = hasattr(self, "_session")
             if not begun and hasattr(self, "certificate_"):
                 raise ValueError(

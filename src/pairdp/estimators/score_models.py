@@ -52,9 +52,9 @@ class ScoreRanker(TwoClassEstimator):
         check_is_fitted(self, "plan_")
         return model_of(self.plan_)
 
-    def _fit_plan(self, *args: Any) -> None:
+    def _set_release(self, plan: Plan, fit: Fit) -> None:
         before = arrays_of(self) if "plan_" in self.__dict__ else {}
-        super()._fit_plan(*args)
+        super()._set_release(plan, fit)
         for name in before.keys() - arrays_of(self).keys():  # of another kind of model
             self.__dict__.pop(name, None)
 

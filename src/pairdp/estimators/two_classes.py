@@ -19,6 +19,7 @@ from pairdp._reading import (
     read_signs,
     uses_null_records,
 )
+from pairdp.algorithms import Fit, Plan
 from pairdp.algorithms.facts import Condition, PublicLabels
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.calibrated import CalibratedMixin
@@ -87,8 +88,8 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _fit_plan(self, *args: Any) -> None:
-        super()._fit_plan(*args)
+    def _set_release(self, plan: Plan, fit: Fit) -> None:
+        super()._set_release(plan, fit)
         self._forget_calibration()
 
     def _conditions(self) -> tuple[Condition, ...]:

@@ -42,3 +42,5 @@ from .mechanisms.noise_source import NoiseSource as NoiseSource
 from .mechanisms.packing import pack as pack
 from .mechanisms.packing import packed_dimension as packed_dimension
 from .mechanisms.packing import unpack as unpack
+from .mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
+from .mechanisms.repeat_and_select import RepeatAndSelect as RepeatAndSelect

@@ -23,6 +23,7 @@ from pairdp.verification.report import Report
 _SHOWN = 5
 
 import_modules("pairdp.online")  # its algorithms register
+import_modules("pairdp.algorithms", "(Statistic)")
 import_modules("pairdp.ranges", "(Statistic)")
 import_modules("pairdp.evaluation", "(EvaluationStatistic)")
 

@@ -40,6 +40,7 @@ def verify_model(model: Any, *, trusted: Iterable[type | str] = ()) -> tuple[Rep
         the number of features and n lead to.
     """
     steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    steps = [getattr(step, "best_estimator_", step) for step in steps]  # of a search
     private = [step for step in steps if hasattr(step, "certificate_")]
     if not private:
         raise CertificateError("there is no fitted model with a certificate")

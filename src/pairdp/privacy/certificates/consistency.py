@@ -17,6 +17,7 @@ from pairdp.privacy.certificates.combined import (
 from pairdp.privacy.certificates.on_trust import needs_convexity
 from pairdp.privacy.certificates.part import misplaced
 from pairdp.privacy.certificates.release import Release, sampled_population
+from pairdp.privacy.mechanisms.repeat_and_select import RepeatAndSelect
 
 REPEATED = "one step of pairwise SGD"
 _SAME = 1e-9
@@ -102,8 +103,8 @@ def _repeated_draws(release: Release) -> Iterator[str]:
 def _averaged_records(release: Release, used: int) -> Iterator[str]:
     """Yield where a bound for averages over n records is used for another number of records."""
     n = None if release.sensitivity is None else release.sensitivity.inputs.get("n")
-    if n is None:
-        return
+    if n is None or isinstance(release.mechanism, RepeatAndSelect):
+        return  # the scores of a search are over the records that are held out, which is planned
     if isinstance(release.sampling, PoissonSampling):
         yield f"{release.name}: a bound for n records does not apply to batches of random size"
         return

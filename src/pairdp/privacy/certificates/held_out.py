@@ -21,9 +21,9 @@ within this part two neighbours differ in the contents of these alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,12 +34,13 @@ from pairdp.privacy.accounting.unit import Unit
 from pairdp.privacy.certificates.certificate import Certificate
 from pairdp.privacy.certificates.combined import Split, certificates_in, is_combined
 from pairdp.privacy.certificates.part import Part
+from pairdp.privacy.certificates.statistic import is_of_statistic
 from pairdp.unit_limit import unit_names
 
 Mask = NDArray[np.bool_]
 Places = NDArray[np.intp]
 
-TRAINING, EVALUATION = "training", "evaluation"
+TRAINING, EVALUATION, SELECTION = "training", "evaluation", "selection"
 _MOST_SEED = 2**32 - 1
 _BY_CONTENT = (
     "evaluation_share must be a number above 0 and below 1, such as 0.2, got {}: which records "
@@ -71,6 +72,8 @@ class HeldOut(Split):
 
     share: float
     seed: int = 0
+    purpose: ClassVar[str] = EVALUATION
+    """What the records that are held out are for, and the name of their part."""
 
     def __post_init__(self) -> None:
         share: object = self.share
@@ -95,8 +98,8 @@ class HeldOut(Split):
         return n - held_out, held_out
 
     def parts(self, n: int, unit: Unit | None = None) -> tuple[Part, ...]:
-        """Return the parts "training" and "evaluation"."""
-        names = (TRAINING, EVALUATION)
+        """Return the parts, "training" and that of the records that are held out."""
+        names = (TRAINING, self.purpose)
         return tuple(
             Part(name, size, by_unit=unit is not None)
             for name, size in zip(names, self.sizes(n), strict=True)
@@ -106,8 +109,8 @@ class HeldOut(Split):
         """Return which rows are held out."""
         size = self.sizes(n)[1]
         sentence = (
-            f"Which {size} of the {n} rows are for evaluation, and not for training, was fixed by "
-            "their numbers before any was read: they are the first of the permutation "
+            f"Which {size} of the {n} rows are for {self.purpose}, and not for training, was fixed "
+            "by their numbers before any was read: they are the first of the permutation "
             f"numpy.random.RandomState({self.seed}).permutation({n})."
         )
         if unit is None:
@@ -128,6 +131,13 @@ class HeldOut(Split):
     def rows(self, n: int) -> HeldOutRows:
         """Return what says of each batch of rows which are held out."""
         return HeldOutRows(self, n)
+
+
+@dataclass(frozen=True)
+class HeldOutForSelection(HeldOut):
+    """A share of the records on which one of several models is chosen, the others for training."""
+
+    purpose: ClassVar[str] = SELECTION
 
 
 class Placed(NamedTuple):
@@ -218,9 +228,22 @@ class HeldOutRows:
 def certificate_of(certificate: Certificate, part: str) -> Certificate | None:
     """Return the only certificate for a part, "training" or "evaluation", of a combined one.
 
-    A certificate that is not a combined one is for training. None if there is none, or several.
+    A certificate that is not a combined one is for training. None if there is none, or several; of
+    the models of a search, the chosen one is the first.
     """
+    if is_of_statistic(certificate):
+        return _chosen_of_search(certificate) if part == TRAINING else None
     if not is_combined(certificate):
         return certificate if part == TRAINING else None
-    found = [own for name, own in certificates_in(certificate) if name == part]
-    return found[0] if len(found) == 1 else None
+    combined = certificates_in(certificate)
+    found = [own for name, own in combined if name == part]
+    chosen = part == TRAINING and any(name == SELECTION for name, _ in combined)
+    return found[0] if len(found) == 1 or (found and chosen) else None
+
+
+def _chosen_of_search(certificate: Certificate) -> Certificate | None:
+    """Return the first certificate among the facts of a search that fits candidates repeatedly."""
+    match (certificate.to_dict()["plan"] or {}).get("statistic"):  # type: ignore[attr-defined]
+        case {"object": "RepeatedSearch", "fields": {"candidates": {"tuple": [str(first), *_]}}}:
+            return replace(Certificate.from_json(first), noise_source=certificate.noise_source)
+    return None

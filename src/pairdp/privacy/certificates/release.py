@@ -21,12 +21,16 @@ from pairdp.privacy.mechanisms.additive_noise import (
     Mechanism,
     NoMechanism,
 )
+from pairdp.privacy.mechanisms.permute_and_flip import PermuteAndFlip
+from pairdp.privacy.mechanisms.repeat_and_select import RepeatAndSelect, Runs
 
 _NAMES: dict[type[object], str] = {
     GaussianMechanism: "gaussian",
     KNormMechanism: "k-norm",
     LaplaceMechanism: "laplace",
     L1LaplaceMechanism: "l1-laplace",
+    PermuteAndFlip: "permute-and-flip",
+    RepeatAndSelect: "repeat-and-select",
     NoMechanism: "none",
 }
 HIDDEN_ITERATES = "last iterate of noisy gradient descent"
@@ -35,6 +39,8 @@ _NOISE = {
     "k-norm": "K-norm noise (density proportional to exp(-‖z‖₂/s)) of scale s =",
     "laplace": "Laplace noise in each coordinate, of scale",
     "l1-laplace": "Laplace noise in each coordinate, for an ℓ1 sensitivity, of scale",
+    "repeat-and-select": "the best by scores with Laplace noise of scale",
+    "permute-and-flip": "chosen by permute-and-flip, as if exponential noise were added, of mean",
 }
 
 
@@ -121,6 +127,8 @@ class Release:
         """Return the release in one sentence."""
         times = "" if self.count == 1 else f", {self.count} times"
         numbers = "1 number" if self.dimension == 1 else f"{self.dimension} numbers"
+        if isinstance(self.mechanism, PermuteAndFlip | RepeatAndSelect):
+            numbers = f"one of {self.dimension}"
         what = f"{self.name} ({numbers}{times})"
         if isinstance(self.mechanism, NoMechanism):
             return f"{what}: without noise."
@@ -132,6 +140,12 @@ class Release:
         if self.sensitivity is not None and self.sensitivity.records > 1:
             of_unit = f" for {self.sensitivity.records} records"
         sensitivity = f"sensitivity {self.mechanism.sensitivity:.6g}{of_unit}"
+        if isinstance(self.mechanism, RepeatAndSelect):
+            runs = self.mechanism.runs
+            drawn = (
+                f"; of a geometric number of fits, {runs.mean} on average, each of a candidate "
+                f"that is drawn at random and {runs.mu:.6g}-GDP"
+            )
         rounding = f"and {self.mechanism.rounding:.3g} for rounding"
         return f"{what}: {noise}, {grid}; {sensitivity} {rounding}{drawn}{part}."
 
@@ -154,6 +168,8 @@ class Release:
             if self.sensitivity.records != 1:
                 stated["records"] = self.sensitivity.records
             values["sensitivity"] = stated
+        if isinstance(self.mechanism, RepeatAndSelect):
+            values["runs"] = self.mechanism.runs._asdict()
         if self.sampling is not None:
             values["sampling"] = sampling_to_dict(self.sampling)
         if self.part is not None:
@@ -167,7 +183,7 @@ class Release:
             "release",
             values,
             required={"name", "mechanism", "dimension", "count"},
-            optional={"scale", "grid", "sensitivity", "sampling", "part"},
+            optional={"scale", "grid", "sensitivity", "sampling", "part", "runs"},
         )
         sensitivity = _sensitivity(fields.get("sensitivity"))
         mechanism = _mechanism(fields, sensitivity)
@@ -212,6 +228,11 @@ def _mechanism(fields: Mapping[str, Any], sensitivity: Sensitivity | None) -> Me
             return LaplaceMechanism(sensitivity.value, scale, dimension, grid)
         case "l1-laplace":
             return L1LaplaceMechanism(sensitivity.value, scale, dimension, grid)
+        case "permute-and-flip":
+            return PermuteAndFlip(sensitivity.value, scale, dimension, grid)
+        case "repeat-and-select":
+            runs = fields_of("runs", fields.get("runs"), required=set(Runs._fields))
+            return RepeatAndSelect(sensitivity.value, scale, dimension, grid, Runs(**runs))
     raise ValueError(f"unknown mechanism {name!r}; known: {', '.join(sorted(_NAMES.values()))}")
 
 
