@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtri
 
 Array = NDArray[np.float64]
 MOST_CLASSES = 64
@@ -63,7 +63,7 @@ class ClassCode:
 
         One empty bucket in all does so with a probability of about 0.01. At most 64 are taken.
         """
-        cut = max(noise * float(norm.isf(_FALSE_ALARMS / len(counts))), 2.0)
+        cut = max(-noise * float(ndtri(_FALSE_ALARMS / len(counts))), 2.0)
         places = np.argsort(-counts, kind="stable")[:MOST_CLASSES]
         places = np.sort(places[counts[places] > cut])
         k = len(places)
