@@ -73,14 +73,6 @@ class LabelledBins:
             some = slice(start, start + BLOCK)
             yield some, self.bins[:, some]
 
-    def evenly(self, count: int) -> LabelledBins:
-        """Return so many of the records, at places that are evenly distributed over all."""
-        n = len(self.counted)
-        if count == n:
-            return self
-        places = np.arange(count, dtype=np.int64) * n // count
-        return LabelledBins(self.bins[:, places], self.positive[places], self.counted[places])
-
 
 @dataclass(frozen=True)
 class Whitening:

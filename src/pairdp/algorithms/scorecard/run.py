@@ -206,20 +206,20 @@ class Run:
         products are among the blocks, they are of all columns, with squares.
         """
         n = self.records.n
-        records = self._labelled_bins(binned)
         if isinstance(pairs, int):
-            pairs = self._chosen_pairs(binned, records, pairs)
+            pairs = self._chosen_pairs(binned, pairs)
         with_squares = "products" in blocks and not pairs
         if with_squares:
             blocks = [name for name in blocks if name != "products"]
         expansion = expand(binned.columns, binned.edges, blocks, pairs)
         # Records that are left out contribute zero to the sums over n that are released.
         moments = (n / sampled) * self.releases[MOMENTS].mechanism.release_symmetric(
-            second_moments(expansion, records.evenly(sampled)) / n, self.noise.stream(MOMENTS)
+            second_moments(expansion, self._labelled_bins(binned, sampled)) / n,
+            self.noise.stream(MOMENTS),
         )
         squares = _square_features(expansion, binned, moments, ridge) if with_squares else None
-        records = records.evenly(min(n, 2 * sampled))
-        larger = n / len(records.counted)
+        descended = min(n, 2 * sampled)
+        larger = n / descended
         release = self.releases[GRADIENTS]
         shown = progress.steps(steps, "learning weights")
 
@@ -231,7 +231,7 @@ class Run:
         scale = max(sum(column.variance for column in binned.columns), 1e-12) ** 0.5
         found = descend(
             expansion,
-            records,
+            self._labelled_bins(binned, descended),
             Whitening.of(moments, ridge, 0.0 if squares is None else squares.squared_radius),
             expansion.initial(_NAIVE * scale, float(logit(binned.positives))),
             binned.positives,
@@ -266,20 +266,23 @@ class Run:
             spread,
         )
 
-    def _labelled_bins(self, binned: Binned) -> LabelledBins:
-        bins = np.empty_like(self.codes)
+    def _labelled_bins(self, binned: Binned, count: int) -> LabelledBins:
+        """Return so many of the records, at places that are evenly distributed over all."""
+        n = self.records.n
+        some = slice(None) if count == n else np.arange(count, dtype=np.int64) * n // count
+        bins = np.empty((len(self.codes), count), dtype=np.int16)
         for row, codes, bin_of in zip(bins, self.codes, binned.bin_of, strict=True):
-            np.take(bin_of.astype(np.int16), codes, out=row, mode="clip")
-        counted = np.where(self.records.null, 0.0, 1.0)
-        return LabelledBins(bins, (self.records.y > 0).astype(np.float64), counted)
+            np.take(bin_of.astype(np.int16), codes[some], out=row, mode="clip")
+        counted = np.where(self.records.null[some], 0.0, 1.0)
+        return LabelledBins(bins, (self.records.y[some] > 0).astype(np.float64), counted)
 
-    def _chosen_pairs(self, binned: Binned, records: LabelledBins, count: int) -> Pairs:
+    def _chosen_pairs(self, binned: Binned, count: int) -> Pairs:
         """Release the gradient of all products at naive Bayes, and return the largest."""
         gradient = gradient_of_products(
             list(factors_of(binned.columns)),
             [_NAIVE * column.shape for column in binned.columns],
             float(logit(binned.positives)),
-            records,
+            self._labelled_bins(binned, self.records.n),
         )
         noisy = self.releases[CHOICE].mechanism.release(
             gradient / self.records.n, self.noise.stream(CHOICE)
