@@ -190,7 +190,7 @@ class Expansion:
             start += table.shape[1]
         found = moments[np.ix_(places, places)] / np.sqrt(np.outer(sizes, sizes))
         np.fill_diagonal(found, 1.0)
-        return np.clip(found, -1.0, 1.0)
+        return np.asarray(np.clip(found, -1.0, 1.0))
 
     def points(self, weights: Array) -> list[Array]:
         """Return the points of each bin of each column for weights of the features."""

@@ -297,9 +297,7 @@ def _square_features(
     factors = list(factors_of(binned.columns))
     variances = [c.shares @ f**2 for c, f in zip(binned.columns, factors, strict=True)]
     correlations = expansion.correlations(moments, binned.columns, ridge)
-    return SquareFeatures.of(
-        factors, np.array(variances), correlations, ridge, expansion.radius**2
-    )
+    return SquareFeatures.of(factors, np.array(variances), correlations, ridge, expansion.radius**2)
 
 
 def _padded_release(release: Release, values: Array, stream: np.random.Generator) -> Array:

@@ -274,8 +274,12 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         )
 
     def model_of(self, plan: Plan) -> ModelName:
-        """Return the kind of model."""
-        return "quadratic" if self.interactions or self.pairs or self.chosen else "additive"
+        """Return the kind of model: without a budget for products, it is additive."""
+        columns = self._columns(plan.task)
+        sizes = self._block_sizes(columns)
+        blocks = chosen_blocks(sizes, len(columns), _signal(plan.task), 1.0)
+        learns_weights = any(one.name == GRADIENTS for one in plan.certificate.releases)
+        return "quadratic" if learns_weights and "products" in blocks else "additive"
 
     def own_problem(self, data_norm: float) -> PointwiseProblem:
         """Return the problem of predicting the class of single records."""
