@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.scaled_records import ScaledRecords
 from pairdp.algorithms.task import Task
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.privacy import NoiseSource, Release, Sensitivity
 from pairdp.records import Records
 
@@ -68,7 +69,9 @@ class NoisyStatistics:
         return self._releases[name].mechanism.release(value, self._streams[name])
 
 
-def centered(records: Records, noisy: NoisyStatistics, spread: float) -> ScaledRecords:
+def centered(
+    records: Records | PartitionedRecords, noisy: NoisyStatistics, spread: float
+) -> ScaledRecords:
     """Return the records centred, scaled so that a radius r becomes R, and clipped to R.
 
     r² is ``spread`` times the mean squared distance from the centre.

@@ -21,6 +21,7 @@ from pairdp.pairs.design import PairDesign
 from pairdp.pairs.error_entropy import ErrorEntropyRisk
 from pairdp.pairs.graded import GradedRisk
 from pairdp.pairs.metric import metric_gradient, metric_value, metric_value_and_gradient
+from pairdp.pairs.partitioned import PartitionedRankingRisk, check_parts
 from pairdp.pairs.ranking import (
     average_loss,
     coefficients,
@@ -29,13 +30,18 @@ from pairdp.pairs.ranking import (
     score_sums,
 )
 from pairdp.pairs.similarity import SimilarityRisk
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.records import Records
 from pairdp.score_sums.base import Index, ScoreSums
 
 Array = NDArray[np.float64]
 
 
-def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None) -> Risk:
+def risk(
+    loss: PairwiseLoss,
+    records: Records | PartitionedRecords,
+    design: PairDesign | None = None,
+) -> Risk:
     """Return the average loss over all n(n-1) ordered pairs, or over a design.
 
     Pairs with a null record are included in the average, with value and gradient zero.
@@ -47,8 +53,8 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
         `AllPairs`), O(n²) for a graded response unless the loss is quadratic, O(n) for minimum
         error entropy, O(n²d) for a metric or a similarity, and O(n²) evaluations for any other; the
         memory is O(nd).
-    records : Records
-        The data.
+    records : Records or PartitionedRecords
+        The data. Records in parts need a ranking loss whose sums have small moments.
     design : PairDesign, optional
         The pairs to average over, in O(nm) time; must be drawn before the data is read.
     """
@@ -59,6 +65,8 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
             f"{type(loss).__name__} needs labels -1 and +1, and these records have class "
             "names: make them with binary=True, or with problem.records(x, y)"
         )
+    if isinstance(records, PartitionedRecords):
+        return _risk_in_parts(loss, records, design)
     if design is not None:
         if design.n != records.n:
             raise ValueError(
@@ -74,6 +82,15 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
     if type(loss) in _RISKS:
         return _RISKS[type(loss)](loss, records)
     return DesignRisk(loss, records, PairDesign.complete(records.n))
+
+
+def _risk_in_parts(
+    loss: PairwiseLoss, records: PartitionedRecords, design: PairDesign | None
+) -> Risk:
+    check_parts(loss)
+    if design is not None or not isinstance(loss, RankingLoss):
+        raise ValueError("a design needs all records in one place: leave it out")
+    return PartitionedRankingRisk(loss, records)
 
 
 def _inherits(loss: PairwiseLoss, value: object, gradient: object) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.fft
@@ -83,11 +85,21 @@ class DenseSums(ScoreSums):
 
     def slopes(self, u: Array, positive: Index, moments: DenseMoments) -> Array:
         """Return, for each record, Σ φ'(u₊ - u₋) over the records of the other class."""
+        return self._evaluated(self._expansions(moments), u, positive)
+
+    def slopes_for(self, moments: DenseMoments) -> Callable[[Array, Index], Array]:
+        """Return a function of (u, positive) that computes `slopes`, for many calls."""
+        return partial(self._evaluated, self._expansions(moments))
+
+    def _expansions(self, moments: DenseMoments) -> Array:
+        """Return the expansions of the sums at negatives, then at positives, in each piece."""
         negatives, positives = moments.values[:, 0], moments.values[:, 1]
         kernel = self._kernel(self.slope)
         at_positives = self._convolve(kernel, negatives)
         at_negatives = self._convolve(kernel.conj().swapaxes(1, 2), positives)
-        expansions = np.concatenate([at_negatives, at_positives], axis=1)
+        return np.concatenate([at_negatives, at_positives], axis=1)
+
+    def _evaluated(self, expansions: Array, u: Array, positive: Index) -> Array:
         sums = np.empty_like(u)
         block = max(_BLOCK, 4 * expansions.shape[1])
         for start in range(0, u.size, block):

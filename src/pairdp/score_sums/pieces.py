@@ -29,6 +29,8 @@ from pairdp._sums import BLOCK
 from pairdp.score_sums.base import Array, Function, Index
 
 _TRUNCATION = 1e-15
+_MESSAGE = 2048
+"""The largest number of moments of records in parts: messages of 32 KB, with their remainders."""
 _DEGREES = (2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 26, 34)
 
 
@@ -59,6 +61,11 @@ class Pieces:
         order = self.degree + 1
         return 6 * order * (1e-6 + 1e-9 * n) + 100e-9 * self.count * order**2
 
+    @property
+    def numbers(self) -> int:
+        """Number of moments of both classes."""
+        return 2 * (self.degree + 1) * self.count
+
     def locate(self, u: Array) -> tuple[Index, Array]:
         """Return the piece of each value, and its position in [-1, 1] within the piece."""
         place = (u - self.low) / self.width
@@ -76,15 +83,25 @@ def widest_piece(strip: float, degree: int) -> float:
     return 2 * strip / height
 
 
-def choose_pieces(low: float, high: float, strip: float, n: int) -> Pieces:
-    """Return the fastest pieces for n records with u between ``low`` and ``high``."""
+def choose_pieces(
+    low: float, high: float, strip: float, n: int, *, in_parts: bool = False
+) -> Pieces:
+    """Return the fastest pieces for n records with u between ``low`` and ``high``.
+
+    If the records are in parts, whose moments are sent between processes and added up, there are
+    at most `_MESSAGE` moments, or as few as can be.
+    """
     length = max(high - low, 1e-9 * strip)
 
     def cut(degree: int) -> Pieces:
         count = math.ceil(length / widest_piece(strip, degree))
         return Pieces(low, length / count, count, degree)
 
-    return min((cut(degree) for degree in _DEGREES), key=lambda pieces: pieces.cost(n))
+    choices = [cut(degree) for degree in _DEGREES]
+    if in_parts:
+        most = max(_MESSAGE, min(pieces.numbers for pieces in choices))
+        choices = [pieces for pieces in choices if pieces.numbers <= most]
+    return min(choices, key=lambda pieces: pieces.cost(n))
 
 
 def interaction(function: Function, offsets: Array, width: float, degree: int) -> Array:
