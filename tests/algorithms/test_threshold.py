@@ -22,6 +22,7 @@ from pairdp.algorithms import (
 from pairdp.algorithms.threshold import THRESHOLD, _score_sums
 from pairdp.privacy import Sensitivity
 from pairdp.privacy.bounds.sensitivity import find_bound
+from pairdp.records import Records
 from tests.algorithms.attacks import staged, transcript
 from tests.algorithms.cases import CONVEX, METRIC, RIDGE, SQUARES
 

@@ -119,7 +119,7 @@ def test_parts_of_whole_blocks_give_the_same_bits() -> None:
 @pytest.mark.parametrize(
     ("algorithm", "problem", "alternative"),
     [
-        (PairwiseSGD(steps=5, step_size=0.1), RANKING, "MomentRelease"),
+        (PairwiseSGD(), RANKING, "MomentRelease"),
         (NoisyGradientDescent(steps=5, step_size=0.1, batch_size=10), RANKING, "leave out"),
         (
             NoisyGradientDescent(steps=5, step_size=0.1),
