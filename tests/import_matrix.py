@@ -45,6 +45,7 @@ LAYERS = (
     ("verification.report",),
     ("verification.certificates",),
     ("estimators", "audit"),
+    ("dask",),
     ("verification", "studies"),
     ("comparison", "demo"),
     ("cli",),

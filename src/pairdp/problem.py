@@ -29,7 +29,7 @@ from pairdp.losses.convexity import declared_convex
 from pairdp.losses.trust import is_library_loss
 from pairdp.pairs import ACCURACY, Risk
 from pairdp.partitioned_records import PartitionedRecords
-from pairdp.records import Batch, Records
+from pairdp.records import Batch, RecordFacts, Records
 from pairdp.storage import Storable
 from pairdp.unit_limit import UnitLimit
 
@@ -384,6 +384,10 @@ class Problem(Storable):
             groups=groups,
             limit=limit,
         )
+
+    def record_facts(self, n: int, features: int) -> RecordFacts:
+        """Return what is public of n records that are clipped and coded for this problem."""
+        return RecordFacts(n, features, self.data_norm, self.loss.binary, self._target_bound)
 
     def gather(
         self,

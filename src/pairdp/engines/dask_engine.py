@@ -89,9 +89,25 @@ def _applied(part: Any, payload: bytes) -> Any:
         return part
     try:
         function, shared = pickle.loads(payload)  # noqa: S301 - written by this engine
-        return function(part, *shared)
+        return _sendable(function(part, *shared))
     except Exception as error:
         return Failure.of(error)
+
+
+def _sendable(value: Any) -> Any:
+    """Return a value that another process can read; an error for any other.
+
+    A scheduler that cannot move a result tries again and again, for minutes. Arrays are not copied
+    here: they are passed to ``buffer_callback`` instead.
+    """
+    try:
+        pickle.dumps(value, protocol=5, buffer_callback=lambda buffer: None)
+    except Exception as error:
+        raise TypeError(
+            f"the result of a task cannot be sent to another process ({type(error).__name__} when "
+            "it was pickled): a task must return sums and arrays, not Records or their moments"
+        ) from None
+    return value
 
 
 def _added(values: list[Any]) -> Any:

@@ -249,6 +249,16 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
         """Read batches with coded labels, spend the budget of a plan, and run it."""
         prepared: Iterator[Any] = ((self._rows(x, n_features), *rest) for x, *rest in batches)
         records = plan.read(prepared, invalid=self._invalid_rows)
+        self._run_plan(plan, records, n_features, labels)
+
+    def _run_plan(
+        self,
+        plan: Plan,
+        records: Any,
+        n_features: int,
+        labels: NDArray[Any] | None = None,
+    ) -> None:
+        """Spend the budget of a plan, run it on records that were read, and set what is fitted."""
         warn_before(plan, norm_is_given=self._norm_is_given)
         source = self._source(plan)
         spent = None if self.ledger is None else self._entry().spend(plan.certificate)

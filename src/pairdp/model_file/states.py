@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp._sealed import fields_of
 from pairdp.algorithms import Fit
+from pairdp.algorithms.facts import n_is_counted
 from pairdp.algorithms.parameter_noise import ParameterNoise
 from pairdp.algorithms.schema_rows import schema_of
 from pairdp.algorithms.stored_plans import stored_plan
@@ -110,6 +111,8 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         model.certificate_ = Certificate.from_json(json.dumps(fields["certificate"]))
         reasons, departures = (_sentences(name, fields[name]) for name in ("reasons", "departures"))
         model.plan_ = stored_plan(model.certificate_, reasons, departures, trusted)
+        if n_is_counted(model.certificate_):
+            model.n_is_counted_ = True
         if _digest(schema_of(model.certificate_)) != _digest(schema):
             raise ValueError("its schema is not that of the certificate")
         columns = model._columns(d)  # an intercept adds one
