@@ -8,6 +8,7 @@ import pytest
 from pairdp import Budget, NoiseSource
 from pairdp.algorithms import (
     Algorithm,
+    ConditionedDescent,
     FisherMetric,
     GradientDescent,
     MinimizerRelease,
@@ -36,6 +37,8 @@ N, D = 900, 4
 RANKING = Problem(LogisticRanking(), L2Ball(2.0), 0.01)
 SQUARES = Problem(LeastSquaresRanking(), L2Ball(2.0))
 LINEAR = PointwiseProblem(LogisticPointwise(), L2Ball(2.0), 0.01)
+PLAIN = Problem(LogisticRanking(), L2Ball(2.0))
+CLASSES = PointwiseProblem(LogisticPointwise(), L2Ball(2.0))
 METRIC = Problem(LogisticMetric(), PSDFrobeniusBall(2.0))
 CASES: dict[str, tuple[Algorithm, Problem]] = {
     "moments of classes": (MomentRelease(), SQUARES),
@@ -47,6 +50,10 @@ CASES: dict[str, tuple[Algorithm, Problem]] = {
     "least squares": (GradientDescent("average", steps=9, step_size=0.1), SQUARES),
     "linear descent": (GradientDescent(steps=20, step_size=0.5), LINEAR),
     "linear minimiser": (MinimizerRelease(), LINEAR),
+    "conditioned": (ConditionedDescent(steps=3), PLAIN),
+    "conditioned pairs": (ConditionedDescent(gradient="pairwise", steps=3), PLAIN),
+    "conditioned features": (ConditionedDescent("quadratic", steps=3), PLAIN),
+    "conditioned classes": (ConditionedDescent(steps=3), CLASSES),
     "scatter of means": (ScatterMetric(), METRIC),
     "scatter of pairs": (ScatterMetric("pairs"), METRIC),
     "full metric": (FisherMetric("full"), METRIC),

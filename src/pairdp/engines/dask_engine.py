@@ -55,7 +55,9 @@ class DaskEngine:
             # A task of its own: the driver sends it once, and workers get it from each other.
             payload = self._task("shared", bytes, payload)
         name = getattr(function, "__name__", "map").strip("_")
-        return [self._task(name, _applied, part, payload) for part in parts]
+        keys = [f"pairdp-{name}-{uuid4().hex}" for _ in parts]
+        found = self.client.map(_applied, parts, [payload] * len(parts), key=keys, pure=False)
+        return list(found)
 
     def _task(self, name: str, function: Function, *arguments: Any) -> Any:
         key = f"pairdp-{name}-{uuid4().hex}"
