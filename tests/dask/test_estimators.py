@@ -31,10 +31,10 @@ LOCAL = {
 }
 CASES: dict[str, tuple[type, dict[str, Any]]] = {
     "moments": (DaskPrivateRanker, {"algorithm": MomentRelease()}),
-    "gradient descent": (DaskPrivateRanker, {"algorithm": GradientDescent(steps=4, step_size=1.0)}),
+    "gradient descent": (DaskPrivateRanker, {"algorithm": GradientDescent(steps=4, step_size=0.5)}),
     "noisy descent": (
         DaskPrivateRanker,
-        {"algorithm": NoisyGradientDescent(steps=4, step_size=1.0)},
+        {"algorithm": NoisyGradientDescent(steps=4, step_size=0.5)},
     ),
     "minimiser": (
         DaskPrivateRanker,
@@ -87,15 +87,7 @@ def test_a_frame_with_a_schema_is_encoded_on_the_workers(client: Any, tmp_path: 
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"age": rng.uniform(18, 90, 3000), "size": rng.uniform(0, 2, 3000)})
     frame["ill"] = np.where(frame["age"] + 30 * frame["size"] > 80, "yes", "no")
-    schema = Schema.of(
-        {
-            "columns": {
-                "age": {"number": [18, 90]},
-                "size": {"number": [0, 2]},
-                "ill": {"label": ["no", "yes"]},
-            }
-        }
-    )
+    schema = Schema.of({"age": [18, 90], "size": [0, 2], "ill": {"label": ["no", "yes"]}})
     given = {"schema": schema, "algorithm": MomentRelease(), "random_state": 3}
     collection = dd.from_pandas(frame, npartitions=4)
     found = DaskPrivateRanker(**given).fit(collection, n=3000)

@@ -16,9 +16,10 @@ from pairdp.algorithms import (
     NoisyGradientDescent,
     PairwiseSGD,
     ScatterMetric,
+    Scorecard,
     WithThreshold,
 )
-from pairdp.constraints import L2Ball, PSDFrobeniusBall
+from pairdp.constraints import L2Ball, PSDFrobeniusBall, Unconstrained
 from pairdp.engines import Threads
 from pairdp.losses import (
     HingeRanking,
@@ -39,6 +40,7 @@ SQUARES = Problem(LeastSquaresRanking(), L2Ball(2.0))
 LINEAR = PointwiseProblem(LogisticPointwise(), L2Ball(2.0), 0.01)
 PLAIN = Problem(LogisticRanking(), L2Ball(2.0))
 CLASSES = PointwiseProblem(LogisticPointwise(), L2Ball(2.0))
+SCORES = PointwiseProblem(LogisticPointwise(), Unconstrained())
 METRIC = Problem(LogisticMetric(), PSDFrobeniusBall(2.0))
 CASES: dict[str, tuple[Algorithm, Problem]] = {
     "moments of classes": (MomentRelease(), SQUARES),
@@ -54,6 +56,8 @@ CASES: dict[str, tuple[Algorithm, Problem]] = {
     "conditioned pairs": (ConditionedDescent(gradient="pairwise", steps=3), PLAIN),
     "conditioned features": (ConditionedDescent("quadratic", steps=3), PLAIN),
     "conditioned classes": (ConditionedDescent(steps=3), CLASSES),
+    "additive scores": (Scorecard(), SCORES),
+    "products": (Scorecard(interactions=True), SCORES),
     "scatter of means": (ScatterMetric(), METRIC),
     "scatter of pairs": (ScatterMetric("pairs"), METRIC),
     "full metric": (FisherMetric("full"), METRIC),

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,8 @@ from pairdp.algorithms.scorecard.tabled import (
     truncated,
     worthwhile,
 )
+from pairdp.engines.local import InProcess
+from pairdp.engines.parts import Part, Parts
 
 Array = NDArray[np.float64]
 
@@ -58,11 +61,26 @@ class LabelledBins:
         1 for records of the second class, 0 for others.
     counted : array of shape (n,)
         0 for null records, otherwise 1.
+    start : int
+        The number of records before these, if they are a part.
+    all : int, optional
+        The number of records in all parts; by default, these are all.
     """
 
     bins: Bins
     positive: Array
     counted: Array
+    start: int = 0
+    all: int | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of records in all parts."""
+        return len(self.counted) if self.all is None else self.all
+
+    def in_one_part(self) -> Parts:
+        """Return all records as one part."""
+        return Parts(InProcess(), [Part(0, len(self.counted), self)], len(self.counted))
 
     def blocks(self) -> Iterator[tuple[slice, Bins]]:
         """Yield the places of blocks of records, and their bins."""
@@ -71,12 +89,15 @@ class LabelledBins:
             yield some, self.bins[:, some]
 
     def evenly(self, count: int) -> LabelledBins:
-        """Return so many of the records, at places that are evenly distributed over all."""
-        n = len(self.counted)
+        """Return those at so many places that are evenly distributed over all parts."""
+        n, start = self.n, self.start
         if count == n:
             return self
-        places = np.arange(count, dtype=np.int64) * n // count
-        return LabelledBins(self.bins[:, places], self.positive[places], self.counted[places])
+        # ⌊in/count⌋ is at least a place if i is at least that place times count/n.
+        first, last = (-(-place * count // n) for place in (start, start + len(self.counted)))
+        places = np.arange(first, last, dtype=np.int64) * n // count - start
+        bins = self.bins[:, places]
+        return LabelledBins(bins, self.positive[places], self.counted[places], first, count)
 
 
 @dataclass(frozen=True)
@@ -109,7 +130,7 @@ class Whitening:
 
 def second_moments(expansion: Expansion, records: LabelledBins) -> Array:
     """Return Σxxᵀ over records of rows over their radius, clipped to norm 1."""
-    if expansion.factors or not worthwhile(expansion.bins, len(records.counted)):
+    if expansion.factors or not worthwhile(expansion.bins, records.n):
         return _moments_of_rows(expansion, records)
     factors = _factors(expansion, GroupedBins.of(records.bins, expansion.bins))
     return _moments_by_pairs(expansion, records, factors)
@@ -125,7 +146,7 @@ def _moments_of_rows(expansion: Expansion, records: LabelledBins) -> Array:
 
 
 def _moments_by_pairs(expansion: Expansion, records: LabelledBins, factors: Array) -> Array:
-    coefficients = truncated(factors**2 * records.counted, len(factors))
+    coefficients = truncated(factors**2 * records.counted, records.n)
     ends = np.cumsum([0, *(table.shape[1] for table in expansion.tables)])
     places = [slice(start, stop) for start, stop in pairwise(ends.tolist())]
     found = np.zeros((expansion.size, expansion.size))
@@ -163,7 +184,7 @@ def _unit_rows(expansion: Expansion, bins: Bins) -> tuple[Array, Array]:
 
 def descend(
     expansion: Expansion,
-    records: LabelledBins,
+    records: Parts,
     whitening: Whitening,
     initial: Array,
     positives: float,
@@ -177,8 +198,8 @@ def descend(
     ----------
     expansion : Expansion
         The features.
-    records : LabelledBins
-        The records. They enter through ``release`` only.
+    records : Parts
+        The records, parts of `LabelledBins`. They enter through ``release`` only.
     whitening : Whitening
         The coordinates.
     initial : array
@@ -192,9 +213,7 @@ def descend(
     release : callable
         Adds noise to a sum of clipped gradients over n, at a step.
     """
-    grouped = GroupedBins.of(records.bins, expansion.bins)
-    scales, norms = _clipped(expansion, records, grouped, whitening)
-    norms /= whitening.width
+    prepared = records.map(_prepared, expansion, whitening)
     start = whitening.inverse @ initial * expansion.radius
     position = start
     size = _STEP / max(positives * (1 - positives), _LEAST_SPREAD) * whitening.width
@@ -202,8 +221,8 @@ def descend(
     average = np.zeros_like(start)
     for step in range(steps):
         weights = whitening.matrix @ position
-        total = _sum_of_gradients(expansion, records, grouped, weights, scales, norms)
-        gradient = release(whitening.matrix.T @ total / whitening.width, step)
+        total: Total = prepared.map_sum(_gradients, weights)
+        gradient = release(whitening.matrix.T @ total.high / whitening.width, step)
         position = position - size * gradient
         if step >= steps - last:
             average += position / last
@@ -219,12 +238,36 @@ def descend(
     return found, np.asarray(spread @ spread.T)
 
 
+class _Prepared(NamedTuple):
+    """What the steps need of the records of a part."""
+
+    expansion: Expansion
+    records: LabelledBins
+    grouped: GroupedBins
+    scales: Array
+    norms: Array
+
+
+def _prepared(records: LabelledBins, expansion: Expansion, whitening: Whitening) -> _Prepared:
+    grouped = GroupedBins.of(records.bins, expansion.bins)
+    scales, norms = _clipped(expansion, records, grouped, whitening)
+    norms /= whitening.width
+    return _Prepared(expansion, records, grouped, scales, norms)
+
+
+def _gradients(some: _Prepared, weights: Array) -> Total:
+    return Total.of(
+        _sum_of_gradients(
+            some.expansion, some.records, some.grouped, weights, some.scales, some.norms
+        )
+    )
+
+
 def _clipped(
     expansion: Expansion, records: LabelledBins, grouped: GroupedBins, whitening: Whitening
 ) -> tuple[Array, Array]:
     """Return the factor of each row that gives its clipped z (0 if null), and the norm of z."""
-    n = len(records.counted)
-    if expansion.factors or not worthwhile(expansion.bins, n):
+    if expansion.factors or not worthwhile(expansion.bins, records.n):
         factors, lengths = _lengths_of_rows(expansion, records, whitening)
     else:
         factors = _factors(expansion, grouped)
@@ -289,7 +332,7 @@ def _sum_of_gradients(
         lengths *= norms[some]
         slopes *= CLIP / np.maximum(lengths, CLIP, out=lengths)
         slopes *= scales[some]
-        slopes = truncated(slopes, n)
+        slopes = truncated(slopes, records.n)
         sums.add(slopes, some)
         if expansion.factors:
             products += expansion.product_sums(records.bins[:, some], slopes)
