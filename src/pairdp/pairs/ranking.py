@@ -170,7 +170,7 @@ class RankingSums:
         total = Total.zeros(part.features)
         for block, u, positive in self._blocks(part):
             slopes = slopes_of(u, positive)
-            total += combined_rows(block, coefficients(self.loss, slopes, positive, self.n))
+            total += gradient_of_slopes(self.loss, block, slopes, self.n)
         return total
 
     def value(self, moments: RankingMoments) -> float:
@@ -203,14 +203,18 @@ def combined_rows(records: Records, weights: Array) -> Array:
     return weighted_rows(records.x, all_weights)
 
 
-def coefficients(loss: RankingLoss, slopes: Array, positive: Index, n: int) -> Array:
-    """Return c with ∇L = Xᵀc, from the sums of slopes; overwrites them."""
+def gradient_of_slopes(loss: RankingLoss, records: Records, slopes: Array, n: int) -> Array:
+    """Return Xᵀc, c = ±(mk/(n(n-1)))·slopes, of the records that are not null; overwrites them.
+
+    Labels are the signs, and 0 for null records; the factor is that of the whole sum.
+    """
     factor = loss.orders * loss.scale / (n * (n - 1))
-    factors = np.array([-factor, factor])
-    for start in range(0, slopes.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
-        slopes[part] *= factors.take(positive[part])
-    return slopes
+    if records.has_null:
+        of_all = np.zeros(records.n)
+        of_all[~records.null] = slopes
+        slopes = of_all
+    slopes *= records.y
+    return factor * weighted_rows(records.x, slopes)
 
 
 def average_loss(loss: RankingLoss, total: float, moments: Moments, n: int) -> float:

@@ -24,8 +24,7 @@ from pairdp.pairs.metric import metric_gradient, metric_value, metric_value_and_
 from pairdp.pairs.partitioned import PartitionedRankingRisk, check_parts
 from pairdp.pairs.ranking import (
     average_loss,
-    coefficients,
-    combined_rows,
+    gradient_of_slopes,
     in_classes,
     score_sums,
 )
@@ -123,18 +122,17 @@ class RankingRisk:
         sums, u, positive = self._sums(parameters)
         if not u.size:  # all records are null
             return np.zeros(self.records.features)
-        return self._gradient(sums.all_slopes(u, positive), positive)
+        return self._gradient(sums.all_slopes(u, positive))
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return both, from the same moments."""
         sums, u, positive = self._sums(parameters)
         moments = sums.moments(u, positive)
         value = average_loss(self.loss, sums.total(moments), moments, self.records.n)
-        return value, self._gradient(sums.slopes(u, positive, moments), positive)
+        return value, self._gradient(sums.slopes(u, positive, moments))
 
-    def _gradient(self, slopes: Array, positive: Index) -> Array:
-        weights = coefficients(self.loss, slopes, positive, self.records.n)
-        return combined_rows(self.records, weights)
+    def _gradient(self, slopes: Array) -> Array:
+        return gradient_of_slopes(self.loss, self.records, slopes, self.records.n)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ from pairdp.score_sums.base import Array, Function, Index
 _TRUNCATION = 1e-15
 _MESSAGE = 2048
 """The largest number of moments of records in parts: messages of 32 KB, with their remainders."""
+_MARGIN = 1e-3
+"""How far the pieces extend beyond the range, in pieces: rounding must not move a score out."""
 _DEGREES = (2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 26, 34)
 
 
@@ -55,11 +57,19 @@ class Pieces:
     count: int
     degree: int
 
+    @classmethod
+    def covering(cls, low: float, high: float, strip: float, degree: int) -> Pieces:
+        """Return as few pieces as cover a range with full accuracy, and a margin for rounding."""
+        length = max(high - low, 1e-9 * strip)
+        count = math.ceil(length / widest_piece(strip, degree) + 2 * _MARGIN)
+        width = length / (count - 2 * _MARGIN)
+        return cls(low - _MARGIN * width, width, count, degree)
+
     def cost(self, n: int) -> float:
         """Return the approximate time of the sums over n records, in seconds."""
         # Array operations take about 1 µs and 1 ns per record, entries of the interaction 0.1 µs.
         order = self.degree + 1
-        return 6 * order * (1e-6 + 1e-9 * n) + 100e-9 * self.count * order**2
+        return 3.5 * (order + 2) * (2e-6 + 1e-9 * n) + 100e-9 * self.count * order**2
 
     @property
     def numbers(self) -> int:
@@ -91,13 +101,7 @@ def choose_pieces(
     If the records are in parts, whose moments are sent between processes and added up, there are
     at most `_MESSAGE` moments, or as few as can be.
     """
-    length = max(high - low, 1e-9 * strip)
-
-    def cut(degree: int) -> Pieces:
-        count = math.ceil(length / widest_piece(strip, degree))
-        return Pieces(low, length / count, count, degree)
-
-    choices = [cut(degree) for degree in _DEGREES]
+    choices = [Pieces.covering(low, high, strip, degree) for degree in _DEGREES]
     if in_parts:
         most = max(_MESSAGE, min(pieces.numbers for pieces in choices))
         choices = [pieces for pieces in choices if pieces.numbers <= most]
