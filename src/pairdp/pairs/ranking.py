@@ -34,7 +34,7 @@ from pairdp.losses.ranking import RankingLoss
 from pairdp.records import Records
 from pairdp.score_sums.base import Array, Index, Moments, ScoreSums
 
-_BLOCK = 32_768
+_BLOCK = 8192
 Slopes = Callable[[Array, Index], Array]
 """The slopes of scores, given their classes; see `ScoreSums.slopes_for`."""
 
@@ -132,7 +132,8 @@ class RankingSums:
     def _blocks(self, part: Records) -> Iterator[tuple[Records, Array, Index]]:
         """Yield blocks of records, the scaled scores of those that are not null, and their class.
 
-        The arrays of a block fit into the cache: x is read once for scores and products.
+        The arrays of a block fit into the cache: x is read once for scores and products. The next
+        block overwrites the others.
         """
         if part.data_norm > self.data_norm or not part.binary:
             raise ValueError(
@@ -144,16 +145,19 @@ class RankingSums:
             )
         scaled = self.loss.scale * self.weights
         size = _BLOCK if has_small_moments(self.loss) else max(part.n, 1)
+        scores, classes = np.empty(size), np.empty(size, dtype=np.intp)
         for start in range(0, max(part.n, 1), size):
             block = part.part(slice(start, start + size))
-            yield block, *in_classes(block, np.asarray(block.x @ scaled))
+            u, positive = scores[: block.n], classes[: block.n]
+            np.matmul(block.x, scaled, out=u)
+            np.greater(block.y, 0.0, out=positive)
+            if part.has_null:
+                u, positive = u[~block.null], positive[~block.null]
+            yield block, u, positive
 
     def moments(self, part: Records) -> RankingMoments:
         """Return the moments of one part; add those of all parts with ``+``."""
-        found: Any = None
-        for _, u, positive in self._blocks(part):
-            more = self._sums.moments(u, positive)
-            found = more if found is None else found + more
+        found = self._sums.moments_of((u, positive) for _, u, positive in self._blocks(part))
         return RankingMoments(self._made_for, found, part.n)
 
     def gradient(self, part: Records, moments: RankingMoments) -> Array:

@@ -8,7 +8,7 @@ pair. It must describe φ exactly, not an approximation.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Protocol, Self
 
@@ -50,6 +50,14 @@ class ScoreSums(ABC):
     @abstractmethod
     def total(self, moments: Any) -> float:
         """Return Σ φ(u₊ - u₋) over all positive-negative pairs."""
+
+    def moments_of(self, blocks: Iterable[tuple[Array, Index]]) -> Any:
+        """Return the moments of the records of some blocks (u, positive) together."""
+        found: Any = None
+        for u, positive in blocks:
+            more = self.moments(u, positive)
+            found = more if found is None else found + more
+        return found
 
     def slopes_for(self, moments: Any) -> Callable[[Array, Index], Array]:
         """Return a function of (u, positive) that computes `slopes`, for many calls."""

@@ -18,9 +18,10 @@ most (1 + √2)^a, and ρ'^{-a} is far smaller. Higher degrees sum in blocks of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 import scipy.fft
@@ -85,22 +86,29 @@ class DenseSums(ScoreSums):
 
     def moments(self, u: Array, positive: Index) -> DenseMoments:
         """Return the moments of these records; ``positive`` is 1 for positives, 0 for negatives."""
-        return self._moments(self._located(u, positive))
+        return self.moments_of([(u, positive)])
+
+    def moments_of(self, blocks: Iterable[tuple[Array, Index]]) -> DenseMoments:
+        """Return the moments of the records of some blocks (u, positive) together."""
+        buffers = _Buffers()
+        return self._moments(
+            chain.from_iterable(self._located(*block, buffers) for block in blocks), buffers
+        )
 
     def slopes(self, u: Array, positive: Index, moments: DenseMoments) -> Array:
         """Return, for each record, Σ φ'(u₊ - u₋) over the records of the other class."""
-        return self._evaluated(self._expansions(moments), u, positive)
+        return self.slopes_for(moments)(u, positive)
 
-    def slopes_for(self, moments: DenseMoments) -> Callable[[Array, Index], Array]:
+    def slopes_for(self, moments: DenseMoments) -> DenseSlopes:
         """Return a function of (u, positive) that computes `slopes`, for many calls."""
-        return partial(self._evaluated, self._expansions(moments))
+        return DenseSlopes(self, self._expansions(moments))
 
     def all_slopes(self, u: Array, positive: Index) -> Array:
         """Return `slopes` if these are all records; they are located once."""
-        slots, places = np.empty(u.size, dtype=np.intp), np.empty(u.size)
-        located = list(self._located(u, positive, slots, places))
-        expansions = self._expansions(self._moments(iter(located)))
-        return self._values(expansions, iter(located), u.size)
+        slots, places, buffers = np.empty(u.size, dtype=np.intp), np.empty(u.size), _Buffers()
+        located = list(self._located(u, positive, buffers, slots, places))
+        expansions = self._expansions(self._moments(iter(located), buffers))
+        return self.values(expansions, iter(located), np.empty(u.size), buffers)
 
     def total(self, moments: DenseMoments) -> float:
         """Return Σ φ(u₊ - u₋) over all positive-negative pairs."""
@@ -108,32 +116,39 @@ class DenseSums(ScoreSums):
         return float(np.sum(at_positives * moments.values[:, 1]))
 
     def _located(
-        self, u: Array, positive: Index, slots: Index | None = None, places: Array | None = None
+        self,
+        u: Array,
+        positive: Index,
+        buffers: _Buffers,
+        slots: Index | None = None,
+        places: Array | None = None,
     ) -> Iterator[tuple[Index, Array]]:
         """Yield blocks of slots and of places in [-½, ½]; those of positives come after all others.
 
-        They are kept in the given arrays, or in ones that the next block overwrites.
+        They are kept in the given arrays, or in buffers that the next block overwrites.
         """
         pieces = self.pieces
         scale = 1 / pieces.width
         starts = np.array([0.0, pieces.count]) - pieces.low * scale
-        shift = np.empty(min(_BLOCK, u.size))
-        if slots is None or places is None:
-            one_slots, one_places = np.empty(shift.size, dtype=np.intp), np.empty(shift.size)
         for start in range(0, u.size, _BLOCK):
             some = slice(start, min(start + _BLOCK, u.size))
-            if slots is None or places is None:
-                slot, place = one_slots[: some.stop - start], one_places[: some.stop - start]
-            else:
-                slot, place = slots[some], places[some]
+            size = some.stop - start
+            slot = buffers.slot[:size] if slots is None else slots[some]
+            place = buffers.place[:size] if places is None else places[some]
             np.multiply(u[some], scale, out=place)
-            place += np.take(starts, positive[some], out=shift[: slot.size], mode="clip")
+            place += np.take(starts, positive[some], out=buffers.term[:size], mode="clip")
             np.copyto(slot, place, casting="unsafe")
             place -= slot
             place -= 0.5
             yield slot, place
 
-    def _moments(self, located: Iterator[tuple[Index, Array]]) -> DenseMoments:
+    def located(
+        self, u: Array, positive: Index, buffers: _Buffers
+    ) -> Iterator[tuple[Index, Array]]:
+        """Yield blocks of slots and places, in buffers that the next block overwrites."""
+        return self._located(u, positive, buffers)
+
+    def _moments(self, located: Iterator[tuple[Index, Array]], buffers: _Buffers) -> DenseMoments:
         pieces = self.pieces
         slots, order = 2 * pieces.count, pieces.degree + 1
         total = Total.zeros(order, slots)
@@ -141,10 +156,9 @@ class DenseSums(ScoreSums):
             for slot, place in located:
                 total += class_moments(2 * place, slot, slots, pieces.degree)
         else:
-            power = np.empty(_BLOCK)
             sums = np.zeros((order, slots))
             for number, (slot, place) in enumerate(located, 1):
-                _add_powers(sums, slot, place, power[: slot.size])
+                _add_powers(sums, slot, place, buffers.term[: slot.size])
                 if number % _TOGETHER == 0:
                     total += sums
                     sums[:] = 0.0
@@ -166,13 +180,15 @@ class DenseSums(ScoreSums):
             found = _coefficients(self.pieces.degree).T @ found
         return np.ascontiguousarray(found)
 
-    def _evaluated(self, expansions: Array, u: Array, positive: Index) -> Array:
-        return self._values(expansions, self._located(u, positive), u.size)
-
-    def _values(self, expansions: Array, located: Iterator[tuple[Index, Array]], n: int) -> Array:
-        """Return the expansion of each record at its place."""
-        found, start = np.empty(n), 0
-        term = np.empty(min(n, _BLOCK))
+    def values(
+        self,
+        expansions: Array,
+        located: Iterator[tuple[Index, Array]],
+        found: Array,
+        buffers: _Buffers,
+    ) -> Array:
+        """Return the expansion of each record at its place, in the array ``found``."""
+        start = 0
         for slot, place in located:
             out = found[start : start + slot.size]
             start += slot.size
@@ -182,7 +198,7 @@ class DenseSums(ScoreSums):
             np.take(expansions[-1], slot, out=out, mode="clip")
             for coefficients in expansions[-2::-1]:
                 out *= place
-                out += np.take(coefficients, slot, out=term[: slot.size], mode="clip")
+                out += np.take(coefficients, slot, out=buffers.term[: slot.size], mode="clip")
         return found
 
     def _kernel(self, function: Function) -> NDArray[np.complex128]:
@@ -205,6 +221,36 @@ class DenseSums(ScoreSums):
         return np.asarray(scipy.fft.irfft(product.T, self._size, axis=1)[:, : self.pieces.count])
 
 
+class DenseSlopes:
+    """The slopes of records at the expansions of all sums; see `ScoreSums.slopes_for`.
+
+    It keeps its arrays from call to call: where an allocator returns memory at once, as that of
+    Dask's workers is set to, new ones would take longer than what is computed in them.
+    """
+
+    def __init__(self, sums: DenseSums, expansions: Array) -> None:
+        self._sums, self._expansions = sums, expansions
+        self._buffers: _Buffers | None = None
+
+    def __call__(self, u: Array, positive: Index) -> Array:
+        """Return the slopes of records."""
+        if self._buffers is None:
+            self._buffers = _Buffers()
+        located = self._sums.located(u, positive, self._buffers)
+        return self._sums.values(self._expansions, located, np.empty(u.size), self._buffers)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return DenseSlopes, (self._sums, self._expansions)
+
+
+class _Buffers:
+    """Arrays of one block, which are used again for every block."""
+
+    def __init__(self) -> None:
+        self.slot = np.empty(_BLOCK, dtype=np.intp)
+        self.place, self.term = np.empty(_BLOCK), np.empty(_BLOCK)
+
+
 def _add_powers(sums: Array, slot: Index, place: Array, power: Array) -> None:
     """Add Σ z^k over the records in each slot to the k-th row; overwrites ``power``."""
     sums[0] += np.bincount(slot, minlength=sums.shape[1])
@@ -215,10 +261,12 @@ def _add_powers(sums: Array, slot: Index, place: Array, power: Array) -> None:
         row += np.bincount(slot, power, sums.shape[1])
 
 
+@lru_cache(maxsize=8)
 def _coefficients(degree: int) -> Array:
     """Return t[a, k] with T_a(2z) = Σ t[a, k] z^k."""
     found = np.zeros((degree + 1, degree + 1))
     for a in range(degree + 1):
         of_x = chebyshev.cheb2poly([0.0] * a + [1.0])
         found[a, : a + 1] = of_x * 2.0 ** np.arange(a + 1)
+    found.setflags(write=False)  # it is shared by all calls
     return found

@@ -227,10 +227,11 @@ def _scored(
 
 def _pair_moments(some_rows: ClippedRows, weights: Array, largest: float, n: int) -> Any:
     sums = _pair_sums(largest, n)
-    found = sums.moments(np.zeros(0), np.zeros(0, dtype=np.intp))
-    for _, _, _, scores, positive in _scored(some_rows, weights, largest):
-        found = found + sums.moments(scores, positive)
-    return found
+    if not some_rows.rows.n:
+        return sums.moments(np.zeros(0), np.zeros(0, dtype=np.intp))
+    return sums.moments_of(
+        (scores, positive) for *_, scores, positive in _scored(some_rows, weights, largest)
+    )
 
 
 def _pair_gradients(
