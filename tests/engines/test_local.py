@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 from pairdp.engines import Engine, InProcess, PartError, Parts, Threads, in_pairs
 from pairdp.engines.failures import Failure
 from pairdp.engines.parts import Part
+from pairdp.partitioned_records import arrays_of
+from pairdp.records import Records
 
 ENGINES = [InProcess(), Threads(2)]
 
@@ -65,3 +69,10 @@ def test_failures_quote_nothing_but_sentences_of_this_library() -> None:
     assert isinstance(own, ValueError)
     assert str(own) == "there are no parts to add up"
     assert in_pairs([1, failure, 2]) == failure
+
+
+def test_a_part_is_as_large_as_its_arrays() -> None:
+    """A scheduler that takes parts for small objects moves them between workers."""
+    records = Records(np.ones((1000, 10)), np.ones(1000))
+    part = Part(0, 1000, (arrays_of(records), [np.zeros(500)]))
+    assert 85_000 < sys.getsizeof(part) < 100_000

@@ -39,12 +39,10 @@ class DaskEstimator(PrivateEstimator):
             return
         given = inspect.signature(cls._local.__init__)
         added = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
-        cls.__signature__ = given.replace(  # type: ignore[attr-defined]
-            parameters=[*list(given.parameters.values())[1:], added]
-        )
+        cls.__signature__ = given.replace(parameters=[*list(given.parameters.values())[1:], added])
 
     def __init__(self, *positional: Any, client: Any = None, **parameters: Any) -> None:
-        self._local.__init__(self, *positional, **parameters)  # type: ignore[misc]
+        self._local.__init__(self, *positional, **parameters)
         self.client = client
 
     @classmethod
@@ -146,7 +144,7 @@ class DaskEstimator(PrivateEstimator):
         schema = self._schema()
         if schema is not None and schema.response is not None:
             return True
-        return "classes" not in self._get_param_names() or self.classes is not None  # type: ignore[attr-defined]
+        return "classes" not in self._get_param_names() or self.classes is not None
 
     def _template(self) -> PrivateEstimator:
         """Return an estimator that was not fitted, to read records with on the workers."""
@@ -163,7 +161,7 @@ class DaskEstimator(PrivateEstimator):
         local = self._local(**parameters)
         fitted = {name: value for name, value in vars(self).items() if name not in parameters}
         fitted.pop("client")
-        vars(local).update(fitted)
+        local.__dict__.update(fitted)
         return local
 
     def save(self, path: Any) -> None:

@@ -19,7 +19,7 @@ from pairdp._reading import label_array, named_labels, read_labels
 from pairdp.dask.collections import Blocks
 from pairdp.engines.dask_engine import DaskEngine, pickled
 from pairdp.engines.failures import Failure, PartError
-from pairdp.engines.parts import Part, Parts
+from pairdp.engines.parts import Part, Parts, array_bytes
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.schema_tables import response_of
 from pairdp.partitioned_records import PartitionedRecords, RecordArrays, arrays_of
@@ -97,6 +97,9 @@ class Loaded:
     arrays: RecordArrays
     names: tuple[Any, ...]
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + array_bytes(self.arrays)
+
 
 def loaded(engine: DaskEngine, reader: BlockReader, blocks: Blocks) -> PartitionedRecords:
     """Return the records of all blocks, which stay in the memory of the workers.
@@ -109,7 +112,7 @@ def loaded(engine: DaskEngine, reader: BlockReader, blocks: Blocks) -> Partition
     read = delayed(_read, pure=False)
     tasks = [read(x, y, payload) for x, y in zip(blocks.rows, blocks.labels, strict=True)]
     futures = engine.client.compute(tasks)
-    lengths = [engine.result(one) for one in engine.client.map(_length, futures, pure=False)]
+    lengths = engine.results(engine.client.map(_length, futures, pure=False))
     if sum(lengths) != reader.facts.n:
         raise PartError(
             f"the data does not have n = {reader.facts.n} records, which were declared or counted: "

@@ -1,7 +1,7 @@
 """The engine of a Dask cluster: parts are futures, which live in the memory of workers.
 
 A function and what it shares are pickled once, and sent with the tasks. What a task returns is
-added up on the workers, in groups of neighbours, and the driver receives one sum. Dask computes
+added up on the workers, in groups of neighbours, and the driver receives a few sums. Dask computes
 again what a lost worker had in memory, from its source: so nothing is scattered, and every future
 is the result of a task.
 """
@@ -45,7 +45,7 @@ class DaskEngine:
             sums = [
                 self._task("add", _added, sums[i : i + _GROUP]) for i in range(0, len(sums), _GROUP)
             ]
-        return self.result(self._task("add", _added, sums))
+        return in_pairs(self.results(sums))
 
     def _submit(
         self, function: Function, parts: Sequence[Any], shared: tuple[Any, ...]
@@ -65,12 +65,17 @@ class DaskEngine:
 
     def result(self, future: Any) -> Any:
         """Return the result of a task; an error says nothing of the data."""
+        return self.results([future])[0]
+
+    def results(self, futures: list[Any]) -> list[Any]:
+        """Return the results of tasks."""
         try:
-            found = future.result()
+            found: list[Any] = self.client.gather(futures)
         except Exception as error:  # of the scheduler, or of tasks that are not ours
             raise _without_message(error) from None
-        if isinstance(found, Failure):
-            raise found.as_error() from None
+        for one in found:
+            if isinstance(one, Failure):
+                raise one.as_error() from None
         return found
 
 

@@ -29,6 +29,19 @@ class Part:
     n: int
     value: Any
 
+    def __sizeof__(self) -> int:
+        """Return the size of all arrays: a scheduler must know that parts are large to move."""
+        return object.__sizeof__(self) + array_bytes(self.value)
+
+
+def array_bytes(value: Any) -> int:
+    """Return the size of all arrays in a value: in tuples, lists and attributes of objects."""
+    if hasattr(value, "nbytes"):
+        return int(value.nbytes)
+    if isinstance(value, tuple | list):
+        return sum(map(array_bytes, value))
+    return sum(map(array_bytes, getattr(value, "__dict__", {}).values()))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Counted:

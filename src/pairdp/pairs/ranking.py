@@ -21,11 +21,13 @@ so for records in parts; `RankingRisk` is the same for records in one place.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairdp._checks import integer
 from pairdp._sums import LARGEST_N, Total, weighted_rows
@@ -34,7 +36,7 @@ from pairdp.losses.ranking import RankingLoss
 from pairdp.records import Records
 from pairdp.score_sums.base import Array, Index, Moments, ScoreSums
 
-_BLOCK = 8192
+_BLOCK = 16_384
 Slopes = Callable[[Array, Index], Array]
 """The slopes of scores, given their classes; see `ScoreSums.slopes_for`."""
 
@@ -129,11 +131,11 @@ class RankingSums:
         found = structure.sums_in_parts(loss.phi, loss.slope, -margin_bound, margin_bound, self.n)
         return found or score_sums(self.loss, -margin_bound, margin_bound, self.n)
 
-    def _blocks(self, part: Records) -> Iterator[tuple[Records, Array, Index]]:
-        """Yield blocks of records, the scaled scores of those that are not null, and their class.
+    def _blocks(self, part: Records) -> Iterator[tuple[slice, Array, Index]]:
+        """Yield blocks: their places, the scaled scores that are not of null records, and classes.
 
-        The arrays of a block fit into the cache: x is read once for scores and products. The next
-        block overwrites the others.
+        The rows of a block fit into the cache: x is read once for scores and products. The next
+        block overwrites the arrays.
         """
         if part.data_norm > self.data_norm or not part.binary:
             raise ValueError(
@@ -147,13 +149,14 @@ class RankingSums:
         size = _BLOCK if has_small_moments(self.loss) else max(part.n, 1)
         scores, classes = np.empty(size), np.empty(size, dtype=np.intp)
         for start in range(0, max(part.n, 1), size):
-            block = part.part(slice(start, start + size))
-            u, positive = scores[: block.n], classes[: block.n]
-            np.matmul(block.x, scaled, out=u)
-            np.greater(block.y, 0.0, out=positive)
+            some = slice(start, min(start + size, part.n))
+            u, positive = scores[: some.stop - start], classes[: some.stop - start]
+            np.matmul(part.x[some], scaled, out=u)
+            np.greater(part.y[some], 0.0, out=positive)
             if part.has_null:
-                u, positive = u[~block.null], positive[~block.null]
-            yield block, u, positive
+                present = ~part.null[some]
+                u, positive = u[present], positive[present]
+            yield some, u, positive
 
     def moments(self, part: Records) -> RankingMoments:
         """Return the moments of one part; add those of all parts with ``+``."""
@@ -171,11 +174,15 @@ class RankingSums:
 
     def gradient_total(self, part: Records, slopes_of: Slopes) -> Total:
         """Return the contribution of one part as a `Total`, which can be added for all parts."""
-        total = Total.zeros(part.features)
-        for block, u, positive in self._blocks(part):
-            slopes = slopes_of(u, positive)
-            total += gradient_of_slopes(self.loss, block, slopes, self.n)
-        return total
+        total, slopes_of = Total.zeros(part.features), copy(slopes_of)
+        for some, u, positive in self._blocks(part):
+            weights = slopes_of(u, positive)
+            if part.has_null:
+                weights = _with_null(weights, part.null[some])
+            weights *= part.y[some]
+            total += weighted_rows(part.x[some], weights)
+        factor = _factor(self.loss, self.n)
+        return Total(factor * total.high, factor * total.low)
 
     def value(self, moments: RankingMoments) -> float:
         """Return the risk from the moments of all parts."""
@@ -202,9 +209,7 @@ def combined_rows(records: Records, weights: Array) -> Array:
     """Return Xᵀc, with coefficients for the records that are not null."""
     if not records.has_null:
         return weighted_rows(records.x, weights)
-    all_weights = np.zeros(records.n)
-    all_weights[~records.null] = weights
-    return weighted_rows(records.x, all_weights)
+    return weighted_rows(records.x, _with_null(weights, records.null))
 
 
 def gradient_of_slopes(loss: RankingLoss, records: Records, slopes: Array, n: int) -> Array:
@@ -212,13 +217,20 @@ def gradient_of_slopes(loss: RankingLoss, records: Records, slopes: Array, n: in
 
     Labels are the signs, and 0 for null records; the factor is that of the whole sum.
     """
-    factor = loss.orders * loss.scale / (n * (n - 1))
-    if records.has_null:
-        of_all = np.zeros(records.n)
-        of_all[~records.null] = slopes
-        slopes = of_all
-    slopes *= records.y
-    return factor * weighted_rows(records.x, slopes)
+    weights = _with_null(slopes, records.null) if records.has_null else slopes
+    weights *= records.y
+    return _factor(loss, n) * weighted_rows(records.x, weights)
+
+
+def _factor(loss: RankingLoss, n: int) -> float:
+    return loss.orders * loss.scale / (n * (n - 1))
+
+
+def _with_null(slopes: Array, null: NDArray[np.bool_]) -> Array:
+    """Return the slopes of all records, with 0 for null ones."""
+    found = np.zeros(null.size)
+    found[~null] = slopes
+    return found
 
 
 def average_loss(loss: RankingLoss, total: float, moments: Moments, n: int) -> float:

@@ -60,7 +60,11 @@ class ScoreSums(ABC):
         return found
 
     def slopes_for(self, moments: Any) -> Callable[[Array, Index], Array]:
-        """Return a function of (u, positive) that computes `slopes`, for many calls."""
+        """Return a function of (u, positive) that computes `slopes`, for many calls.
+
+        The next call may overwrite the array that it returns: use a copy of the function in each
+        thread.
+        """
         return partial(_slopes, self, moments)
 
     def all_slopes(self, u: Array, positive: Index) -> Array:

@@ -97,7 +97,8 @@ class DenseSums(ScoreSums):
 
     def slopes(self, u: Array, positive: Index, moments: DenseMoments) -> Array:
         """Return, for each record, Σ φ'(u₊ - u₋) over the records of the other class."""
-        return self.slopes_for(moments)(u, positive)
+        found = self.slopes_for(moments)(u, positive)
+        return found.copy() if found.base is not None else found
 
     def slopes_for(self, moments: DenseMoments) -> DenseSlopes:
         """Return a function of (u, positive) that computes `slopes`, for many calls."""
@@ -233,11 +234,12 @@ class DenseSlopes:
         self._buffers: _Buffers | None = None
 
     def __call__(self, u: Array, positive: Index) -> Array:
-        """Return the slopes of records."""
+        """Return the slopes of records, in an array that the next call may overwrite."""
         if self._buffers is None:
             self._buffers = _Buffers()
+        found = self._buffers.found[: u.size] if u.size <= _BLOCK else np.empty(u.size)
         located = self._sums.located(u, positive, self._buffers)
-        return self._sums.values(self._expansions, located, np.empty(u.size), self._buffers)
+        return self._sums.values(self._expansions, located, found, self._buffers)
 
     def __reduce__(self) -> tuple[object, ...]:
         return DenseSlopes, (self._sums, self._expansions)
@@ -248,7 +250,7 @@ class _Buffers:
 
     def __init__(self) -> None:
         self.slot = np.empty(_BLOCK, dtype=np.intp)
-        self.place, self.term = np.empty(_BLOCK), np.empty(_BLOCK)
+        self.place, self.term, self.found = np.empty((3, _BLOCK))
 
 
 def _add_powers(sums: Array, slot: Index, place: Array, power: Array) -> None:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -215,7 +216,7 @@ def _pair_sums(largest: float, n: int) -> ScoreSums:
 
 def _scored(
     some_rows: ClippedRows, weights: Array, largest: float
-) -> Iterator[tuple[slice, Array, Array, Array, Index]]:
+) -> Iterator[tuple[slice, Array, NDArray[np.bool_], Array, Index]]:
     """Yield the places of blocks, their rows, and who is used, with scores and classes."""
     rows, clip = some_rows
     for some, block in rows.blocks():
@@ -237,7 +238,7 @@ def _pair_moments(some_rows: ClippedRows, weights: Array, largest: float, n: int
 def _pair_gradients(
     some_rows: ClippedRows, weights: Array, largest: float, slopes_of: PairSlopes
 ) -> Total:
-    total = Total.zeros(some_rows.rows.features.size)
+    total, slopes_of = Total.zeros(some_rows.rows.features.size), copy(slopes_of)
     for some, block, used, scores, positive in _scored(some_rows, weights, largest):
         coefficients = np.zeros(len(block))
         coefficients[used] = slopes_of(scores, positive) * (2 * positive - 1)
