@@ -135,18 +135,13 @@ class Run:
     ) -> RunResult:
         """Return the weights, and the released statistics that describe them."""
         facts, n = self.facts, self.records.n
-        numbers = self.records.map(_numbers, facts)
-        released: dict[str, Array] = {}
-        centre, middle = np.zeros(facts.d), 0.0
-        if facts.centred:
-            signed, mean, middle = self._means(numbers)
-            centre = shrunk_centre(mean, self._deviation(MEANS), facts.largest)
-            released |= {"signed": signed, "mean": centre, "balance": np.array([middle])}
-        location = Location(centre, self._radius(numbers, centre))
+        numbers = self.numbers()
+        location, released = self.locate(numbers)
+        middle = float(released["balance"][0]) if facts.centred else 0.0
         if settings.used < n:
             numbers = numbers.map(_evenly, settings.used, n)
         features = self._features(settings, location, numbers)
-        rows = self._rows(features, numbers, settings)
+        rows = self._rows(features, numbers, settings.used)
         descent = Descent(
             rows,
             self._whitening(settings, rows),
@@ -186,6 +181,21 @@ class Run:
         released["deviations"] = np.asarray(ratio * deviations)
         return RunResult(found, released)
 
+    def numbers(self) -> Parts:
+        """Return the parts of the `Numbers` of all records."""
+        return self.records.map(_numbers, self.facts)
+
+    def locate(self, numbers: Parts) -> tuple[Location, dict[str, Array]]:
+        """Return where rows are, and the released means of the classes."""
+        facts = self.facts
+        released: dict[str, Array] = {}
+        centre = np.zeros(facts.d)
+        if facts.centred:
+            signed, mean, middle = self._means(numbers)
+            centre = shrunk_centre(mean, self._deviation(MEANS), facts.largest)
+            released = {"signed": signed, "mean": centre, "balance": np.array([middle])}
+        return Location(centre, self._radius(numbers, centre)), released
+
     def _means(self, numbers: Parts) -> tuple[Array, Array, float]:
         """Release the means of (yx, x, Ry)."""
         d, largest = self.facts.d, self.facts.largest
@@ -212,18 +222,21 @@ class Run:
         if settings.expansion == "linear":
             scales = np.full(facts.d, radius)
             return Features("linear", location.centre, scales, facts.centred)
-        wide = _WIDE * radius
-        plain = Features("linear", location.centre, np.full(facts.d, wide), intercept=False)
-        squares = mean_squares(self._rows(plain, numbers, settings))
-        noisy = self._release(SCALES, squares)
-        least = max(self._deviation(SCALES), 1e-9)
-        scales = wide * np.sqrt(np.maximum(noisy, least))
+        scales = self.scales(location, numbers, settings.used)
         return Features(settings.expansion, location.centre, scales, facts.centred)
 
-    def _rows(self, features: Features, numbers: Parts, settings: ConditionedSettings) -> RowParts:
+    def scales(self, location: Location, numbers: Parts, used: int) -> Array:
+        """Release the mean squares of centred rows, and return the scale of each feature."""
+        wide = _WIDE * location.radius
+        plain = Features("linear", location.centre, np.full(self.facts.d, wide), intercept=False)
+        noisy = self._release(SCALES, mean_squares(self._rows(plain, numbers, used)))
+        least = max(self._deviation(SCALES), 1e-9)
+        return np.asarray(wide * np.sqrt(np.maximum(noisy, least)))
+
+    def _rows(self, features: Features, numbers: Parts, used: int) -> RowParts:
         """Return the rows of features of the records that are used."""
         parts = numbers.map(_rows_of, features, self.facts.target)
-        return RowParts(parts, min(settings.used, self.records.n), features)
+        return RowParts(parts, min(used, self.records.n), features)
 
     def _whitening(self, settings: ConditionedSettings, rows: RowParts) -> Whitening:
         if settings.scaling == "matrix":
