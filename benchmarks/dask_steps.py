@@ -1,5 +1,7 @@
 """Time of a gradient step over all pairs: in process, in two threads, and on two Dask workers.
 
+The processor time of the cluster is that of the driver, which runs the scheduler, and of both
+workers, less what they use in the same time without any task (heartbeats, profiler).
 Options: ``--largest`` adds 2·10⁷ records, which need 10 GB; ``--rounds K`` repeats each step.
 """
 
@@ -25,6 +27,7 @@ from pairdp.records import RecordFacts, Records
 
 FEATURES, ROWS = 20, 500_000
 WORKERS = 2
+_IDLE = 3.0
 
 
 class Timing(NamedTuple):
@@ -58,15 +61,17 @@ def peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def timed(step: Callable[[], object], rounds: int, everyone: Callable[[], float]) -> Timing:
-    """Return the least clock and processor times of some rounds."""
+def timed(
+    step: Callable[[], object], rounds: int, everyone: Callable[[], float], idle: float = 0.0
+) -> Timing:
+    """Return the least clock and processor times of some rounds, less an idle share of time."""
     step()
     found = []
     for _ in range(rounds):
         before, start = everyone(), time.perf_counter()
         step()
         clock = time.perf_counter() - start
-        found.append(Timing(clock, everyone() - before))
+        found.append(Timing(clock, everyone() - before - idle * clock))
     return Timing(min(one.clock for one in found), min(one.processor for one in found))
 
 
@@ -101,7 +106,11 @@ def on_workers(
     def everyone() -> float:
         return processor_seconds() + sum(client.run(processor_seconds).values())
 
-    timing = timed(lambda: of_parts.gradient(weights), rounds, everyone)
+    of_parts.gradient(weights)
+    before = everyone()
+    time.sleep(_IDLE)
+    idle = (everyone() - before) / _IDLE
+    timing = timed(lambda: of_parts.gradient(weights), rounds, everyone, idle)
     return timing, max(client.run(peak_memory).values()), of_parts.gradient(weights)
 
 
