@@ -75,8 +75,10 @@ def timed(
     return Timing(min(one.clock for one in found), min(one.processor for one in found))
 
 
-def in_process(n: int, weights: np.ndarray, rounds: int) -> tuple[Timing, Timing, np.ndarray]:
-    """Return the times in process and in threads, and the gradient."""
+def in_process(
+    n: int, weights: np.ndarray, rounds: int
+) -> tuple[Timing, Timing, Timing, np.ndarray]:
+    """Return the times in process, of parts in process and in threads, and the gradient."""
     count = n // ROWS
     whole = [rows_of(number, ROWS) for number in range(count)]
     x, y = np.concatenate([one.x for one in whole]), np.concatenate([one.y for one in whole])
@@ -85,9 +87,11 @@ def in_process(n: int, weights: np.ndarray, rounds: int) -> tuple[Timing, Timing
     del x, y
     loss = LogisticRanking()
     alone = risk(loss, records)
+    parts = risk(loss, PartitionedRecords.split(records, count))
     threads = risk(loss, PartitionedRecords.split(records, count, Threads(WORKERS)))
     return (
         timed(lambda: alone.gradient(weights), rounds, processor_seconds),
+        timed(lambda: parts.gradient(weights), rounds, processor_seconds),
         timed(lambda: threads.gradient(weights), rounds, processor_seconds),
         alone.gradient(weights),
     )
@@ -140,10 +144,10 @@ def main(options: Sequence[str] = ()) -> None:
     print(f"One gradient over all pairs, logistic loss, {FEATURES} features, parts of {ROWS} rows")
     print(f"A part sends {sent / 1e3:.0f} KB of moments and receives {received / 1e3:.0f} KB\n")
     print(
-        "| records | in process | its processor time | two threads | two Dask workers "
-        "| their processor time | ratio | memory of a worker |"
+        "| records | in process | its processor time | of parts in process | two threads "
+        "| two Dask workers | processor time of the cluster | ratio | memory of a worker |"
     )
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for n in (10**6, 5 * 10**6, *([2 * 10**7] if chosen.largest else [])):
         with (
             LocalCluster(
@@ -152,12 +156,13 @@ def main(options: Sequence[str] = ()) -> None:
             Client(cluster) as client,
         ):
             cluster_time, memory, found = on_workers(client, n, weights, chosen.rounds)
-        alone, threads, expected = in_process(n, weights, chosen.rounds)
+        alone, parts, threads, expected = in_process(n, weights, chosen.rounds)
         if not np.allclose(found, expected, rtol=1e-9, atol=1e-14):
             raise AssertionError("the gradient of the workers is another one")
         ratio = cluster_time.processor / alone.processor
         print(
-            f"| {n:.0e} | {alone.clock:.3f} s | {alone.processor:.3f} s | {threads.clock:.3f} s "
+            f"| {n:.0e} | {alone.clock:.3f} s | {alone.processor:.3f} s "
+            f"| {parts.processor:.3f} s | {threads.clock:.3f} s "
             f"| {cluster_time.clock:.3f} s | {cluster_time.processor:.3f} s | {ratio:.2f} "
             f"| {memory:.2f} GB |",
             flush=True,
