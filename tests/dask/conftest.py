@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-pytest.importorskip("distributed", reason="Dask is not installed: make test-dask installs it")
-pytest.importorskip("dask.dataframe", reason="Dask's DataFrames are not installed")
+HERE = Path(__file__).parent
+INSTALLED = find_spec("distributed") is not None
+NOT_INSTALLED = pytest.mark.skip(reason="Dask is not installed: make test-dask installs it")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave these tests to ``make test-dask``, and skip them without Dask."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.slow)
+            if not INSTALLED:
+                item.add_marker(NOT_INSTALLED)
 
 
 @pytest.fixture(scope="session")
