@@ -161,6 +161,13 @@ invalid, schema
         network = algorithm.network(self.plan_.task.features)
         return NetworkScores(network, self.centre_, self.scales_, self.parameters_)
 
+    def weights_frame(self) -> Any:
+        """Raise an error: the parameters of a network are not weights of features."""
+        raise ValueError(
+            "a network has no table of weights: fit a PrivateRanker, or draw scores of rows of "
+            "your own that are public"
+        )
+
     def decision_function(self, X: ArrayLike) -> Array:
         """Return scores, larger for the second class.
 
