@@ -113,7 +113,7 @@ def test_gradients_move_as_far_as_certified() -> None:
         records = LabelledBins(bins, np.zeros(N), np.ones(N))
         descend(
             expansion,
-            records,
+            records.in_one_part(),
             whitening,
             np.zeros(2),
             0.5,

@@ -138,7 +138,7 @@ def test_gradients_of_products_move_as_far_as_certified() -> None:
         positive[0] = label
         descend(
             expansion,
-            LabelledBins(bins, positive, np.ones(n)),
+            LabelledBins(bins, positive, np.ones(n)).in_one_part(),
             whitening,
             np.zeros(3),
             0.5,

@@ -37,6 +37,8 @@ from pairdp.algorithms.scorecard.tabled import (
     truncated,
     worthwhile,
 )
+from pairdp.engines.local import InProcess
+from pairdp.engines.parts import Part, Parts
 
 Array = NDArray[np.float64]
 
@@ -61,11 +63,23 @@ class LabelledBins:
         1 for records of the second class, 0 for others.
     counted : array of shape (n,)
         0 for null records, otherwise 1.
+    all : int, optional
+        The number of records in all parts; by default, these are all.
     """
 
     bins: Bins
     positive: Array
     counted: Array
+    all: int | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of records in all parts."""
+        return len(self.counted) if self.all is None else self.all
+
+    def in_one_part(self) -> Parts:
+        """Return all records as one part."""
+        return Parts(InProcess(), [Part(0, len(self.counted), self)], len(self.counted))
 
     def blocks(self) -> Iterator[tuple[slice, Bins]]:
         """Yield the places of blocks of records, and their bins."""
@@ -107,7 +121,7 @@ class Whitening:
 
 def second_moments(expansion: Expansion, records: LabelledBins) -> Array:
     """Return Σxxᵀ over records of rows over their radius, clipped to norm 1."""
-    if expansion.factors or not worthwhile(expansion.bins, len(records.counted)):
+    if expansion.factors or not worthwhile(expansion.bins, records.n):
         return _moments_of_rows(expansion, records)
     factors = _factors(expansion, GroupedBins.of(records.bins, expansion.bins))
     return _moments_by_pairs(expansion, records, factors)
@@ -123,7 +137,7 @@ def _moments_of_rows(expansion: Expansion, records: LabelledBins) -> Array:
 
 
 def _moments_by_pairs(expansion: Expansion, records: LabelledBins, factors: Array) -> Array:
-    coefficients = truncated(factors**2 * records.counted, len(factors))
+    coefficients = truncated(factors**2 * records.counted, records.n)
     ends = np.cumsum([0, *(table.shape[1] for table in expansion.tables)])
     places = [slice(start, stop) for start, stop in pairwise(ends.tolist())]
     found = np.zeros((expansion.size, expansion.size))
@@ -161,7 +175,7 @@ def _unit_rows(expansion: Expansion, bins: Bins) -> tuple[Array, Array]:
 
 def descend(
     expansion: Expansion,
-    records: LabelledBins,
+    records: Parts,
     whitening: Whitening,
     initial: Array,
     positives: float,
@@ -176,8 +190,8 @@ def descend(
     ----------
     expansion : Expansion
         The features.
-    records : LabelledBins
-        The records. They enter through ``release`` only.
+    records : Parts
+        The records, parts of `LabelledBins`. They enter through ``release`` only.
     whitening : Whitening
         The coordinates.
     initial : array
@@ -193,7 +207,7 @@ def descend(
     squares : SquareFeatures, optional
         All products of two columns, as further coordinates.
     """
-    gradients = Gradients.of(expansion, records, whitening, squares)
+    gradients = records.map(_gradients, expansion, whitening, squares)
     start = whitening.inverse @ initial * expansion.radius
     first = len(start)
     start = np.pad(start, (0, 0 if squares is None else squares.size))
@@ -202,8 +216,9 @@ def descend(
     last = min(_AVERAGED, steps)
     average = np.zeros_like(start)
     for step in range(steps):
-        total, products = gradients.total(whitening.matrix @ position[:first], position[first:])
-        inside = np.concatenate([whitening.matrix.T @ total, products])
+        weights = whitening.matrix @ position[:first]
+        total: Total = gradients.map_sum(_total, weights, position[first:])
+        inside = np.concatenate([whitening.matrix.T @ total.high[:first], total.high[first:]])
         position = position - size * release(inside / whitening.width, step)
         if step >= steps - last:
             average += position / last
@@ -305,18 +320,31 @@ class Gradients:
             if squares is not None:
                 of_squares += squares.sums(self.rows[some], slopes * self.kept[some])
             slopes *= self.scales[some]
-            slopes = truncated(slopes, n)
+            slopes = truncated(slopes, self.records.n)
             sums.add(slopes, some)
             if expansion.factors:
                 products += expansion.product_sums(bins, slopes)
         return expansion.sums_of_rows(sums.by_column(), products.high), of_squares.high
 
 
+def _gradients(
+    records: LabelledBins,
+    expansion: Expansion,
+    whitening: Whitening,
+    squares: SquareFeatures | None,
+) -> Gradients:
+    return Gradients.of(expansion, records, whitening, squares)
+
+
+def _total(gradients: Gradients, weights: Array, square_weights: Array) -> Total:
+    return Total.of(np.concatenate(gradients.total(weights, square_weights)))
+
+
 def _lengths(
     expansion: Expansion, records: LabelledBins, grouped: GroupedBins, whitening: Whitening
 ) -> tuple[Array, Array]:
     """Return the factor of each row that makes it x, and |xW|²."""
-    if expansion.factors or not worthwhile(expansion.bins, len(records.counted)):
+    if expansion.factors or not worthwhile(expansion.bins, records.n):
         return _lengths_of_rows(expansion, records, whitening)
     factors = _factors(expansion, grouped)
     lengths = _lengths_by_pairs(expansion, records, grouped, whitening)

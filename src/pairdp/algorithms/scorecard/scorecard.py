@@ -43,6 +43,7 @@ from pairdp.algorithms.scorecard.shares import (
 from pairdp.algorithms.task import Settings, Task
 from pairdp.constraints import Unconstrained
 from pairdp.losses import LogisticPointwise
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import L1LaplaceMechanism, NoiseSource, Release
 from pairdp.privacy.accounting.gaussian import gdp_mu
@@ -234,10 +235,13 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
             reasons = ("the budget is too small to learn products: the model is additive",)
         return PlanDraft(tuple(releases), settings, reasons)
 
+    def check_parts(self, plan: Plan[ScorecardSettings]) -> None:
+        """Do nothing: it needs only sums."""
+
     def execute(
         self,
         plan: Plan[ScorecardSettings],
-        records: Records,
+        records: Records | PartitionedRecords,
         noise: NoiseSource,
         progress: Progress,
     ) -> RunResult:
