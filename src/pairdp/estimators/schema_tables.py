@@ -17,6 +17,7 @@ from pairdp._reading import (
     uses_null_records,
 )
 from pairdp.schema import Schema, columns_of, table_columns
+from pairdp.tables.coded_cells import Column, DistinctCells, MixedCells
 
 Array = NDArray[np.float64]
 
@@ -25,8 +26,8 @@ class TableRecords(NamedTuple):
     """Encoded rows, the labels as they are in the table or in y, and the units if there are any."""
 
     rows: Array
-    labels: NDArray[Any]
-    groups: NDArray[Any] | None
+    labels: Column
+    groups: Column | None
 
 
 def table_length(X: Any) -> int:
@@ -41,7 +42,7 @@ def encoded_rows(schema: Schema, X: Any, invalid: Invalid, start: int = 0) -> Ar
     return schema.encode(columns, n, invalid=invalid, start=start)
 
 
-def column_of(X: Any, name: str) -> NDArray[Any]:
+def column_of(X: Any, name: str) -> Column:
     """Return one column of a table."""
     return columns_of(X, [name])[0][name]
 
@@ -102,12 +103,15 @@ def table_records(
 
 def table_labels(
     schema: Schema, X: Any, y: ArrayLike | None, *, invalid: Invalid, numeric: bool
-) -> NDArray[Any]:
+) -> Column:
     """Return the labels of a table, uncoded.
 
     Where the schema has no label, those that cannot be read are an error, unless they may be null.
     """
-    labels = read_labels(_flat(response_of(schema, X, y)))
+    labels: Any = _flat(response_of(schema, X, y))
+    if schema.response is not None and isinstance(labels, DistinctCells | MixedCells):
+        return labels
+    labels = read_labels(labels)
     if schema.response is not None or uses_null_records(invalid):
         return labels
     labels = label_array(labels)

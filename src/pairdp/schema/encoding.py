@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from pairdp.schema.columns import ResponseColumn
 from pairdp.schema.features import NULL, FeatureColumn, Mask
 from pairdp.schema.flag_column import FlagColumn
 from pairdp.schema.frames import as_cells
+from pairdp.tables.coded_cells import Column, DistinctCells, MixedCells
 
 _BLOCK = 65_536
 
@@ -67,7 +68,7 @@ def encode_rows(
         if found.shape != (n,):
             raise ValueError(f"the column {column.name!r} does not have {n} cells")
         width = len(column.feature_names)
-        values, status = column.encode(found, missing_values(schema, column))
+        values, status = _read(column.encode, found, missing_values(schema, column))
         refused = column.is_refused(status)
         if not null_allowed:
             check_refused(column, status, refused, start)
@@ -83,6 +84,22 @@ def encode_rows(
     return rows
 
 
+def _read(
+    read: Callable[[Any, MissingValues], tuple[Array, Status]],
+    cells: Column,
+    missing: MissingValues,
+) -> tuple[Array, Status]:
+    """Return what a function that reads each cell by itself returns for all cells of a column."""
+    if isinstance(cells, DistinctCells):
+        values, status = read(cells.distinct, missing)
+        return values[cells.codes], status[cells.codes]
+    if isinstance(cells, MixedCells):
+        values, status = read(cells.numbers, missing)
+        values[cells.places], status[cells.places] = _read(read, cells.others, missing)
+        return values, status
+    return read(cells, missing)
+
+
 def _clip_flags(rows: Array, flags: Mask, norm: float) -> None:
     """Clip the part of each row that belongs to flags to a norm, in place."""
     for first in range(0, len(rows), _BLOCK):
@@ -95,7 +112,7 @@ def encode_response(
     schema: Any, column: ResponseColumn, cells: Any, invalid: Invalid, start: int
 ) -> Array:
     """Return coded labels or clipped targets, NaN for null records."""
-    values, status = column.read(as_cells(cells), missing_values(schema, column))
+    values, status = _read(column.read, as_cells(cells), missing_values(schema, column))
     if not uses_null_records(invalid):
         refused = (status == Cell.UNKNOWN) | ((status == Cell.MISSING) & (column.missing != NULL))
         check_refused(column, status, refused, start)
@@ -125,10 +142,8 @@ def count_cells(schema: Any, cells: Mapping[str, Any]) -> dict[str, CellCounts]:
             continue
         found = as_cells(cells[column.name])
         missing = missing_values(schema, column)
-        if isinstance(column, FeatureColumn):
-            status = column.encode(found, missing).status
-        else:
-            status = column.read(found, missing)[1]
+        read = column.encode if isinstance(column, FeatureColumn) else column.read
+        _, status = _read(read, found, missing)
         of = [int(np.count_nonzero(status == kind)) for kind in list(Cell)[1:]]
         counts[column.name] = CellCounts(len(status), *of)
     return counts
