@@ -18,7 +18,7 @@ from pairdp.cli.common import (
     trust_option,
 )
 from pairdp.cli.evaluate_table import ScoredTable
-from pairdp.cli.table_options import open_with, table_options
+from pairdp.cli.table_options import TABLE, open_with, table_options
 from pairdp.cli.unit_options import unit_options, unit_parameters
 from pairdp.drawing import write_svg
 from pairdp.estimators import load
@@ -33,7 +33,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command("evaluate", short_help="Release the AUC of a saved model on a sensitive table.")
 @click.argument("model", type=FILE)
-@click.argument("data", type=FILE)
+@click.argument("data", type=TABLE)
 @click.option(
     "--epsilon", type=float, required=True, help="ε, the privacy budget of the evaluation."
 )
@@ -150,7 +150,7 @@ def command(
     check_hope(plan, options["share"], options["hopeless"])
     seed, data_set = options["seed"], options["data_set"] or data.name
     ledger = check_ledger(plan, open_ledger(options["ledger"]), data_set, seed)
-    scores, signs, groups = records.read(n, units.get("unit"), invalid)
+    scores, signs, groups = records.read(units.get("unit"), invalid)
     if len(scores) != n or len(signs) != n:
         raise TableError(f"{data} changed while it was read: nothing was released")
     found = run_plan(plan, scores, signs, groups, random_state=seed)

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._reading import Invalid, uses_null_records
-from pairdp.cli.common import with_progress
 from pairdp.cli.predict_steps import FirstSteps
 from pairdp.cli.schema_table import cells_for, check_table
 from pairdp.evaluation.scoring import ScoredModel
-from pairdp.tables import Table, TableError, TwoLabels
+from pairdp.tables import Cells, Table, TableError, TwoLabels
+from pairdp.tables.coded_cells import Column, joined
 
 Array = NDArray[np.float64]
 
@@ -69,17 +69,17 @@ class ScoredTable:
         table.check_columns([*names, label])
         return cls(table, model, names, label)
 
-    def read(self, n: int, unit: str | None, invalid: Invalid) -> ScoredRecords:
-        """Return the scores, labels and units of all n records."""
+    def read(self, unit: str | None, invalid: Invalid) -> ScoredRecords:
+        """Return the scores, labels and units of all records."""
         others = [self.label, *([] if unit is None else [unit])]
-        cells = _joined(self.table.cells(others, invalid=invalid), others, n, "reading labels")
+        cells = _joined(self.table.coded_cells(others, invalid=invalid), others)
         signs = self._signs(cells[self.label], invalid)
-        rows, null = self._rows(n, invalid)
+        rows, null = self._rows(invalid)
         scores = self.model.scores(rows, invalid)
         scores[null] = np.nan
         return ScoredRecords(scores, signs, None if unit is None else cells[unit].tolist())
 
-    def _signs(self, cells: NDArray[Any], invalid: Invalid) -> Array:
+    def _signs(self, cells: Column, invalid: Invalid) -> Array:
         schema = self.model.label_schema
         if schema is not None:
             return np.nan_to_num(schema.encode_label(cells, invalid=invalid))
@@ -92,13 +92,13 @@ class ScoredTable:
             )
         return np.nan_to_num(signs)
 
-    def _rows(self, n: int, invalid: Invalid) -> tuple[Any, NDArray[np.bool_]]:
+    def _rows(self, invalid: Invalid) -> tuple[Any, NDArray[np.bool_]]:
         """Return the records as the model takes them, and which cannot be read."""
         schema = self.model.schema
         if schema is not None:
             batches = list(cells_for(schema, self.table, self.names, invalid=invalid))
             unreadable = np.concatenate([cells.unreadable for cells in batches])
-            return _joined(iter(batches), self.names, n, "reading"), unreadable
+            return _joined(iter(batches), self.names), unreadable
         if self._starts_with_scikit_learn:
             first = FirstSteps.of(self.model.before, self.names, self.model.last.n_features_in_)
             parts = list(first.frames(self.table, invalid=invalid))
@@ -110,7 +110,7 @@ class ScoredTable:
                 )
             return _stacked([frame for frame, _, _ in parts]), wrong
         batches_of_numbers = self.table.batches(self.names, None, invalid=invalid)
-        found = [batch.features for batch in with_progress(n, batches_of_numbers, "reading")]
+        found = [batch.features for batch in batches_of_numbers]
         rows = np.concatenate(found)
         return rows, np.asarray(np.isnan(rows).any(axis=1))
 
@@ -120,15 +120,13 @@ class ScoredTable:
         return bool(before) and type(before[0]).__module__.startswith("sklearn.")
 
 
-def _joined(
-    batches: Iterator[Any], names: Sequence[str], n: int, what: str
-) -> dict[str, NDArray[Any]]:
+def _joined(batches: Iterator[Cells], names: Sequence[str]) -> dict[str, Column]:
     """Return the cells of all batches, by column."""
-    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
-    for cells in with_progress(n, batches, what):
+    parts: dict[str, list[Column]] = {name: [] for name in names}
+    for cells in batches:
         for name, found in parts.items():
-            found.append(np.asarray(cells.columns[name], dtype=object))
-    return {name: np.concatenate(found) for name, found in parts.items()}
+            found.append(cells.columns[name])
+    return {name: joined(found) for name, found in parts.items()}
 
 
 def _stacked(frames: list[Any]) -> Any:

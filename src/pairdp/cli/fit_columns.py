@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from pairdp.cli.common import with_progress
 from pairdp.cli.unit_options import units_of
 from pairdp.estimators import Bounds, BoundsScaler, read_bounds
 from pairdp.tables import Table, TableError, TwoLabels
@@ -121,7 +120,7 @@ class NumberColumns:
             self.scaler.fit_columns(self.names)
         batches = self.table.batches(self.names, self.label, invalid=model.invalid)
         units = None if self.unit is None else units_of(self.table, self.unit, model.invalid)
-        for batch in with_progress(self.n, batches, "reading"):
+        for batch in batches:
             rows = batch.features if self.scaler is None else self.scaler.scale(batch.features)
             of_units = () if units is None else (units(batch.rows),)
             yield rows, self._coded(model, batch.labels), *of_units

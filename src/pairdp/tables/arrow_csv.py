@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pairdp._reading import Invalid, uses_null_records
 from pairdp.tables.arrow_text import Parsed, TextParser
-from pairdp.tables.base import BATCH, Array, Batch, Cells, TableError
+from pairdp.tables.base import BATCH, Array, Batch, Cells
 from pairdp.tables.blocks import BLOCK, blocks_of
 from pairdp.tables.coded_cells import Column, DistinctCells, MixedCells
 from pairdp.tables.delimited import CSVTable, sorted_labels

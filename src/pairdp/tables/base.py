@@ -45,8 +45,8 @@ class Cells(NamedTuple):
     Attributes
     ----------
     columns : dict of str to array of object
-        By name (see `Table.coded_cells` for other forms): text in a CSV file, and values of the column's type in a Parquet file; None if a
-        cell is empty.
+        By name: text in a CSV file, and values of the column's type in a Parquet file; None if a
+        cell is empty. Some are in other forms, see `Table.coded_cells`.
     unreadable : array of bool
         Rows that have no cells, since their line is malformed; only with ``invalid="null"``.
     """
