@@ -70,18 +70,15 @@ def _written(column: Column) -> list[str]:
         texts = np.empty(len(column.distinct), dtype=object)
         texts[:] = [written_cell(cell) for cell in column.distinct]
         return texts[column.codes].tolist()
-    known: dict[tuple[type, Any], str] = {}
-    found = []
-    for cell in map(_plain, column.tolist()):
-        text = known.get((type(cell), cell))
-        if text is None:
-            text = known[type(cell), cell] = written_cell(cell)
-        found.append(text)
-    return found
+    cells = column.tolist()
+    if isinstance(column, np.ndarray) and column.dtype != object:  # equal cells are written equally
+        written = {cell: written_cell(cell) for cell in set(cells)}
+        return list(map(written.__getitem__, cells))
+    return list(map(written_cell, cells))
 
 
 def written_cell(cell: Any) -> str:
     """Return one cell as ``csv.writer`` writes it among others."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow([_plain(cell), None])
-    return text.getvalue()[:-1]
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerow([_plain(cell), None])
+    return text.getvalue()[:-2]

@@ -69,10 +69,11 @@ def encode_rows(
             raise ValueError(f"the column {column.name!r} does not have {n} cells")
         width = len(column.feature_names)
         values, status = _read(column.encode, found, missing_values(schema, column))
-        refused = column.is_refused(status)
-        if not null_allowed:
-            check_refused(column, status, refused, start)
-        null |= refused | column.is_null(status)
+        if status.any():  # not all cells are valid
+            refused = column.is_refused(status)
+            if not null_allowed:
+                check_refused(column, status, refused, start)
+            null |= refused | column.is_null(status)
         if schema.sparse is not None and isinstance(column, FlagColumn):
             flags[place : place + width] = True
             values = np.maximum(values, 0.0)

@@ -14,7 +14,7 @@ from pairdp._reading import Invalid, uses_null_records
 from pairdp.tables.arrow_cells import distinct_cells, float_values, holds_numbers
 from pairdp.tables.base import BATCH, Array, Batch, Cells, Table, TableError, check_names
 from pairdp.tables.coded_cells import Column, DistinctCells
-from pairdp.tables.parquet_files import ParquetFiles
+from pairdp.tables.parquet_files import ParquetFiles, Part
 from pairdp.tables.rebatching import batches_of_size, cells_of_size
 
 _ROWS = 65_536  # that are decoded at a time
@@ -65,10 +65,10 @@ class ParquetTable(Table):
     def _batches(
         self, wanted: list[str], features: Sequence[str], label: str | None, null: bool
     ) -> Iterator[Batch]:
-        for part in self._parts(wanted):
-            table = np.empty((part.num_rows, len(features)))
+        for part, rows in self._parts(wanted):
+            table = np.empty((rows, len(features)))
             for j, name in enumerate(features):
-                table[:, j] = self._numbers(name, part.column(name), null)
+                table[:, j] = self._numbers(name, part[name], null)
             bad = ~np.isfinite(table).all(axis=1)
             if null:
                 table[bad] = np.nan
@@ -76,7 +76,7 @@ class ParquetTable(Table):
                 raise TableError(f"{self.path} has NaN or infinity: fill in or drop such records")
             labels: Column = np.array([])
             if label is not None:
-                labels = self._labels(label, part.column(label), null)
+                labels = self._labels(label, part[label], null)
             yield Batch(table, labels)
 
     def cells(
@@ -108,17 +108,17 @@ class ParquetTable(Table):
         return cells_of_size(self._cells(names, numbers), size)
 
     def _cells(self, names: Sequence[str], numbers: Collection[str]) -> Iterator[Cells]:
-        for part in self._parts(list(dict.fromkeys(names))):
+        for part, rows in self._parts(list(dict.fromkeys(names))):
             columns: dict[str, Column] = {}
             for name in names:
-                column = part.column(name)
+                column = part[name]
                 if name in numbers and holds_numbers(column.type):
                     columns[name] = float_values(column)
                 else:
                     columns[name] = distinct_cells(column, _values)
-            yield Cells(columns, np.zeros(part.num_rows, dtype=np.bool_))
+            yield Cells(columns, np.zeros(rows, dtype=np.bool_))
 
-    def _parts(self, columns: list[str]) -> Iterator[Any]:
+    def _parts(self, columns: list[str]) -> Iterator[Part]:
         with self._progress() as told:
             yield from self._files.parts(_ROWS, columns, told)
 

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from pairdp.tables.base import TableError
 
 ENDINGS = (".parquet", ".pq")
+Part = tuple[dict[str, Any], int]
 _MISSING = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -116,11 +117,12 @@ class ParquetFiles:
             partition = self._partition(path)
             inside = [name for name in columns if name not in partition]
             for batch in _batches(path, file, size, inside):
+                rows += batch.num_rows
+                arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
                 for name in partition.keys() & set(columns):
                     value = pa.scalar(partition[name], pa.string())
-                    batch = batch.append_column(name, pa.repeat(value, batch.num_rows))
-                yield batch
-                rows += batch.num_rows
+                    arrays[name] = pa.repeat(value, batch.num_rows)
+                yield arrays, batch.num_rows
                 told(before + bytes_of_file * rows // max(1, int(file.metadata.num_rows)))
             before += bytes_of_file
 
