@@ -27,9 +27,9 @@ CELLS = (
     b"1", b"2.5", b"-3e2", b"+4", b" 5 ", b".5", b"7.", b"1e999", b"1_0", b"nan", b"nan(1)",
     b"-inf", b"infinity", b"?", b"-9", b"0x1", b"", b"  ", b"a", b"b ", b"\xc3\xa4", b"\xff",
     b"\xe2\x82", b"\xef\xbb\xbf", b"\xc2\xa01", b"\x1c", b"\xd9\xa1", b"1\0", b"\0", b'"1"',
-    b'"a,b"', b'"a""b"', b'""', b'"a', b'a"b', b'"a"b', b'"', b"1,5", b"1;5", b"\t2", b"0", b"1", b"9" * 400, b"\x85",
-    b"\x1c1", b"e5", b"1e", b"1e5", b"+-1", b"1 2", b"-", b".", b"1,", b"TRUE", b"\xef\xbb\xbf1",
-    b"1e-400",
+    b'"a,b"', b'"a""b"', b'""', b'"a', b'a"b', b'"a"b', b'"', b"1,5", b"1;5", b"\t2", b"0", b"1",
+    b"9" * 400, b"\x85", b"\x1c1", b"e5", b"1e", b"1e5", b"+-1", b"1 2", b"-", b".", b"1,",
+    b"TRUE", b"\xef\xbb\xbf1", b"1e-400",
 )  # fmt: skip
 ENDS = (b"\n", b"\n", b"\n", b"\r\n", b"\r", b"\n\n", b"\n\r\n", b"")
 FORMS = [

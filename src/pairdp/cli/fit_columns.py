@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from pairdp.cli.unit_options import units_of
 from pairdp.estimators import Bounds, BoundsScaler, read_bounds
 from pairdp.tables import Table, TableError, TwoLabels
+from pairdp.tables.coded_cells import Column
 
 Batches = Iterator[Any]
 
@@ -125,7 +126,7 @@ class NumberColumns:
             of_units = () if units is None else (units(batch.rows),)
             yield rows, self._coded(model, batch.labels), *of_units
 
-    def _coded(self, model: Any, cells: NDArray[Any]) -> NDArray[Any]:
+    def _coded(self, model: Any, cells: Column) -> NDArray[Any]:
         """Return signs of two classes, graded responses within ±1, or names of classes."""
         if self.labels is None:
             coded: NDArray[Any] = model._coded(cells, None)

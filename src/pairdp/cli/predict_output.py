@@ -69,7 +69,8 @@ def _written(column: Column) -> list[str]:
     if isinstance(column, DistinctCells):
         texts = np.empty(len(column.distinct), dtype=object)
         texts[:] = [written_cell(cell) for cell in column.distinct]
-        return texts[column.codes].tolist()
+        listed: list[str] = texts[column.codes].tolist()
+        return listed
     cells = column.tolist()
     if isinstance(column, np.ndarray) and column.dtype != object:  # equal cells are written equally
         written = {cell: written_cell(cell) for cell in set(cells)}

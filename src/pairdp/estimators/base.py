@@ -201,7 +201,8 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
         occurring = None
         if schema.response is None:
             numeric = self._numeric_targets
-            occurring = table_labels(schema, X, y, invalid=self.invalid, numeric=numeric)
+            found = table_labels(schema, X, y, invalid=self.invalid, numeric=numeric)
+            occurring = np.asarray(found)
         known = self._labels(occurring, None)
         self._fit_tables([(X, y, groups)], table_length(X), schema, known)
 

@@ -17,7 +17,7 @@ from pairdp._reading import (
     uses_null_records,
 )
 from pairdp.schema import Schema, columns_of, table_columns
-from pairdp.tables.coded_cells import Column, DistinctCells, MixedCells
+from pairdp.tables.coded_cells import Column
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ class TableRecords(NamedTuple):
 
     rows: Array
     labels: Column
-    groups: Column | None
+    groups: NDArray[Any] | None
 
 
 def table_length(X: Any) -> int:
@@ -42,9 +42,9 @@ def encoded_rows(schema: Schema, X: Any, invalid: Invalid, start: int = 0) -> Ar
     return schema.encode(columns, n, invalid=invalid, start=start)
 
 
-def column_of(X: Any, name: str) -> Column:
+def column_of(X: Any, name: str) -> NDArray[Any]:
     """Return one column of a table."""
-    return columns_of(X, [name])[0][name]
+    return np.asarray(columns_of(X, [name])[0][name])
 
 
 def response_of(schema: Schema | None, X: Any, y: ArrayLike | None) -> Any:
@@ -108,10 +108,9 @@ def table_labels(
 
     Where the schema has no label, those that cannot be read are an error, unless they may be null.
     """
-    labels: Any = _flat(response_of(schema, X, y))
-    if schema.response is not None and isinstance(labels, DistinctCells | MixedCells):
-        return labels
-    labels = read_labels(labels)
+    if y is None and schema.label is not None:
+        return columns_of(X, [schema.label])[0][schema.label]
+    labels = read_labels(_flat(response_of(schema, X, y)))
     if schema.response is not None or uses_null_records(invalid):
         return labels
     labels = label_array(labels)

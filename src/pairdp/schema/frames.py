@@ -14,7 +14,7 @@ from pairdp.tables.coded_cells import Column, DistinctCells, MixedCells
 
 Cells = Column
 _INTEGERS = frozenset(f"{kind}{bits}" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64))
-_NUMBERS = _INTEGERS | {"Float32", "Float64"}
+_WITH_MISSING = ("Float32", "Float64", "Date")
 _BY_VALUE = ("String", "Categorical", "Enum", "Boolean", "Int", "UInt")  # types of polars
 
 
@@ -144,15 +144,16 @@ def _of_extension(column: Any) -> Cells:
 
 
 def _of_polars(column: Any) -> Cells:
-    if str(column.dtype) in _NUMBERS and column.null_count() == 0:
-        numbers: NDArray[Any] = column.to_numpy()
+    kind = str(column.dtype)
+    if kind in _WITH_MISSING or (kind in _INTEGERS and column.null_count() == 0):
+        numbers: NDArray[Any] = column.to_numpy()  # NaN and NaT for missing ones
         return numbers
-    if str(column.dtype).startswith(_BY_VALUE) and has_pyarrow():
+    if kind.startswith(_BY_VALUE) and has_pyarrow():
         return _of_arrow(column.to_arrow())
     return _objects(column.to_list())
 
 
-def _without_complex(cells: Cells) -> Cells:
+def _without_complex(cells: NDArray[Any]) -> NDArray[Any]:
     """Return real numbers as floats where one complex number made all of them complex."""
     if cells.dtype.kind != "c":
         return cells
@@ -164,9 +165,11 @@ def _without_complex(cells: Cells) -> Cells:
 
 def _of_arrow(column: Any) -> Cells:
     kind = str(column.type)
-    numbers = kind.startswith(("int", "uint", "float", "double", "halffloat"))
+    numbers = kind.startswith(("int", "uint", "halffloat"))
     # Times of nanoseconds are no datetimes of Python.
-    if kind.startswith(("timestamp", "date")) or (numbers and not column.null_count):
+    if kind.startswith(("timestamp", "date", "float", "double")) or (
+        numbers and not column.null_count
+    ):
         chunks = getattr(column, "chunks", [column])
         return np.concatenate([np.asarray(chunk) for chunk in chunks] or [np.empty(0)])
     if _is_comparable(kind):
@@ -180,7 +183,7 @@ def _is_comparable(kind: str) -> bool:
     return kind.startswith(("string", "large_string", "dictionary<values=", "bool", "int", "uint"))
 
 
-def _objects(cells: Sequence[Any]) -> Cells:
+def _objects(cells: Sequence[Any]) -> NDArray[Any]:
     return np.fromiter(cells, object, len(cells))
 
 

@@ -23,7 +23,7 @@ def has_pyarrow() -> bool:
 
 
 def float_values(column: Any) -> Array:
-    """Return a column of integers or floats as floats, NaN where it has no value."""
+    """Return a column of numbers, or of texts that are numbers, as floats, NaN without a value."""
     from pyarrow import compute, float64
 
     values: Array = compute.cast(column, float64(), safe=False).to_numpy(zero_copy_only=False)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp.tables.arrow_cells import float_values, has_pyarrow
 from pairdp.tables.coded_cells import Column, DistinctCells, MixedCells
 from pairdp.tables.line_structure import lines_of, quotes_are_regular
 from pairdp.tables.lines import Row, record_of
@@ -81,11 +82,9 @@ class TextParser:
     @staticmethod
     def can_read(form: TextFormat, mark: str) -> bool:
         """Return whether lines of this form can be read in blocks."""
-        try:
-            import pyarrow.csv  # noqa: F401
-        except ImportError:
-            return False
-        return mark.isascii() and (form.codec == "utf-8-sig" or form.is_single_byte)
+        return (
+            has_pyarrow() and mark.isascii() and (form.codec == "utf-8-sig" or form.is_single_byte)
+        )
 
     def parse(self, block: bytes) -> Parsed | None:
         """Return the rows of a block of whole lines."""
@@ -222,16 +221,16 @@ class TextParser:
         if decimal == ".":
             try:
                 given = compute.if_else(compute.equal(texts, ""), nothing, texts)
-                numbers = _floats(compute.cast(given, pa.float64()))
-                if numbers is not None:
-                    return numbers
+                found = _floats(compute.cast(given, pa.float64()))
+                if found is not None:
+                    return found
             except pa.ArrowInvalid:
                 pass  # some cells are no numbers
         usual = compute.match_substring_regex(texts, _NUMBER.format("\\" + decimal))
         usual_texts = compute.if_else(usual, texts, nothing)
         if decimal != ".":
             usual_texts = compute.replace_substring(usual_texts, decimal, ".")
-        numbers = compute.cast(usual_texts, pa.float64()).to_numpy(zero_copy_only=False)
+        numbers = float_values(usual_texts)
         others = ~_mask(usual) & ~_mask(compute.equal(texts, ""))
         places = np.flatnonzero(others)
         if not len(places):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,7 +51,7 @@ class Cells(NamedTuple):
         Rows that have no cells, since their line is malformed; only with ``invalid="null"``.
     """
 
-    columns: dict[str, Column]
+    columns: Mapping[str, Column]
     unreadable: Mask
 
     @property
@@ -149,7 +149,7 @@ class Table(ABC):
         return self.cells(names, size, numbers=numbers, invalid=invalid)
 
     @contextmanager
-    def _progress(self) -> Iterator[Callable[[int], None]]:
+    def _progress(self) -> Iterator[Callable[[int], object]]:
         """Give a function that shows how many bytes of the table were read."""
         with self.show_progress(self._bytes()) as told:
             yield told
