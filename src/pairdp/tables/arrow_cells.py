@@ -23,10 +23,8 @@ def has_pyarrow() -> bool:
 
 
 def float_values(column: Any) -> Array:
-    """Return a column of numbers, or of texts that are numbers, as floats, NaN without a value."""
-    from pyarrow import compute, float64
-
-    values: Array = compute.cast(column, float64(), safe=False).to_numpy(zero_copy_only=False)
+    """Return a column of integers or floats as floats, NaN where it has no value."""
+    values: Array = column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
     return values
 
 

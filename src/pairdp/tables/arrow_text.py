@@ -230,8 +230,12 @@ class TextParser:
         usual_texts = compute.if_else(usual, texts, nothing)
         if decimal != ".":
             usual_texts = compute.replace_substring(usual_texts, decimal, ".")
-        numbers = float_values(usual_texts)
-        others = ~_mask(usual) & ~_mask(compute.equal(texts, ""))
+        others = ~_mask(compute.equal(texts, ""))
+        try:
+            numbers = float_values(compute.cast(usual_texts, pa.float64()))
+            others &= ~_mask(usual)
+        except pa.ArrowInvalid:  # some version refuses a number: Python reads all of them
+            numbers = np.full(len(texts), np.nan)
         places = np.flatnonzero(others)
         if not len(places):
             return numbers
