@@ -36,9 +36,9 @@ FRAME = """
 import {library}
 from pairdp import PrivateRanker
 frame = {read}
-import time; start = time.perf_counter()
+import time; start = time.process_time()
 PrivateRanker(schema="schema.json", algorithm="moments").fit(frame)
-print(time.perf_counter() - start)
+print(time.process_time() - start)
 """
 CASES = {
     "pyarrow reads mixed.csv": "import pyarrow.csv as c; c.read_csv('mixed.csv')",
@@ -174,5 +174,5 @@ def _measured(rounds: int) -> dict[str, Cost]:
             done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
             frames[name].append(float(done.stdout))
     for name, seconds in frames.items():
-        print(f"PrivateRanker.fit of a frame of {name}, in memory: {min(seconds):.2f} seconds")
+        print(f"PrivateRanker.fit of a frame of {name}, in memory: {min(seconds):.2f} CPU seconds")
     return {name: best(costs) for name, costs in found.items()}

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pairdp._coded_cells import DistinctCells
 from pairdp.cli.predict_output import Output
-from pairdp.tables.coded_cells import DistinctCells
 
 TEXTS = np.array(["a", 'say "x"', "b,c", None, "d\ne", "ä", " f ", "\r", 1, 1.0, True], object)
 SCORES = np.array([0.5, -1e-7, 1e22, 3.0, np.pi, 1e16, 123456789.125, -0.0, 5e-324, 2.0, 1 / 3])

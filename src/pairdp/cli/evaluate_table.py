@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._coded_cells import Column, joined
 from pairdp._reading import Invalid, uses_null_records
 from pairdp.cli.predict_steps import FirstSteps
 from pairdp.cli.schema_table import cells_for, check_table
 from pairdp.evaluation.scoring import ScoredModel
 from pairdp.tables import Cells, Table, TableError, TwoLabels
-from pairdp.tables.coded_cells import Column, joined
 
 Array = NDArray[np.float64]
 

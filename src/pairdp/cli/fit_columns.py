@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from pairdp._coded_cells import Column
 from pairdp.cli.unit_options import units_of
 from pairdp.estimators import Bounds, BoundsScaler, read_bounds
 from pairdp.tables import Table, TableError, TwoLabels
-from pairdp.tables.coded_cells import Column
 
 Batches = Iterator[Any]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.tables.coded_cells import Column, DistinctCells
+from pairdp._coded_cells import Column, DistinctCells
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class Output:
         columns += [self._emptied(_written(column)) for column in self.predicted]
         if len(columns) == 1:  # an empty line would not be a record
             columns = [[text or '""' for text in columns[0]]]
-        return "".join(f"{line}\n" for line in map(",".join, zip(*columns, strict=True)))
+        lines = map(",".join, zip(*columns, strict=True))
+        return "\n".join([*lines, ""])
 
     def _values(self, column: NDArray[Any]) -> list[Any]:
         values: list[Any] = column.tolist()

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from pairdp._coded_cells import Column
 from pairdp._reading import Invalid
 from pairdp.cli.predict_steps import FirstSteps
 from pairdp.cli.schema_table import cells_for, check_table, encoded
 from pairdp.estimators import BoundsScaler, SchemaEncoder
 from pairdp.schema import Schema
 from pairdp.tables import Table, TableError
-from pairdp.tables.coded_cells import Column
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp._coded_cells import Column
 from pairdp._reading import (
     Invalid,
     label_array,
@@ -17,7 +18,6 @@ from pairdp._reading import (
     uses_null_records,
 )
 from pairdp.schema import Schema, columns_of, table_columns
-from pairdp.tables.coded_cells import Column
 
 Array = NDArray[np.float64]
 

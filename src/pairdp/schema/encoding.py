@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pairdp._coded_cells import Column, DistinctCells, MixedCells
 from pairdp._reading import Invalid, uses_null_records
 from pairdp.schema.cells import Array, Cell, MissingValues, Status
 from pairdp.schema.columns import ResponseColumn
 from pairdp.schema.features import NULL, FeatureColumn, Mask
 from pairdp.schema.flag_column import FlagColumn
 from pairdp.schema.frames import as_cells
-from pairdp.tables.coded_cells import Column, DistinctCells, MixedCells
 
 _BLOCK = 65_536
 

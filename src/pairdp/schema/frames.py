@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import did_you_mean
-from pairdp.tables.arrow_cells import distinct_cells, has_pyarrow
-from pairdp.tables.coded_cells import Column, DistinctCells, MixedCells
+from pairdp._coded_cells import Column, DistinctCells, MixedCells, distinct_cells, has_pyarrow
 
 Cells = Column
 _INTEGERS = frozenset(f"{kind}{bits}" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64))

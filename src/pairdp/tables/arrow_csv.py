@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._coded_cells import Column, DistinctCells, MixedCells
 from pairdp._reading import Invalid, uses_null_records
 from pairdp.tables.arrow_text import Parsed, TextParser
 from pairdp.tables.base import BATCH, Array, Batch, Cells
 from pairdp.tables.blocks import BLOCK, blocks_of
-from pairdp.tables.coded_cells import Column, DistinctCells, MixedCells
 from pairdp.tables.delimited import CSVTable, sorted_labels
 from pairdp.tables.line_structure import number_of_lines, quotes_are_regular
 from pairdp.tables.lines import Row, next_rows, reading_errors

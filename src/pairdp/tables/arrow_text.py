@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.tables.arrow_cells import float_values, has_pyarrow
-from pairdp.tables.coded_cells import Column, DistinctCells, MixedCells
+from pairdp._coded_cells import Column, DistinctCells, MixedCells, float_values, has_pyarrow
 from pairdp.tables.line_structure import lines_of, quotes_are_regular
 from pairdp.tables.lines import Row, record_of
 from pairdp.tables.text_format import TextFormat

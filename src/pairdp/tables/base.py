@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import did_you_mean
+from pairdp._coded_cells import Column
 from pairdp._reading import Invalid
-from pairdp.tables.coded_cells import Column
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

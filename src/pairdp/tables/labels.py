@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._coded_cells import Column, DistinctCells
 from pairdp.tables.base import TableError
-from pairdp.tables.coded_cells import Column, DistinctCells
 
 _EXACT = 2.0**53  # smaller integers are exact as floats
 _TRUTH = {"False": False, "True": True}

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._coded_cells import Column, DistinctCells, distinct_cells, float_values, holds_numbers
 from pairdp._reading import Invalid, uses_null_records
-from pairdp.tables.arrow_cells import distinct_cells, float_values, holds_numbers
 from pairdp.tables.base import BATCH, Array, Batch, Cells, Table, TableError, check_names
-from pairdp.tables.coded_cells import Column, DistinctCells
 from pairdp.tables.parquet_files import ParquetFiles, Part
 from pairdp.tables.rebatching import batches_of_size, cells_of_size
 

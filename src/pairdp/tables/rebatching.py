@@ -7,8 +7,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from pairdp._coded_cells import joined
 from pairdp.tables.base import Batch, Cells
-from pairdp.tables.coded_cells import joined
 
 _Rows = TypeVar("_Rows", Batch, Cells)
 

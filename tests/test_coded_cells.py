@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pairdp._coded_cells import Column, DistinctCells, MixedCells, joined
 from pairdp.tables.base import Cells
-from pairdp.tables.coded_cells import Column, DistinctCells, MixedCells, joined
 from pairdp.tables.rebatching import cells_of_size
 
 WORDS = DistinctCells(np.array([0, 1, 1, 2]), np.array(["a", "b", None], dtype=object))
