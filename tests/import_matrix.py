@@ -44,6 +44,8 @@ LAYERS = (
     ("online", "model_file"),
     ("verification.report",),
     ("verification.certificates",),
+    ("verification.models",),
+    ("report",),
     ("estimators", "audit"),
     ("verification", "studies"),
     ("comparison", "demo"),

@@ -8,6 +8,7 @@ from .estimators import OnlinePrivateRanker as OnlinePrivateRanker
 from .estimators import PrivateLinearClassifier as PrivateLinearClassifier
 from .estimators import PrivateLinearRegressor as PrivateLinearRegressor
 from .estimators import PrivateMetric as PrivateMetric
+from .estimators import PrivateNeuralRanker as PrivateNeuralRanker
 from .estimators import PrivatePairMetric as PrivatePairMetric
 from .estimators import PrivateRanker as PrivateRanker
 from .estimators import PrivateScorecard as PrivateScorecard
@@ -30,6 +31,8 @@ from .privacy import NoiseSource as NoiseSource
 from .privacy import Unit as Unit
 from .privacy import default_delta as default_delta
 from .ranges import estimate_bounds as estimate_bounds
+from .report import ModelReport as ModelReport
+from .report import write_report as write_report
 from .schema import Schema as Schema
 from .schema import SchemaError as SchemaError
 from .verification import verify as verify

@@ -19,10 +19,11 @@ from pairdp.algorithms import (
     WithThreshold,
 )
 from pairdp.algorithms.conditioned import ConditionedDescent
+from pairdp.algorithms.neural import NeuralDescent
 from pairdp.algorithms.registry import algorithms
 from pairdp.algorithms.scorecard import Scorecard
 from pairdp.audit import TightLoss
-from pairdp.constraints import L2Ball, PSDFrobeniusBall
+from pairdp.constraints import L2Ball, PSDFrobeniusBall, Unconstrained
 from pairdp.losses import (
     LeastSquaresRanking,
     LogisticMetric,
@@ -42,6 +43,7 @@ N, D = 4, 2
 TIGHT = Problem(TightLoss(), L2Ball(10.0), 0.5)
 RANKING = Problem(LogisticRanking(), L2Ball(1.0), 0.5)
 PLAIN = Problem(LogisticRanking(), L2Ball(1.0))
+NETWORK = Problem(LogisticRanking(), Unconstrained())
 SQUARES = Problem(LeastSquaresRanking(), L2Ball(1.0))
 METRIC = Problem(LogisticMetric(), PSDFrobeniusBall(1.0))
 GIVEN_PAIRS = PointwiseProblem(PairMetricLoss(), PSDFrobeniusBall(1.0))
@@ -87,6 +89,8 @@ ALL: dict[str, tuple[Algorithm, Problem]] = {
     "losses of one record": (GradientDescent(steps=2), POINTS),
     "scorecard": (Scorecard(), POINTS),
     "conditioned": (ConditionedDescent(steps=2), PLAIN),
+    "neural": (NeuralDescent((3, 2), steps=2), NETWORK),
+    "neural, pairs": (NeuralDescent((3, 2), steps=2, gradient="pairwise"), NETWORK),
     "online, noise on models": (OnlineDescent(noise="models"), TIGHT),
     "online moments": (OnlineMoments(), SQUARES),
     "online centred moments": (CenteredMoments(center_records=1, radius_records=1), SQUARES),

@@ -149,8 +149,8 @@ def test_a_model_with_a_schema_and_a_unit_names_what_was_encoded() -> None:
     names = ["age", "sex=F", "sex=M", "systolic", "systolic (missing)"]
     assert [weight["name"] for weight in found["weights"]][:5] == names
     assert found["unit"] == {"name": "patient", "max_records": 2}
-    assert found["columns"]["systolic"] == "range 60 to 260; missing indicator"
-    assert found["columns"]["ward"] == 'categories ICU, "Medicine, general"; other yes'
+    assert found["columns"]["systolic"] == "60 to 260; missing indicator"
+    assert found["columns"]["ward"] == 'ICU, "Medicine, general"; other yes'
     shown = run("show", "model.pairdp").stdout
     assert "label yes has higher scores than label no" in shown
     assert "all records of each unit (patient), of which at most 2 records are used" in shown

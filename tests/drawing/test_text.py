@@ -37,3 +37,9 @@ def test_a_width_has_the_decimals_of_its_mean() -> None:
 def test_text_means_itself() -> None:
     assert escape('<a href="x">\'&') == "&lt;a href=&quot;x&quot;&gt;&#x27;&amp;"
     assert [coordinate(v) for v in (1.0, 1.25, -0.01, 480.04)] == ["1", "1.2", "0", "480"]
+
+
+def test_control_characters_and_directions_of_text_are_replaced() -> None:
+    hostile = "\ud800age\x00\x1b[2J\u202e0 = ε\u2069\u200f"
+    assert escape(hostile) == "\ufffdage\ufffd\ufffd[2J\ufffd0 = ε\ufffd\ufffd"
+    assert escape("two\nlines\tof <b>") == "two\nlines\tof &lt;b&gt;"

@@ -17,8 +17,8 @@ from pairdp.algorithms.choice.models import MODEL_REASON
 from pairdp.algorithms.conditioned import ConditionedDescent
 from pairdp.algorithms.scorecard.scorecard import Scorecard
 from pairdp.audit import audit_estimator
-from pairdp.estimators.card import card_of
 from pairdp.privacy import Budget
+from pairdp.report.card import card_of
 from pairdp.storage import ModelFileError
 from pairdp.verification import verify_model
 from tests.estimators.data import two_classes

@@ -358,3 +358,9 @@ def test_a_registered_algorithm_for_streams_is_known_by_its_name(
         model.set_params(buffer=3).plan(100, 3)
     with pytest.raises(ValueError, match=r"pairdp\.online, got 'DPGDC'"):
         OnlinePrivateRanker(1.0, data_norm=1.0, algorithm="DPGDC").plan(100, 3)
+
+
+def test_pure_epsilon_is_refused_with_what_to_do() -> None:
+    x, y = two_classes(60)
+    with pytest.raises(ValueError, match="set delta > 0, or fit all records at once, for example"):
+        OnlinePrivateRanker(delta=0.0, data_norm=1.0).partial_fit(x, y, classes=[0, 1])

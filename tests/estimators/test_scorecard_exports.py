@@ -153,3 +153,25 @@ def test_the_command_line_has_its_parameters(tmp_path: Path) -> None:
         found = CliRunner().invoke(main, [*command[:-1], str(tmp_path / "other"), *wrong])
         assert found.exit_code == 1
         assert message in found.output
+
+
+def test_axes_of_dates_count_years_or_days() -> None:
+    rng = np.random.default_rng(0)
+    days = rng.integers(0, 600, 800)
+    start = np.datetime64("2023-01-01")
+    table = {
+        "admitted": (start + days).astype(str).tolist(),
+        "seen": (start + days % 20).astype(str).tolist(),
+        "died": np.where(days > 300, "yes", "no").tolist(),
+    }
+    schema = {
+        "admitted": {"date": ["2023-01-01", "2025-01-01"]},
+        "seen": {"date": ["2023-01-01", "2023-02-01"]},
+        "died": {"label": ["no", "yes"]},
+    }
+    model = PrivateScorecard(4.0, schema=schema, random_state=0).fit(table)
+    years, seen = model.figures()
+    assert years.x.name == "admitted (year)"
+    assert all(2023 <= x <= 2025.01 for x in years.xs)
+    assert seen.x.name == "seen (days since 2023-01-01)"
+    assert all(0 <= x <= 31 for x in seen.xs)

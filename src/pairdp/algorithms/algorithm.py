@@ -79,6 +79,9 @@ class Algorithm(Storable, ABC, Generic[S]):
     """The dataclass of its settings, needed to read stored plans."""
 
     needs_delta: ClassVar[bool] = False
+    without_delta: ClassVar[str] = "use an output-perturbed algorithm such as GradientDescent"
+    """What pure ε-DP needs instead, if the algorithm needs δ > 0."""
+
     instead: ClassVar[str] = "use PairwiseSGD, which needs no smoothness"
     is_printed: ClassVar[bool] = False
     """Whether a paper prints a formula for its noise, which ``calibration="printed"`` uses."""
@@ -221,7 +224,7 @@ class Algorithm(Storable, ABC, Generic[S]):
         if budget is not None and budget.is_pure and self.needs_delta:
             raise ValueError(
                 f"{self.name} adds Gaussian noise at every step and cannot satisfy pure ε-DP: set "
-                "delta > 0, or use an output-perturbed algorithm such as GradientDescent"
+                f"delta > 0, or {self.without_delta}"
             )
         self.check_unit(task)
         if task.is_printed and not self.is_printed:

@@ -13,7 +13,7 @@ from pairdp.algorithms.plan import Plan
 from pairdp.problem import Problem
 
 Array = NDArray[np.float64]
-ModelName = Literal["linear", "additive", "quadratic"]
+ModelName = Literal["linear", "additive", "quadratic", "network"]
 MODELS: tuple[ModelName, ...] = ("linear", "additive", "quadratic")
 
 

@@ -26,6 +26,7 @@ _COMMANDS = {
     "predict": "Score the records of a table with a saved model.",
     "evaluate": "Release the AUC of a saved model on a sensitive table.",
     "show": "Show what a model is, its privacy and its weights.",
+    "report": "Write a page about a model, for the person who signs.",
     "verify": "Verify a certificate, or those of a model or stream.",
     "ledger": "Create a privacy budget, and show what is left of it.",
     "audit": "Try to break the guarantee of an algorithm or a model.",

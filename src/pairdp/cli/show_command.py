@@ -20,7 +20,7 @@ from pairdp.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from pairdp.estimators.card import ModelCard, Weight
+    from pairdp.report.card import ModelCard, Weight
 
 _SHOWN, _AXES = 30, 3
 
@@ -46,7 +46,7 @@ def command(
     Weights, and noise that was propagated to them from released values, are as the file states.
     """
     from pairdp.estimators import load
-    from pairdp.estimators.card import card_of
+    from pairdp.report.card import card_of
 
     card = card_of(load(file, trusted=trusted))
     refused, verification = (False, "skipped") if no_verify else _verified(file, trusted)
@@ -87,7 +87,7 @@ def _lines(card: ModelCard, verification: str, everything: bool) -> Iterable[str
     if card.columns:
         yield ""
         yield "Columns:"
-        yield from _table([(name, fact) for name, fact in card.columns])
+        yield from _table([(column.name, column.words) for column in card.columns])
     if card.weights:
         yield ""
         yield from _weights(card, everything)

@@ -21,14 +21,18 @@ DARK = {
 
 
 def theme_css() -> str:
-    """Return the variables of both themes; ``data-theme`` overrides the system's preference."""
+    """Return the variables of both themes; ``data-theme`` overrides the system's preference.
+
+    Paper is always light.
+    """
     light, dark = (
         "".join(f"--{name}: {value};" for name, value in colors.items()) + f"color-scheme: {scheme}"
         for scheme, colors in (("light", LIGHT), ("dark", DARK))
     )
     series = "".join(f".c{i}{{--c:var(--c{i})}}" for i in range(SERIES + 1))
     return (
-        f':root{{{light}}}:root[data-theme="dark"]{{{dark}}}@media (prefers-color-scheme: dark)'
+        f':root{{{light}}}@media screen{{:root[data-theme="dark"]{{{dark}}}}}'
+        "@media screen and (prefers-color-scheme: dark)"
         f'{{:root:not([data-theme="light"]){{{dark}}}}}{series}'
     )
 

@@ -30,7 +30,7 @@ _DODGE = 4.0
 
 def draw_lines(figure: Figure) -> Canvas:
     """Return the drawing of a figure of lines."""
-    x = _x_scale(figure)
+    x = x_scale(figure)
     y = value_scale(figure, HEIGHT - BOTTOM, TOP)
     shifts, labels = _shifts(figure, x), _labels(figure, x, y)
     rows = sorted(range(len(figure.series)), key=lambda row: not _is_reference(figure.series[row]))
@@ -48,7 +48,8 @@ def _is_reference(series: Series) -> bool:
     return series.style.line == "thin"
 
 
-def _x_scale(figure: Figure) -> Scale:
+def x_scale(figure: Figure) -> Scale:
+    """Return the scale of x."""
     xs = [*figure.xs, *figure.x.include]
     if figure.x.scale == "auto" and grow_by_one_factor(sorted(xs)):
         return fit_log(xs, LEFT, WIDTH - RIGHT, pad=0.07)

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import html
 import math
+import re
 
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def escape(text: object) -> str:
-    """Return text escaped for elements and quoted attributes."""
-    return html.escape(str(text), quote=True)
+    """Return text escaped for elements and quoted attributes.
+
+    Control characters are replaced, and those that change the direction of text too: with them, a
+    name could make a page say something else.
+    """
+    return html.escape(_CONTROLS.sub("\N{REPLACEMENT CHARACTER}", str(text)), quote=True)
 
 
 def number(value: float) -> str:

@@ -9,6 +9,7 @@ from .fit_warnings import NoSignalWarning as NoSignalWarning
 from .linear import PrivateLinearClassifier as PrivateLinearClassifier
 from .linear import PrivateLinearRegressor as PrivateLinearRegressor
 from .metric import PrivateMetric as PrivateMetric
+from .neural import PrivateNeuralRanker as PrivateNeuralRanker
 from .online_metric import OnlinePrivateMetric as OnlinePrivateMetric
 from .online_ranker import OnlinePrivateRanker as OnlinePrivateRanker
 from .pair_metric import PrivatePairMetric as PrivatePairMetric

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,9 @@ from pairdp.estimators.validation import public_shape, validated
 from pairdp.privacy import NoiseSource
 from pairdp.records import Batch
 from pairdp.schema import Schema
+
+if TYPE_CHECKING:
+    from pairdp.report import ModelReport
 
 Array = NDArray[np.float64]
 
@@ -56,17 +59,51 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
         if it is not known. ``attrs["noise"]`` says in words what it is. A metric has the diagonal
         of its matrix as ``weight``, and a column of loadings for each direction that it learned.
         """
-        from pairdp.estimators.card import card_of, frame_of
+        from pairdp.report.card import card_of, frame_of
 
         return frame_of(card_of(self))
+
+    def report(self, path: str | Path | None = None, **options: Any) -> ModelReport:
+        """Return the report for the person who decides on the release, as an HTML page.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            A file to write it to.
+        **options
+            Those of `pairdp.write_report`, such as ``evaluation`` and ``ledger``.
+        """
+        from pairdp.report import write_report
+
+        return write_report(self, path, **options)
+
+    def plot(self, column: str | None = None, ax: Any = None) -> Any:
+        """Draw the released weights, with two standard deviations of their noise.
+
+        Parameters
+        ----------
+        column : str, optional
+            The column of a scorecard, or the direction of a metric ("Direction 1"); by default all.
+        ax : matplotlib.axes.Axes, optional
+            By default those of a new figure.
+
+        Returns
+        -------
+        Axes
+            An array of them for several columns or directions.
+        """
+        from pairdp.report.card import card_of
+        from pairdp.report.model_figures import plot_model
+
+        return plot_model(self, card_of(self), column, ax)
 
     def _repr_html_inner(self) -> str:
         """Return HTML for notebooks: for a fitted model, its privacy and weights come first."""
         diagram: str = super()._repr_html_inner()
         if not hasattr(self, "certificate_"):
             return diagram
-        from pairdp.estimators.card import card_of
-        from pairdp.estimators.card_html import card_html
+        from pairdp.report.card import card_of
+        from pairdp.report.card_html import card_html
 
         return card_html(card_of(self)) + diagram
 

@@ -18,6 +18,7 @@ from pairdp.schema import DateColumn
 from pairdp.schema.features import FeatureColumn
 
 Array = NDArray[np.float64]
+_YEAR = 365.2425
 INTERVALS = "two standard deviations of the noise"
 _POINTS = Axis("points (log-odds)", "points", scale="linear", include=(0.0,))
 
@@ -69,7 +70,9 @@ def figures_of_pairs(
         figures.append(
             Figure(
                 name_of_pair(names, *pair),
-                Axis(names[over], names[over], scale="linear") if is_number else Axis(""),
+                Axis(f"{names[over]}{_unit(sources[over])}", names[over], scale="linear")
+                if is_number
+                else Axis(""),
                 _POINTS,
                 tuple(series),
                 mark="line" if is_number else "dot",
@@ -104,7 +107,7 @@ def _of_pair(
 def _middles(
     column: NumberCells, edges: NDArray[np.int64], source: FeatureColumn | None
 ) -> list[float]:
-    shown = [_position(end_of_bin(column, int(end), source)) for end in edges]
+    shown = [_position(end_of_bin(column, int(end), source), source) for end in edges]
     return [(low + high) / 2 for low, high in pairwise(shown)]
 
 
@@ -134,21 +137,38 @@ def _of_number(
     if column.missing is not None:
         alone = _point(middles[0], values[-1], spread[-1])
         series.append(Series("missing", (alone,), Style(7, None, "thin"), across=True))
-    unit = " (day)" if isinstance(source, DateColumn) else ""
     return Figure(
         name,
-        Axis(f"{name}{unit}", name, scale="linear"),
+        Axis(f"{name}{_unit(source)}", name, scale="linear"),
         _POINTS,
         tuple(series),
         intervals=INTERVALS,
     )
 
 
-def _position(value: float | str) -> float:
-    """Return where a number, or a date as days since 1970, is on an axis."""
-    if isinstance(value, str):
-        return float(np.datetime64(value, "s").astype(np.int64)) / 86_400
-    return value
+def _position(value: float | str, source: FeatureColumn | None) -> float:
+    """Return where a number, or a date as years or as days since the first, is on an axis."""
+    if not isinstance(value, str) or not isinstance(source, DateColumn):
+        return float(value)
+    if _in_years(source):
+        return 1970 + _days(value) / _YEAR
+    return _days(value) - _days(source.first)
+
+
+def _days(date: str) -> float:
+    """Return the days from 1970 to a date."""
+    return float(np.datetime64(date, "s").astype(np.int64)) / 86_400
+
+
+def _in_years(source: DateColumn) -> bool:
+    return _days(source.last) - _days(source.first) >= _YEAR
+
+
+def _unit(source: FeatureColumn | None) -> str:
+    """Return what the axis of a date counts."""
+    if not isinstance(source, DateColumn):
+        return ""
+    return " (year)" if _in_years(source) else f" (days since {source.first})"
 
 
 def _of_categories(name: str, titles: list[str], values: Array, spread: Array) -> Figure:

@@ -97,6 +97,18 @@ class Evaluation:
             )
         return self.released.bins
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the ROC curve with its band on axes of matplotlib, and return them.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            By default those of a new figure.
+        """
+        from pairdp.drawing.matplotlib_axes import plot_figure
+
+        return plot_figure(self.roc.figure(), ax)
+
     def privacy_statement(self) -> str:
         """Return what was released and why it is private, in words."""
         return self.certificate.statement()

@@ -73,6 +73,7 @@ class Learner(ABC):
 class OnlineAlgorithm(Algorithm[S]):
     """An algorithm that releases a model after every batch of a stream."""
 
+    without_delta: ClassVar[str] = "fit all records at once, for example with PrivateRanker"
     why_no_units: ClassVar[str] = (
         "it would have to remember the units that it has seen, also while it is paused"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pairdp.algorithms.comparison import differences
 from pairdp.losses.trust import as_stated
@@ -14,9 +14,6 @@ from pairdp.storage import NOT_VALID, Trusted, decode
 from pairdp.storage.registry import of_library, path_of
 from pairdp.verification.certificates import explain_differences, verify
 from pairdp.verification.report import Report
-
-if TYPE_CHECKING:
-    from pairdp.estimators.base import PrivateEstimator
 
 
 def verify_model(model: Any, *, trusted: Iterable[type | str] = ()) -> tuple[Report, ...]:
@@ -48,7 +45,7 @@ def verify_model(model: Any, *, trusted: Iterable[type | str] = ()) -> tuple[Rep
     return tuple(_verified(step, known) for step in private)
 
 
-def _verified(step: PrivateEstimator, trusted: Trusted) -> Report:
+def _verified(step: Any, trusted: Trusted) -> Report:
     report = verify(step.certificate_, trusted=trusted)
     if not of_library(type(step)):
         report = replace(report, on_trust=(path_of(type(step)), *report.on_trust))
@@ -59,7 +56,7 @@ def _verified(step: PrivateEstimator, trusted: Trusted) -> Report:
     )
 
 
-def _contradictions(step: PrivateEstimator) -> Iterator[str]:
+def _contradictions(step: Any) -> Iterator[str]:
     """Yield where a model differs from the plan of its parameters."""
     stated = step.certificate_
     try:

@@ -107,13 +107,8 @@ class Run:
         facts = self.facts
         x, y = self._numbers(), self._labels()
         counted = np.where(self.records.null, 0.0, 1.0)
-        released: dict[str, Array] = {}
-        centre, middle = np.zeros(facts.d), 0.0
-        if facts.centred:
-            signed, mean, middle = self._means(x, y)
-            centre = shrunk_centre(mean, self._deviation(MEANS), facts.largest)
-            released |= {"signed": signed, "mean": centre, "balance": np.array([middle])}
-        location = Location(centre, self._radius(x, centre, counted))
+        location, released = self.locate(x, y, counted)
+        middle = float(released["balance"][0]) if facts.centred else 0.0
         n = len(x)
         if settings.used < n:
             places = np.arange(settings.used) * n // settings.used
@@ -158,6 +153,17 @@ class Run:
         ratio = float(np.linalg.norm(found)) / length if length > 0 else 1.0
         released["deviations"] = np.asarray(ratio * deviations)
         return RunResult(found, released)
+
+    def locate(self, x: Array, y: Array, counted: Array) -> tuple[Location, dict[str, Array]]:
+        """Return where rows are, and the released means of the classes."""
+        facts = self.facts
+        released: dict[str, Array] = {}
+        centre = np.zeros(facts.d)
+        if facts.centred:
+            signed, mean, middle = self._means(x, y)
+            centre = shrunk_centre(mean, self._deviation(MEANS), facts.largest)
+            released = {"signed": signed, "mean": centre, "balance": np.array([middle])}
+        return Location(centre, self._radius(x, centre, counted)), released
 
     @property
     def _target(self) -> float:
@@ -211,13 +217,16 @@ class Run:
         if settings.expansion == "linear":
             scales = np.full(facts.d, radius)
             return Features("linear", location.centre, scales, facts.centred)
-        wide = _WIDE * radius
-        plain = Features("linear", location.centre, np.full(facts.d, wide), intercept=False)
-        squares = mean_squares(Rows.of(plain, x, counted, counted))
-        noisy = self._release(SCALES, squares)
-        least = max(self._deviation(SCALES), 1e-9)
-        scales = wide * np.sqrt(np.maximum(noisy, least))
+        scales = self.scales(location, x, counted)
         return Features(settings.expansion, location.centre, scales, facts.centred)
+
+    def scales(self, location: Location, x: Array, counted: Array) -> Array:
+        """Release the mean squares of centred rows, and return the scale of each feature."""
+        wide = _WIDE * location.radius
+        plain = Features("linear", location.centre, np.full(self.facts.d, wide), intercept=False)
+        noisy = self._release(SCALES, mean_squares(Rows.of(plain, x, counted, counted)))
+        least = max(self._deviation(SCALES), 1e-9)
+        return np.asarray(wide * np.sqrt(np.maximum(noisy, least)))
 
     def _whitening(self, settings: ConditionedSettings, rows: Rows) -> Whitening:
         if settings.scaling == "matrix":

@@ -181,6 +181,19 @@ class Certificate:
         found[order] = np.minimum.accumulate(epsilons)
         return TradeOff(found, chosen)
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the curve of ε and δ, with the claim, on axes of matplotlib, and return them.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            By default those of a new figure.
+        """
+        from pairdp.drawing.matplotlib_axes import plot_figure
+        from pairdp.privacy.certificates.curve_figure import curve_figure
+
+        return plot_figure(curve_figure(self), ax)
+
     def with_noise_source(self, source: NoiseSource) -> Certificate:
         """Return the certificate of a run that drew its noise from ``source``."""
         own = type(source) is NoiseSource

@@ -139,12 +139,12 @@ def _caveats(certificate: Certificate) -> list[str]:
     protects = "It protects each single record, not facts that many records show together."
     if certificate.unit is not None:
         protects = "It protects all records of each unit together, not facts that many units show."
-    prepared = _BY_SCHEMA if _has_schema(certificate) else _UNPREPARED
+    prepared = _BY_SCHEMA if has_schema(certificate) else _UNPREPARED
     caveats += [*_of_unit(certificate.unit), _FIXED, prepared]
     return [*caveats, *_ALWAYS[:-1], protects, _ALWAYS[-1]]
 
 
-def _has_schema(certificate: Certificate) -> bool:
+def has_schema(certificate: Certificate) -> bool:
     """Return whether rows are encoded by a public schema, which is a condition of the plan."""
     conditions = (certificate.plan or {}).get("conditions")
     return isinstance(conditions, list | tuple) and any(

@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
 from pairdp.privacy import Certificate, CertificateError
+from pairdp.report.columns import ColumnFact, columns_of, last_step
+from pairdp.report.words import protects
 from pairdp.verification.certificates import verify
 from pairdp.verification.report import Report
 
@@ -63,8 +65,8 @@ class ModelCard:
         The directions that a metric learned, longest first.
     noise : ParameterNoise
         What the noise of the weights is.
-    columns : tuple of (str, str)
-        Columns of the data and their public bounds or kinds, where they are known.
+    columns : tuple of ColumnFact
+        Columns of the data and what is public about them, where it is known.
     """
 
     kind: str
@@ -77,7 +79,7 @@ class ModelCard:
     intercept: Weight | None
     axes: tuple[MetricAxis, ...]
     noise: ParameterNoise
-    columns: tuple[tuple[str, str], ...]
+    columns: tuple[ColumnFact, ...]
 
     @property
     def plus_minus(self) -> str:
@@ -95,13 +97,7 @@ class ModelCard:
     @property
     def unit_in_words(self) -> str:
         """What the claim protects."""
-        if self.certificate.budget is None:
-            return "nothing"
-        unit = self.certificate.unit
-        if unit is None:
-            return "each record"
-        of = "1 record" if unit.max_records == 1 else f"{unit.max_records} records"
-        return f"all records of each unit ({unit.name}), of which at most {of} are used"
+        return protects(self.certificate)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything except the certificate as JSON values."""
@@ -120,7 +116,7 @@ class ModelCard:
             "data_set": self.data_set,
             "ranked_low": None if self.ranked is None else self.ranked[0],
             "ranked_high": None if self.ranked is None else self.ranked[1],
-            "columns": dict(self.columns),
+            "columns": {column.name: column.words for column in self.columns},
             "weights": [weight._asdict() for weight in self.weights],
             "intercept": None if self.intercept is None else self.intercept._asdict(),
             "axes": [axis._asdict() for axis in self.axes],
@@ -138,14 +134,14 @@ def card_of(model: Any) -> ModelCard:
     NotFittedError
         If it is not fitted.
     """
-    estimator = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    estimator = last_step(model)
     if not hasattr(type(estimator), "privacy_statement"):
         raise TypeError(f"a {type(estimator).__name__} is not a private estimator of pairdp")
     check_is_fitted(estimator, "certificate_")
     noise: ParameterNoise = getattr(estimator, "parameter_noise_", _NOT_STATED)
     if (scale := getattr(estimator, "_target_scale", 1.0)) != 1:
         noise = noise.times(scale, "the half-width of the target's range")
-    scorecard = _scorecard(estimator)
+    scorecard = scorecard_of(estimator)
     if scorecard is None:
         weights = _weights(noise, _values(estimator), _feature_names(model, estimator))
         what = "diagonal of the matrix" if _is_metric(estimator) else "weights"
@@ -165,7 +161,7 @@ def card_of(model: Any) -> ModelCard:
         intercept=_intercept(scorecard or estimator, noise),
         axes=tuple(_axes(estimator)),
         noise=noise,
-        columns=tuple(_columns(model, estimator)),
+        columns=columns_of(model),
     )
 
 
@@ -173,7 +169,7 @@ def _is_metric(estimator: Any) -> bool:
     return hasattr(estimator, "components_") and not hasattr(estimator, "coef_")
 
 
-def _scorecard(estimator: Any) -> Any:
+def scorecard_of(estimator: Any) -> Any:
     """Return the scorecard of a model; None if it has no points of bins."""
     if hasattr(estimator, "points_"):
         return estimator
@@ -258,38 +254,6 @@ def _axes(estimator: Any) -> Iterator[MetricAxis]:
         if sizes[place] > 0:
             loadings = (rows[place] / sizes[place]).tolist()
             yield MetricAxis(float(sizes[place] ** 2), tuple(loadings))
-
-
-def _columns(model: Any, estimator: Any) -> Iterator[tuple[str, str]]:
-    """Yield the columns of the data, with the public facts that scale or encode them."""
-    schema = getattr(estimator, "schema_", None)
-    if schema is not None:
-        for name, facts in schema.to_dict().items():
-            yield str(name), _short(facts)
-        return
-    steps = [step for _, step in model.steps[:-1]] if isinstance(model, Pipeline) else []
-    for scaler in steps:
-        names = getattr(scaler, "feature_names_in_", None)
-        if names is not None and hasattr(scaler, "half_width_"):
-            low, high = scaler.center_ - scaler.half_width_, scaler.center_ + scaler.half_width_
-            for name, *ends in zip(names, low, high, strict=True):
-                yield str(name), f"{ends[0]:g} to {ends[1]:g}"
-
-
-def _short(facts: Any) -> str:
-    """Return the facts of a column in a schema in short words."""
-    match facts:
-        case str():
-            return facts
-        case [float() | int() as low, float() | int() as high]:
-            return f"{low:g} to {high:g}"
-        case list() | tuple():
-            return ", ".join(f'"{fact}"' if "," in str(fact) else str(fact) for fact in facts)
-        case dict():
-            return "; ".join(f"{name} {_short(fact)}" for name, fact in facts.items())
-        case bool():
-            return "yes" if facts else "no"
-    return str(facts)
 
 
 @lru_cache(maxsize=64)

@@ -7,8 +7,8 @@ from xml.etree.ElementTree import Element
 
 from pairdp.drawing.colors import DARK, LIGHT
 from pairdp.drawing.elements import make, to_html
-from pairdp.estimators.card import ModelCard, Weight, verified
 from pairdp.privacy.mechanisms.noise_source import SEEDED
+from pairdp.report.card import ModelCard, Weight, verified
 from pairdp.verification.report import Report
 
 _SHOWN = 20

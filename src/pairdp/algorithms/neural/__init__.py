@@ -1,0 +1,5 @@
+"""Networks whose scores are learned by clipped gradients with noise."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

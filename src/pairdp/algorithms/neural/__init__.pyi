@@ -1,0 +1,2 @@
+from .network import Network as Network
+from .neural_descent import NeuralDescent as NeuralDescent

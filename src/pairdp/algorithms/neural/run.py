@@ -1,0 +1,109 @@
+"""A run of a neural descent: what it releases, in order, and the parameters that follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.algorithms.conditioned.run import Run as PrivateCoordinates
+from pairdp.algorithms.conditioned.run import RunFacts
+from pairdp.algorithms.neural.clipped_sums import NetworkRecords
+from pairdp.algorithms.neural.network import Network
+from pairdp.algorithms.neural.optimizer import Adam
+from pairdp.algorithms.neural.reference_slopes import BINS, ReferenceSlopes, count_scores
+from pairdp.algorithms.neural.scores import NetworkScores
+from pairdp.algorithms.neural.settings import NeuralSettings
+from pairdp.algorithms.plan import Plan, Progress, RunResult
+from pairdp.losses import LogisticPointwise
+from pairdp.privacy import NoiseSource
+from pairdp.records import Records
+
+Array = NDArray[np.float64]
+SCORES = "counts of scores"
+LINEAR_GRADIENTS, GRADIENTS = "clipped gradients of the linear part", "clipped gradients of scores"
+STEPS_PER_COUNT = 5
+"""Scores are counted anew after this many steps."""
+_LINEAR_RATE = 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The records of a run, which enter what it returns through releases only."""
+
+    network: Network
+    plan: Plan[NeuralSettings]
+    records: Records
+    noise: NoiseSource
+
+    def _release(self, name: str, values: Array, step: int) -> Array:
+        release = next(one for one in self.plan.certificate.releases if one.name == name)
+        return release.mechanism.release(values, self.noise.stream(name, step))
+
+    def _standardized(self, parameters: Array) -> NetworkScores:
+        """Return the network with the centre and the scales that are released for it."""
+        records, d = self.records, self.network.features
+        facts = RunFacts(
+            loss=LogisticPointwise(),
+            largest=self.plan.problem.data_norm,
+            d=d,
+            centred=True,
+            constant=0.0,
+            folded=False,
+        )
+        coordinates = PrivateCoordinates(facts, records, self.plan.certificate.releases, self.noise)
+        counted = np.where(records.null, 0.0, 1.0)
+        location, _ = coordinates.locate(records.x, records.y, counted)
+        scales = coordinates.scales(location, records.x, counted)
+        return NetworkScores(self.network, location.centre, scales, parameters)
+
+    def learn(self, initial: Array, progress: Progress) -> RunResult:
+        """Return the parameters, and the released statistics that describe them."""
+        settings, network = self.plan.settings, self.network
+        standard = self._standardized(initial)
+        records = NetworkRecords(network, standard.rows(self.records.x), self._labels())
+        steps = settings.linear_steps + settings.steps
+        parameters = initial
+        adam: Adam | None = None
+        slopes: Callable[[Array, Array], Array] | None = None
+        for step in progress.steps(steps, "learning a network"):
+            linear = step < settings.linear_steps
+            if settings.counts is not None and step % STEPS_PER_COUNT == 0:
+                slopes = self._reference(records, parameters, step // STEPS_PER_COUNT).at
+            mean = self._mean(records, parameters, slopes, linear=linear)
+            if linear:
+                place = network.linear
+                noisy = self._release(LINEAR_GRADIENTS, mean[place], step)
+                parameters = parameters.copy()
+                parameters[place] -= _LINEAR_RATE * network.features * noisy
+                continue
+            if adam is None:
+                adam = Adam(parameters, settings.steps, settings.learning_rate)
+            adam.step(self._release(GRADIENTS, mean, step - settings.linear_steps))
+            parameters = adam.parameters
+        found = parameters if adam is None else adam.average
+        return RunResult(found, {"centre": standard.centre, "scales": standard.scales})
+
+    def _labels(self) -> Array:
+        return np.where(self.records.null, 0.0, self.records.y)
+
+    def _reference(self, records: NetworkRecords, parameters: Array, step: int) -> ReferenceSlopes:
+        counts = count_scores(records.scores(parameters), records.y)
+        return ReferenceSlopes.of(self._release(SCORES, counts.ravel(), step).reshape(2, BINS))
+
+    def _mean(
+        self,
+        records: NetworkRecords,
+        parameters: Array,
+        slopes: Callable[[Array, Array], Array] | None,
+        *,
+        linear: bool,
+    ) -> Array:
+        settings = self.plan.settings
+        clip = settings.linear_clip if linear else settings.clip
+        if slopes is not None:
+            return records.mean_of_clipped(parameters, slopes, clip, only_linear=linear)
+        loss = self.plan.problem.loss
+        return records.mean_over_pairs(parameters, loss, clip, only_linear=linear)  # type: ignore[arg-type]
