@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from pairdp import Budget, NoiseSource, evaluate, plan_evaluation
 from pairdp.audit import audit
-from pairdp.evaluation.planning import EvaluationPlan, ScoreEvaluation
-from pairdp.evaluation.scoring import scored_model
+from pairdp.evaluation.kinds import evaluated_model
+from pairdp.evaluation.planning import ScoreEvaluation, ScorePlan
 from pairdp.privacy import GaussianMechanism, L1LaplaceMechanism
 from tests.evaluation.test_evaluate import SCHEMA, TABLE, X, Y, fitted, model
 
@@ -44,13 +44,13 @@ def tapped(monkeypatch: pytest.MonkeyPatch) -> list[Array]:
 
 @pytest.mark.parametrize("kind", ["ranker", "classifier", "scaled", "of scikit-learn"])
 def test_no_unreadable_row_changes_the_score_of_another(kind: str) -> None:
-    scored = scored_model(model(kind))
+    scored = evaluated_model(model(kind))
     rows = X[:101].astype(object)
-    scores = scored.scores(rows.astype(float), "null")
+    scores = scored.outputs(rows.astype(float), "null")
     for place, cell in itertools.product((0, 50, 100), STRANGE):
         changed = rows.copy()
         changed[place, 1] = cell
-        found = scored.scores(changed, "null")
+        found = scored.outputs(changed, "null")
         others = np.arange(101) != place
         np.testing.assert_array_equal(found[others], scores[others])
 
@@ -60,13 +60,13 @@ def test_no_null_record_of_a_schema_changes_the_score_of_another() -> None:
 
     null = {**SCHEMA, "a": {"range": [-1, 1], "missing": "null"}}
     card = fitted(PrivateScorecard(20.0, schema=null, interactions=True, random_state=0), TABLE)
-    scored = scored_model(card)
+    scored = evaluated_model(card)
     table = {name: np.array(column[:99], dtype=object) for name, column in TABLE.items()}
-    scores = scored.scores(table, "null")
+    scores = scored.outputs(table, "null")
     for place, cell in itertools.product((0, 40, 98), (None, "", float("nan"), "old")):
         changed = {**table, "a": table["a"].copy()}
         changed["a"][place] = cell
-        found = scored.scores(changed, "null")
+        found = scored.outputs(changed, "null")
         assert np.isnan(found[place])
         others = np.arange(99) != place
         np.testing.assert_array_equal(found[others], scores[others])
@@ -156,9 +156,9 @@ SIGNS = np.r_[1.0, -np.ones(SIZE - 1)]
 PLAN, WEAKER = (ScoreEvaluation(("no", "yes")).plan(SIZE, Budget(e)) for e in (1.0, 10.0))
 
 
-def run(scores: Array, seed: int, plan: EvaluationPlan = PLAN) -> Array:
+def run(scores: Array, seed: int, plan: ScorePlan = PLAN) -> Array:
     """Return the noisy numbers."""
-    found = plan.run(scores, SIGNS, NoiseSource(seed)).auc
+    found = plan.run(NoiseSource(seed), scores, SIGNS).auc
     return np.array([found.t, found.height])
 
 

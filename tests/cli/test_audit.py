@@ -83,3 +83,22 @@ def test_the_schedule_of_a_theorem_is_consistent(name: str) -> None:
     options = (name, "--n", "16", "--climbs", "0", *SURE, "--full", "--runs", "60")
     (report,) = run_json("audit", *options, "--schedule", "theorem")["audits"]
     assert report["verdict"] == "consistent"
+
+
+@pytest.mark.parametrize("measure", ["auc", "accuracy", "error", "pair_auc"])
+def test_evaluations_are_audited(measure: str) -> None:
+    audit = ["audit", measure, "--epsilon", "1", "--n", "40", "--runs", "20000", *SURE]
+    found = run_json(*audit)
+    assert found["verdict"] == "consistent"
+    assert found["audits"][0]["lower_bound"] > 0.6
+    assert "audits an evaluation" in refused(*audit, "--loss", "hinge")
+
+
+def test_the_file_of_an_evaluation_is_audited() -> None:
+    run(*BOUNDED)
+    run("evaluate", "model.pairdp", "data.csv", "--epsilon", "1", "--label", "outcome", "--measure",
+        "accuracy", "--seed", "0", "-o", "accuracy.json")  # fmt: skip
+    found = run_json("audit", "accuracy.json", "--full", "--runs", "1000", *SURE)
+    assert found["verdict"] == "consistent"
+    assert found["audits"][0]["name"] == "Private evaluation of accuracy"
+    assert "has a plan" in refused("audit", "accuracy.json", "--n", "30")

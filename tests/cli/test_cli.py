@@ -89,12 +89,24 @@ def test_help_is_there_without_scientific_libraries() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["plan", "compare", "schema", "fit", "predict", "evaluate", "show", "verify", "ledger", "demo"],
+    [
+        "plan",
+        "compare",
+        "schema",
+        "fit",
+        "predict",
+        "evaluate",
+        "calibrate",
+        "show",
+        "verify",
+        "ledger",
+        "demo",
+    ],
 )
 def test_commands_are_listed_with_their_own_short_help(name: str) -> None:
     found = main.get_command(click.Context(main), name)
     assert found is not None
-    assert f"  {name:8}  {found.short_help}\n" in run("-h").stdout
+    assert f"  {name:9}  {found.short_help}\n" in run("-h").stdout
     assert "Usage:" in run(name, "--help").stdout
 
 

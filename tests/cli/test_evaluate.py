@@ -13,7 +13,15 @@ from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from pairdp import BoundsScaler, Budget, BudgetLedger, PrivateRanker, load, save
+from pairdp import (
+    BoundsScaler,
+    Budget,
+    BudgetLedger,
+    PrivateLinearRegressor,
+    PrivateRanker,
+    load,
+    save,
+)
 from pairdp._sealed import seal
 from pairdp.cli.main import main
 from tests.cli.helpers import BOUNDED, refused, run, run_json, table, write
@@ -176,10 +184,45 @@ def test_files_are_written_and_verified() -> None:
     run("verify", "one.json")
 
 
-def test_a_metric_is_refused() -> None:
+def test_a_metric_has_an_auc_of_distances() -> None:
     run("fit", "data.csv", "--task", "metric", "--label", "outcome", "--bounds", "bounds.json",
         "--epsilon", "9", "--seed", "0", "-o", "model.pairdp")  # fmt: skip
-    assert "for two classes" in refused(*SEEDED)
+    found = run_json(*SEEDED)
+    assert 0.5 < found["figures"]["auc"] < 0.9
+    assert found["figures"]["classes"] == ["different", "same"]
+    assert found["certificate"]["problem"]["pairs"] == 100
+    assert "has no accuracy" in refused(*SEEDED, "--measure", "accuracy")
+    assert "of two classes" in refused(*SEEDED, "--roc")
+
+
+def test_the_accuracy_of_a_classifier() -> None:
+    run(*BOUNDED)
+    found = run_json(*SEEDED, "--measure", "accuracy", "-o", "accuracy.json")
+    frame = pd.read_csv("data.csv")
+    predicted = load("model.pairdp").predict(frame[["age", "bmi"]])
+    assert found["figures"]["accuracy"] == pytest.approx(
+        (predicted == frame["outcome"]).mean(), abs=0.05
+    )
+    assert "holds" in run("verify", "accuracy.json").stdout
+    assert "accuracy of 0.8" in run(*EVALUATE, "--measure", "accuracy", "--plan").stdout
+
+
+def test_the_errors_of_a_regressor() -> None:
+    frame = table()
+    frame["outcome"] = np.clip(frame["age"], 0, 100)
+    write(frame)
+    regressor = PrivateLinearRegressor(
+        9.0, target_bound=100.0, radius=300.0, data_norm=1.0, random_state=0
+    )
+    scaled = make_pipeline(BoundsScaler([0, 10], [100, 60]), regressor)
+    save(scaled.fit(frame[["age", "bmi"]], frame["outcome"]), "model.pairdp")
+    found = run_json(*SEEDED, "--target-range", "0", "100", "-o", "errors.json")
+    predicted = load("model.pairdp").predict(frame[["age", "bmi"]])
+    error = np.abs(np.clip(predicted, 0, 100) - frame["outcome"]).mean()
+    lower, upper = found["figures"]["mean_absolute_error"]["interval"]
+    assert lower < error < upper
+    assert run(*SEEDED).stdout.startswith("mean absolute error ")
+    assert "holds" in run("verify", "errors.json").stdout
 
 
 def test_it_is_listed() -> None:

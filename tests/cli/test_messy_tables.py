@@ -259,7 +259,7 @@ def test_a_probability_is_refused_with_the_reason() -> None:
     write(rows(2))
     before = there()
     error = refused("predict", "model.pairdp", "new.csv", "--probability", "-o", "scores.csv")
-    assert "must be paid for" in error
+    assert "pairdp calibrate" in error
     assert there() == before
 
 

@@ -20,8 +20,6 @@ from pairdp import (
     BudgetLedger,
     OnlinePrivateRanker,
     PrivateLinearClassifier,
-    PrivateLinearRegressor,
-    PrivateMetric,
     PrivateRanker,
     PrivateScorecard,
     SchemaEncoder,
@@ -209,9 +207,6 @@ def test_noise_is_fresh_without_a_seed_and_differs_between_plans() -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (lambda: fitted(PrivateMetric(20.0, data_norm=1.0), X[:50], Y[:50]), "for two classes"),
-        (lambda: fitted(PrivateLinearRegressor(20.0, data_norm=1.0, target_bound=1.0), X, Y),
-         "for two classes"),
         (lambda: PrivateRanker(1.0), "fitted model"),
         (lambda: fitted(PrivateRanker(9.0, data_norm=1.0, response_bounds=(0, 1)), X[:50], Y[:50]),
          "for two classes"),

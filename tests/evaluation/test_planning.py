@@ -9,7 +9,8 @@ import pytest
 
 from pairdp import Budget, Certificate, CertificateError, NoiseSource, Unit, plan_evaluation, verify
 from pairdp._sealed import seal
-from pairdp.evaluation.planning import ScoreEvaluation, deviation
+from pairdp.evaluation.plan import deviation
+from pairdp.evaluation.planning import ScoreEvaluation
 from pairdp.privacy import GaussianMechanism, L1LaplaceMechanism, PrivacyCurve
 
 BUDGETS = [Budget(0.1), Budget(2.0), Budget(0.5, 1e-6), Budget(0.1, 0.01)]
@@ -85,7 +86,7 @@ def test_expected_intervals_are_those_that_runs_have() -> None:
     rng = np.random.default_rng(0)
     signs = np.where(np.arange(n) < share * n, 1.0, -1.0)
     scores = rng.normal(size=n) + 1.19 * (signs > 0)
-    widths = [plan.run(scores, signs, NoiseSource(i)).auc.interval().width for i in range(40)]
+    widths = [plan.run(NoiseSource(i), scores, signs).auc.interval().width for i in range(40)]
     assert np.median(widths) == pytest.approx(plan.expected_width(share, 0.8), rel=0.1)
 
 
@@ -124,4 +125,4 @@ def test_bad_plans_are_refused() -> None:
     with pytest.raises(ValueError, match="share must be"):
         plan_evaluation(100, 1.0).expected_interval(0.0)
     with pytest.raises(ValueError, match="100 numbers"):
-        plan_evaluation(100, 1.0).run(np.zeros(99), np.ones(99), NoiseSource(0))
+        plan_evaluation(100, 1.0).run(NoiseSource(0), np.zeros(99), np.ones(99))

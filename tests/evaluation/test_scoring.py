@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pairdp import PrivateRanker
-from pairdp.evaluation.scoring import ScoredModel, scored_model
+from pairdp.evaluation.scoring import ScoredModel, model_parts
 
 N = 30
 ROWS = np.random.default_rng(0).normal(size=(60, 5))
@@ -32,7 +32,7 @@ CELLS: list[Any] = [np.nan, np.inf, 1e308, "x", None, 10**400, 1 + 2j]
 def fitted(name: str) -> ScoredModel:
     ranker = PrivateRanker(5.0, data_norm=3.0, model="linear", random_state=0)
     labels = (TABLE["a"] > 0).astype(int)
-    return scored_model(make_pipeline(*STEPS[name], ranker).fit(TABLE, labels))
+    return model_parts(make_pipeline(*STEPS[name], ranker).fit(TABLE, labels))
 
 
 @pytest.mark.filterwarnings("ignore")

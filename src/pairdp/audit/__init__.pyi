@@ -1,5 +1,6 @@
 from .counting import Counts as Counts
 from .estimators import audit_estimator as audit_estimator
+from .evaluations import audit_evaluation as audit_evaluation
 from .functions import audit as audit
 from .influential import influential_canaries as influential_canaries
 from .neighbours import Neighbours as Neighbours

@@ -88,11 +88,14 @@ class NoisyValue:
         moved = np.ravel(self.other) - np.ravel(self.one)
         if isinstance(self.mechanism, GaussianMechanism):
             return self._gaussian(float(_norm(moved)), count, rng)
-        here, there = (_draw(self.mechanism, moved.size, count, rng) for _ in range(2))
-        return (
-            _ratios(self.mechanism, here, here - moved),
-            _ratios(self.mechanism, there + moved, there),
+        # One function of the noisy value: with other roundings, atoms of the ratio would differ.
+        one, other = np.ravel(self.one), np.ravel(self.other)
+        here, there = (
+            _ratios(self.mechanism, noisy - one, noisy - other)
+            for value in (one, other)
+            for noisy in (value + _draw(self.mechanism, moved.size, count, rng),)
         )
+        return here, there
 
     def _gaussian(self, size: float, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
         # Only the component of the noise along the difference of the two values matters.

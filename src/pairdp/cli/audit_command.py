@@ -24,13 +24,16 @@ from pairdp.cli.common import (
 
 if TYPE_CHECKING:
     from pairdp.algorithms import Plan
+    from pairdp.audit import AuditReport
     from pairdp.cli.audit_data import AuditData
+    from pairdp.evaluation import EvaluationPlan
 
 _TIGHT = "tight"
 _PROBLEM = {
     "epsilon", "delta", "n", "features", "task", "loss", "radius", "regularization", "data_norm",
     "calibration", "schedule", "steps", "step_size", "max_records",
 }  # fmt: skip
+_OF_EVALUATIONS = {"epsilon", "delta", "n", "max_records"}
 
 
 @click.command("audit", short_help="Try to break the guarantee of an algorithm or a model.")
@@ -91,6 +94,9 @@ def command(target: str, as_json: bool, **options: Any) -> None:
     searches for the worst synthetic neighbours. With --data, one record of a given table is
     replaced; the report is then NOT private, unless the table is public.
 
+    TARGET can also be the file of an evaluation, or what it measures: auc, accuracy, error or
+    pair_auc. Then it is audited on the records that change it most.
+
     The verdict is "violated" if the lower bound is above the claimed ε, with exit code 4.
     Otherwise it is "consistent", which is not a proof.
 
@@ -99,10 +105,15 @@ def command(target: str, as_json: bool, **options: Any) -> None:
       pairdp audit DPGDSC --epsilon 1 --delta 1e-5
       pairdp audit DPGDC2 --calibration printed --loss tight --steps 1 --step-size 0.1 --epsilon 2
       pairdp audit model.pairdp --full --jobs 2
+      pairdp audit accuracy --epsilon 1 --n 100
       pairdp audit moments --data public.csv --label outcome --bounds bounds.json
     """  # noqa: D301 - the command line's help reads the control character
     from pairdp.audit import audit_plan
 
+    evaluation = _evaluation(target, options)
+    if evaluation is not None:
+        _show([_audited(evaluation, options, as_json)], as_json)
+        return
     plans = _plans(target, options)
     shared = {name: options[name] for name in ("full", "runs", "climbs", "jobs", "seed")}
     shared.update(data=options["records"], canary=options["canary"])
@@ -110,7 +121,14 @@ def command(target: str, as_json: bool, **options: Any) -> None:
     if len(plans) > 1:  # several audits share the allowed error
         confidence = 1 - (1 - confidence) / len(plans)
     shared["confidence"] = confidence
-    reports = [audit_plan(plan, progress=False if as_json else None, **shared) for plan in plans]
+    _show(
+        [audit_plan(plan, progress=False if as_json else None, **shared) for plan in plans],
+        as_json,
+    )
+
+
+def _show(reports: list[AuditReport], as_json: bool) -> None:
+    """Print reports, and exit if one of them is a violation."""
     violated = any(report.is_violated for report in reports)
     if as_json:
         verdict = "violated" if violated else "consistent"
@@ -119,6 +137,40 @@ def command(target: str, as_json: bool, **options: Any) -> None:
         click.echo("\n".join(str(report) for report in reports))
     if violated:
         sys.exit(VIOLATED)
+
+
+def _evaluation(target: str, options: dict[str, Any]) -> EvaluationPlan | None:
+    """Return the plan of an evaluation, in a file or of a measure; None for other targets."""
+    from pairdp.evaluation import Evaluation, plan_evaluation
+    from pairdp.evaluation.kinds import MEASURES
+    from pairdp.evaluation.result import is_evaluation
+
+    found: EvaluationPlan
+    refused = {"label", "bounds", "canary", "data", "climbs"}
+    if target in MEASURES[1:]:
+        refuse_options("this audits an evaluation", *refused, *_PROBLEM - _OF_EVALUATIONS)
+        found = plan_evaluation(
+            options["n"],
+            options["epsilon"],
+            options["delta"] or 0.0,
+            measure=target,  # type: ignore[arg-type]
+            max_records=options["max_records"],
+            target_range=(-1.0, 1.0) if target == "error" else None,
+        )
+        return found
+    path = Path(target)
+    if not path.is_file() or not is_evaluation(path):
+        return None
+    refuse_options(f"{target} is an evaluation, which has a plan", *refused, *_PROBLEM)
+    found = Evaluation.from_json(path.read_bytes()).plan
+    return found
+
+
+def _audited(plan: EvaluationPlan, options: dict[str, Any], as_json: bool) -> AuditReport:
+    from pairdp.audit import audit_evaluation
+
+    shared = {name: options[name] for name in ("full", "runs", "confidence", "jobs", "seed")}
+    return audit_evaluation(plan, progress=False if as_json else None, **shared)
 
 
 def _plans(target: str, options: dict[str, Any]) -> list[Plan]:

@@ -1,4 +1,4 @@
-"""``pairdp evaluate``: the AUC of a saved model on a sensitive table, with an interval."""
+"""``pairdp evaluate``: how good a saved model is on a sensitive table, with an interval."""
 
 from __future__ import annotations
 
@@ -17,21 +17,27 @@ from pairdp.cli.common import (
     report_errors,
     trust_option,
 )
-from pairdp.cli.evaluate_table import ScoredTable
+from pairdp.cli.evaluate_table import EvaluatedTable
 from pairdp.cli.table_options import TABLE, open_with, table_options
 from pairdp.cli.unit_options import unit_options, unit_parameters
 from pairdp.drawing import write_svg
 from pairdp.estimators import load
-from pairdp.evaluation import Evaluation, EvaluationPlan, plan_evaluation
-from pairdp.evaluation.evaluate import check_hope, check_ledger, public_edges, run_plan
-from pairdp.evaluation.scoring import scored_model
-from pairdp.privacy import BudgetLedger
+from pairdp.evaluation import Evaluation, EvaluationPlan, ScoreResult
+from pairdp.evaluation.evaluate import (
+    check_hope,
+    check_ledger,
+    plan_model,
+    run_plan,
+    used_records,
+)
+from pairdp.evaluation.kinds import MEASURES, Options, evaluated_model
+from pairdp.privacy import Budget, BudgetLedger, Unit
 from pairdp.tables import TableError
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command("evaluate", short_help="Release the AUC of a saved model on a sensitive table.")
+@click.command("evaluate", short_help="Release how good a saved model is on a sensitive table.")
 @click.argument("model", type=FILE)
 @click.argument("data", type=TABLE)
 @click.option(
@@ -41,6 +47,20 @@ FILE = click.Path(path_type=Path, dir_okay=False)
     "--delta", type=float, default=0.0, show_default=True, help="δ; 0 for pure ε."
 )  # fmt: skip
 @click.option("--label", help="Name of the label column; that of the schema.")
+@click.option(
+    "--measure",
+    type=click.Choice(MEASURES),
+    default="auto",
+    show_default=True,
+    help="What is released; by default, what fits the model.",
+)
+@click.option(
+    "--target-range",
+    type=float,
+    nargs=2,
+    metavar="LOW HIGH",
+    help="For regressors: the public range of the target; that of the model.",
+)
 @unit_options
 @click.option(
     "--noise",
@@ -97,9 +117,12 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 def command(
     model: Path, data: Path, trusted: tuple[str, ...], as_json: bool, **options: Any
 ) -> None:
-    """Release the AUC of a saved MODEL on the records of DATA (CSV or Parquet).
+    """Release how good a saved MODEL is on the records of DATA (CSV or Parquet).
 
-    The AUC is the chance that a record of the second class scores above one of the first. It is
+    For models with scores of two classes this is the AUC: the chance that a record of the second
+    class scores above one of the first. For regressors it is the mean absolute and the mean squared
+    error, for metrics the chance that a pair of the same class is closer than one of different
+    classes, and with --measure accuracy the share of right predictions. It is
     released with differential privacy, with a 95 % interval that covers both this noise and that of
     sampling. Use records that the model was not fitted to. What the evaluation costs adds to what
     other releases of these records cost.
@@ -127,22 +150,21 @@ def command(
     for path in (options["output"], options["figure"]):
         if path is not None:
             check_output(path, options["force"], model, data, options["ledger"])
-    scored = scored_model(load(model, trusted=trusted))
+    target = options["target_range"] or None
+    evaluated = evaluated_model(load(model, trusted=trusted), options["measure"], target)
     table = open_with(data, options)
-    records = ScoredTable.of(table, scored, options["label"])
+    records = EvaluatedTable.of(table, evaluated, options["label"])
     units, invalid = unit_parameters(options), options["invalid"]
     if units:
         table.check_columns([units["unit"]])
     n, _ = table.count(None, invalid=invalid)
-    plan = plan_evaluation(
+    plan = plan_model(
+        evaluated,
         n,
-        options["epsilon"],
-        options["delta"],
-        classes=scored.classes,
-        null_records=invalid == "null" or scored.makes_null_records(),
-        noise=options["noise"],
-        edges=public_edges(scored, options["roc"], options["threshold"], options["score_range"]),
-        **units,
+        Budget(options["epsilon"], options["delta"]),
+        Unit(units["unit"], units["max_records"]) if units else None,
+        invalid=invalid,
+        options=Options(*(options[name] for name in Options._fields)),
     )
     if options["only_plan"]:
         _print_plan(plan, as_json)
@@ -150,12 +172,13 @@ def command(
     check_hope(plan, options["share"], options["hopeless"])
     seed, data_set = options["seed"], options["data_set"] or data.name
     ledger = check_ledger(plan, open_ledger(options["ledger"]), data_set, seed)
-    scores, signs, groups = records.read(units.get("unit"), invalid)
-    if len(scores) != n or len(signs) != n:
+    outputs, labels, groups = records.read(units.get("unit"), invalid)
+    if len(outputs) != n or len(labels) != n:
         raise TableError(f"{data} changed while it was read: nothing was released")
-    found = run_plan(plan, scores, signs, groups, random_state=seed)
+    used = used_records(plan, evaluated, outputs, labels, groups)
+    found = run_plan(plan, *used, random_state=seed)
     _release(found, options["output"], ledger)
-    if options["figure"] is not None:
+    if options["figure"] is not None and isinstance(found, ScoreResult):
         write_atomically(options["figure"], write_svg(found.roc.figure()).encode())
     _print(found, options["threshold"], as_json)
 
@@ -191,7 +214,7 @@ def _print(found: Evaluation, threshold: float | None, as_json: bool) -> None:
         echo_json(found.to_dict())
         return
     click.echo(str(found))
-    if found.plan.evaluation.edges:
+    if isinstance(found, ScoreResult) and found.plan.evaluation.edges:
         click.echo(str(found.at(0.0 if threshold is None else threshold)))
     click.echo()
     click.echo(found.privacy_statement())

@@ -13,30 +13,30 @@ from pairdp._coded_cells import Column, joined
 from pairdp._reading import Invalid, uses_null_records
 from pairdp.cli.predict_steps import FirstSteps
 from pairdp.cli.schema_table import cells_for, check_table
-from pairdp.evaluation.scoring import ScoredModel
-from pairdp.tables import Cells, Table, TableError, TwoLabels
+from pairdp.evaluation.kinds import EvaluatedModel
+from pairdp.tables import Cells, Table, TableError
 
 Array = NDArray[np.float64]
 
 
-class ScoredRecords(NamedTuple):
-    """Scores, NaN for null records; 1, -1 or 0 for labels; and the units of rows if there are."""
+class EvaluatedRecords(NamedTuple):
+    """What the model gives for records, labels as numbers, and the units of rows if there are."""
 
-    scores: Array
-    signs: Array
+    outputs: Array
+    labels: Array
     groups: list[Any] | None
 
 
 @dataclass(frozen=True)
-class ScoredTable:
-    """A table with labels, and the model that scores its records.
+class EvaluatedTable:
+    """A table with labels, and the model that is evaluated on its records.
 
     Attributes
     ----------
     table : Table
         The table.
-    model : ScoredModel
-        The model.
+    model : EvaluatedModel
+        The model, with the measure.
     names : list of str
         The columns of its features.
     label : str
@@ -44,63 +44,52 @@ class ScoredTable:
     """
 
     table: Table
-    model: ScoredModel
+    model: EvaluatedModel
     names: list[str]
     label: str
 
     @classmethod
-    def of(cls, table: Table, model: ScoredModel, label: str | None) -> ScoredTable:
+    def of(cls, table: Table, model: EvaluatedModel, label: str | None) -> EvaluatedTable:
         """Return the table, after checking that it has all columns."""
-        first = [*model.before, model.last][0]
+        steps, schema = [*model.model.before, model.model.last], model.model.schema
+        first = steps[0]
         if not hasattr(first, "feature_names_in_"):
             raise TableError(
                 "the model has no names of columns, since it was fitted to an array: fit it to a "
                 "DataFrame, or with  pairdp fit"
             )
         names = [str(name) for name in first.feature_names_in_]
-        known = None if model.schema is None else model.schema.label
+        known = None if schema is None else schema.label
         if known is not None and label not in (None, known):
             raise TableError(f"the schema says that {known!r} is the label: drop --label")
         label = label or known
         if label is None:
             raise TableError("give --label NAME, the column of the label: the model has no schema")
-        if model.schema is not None:
-            check_table(model.schema, table, response=False)
+        if schema is not None:
+            check_table(schema, table, response=False)
         table.check_columns([*names, label])
         return cls(table, model, names, label)
 
-    def read(self, unit: str | None, invalid: Invalid) -> ScoredRecords:
-        """Return the scores, labels and units of all records."""
+    def read(self, unit: str | None, invalid: Invalid) -> EvaluatedRecords:
+        """Return what the model gives, labels and units of all records."""
         others = [self.label, *([] if unit is None else [unit])]
         cells = _joined(self.table.coded_cells(others, invalid=invalid), others)
-        signs = self._signs(cells[self.label], invalid)
+        labels = self.model.coded_cells(np.asarray(cells[self.label], dtype=object), invalid)
         rows, null = self._rows(invalid)
-        scores = self.model.scores(rows, invalid)
-        scores[null] = np.nan
-        return ScoredRecords(scores, signs, None if unit is None else cells[unit].tolist())
-
-    def _signs(self, cells: Column, invalid: Invalid) -> Array:
-        schema = self.model.label_schema
-        if schema is not None:
-            return np.nan_to_num(schema.encode_label(cells, invalid=invalid))
-        labels = TwoLabels.named(self.model.classes)
-        signs = labels.signs(cells)
-        if not uses_null_records(invalid) and np.isnan(signs).any():
-            low, high = self.model.classes
-            raise TableError(
-                f"the column {self.label!r} has labels other than {low!r} and {high!r}"
-            )
-        return np.nan_to_num(signs)
+        outputs = self.model.outputs(rows, invalid)
+        outputs[null] = np.nan
+        return EvaluatedRecords(outputs, labels, None if unit is None else cells[unit].tolist())
 
     def _rows(self, invalid: Invalid) -> tuple[Any, NDArray[np.bool_]]:
         """Return the records as the model takes them, and which cannot be read."""
-        schema = self.model.schema
+        model = self.model.model
+        schema = model.schema
         if schema is not None:
             batches = list(cells_for(schema, self.table, self.names, invalid=invalid))
             unreadable = np.concatenate([cells.unreadable for cells in batches])
             return _joined(iter(batches), self.names), unreadable
         if self._starts_with_scikit_learn:
-            first = FirstSteps.of(self.model.before, self.names, self.model.last.n_features_in_)
+            first = FirstSteps.of(model.before, self.names, model.last.n_features_in_)
             parts = list(first.frames(self.table, invalid=invalid))
             wrong = np.concatenate([malformed | text for _, malformed, text in parts])
             if wrong.any() and not uses_null_records(invalid):
@@ -116,7 +105,7 @@ class ScoredTable:
 
     @property
     def _starts_with_scikit_learn(self) -> bool:
-        before = self.model.before
+        before = self.model.model.before
         return bool(before) and type(before[0]).__module__.startswith("sklearn.")
 
 

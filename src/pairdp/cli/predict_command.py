@@ -46,7 +46,10 @@ _OTHER_FORMATS = {".parquet", ".pq", ".gz", ".json", ".xlsx"}
     "--reference", type=TABLE, metavar="TABLE",
     help="A public table: add each score's percentile among the scores of its records.",
 )  # fmt: skip
-@click.option("--probability", is_flag=True, help="Refused: see above.")
+@click.option(
+    "--probability", is_flag=True,
+    help="Add the probability of the label with high scores, by a calibrated model.",
+)  # fmt: skip
 @trust_option
 @invalid_option
 @table_options
@@ -77,24 +80,18 @@ def command(
 
     Percentiles are relative to --reference, a table that is public (or was released privately).
     Never give it the records that the model was fitted to: their scores are not covered by the
-    model's guarantee. Probabilities are not available: to calibrate them needs the data again,
-    and must be paid for from the budget.
+    model's guarantee. A score is not a probability: to calibrate scores needs labels, which must be
+    paid for. ``pairdp evaluate --roc`` does so, and ``pairdp calibrate`` adds it to the model.
 
     \b
     Example:
       pairdp predict model.pairdp new.csv --keep patient_id -o scores.csv
     """  # noqa: D301 - the command line's help reads the control character
-    if probability:
-        raise TableError(
-            "a score is not a probability: calibration uses labels of the data, must be paid for "
-            "from the privacy budget, and is not available yet; use scores, or --reference for "
-            "percentiles"
-        )
     if output is not None:
         if output.suffix.lower() in _OTHER_FORMATS:
             raise TableError(f"predictions are written as CSV: give {output} another name")
         check_output(output, force, model, data, reference)
-    predictor = Predictor.of(load(model, trusted=trusted), positive)
+    predictor = Predictor.of(load(model, trusted=trusted), positive, probability)
     table = open_with(data, options)
     predictor.check(table)
     table.check_columns(keep)

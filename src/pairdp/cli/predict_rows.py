@@ -50,8 +50,18 @@ class Predictor:
     predict: Callable[[Array], Predicted]
 
     @classmethod
-    def of(cls, model: Any, positive: str | None) -> Predictor:
-        """Return the predictor of a loaded model; ``positive`` is the label with high scores."""
+    def of(cls, model: Any, positive: str | None, probability: bool = False) -> Predictor:
+        """Return the predictor of a loaded model.
+
+        Parameters
+        ----------
+        model : estimator or Pipeline
+            The model.
+        positive : str or None
+            The label with high scores.
+        probability : bool, default=False
+            Whether to predict the probability of that label too.
+        """
         steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
         if isinstance(steps[-1], BoundsScaler | SchemaEncoder):
             raise TableError("the file contains a scaler without a model")
@@ -68,7 +78,7 @@ class Predictor:
         if len(steps) > 1 and type(steps[0]).__module__.startswith("sklearn."):
             *before, last = steps
             first, steps = FirstSteps.of(before, names, last.n_features_in_), [last]
-        return cls(names, schema, first, *_outputs(steps, positive))
+        return cls(names, schema, first, *_outputs(steps, positive, probability))
 
     def check(self, table: Table) -> None:
         """Raise an error if a table lacks columns of the model, or has columns it refuses."""
@@ -125,7 +135,7 @@ def kept_columns(
 
 
 def _outputs(
-    steps: list[Any], positive: str | None
+    steps: list[Any], positive: str | None, probability: bool
 ) -> tuple[list[str], Callable[[Array], Predicted]]:
     """Return the names of the predicted columns, and the function that computes them."""
     *before, model = steps
@@ -133,7 +143,13 @@ def _outputs(
     if positive is not None and positive not in labels:
         known = f"its labels are {', '.join(labels)}" if labels else "the model has no labels"
         raise TableError(f"--positive {positive} is not a label of the model: {known}")
-    sign = -1.0 if labels and positive == labels[0] else 1.0
+    if probability and not hasattr(model, "predict_proba"):
+        raise TableError(
+            "the model is not calibrated, and scores are not probabilities: release a ROC curve "
+            "with  pairdp evaluate --roc -o FILE , and add it to the model with  pairdp calibrate"
+        )
+    reverse = bool(labels) and positive == labels[0]
+    sign = -1.0 if reverse else 1.0
     for step in steps:
         vars(step).pop("feature_names_in_", None)  # rows come as arrays, in this order
 
@@ -144,13 +160,17 @@ def _outputs(
 
     def scores_and_labels(rows: Array) -> Predicted:
         rows = scaled(rows)
-        return [sign * model.decision_function(rows), model.predict(rows)]
+        found: Predicted = [sign * model.decision_function(rows), model.predict(rows)]
+        if probability:
+            found.append(model.predict_proba(rows)[:, 0 if reverse else 1])
+        return found
 
     if hasattr(model, "transform"):  # a metric, whose predictions would be of pairs
         head = [f"z{i}" for i in range(len(model.get_feature_names_out()))]
         return head, lambda rows: list(model.transform(scaled(rows)).T)
     if labels:
-        return ["score", "label"], scores_and_labels
+        head = ["score", "label", *(["probability"] if probability else [])]
+        return head, scores_and_labels
     if hasattr(model, "decision_function"):
         return ["score"], lambda rows: [model.decision_function(scaled(rows))]
     return ["prediction"], lambda rows: [model.predict(scaled(rows))]

@@ -81,6 +81,7 @@ def _lines(card: ModelCard, verification: str, everything: bool) -> Iterable[str
         "calibration": certificate.calibration,
         "noise from": certificate.noise_source,
         "data set": card.data_set,
+        "probabilities": card.probabilities,
         "verification": verification,
     }
     yield from (f"  {name:13s} {fact}" for name, fact in facts.items() if fact is not None)

@@ -209,3 +209,4 @@ default=None
     def _set_parameters(self, parameters: Array) -> None:
         self.coef_ = np.array(parameters)[None, :]
         self.intercept_ = np.array([-float(self.threshold)])
+        self._forget_calibration()

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp.algorithms import Fit, Plan, scorecard
 from pairdp.algorithms.score_models import ModelName, ScoreModel, model_of, score_model
+from pairdp.estimators.calibrated import NOT_CALIBRATED
 from pairdp.estimators.two_classes import TwoClassEstimator
 
 if TYPE_CHECKING:
@@ -119,7 +120,9 @@ class ScoreRanker(TwoClassEstimator):
         card = PrivateScorecard(**{name: given[name] for name in names})
         schema = self.__dict__.get("schema_")
         card.set_params(schema=schema, ledger=None)  # a schema may be given as a path
-        for name in ("schema_", "n_features_in_", "feature_names_in_", "classes_"):
+        for name in (
+            "schema_", "n_features_in_", "feature_names_in_", "classes_", "calibration_",
+        ):  # fmt: skip
             if name in self.__dict__:
                 setattr(card, name, self.__dict__[name])
         card.interactions = algorithm.interactions or algorithm.chosen or False
@@ -156,7 +159,9 @@ class ScoreRanker(TwoClassEstimator):
     if not TYPE_CHECKING:  # where any attribute would exist
 
         def __getattr__(self, name: str) -> Any:
-            """Raise an AttributeError, which says which model has weights."""
+            """Raise an AttributeError, which says which model has weights or probabilities."""
+            if name == "predict_proba":
+                raise AttributeError(NOT_CALIBRATED)
             if name in _LINEAR and "plan_" in self.__dict__ and self.model_ != "linear":
                 chose = "chose" if self.model == "auto" else "is"
                 raise AttributeError(

@@ -21,6 +21,7 @@ from pairdp._reading import (
 )
 from pairdp.algorithms.facts import Condition, PublicLabels
 from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.calibrated import CalibratedMixin
 from pairdp.estimators.schema_tables import response_of, without_null
 from pairdp.estimators.validation import (
     check_known_labels,
@@ -69,7 +70,7 @@ class AUCScoreMixin:
 Array = NDArray[np.float64]
 
 
-class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
     """A linear model that gives higher scores to the second of two classes."""
 
     classes: ArrayLike | None
@@ -81,6 +82,10 @@ class TwoClassEstimator(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+    def _fit_plan(self, *args: Any) -> None:
+        super()._fit_plan(*args)
+        self._forget_calibration()
 
     def _conditions(self) -> tuple[Condition, ...]:
         schema = self._schema()

@@ -11,12 +11,22 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairdp._checks import flag, one_of, positive
-from pairdp._reading import Invalid, uses_null_records
-from pairdp.evaluation.planning import HOPELESS, EvaluationPlan, Noise, ScoreEvaluation
+from pairdp._checks import one_of, probability
+from pairdp._reading import Invalid
+from pairdp.evaluation.accuracy import AccuracyEvaluation
+from pairdp.evaluation.errors import ErrorEvaluation
+from pairdp.evaluation.kinds import (
+    MEASURES,
+    SAME_CLASS,
+    Array,
+    EvaluatedModel,
+    Measure,
+    Options,
+    evaluated_model,
+)
+from pairdp.evaluation.plan import EvaluationPlan, EvaluationStatistic, Noise
+from pairdp.evaluation.planning import ScoreEvaluation
 from pairdp.evaluation.result import Evaluation
-from pairdp.evaluation.score_bins import BINS, half_range, spread_edges
-from pairdp.evaluation.scoring import Array, ScoredModel, scored_model
 from pairdp.privacy import Budget, BudgetLedger, NoiseSource, Unit
 from pairdp.unit_limit import UnitLimit
 
@@ -38,7 +48,9 @@ def plan_evaluation(
     edges: Sequence[float] = (),
     max_records: int | None = None,
     unit: str = "unit",
-) -> EvaluationPlan:
+    measure: Measure = "auc",
+    target_range: tuple[float, float] | None = None,
+) -> Any:
     """Return what `evaluate` would do with n records, without any data.
 
     Parameters
@@ -58,11 +70,16 @@ def plan_evaluation(
         half of the budget is for counts.
     max_records, unit
         See `evaluate`.
+    measure : {"auc", "accuracy", "error", "pair_auc"}, default="auc"
+        See `evaluate`.
+    target_range : tuple of two float, optional
+        For "error", the public range of the target.
 
     Returns
     -------
     EvaluationPlan
-        Printable, with the expected interval of the AUC for several shares of positives.
+        Printable, with the expected interval: of the AUC for several shares of positives, of an
+        accuracy of 0.8, or of a mean absolute error of a tenth of the range.
 
     Examples
     --------
@@ -72,11 +89,42 @@ def plan_evaluation(
     (0.056, 0.142)
     >>> plan.is_hopeless(share=0.005)
     True
+    >>> print(plan_evaluation(2000, 0.5, measure="accuracy"))
+    Private evaluation of accuracy: n = 2000 records, ε = 0.5
+    expected 95 % interval of an accuracy of 0.8: 0.781 to 0.818
     """
-    protected = None if max_records is None else Unit(unit, max_records)
-    null = null_records or protected is not None
-    evaluation = ScoreEvaluation(classes, null, noise, tuple(edges))
-    return evaluation.plan(n, Budget(epsilon, delta), protected)
+    one_of("measure", measure, *MEASURES[1:])
+    null = null_records or max_records is not None
+    evaluation: EvaluationStatistic = ScoreEvaluation(classes, null, noise, tuple(edges))
+    if measure != "auc" and edges:
+        raise ValueError('edges are for measure="auc"')
+    if measure == "accuracy":
+        evaluation = AccuracyEvaluation(null, noise)
+    elif measure == "pair_auc":
+        evaluation = ScoreEvaluation(SAME_CLASS, null, noise, items="matched pairs")
+    elif measure == "error":
+        if target_range is None:
+            raise ValueError('measure="error" needs target_range, the public range of the target')
+        evaluation = ErrorEvaluation(target_range, null, noise)
+    return evaluation.plan(n, Budget(epsilon, delta), _protected(max_records, unit))
+
+
+def _protected(max_records: int | None, unit: str) -> Unit | None:
+    return None if max_records is None else Unit(unit, max_records)
+
+
+def plan_model(
+    model: EvaluatedModel,
+    n: int,
+    budget: Budget,
+    unit: Unit | None = None,
+    *,
+    invalid: Invalid = "error",
+    options: Options | None = None,
+) -> EvaluationPlan:
+    """Return the plan of the evaluation of a model on n records, without any data."""
+    null = model.makes_null_records(invalid) or unit is not None
+    return model.statistic(null, options or Options()).plan(n, budget, unit)
 
 
 def evaluate(
@@ -99,18 +147,20 @@ def evaluate(
     ledger: BudgetLedger | None = None,
     data_set: str | None = None,
     random_state: Any = None,
-) -> Evaluation:
-    """Release the AUC of a model on sensitive records, with an interval.
+    measure: Measure = "auto",
+    target_range: tuple[float, float] | None = None,
+) -> Any:
+    """Release how good a model is on sensitive records, with an interval.
 
     Parameters
     ----------
     model : estimator or Pipeline
-        A fitted model with scores for two classes: `PrivateRanker`, `PrivateScorecard`,
-        `PrivateLinearClassifier`, a pipeline that ends with one, or a model that `pairdp.load`
-        returned. It must be public: released with differential privacy, or made without these
+        A fitted model, a pipeline that ends with one, or a model that `pairdp.load` returned; see
+        ``measure``. It must be public: released with differential privacy, or made without these
         records. To see how good it is for new records, use some that it was not fitted to.
     X : array-like of shape (n, d), or a table for a model with a schema
-        The records; their number n is public.
+        The records; their number n is public. For `PrivatePairMetric`, pairs of records, of shape
+        (n, 2, d).
     y : array-like of shape (n,), optional
         Their labels. By default, the column that the schema of the model declares as the label.
     epsilon, delta : float
@@ -150,10 +200,23 @@ def evaluate(
         The name of the data set, for the entry in the ledger.
     random_state : int, RandomState or Generator, optional
         A seed, for studies and tests; leave it out for sensitive data.
+    measure : {"auto", "auc", "accuracy", "error", "pair_auc"}, default="auto"
+        What is released. "auto" is
+
+        - "auc" for models with scores for two classes, such as `PrivateRanker`;
+        - "accuracy" for other classifiers, such as k-nearest neighbours in a private metric. A
+          model of nearest neighbours holds raw reference records, which are *not* covered;
+        - "error", the mean absolute and the mean squared error, for regressors;
+        - "pair_auc" for metrics: how often a pair of the same class is closer than a pair of
+          different classes.
+    target_range : tuple of two float, optional
+        For regressors: a public range, to which targets and predictions are clipped. By default,
+        that of the schema, or ±``target_bound``.
 
     Returns
     -------
     Evaluation
+        A `ScoreResult`, `AccuracyResult` or `ErrorResult`, by the measure.
 
     Raises
     ------
@@ -181,51 +244,31 @@ def evaluate(
             "groups and max_records belong together: the unit of each row, and how many records of "
             "each unit are used"
         )
-    scored = scored_model(model)
-    n = scored.number_of(X)
-    null = uses_null_records(invalid) or scored.makes_null_records()
-    plan = plan_evaluation(
-        n,
-        epsilon,
-        delta,
-        classes=scored.classes,
-        null_records=null,
-        noise=noise,
-        edges=public_edges(scored, roc, threshold, score_range),
-        max_records=max_records,
-        unit=unit,
+    evaluated = evaluated_model(model, measure, target_range)
+    plan = plan_model(
+        evaluated,
+        evaluated.number_of(X),
+        Budget(epsilon, delta),
+        _protected(max_records, unit),
+        invalid=invalid,
+        options=Options(noise, roc, threshold, score_range),
     )
     check_hope(plan, share, hopeless)
     paying = check_ledger(plan, ledger, data_set, random_state)
-    scores, signs = scored.scores(X, invalid), scored.signs(X, y, invalid)
-    if signs.shape != scores.shape:
-        raise ValueError(f"y has {signs.size} labels, and X has {scores.size} records")
-    return run_plan(plan, scores, signs, groups, ledger=paying, random_state=random_state)
-
-
-def public_edges(
-    model: ScoredModel, roc: bool, threshold: float | None, score_range: float | None
-) -> tuple[float, ...]:
-    """Return the edges of bins of scores, from the model and other public facts."""
-    more = () if threshold is None else (threshold,)
-    if not flag("roc", roc):
-        return more
-    half = half_range(model.last) if score_range is None else positive("score_range", score_range)
-    return spread_edges(half, BINS, *more)
+    outputs, labels = evaluated.outputs(X, invalid), evaluated.labels(X, y, invalid)
+    if len(labels) != len(outputs):
+        raise ValueError(f"y has {len(labels)} labels, and X has {len(outputs)} records")
+    records = used_records(plan, evaluated, outputs, labels, groups)
+    return run_plan(plan, *records, ledger=paying, random_state=random_state)
 
 
 def check_hope(plan: EvaluationPlan, share: float | None, hopeless: Hopeless) -> None:
     """Raise an error, or warn, if nothing can be said by public facts alone."""
     one_of("hopeless", hopeless, "error", "warn")
-    assumed = 0.5 if share is None else share
-    lower, upper = plan.expected_interval(assumed)
+    assumed = 0.5 if share is None else probability("share", share)
     if not plan.is_hopeless(assumed):
         return
-    sentence = (
-        f"with {plan.n} records, {assumed:.2g} of them positive, and this budget, nothing can be "
-        f"said: an AUC of 0.8 would typically have the interval {lower:.2f} to {upper:.2f}. The "
-        f"smaller class needs about {HOPELESS:g}/ε records: use a larger epsilon or more records"
-    )
+    sentence = f"{plan.hopeless_words(assumed)}: use a larger epsilon or more records"
     if hopeless == "error":
         raise ValueError(f'{sentence}, or pass hopeless="warn"; nothing was spent')
     warnings.warn(sentence, HopelessEvaluationWarning, stacklevel=3)
@@ -249,27 +292,35 @@ def check_ledger(
     return ledger
 
 
-def run_plan(
+def used_records(
     plan: EvaluationPlan,
-    scores: Array,
-    signs: Array,
+    model: EvaluatedModel,
+    outputs: Array,
+    labels: Array,
     groups: ArrayLike | None = None,
-    *,
-    ledger: BudgetLedger | None = None,
-    random_state: Any = None,
-) -> Evaluation:
-    """Pay for a plan and run it on scores and signs, NaN and 0 for null records."""
+) -> tuple[Array, ...]:
+    """Return what a plan runs on; records beyond the limit of their unit are null."""
     protected = plan.certificate.unit
     if (groups is None) != (protected is None):
         raise ValueError("a plan for units needs the unit of each row, and no other plan does")
+    unused = np.zeros(plan.n, dtype=np.bool_)
     if groups is not None and protected is not None:
-        unused = UnitLimit(protected.max_records).unused(groups, plan.n)
-        signs = np.where(unused, 0.0, signs)
+        unused = UnitLimit(protected.max_records).unused(model.units(groups), plan.n)
+    return model.records(outputs, labels, unused)
+
+
+def run_plan(
+    plan: EvaluationPlan,
+    *records: Array,
+    ledger: BudgetLedger | None = None,
+    random_state: Any = None,
+) -> Evaluation:
+    """Pay for a plan and run it on what `used_records` returned."""
     source = _source(plan, random_state)
     if ledger is not None:
         ledger.spend(plan.certificate)
-    released = plan.run(scores, signs, source)
-    return Evaluation(released, plan, plan.certificate.with_noise_source(source))
+    released = plan.run(source, *records)
+    return plan.result(released, plan.certificate.with_noise_source(source))
 
 
 def _source(plan: EvaluationPlan, random_state: Any) -> NoiseSource:

@@ -14,42 +14,30 @@ that holds 99 % of the noise; and s² is the largest value in that box of g²·�
 bounds the variance that the sampling of records gives to T (Birnbaum and Klose 1957). The interval
 is for the AUC of the population that the records are drawn from. It is approximate; the level 0.96
 leaves room for that where 0.95 is stated (`tests/evaluation/test_coverage.py`).
+
+The bound on the variance is attained if each record of the smaller class is above all or below all
+of the other: without another release about the scores, it cannot be smaller. Records of one unit
+may be equal, so that units of k records have k times the variance at most, which is assumed.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
+from pairdp.evaluation.inversion import Interval, inverted
+from pairdp.evaluation.ratios import CountNoise
 from pairdp.evaluation.tails import two_sided_tail
 from pairdp.privacy.bounds.centred_auc import CentredAUC
 
 Array = NDArray[np.float64]
 
-LEVEL = 0.95
 _TESTED_AT = 0.96
-_BOX = 0.99
 _STEPS = 33
-_THETAS = 1001
-_REFINED = 30
-
-
-class Interval(NamedTuple):
-    """The ends of an interval."""
-
-    lower: float
-    upper: float
-
-    @property
-    def width(self) -> float:
-        """The difference of its ends."""
-        return self.upper - self.lower
 
 
 class _Box(NamedTuple):
@@ -77,6 +65,8 @@ class NoisyAUC:
         The scale of Laplace noise, or the standard deviation of Gaussian noise.
     gaussian : bool
         Whether the noise is Gaussian.
+    together : int, default=1
+        How many records a unit has at most: these may depend on each other.
     """
 
     auc: CentredAUC
@@ -85,6 +75,7 @@ class NoisyAUC:
     null: float | None
     scale: float
     gaussian: bool = False
+    together: int = 1
 
     @property
     def _null_scale(self) -> float:
@@ -112,15 +103,7 @@ class NoisyAUC:
 
     def interval(self) -> Interval:
         """Return the interval of θ; all of [0, 1] if the noise hides everything."""
-        theta = np.linspace(0.0, 1.0, _THETAS)
-        kept = np.flatnonzero(self.tail(theta) >= 1 - _TESTED_AT)
-        if kept.size == 0:
-            return Interval(self.estimate, self.estimate)
-        first, last = theta[kept[0]], theta[kept[-1]]
-        step = theta[1]
-        lower = 0.0 if kept[0] == 0 else self._edge(first - step, first)
-        upper = 1.0 if kept[-1] == _THETAS - 1 else self._edge(last + step, last)
-        return Interval(float(lower), float(upper))
+        return inverted(lambda theta: self.tail(theta) >= 1 - _TESTED_AT, self.estimate)
 
     def tail(self, theta: Array) -> Array:
         """Return the probability of what was released, or of what is farther off, for each θ."""
@@ -135,21 +118,11 @@ class NoisyAUC:
             return two_sided_tail(t, np.asarray(deviation))
         return two_sided_tail(t, sampling, *noise)
 
-    def _edge(self, outside: float, inside: float) -> float:
-        """Return where θ is no longer kept, between two of its values."""
-        for _ in range(_REFINED):
-            middle = (outside + inside) / 2
-            if self.tail(np.array([middle]))[0] >= 1 - _TESTED_AT:
-                inside = middle
-            else:
-                outside = middle
-        return inside
-
     @cached_property
     def _box(self) -> _Box:
         """Evaluate g over the box of m and Z that holds 99 % of the noise."""
         n = float(self.auc.n)
-        reach = -math.log(1 - _BOX) if not self.gaussian else float(ndtri((1 + _BOX) / 2))
+        reach = CountNoise(self.scale, self.gaussian).reach
         around = self.height + np.array([-reach, reach]) * self.scale
         low, high = np.clip(self.auc.positions(around), 1.0, n - 1).tolist()
         m = np.linspace(low, high, _STEPS)
@@ -161,7 +134,7 @@ class NoisyAUC:
         heights = self.auc.heights(m)
         by_height = _largest_slope(g, heights)
         by_null = _largest_slope(g.T, null)
-        variance = g**2 / np.maximum(smaller, 0.5)
+        variance = self.together * g**2 / np.maximum(smaller, 0.5)
         centre, _ = self._g(
             np.array([self.positives + self.null_records / 2]), np.array([self.null_records])
         )

@@ -16,7 +16,6 @@ releases of the same records. Of the counts, a replaced record changes two by on
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -25,51 +24,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import flag, integer, keep, one_of, probability, text
-from pairdp.evaluation.noisy_auc import Interval, NoisyAUC
+from pairdp.evaluation.inversion import Interval
+from pairdp.evaluation.noisy_auc import NoisyAUC
 from pairdp.evaluation.pair_sum import pair_sum
-from pairdp.evaluation.ratios import CountNoise
-from pairdp.evaluation.score_bins import checked_edges, count_bins
-from pairdp.evaluation.threshold import NoisyBins
-from pairdp.privacy import (
-    Budget,
-    Certificate,
-    GaussianMechanism,
-    L1LaplaceMechanism,
-    NoiseSource,
-    Release,
-    Sensitivity,
-    Unit,
+from pairdp.evaluation.plan import (
+    HOPELESS,
+    PUBLIC_MODEL,
+    EvaluationPlan,
+    EvaluationStatistic,
+    Noise,
+    Part,
+    check_noise,
+    noise_of,
 )
-from pairdp.privacy.accounting.budget import check_budget
-from pairdp.privacy.accounting.gaussian import gdp_mu
-from pairdp.privacy.accounting.unit import records_of
+from pairdp.evaluation.score_bins import checked_edges, count_bins
+from pairdp.evaluation.score_result import ScoreResult
+from pairdp.evaluation.threshold import NoisyBins
+from pairdp.privacy import Budget, Certificate, Sensitivity, Unit
 from pairdp.privacy.bounds.centred_auc import IN_L1, IN_L2, LEAST_N, MOST_N, CentredAUC
-from pairdp.privacy.certificates.on_trust import LIBRARY
-from pairdp.privacy.certificates.statistic import Statistic
+from pairdp.privacy.bounds.matched_pairs import MATCHED_IN_L1, MATCHED_IN_L2, pairs_of
 
 Array = NDArray[np.float64]
-Noise = Literal["auto", "laplace", "gaussian"]
+Items = Literal["records", "given pairs", "matched pairs"]
 
 NAME = "Private evaluation of scores"
-HOPELESS = 10.0
-"""Below this many records of the smaller class times ε, no method shows an AUC."""
+OF_PAIRS = "Private evaluation of distances"
 _ASSUMED = (0.5, 0.1, 0.01)
 _TYPICAL_AUC = 0.8
-_SLACK = 1 - 2e-9
 COUNTS_IN_L1, COUNTS_IN_L2 = "histograms of columns, in ℓ1", "histograms of columns"
 _CLASSES = "The classes are public: {0}, and {1}, which is positive."
-_PUBLIC_MODEL = (
-    "The score of a record depends on this record and on the model alone, and the model is public: "
-    "it was released with differential privacy, or was made without these records."
-)
 _NULL = (
     "A record without a score or without one of the classes is a null record: it counts in n, and "
     "is in no pair."
 )
+_GIVEN = "A record is here a pair of records, which is given with its label."
+_MATCHED = (
+    "Each record is in at most one pair, with a record at a place that is a function of n and of "
+    "its own place. A pair is positive if both records have the same class; its score is minus the "
+    "distance of the records. A pair with a record that has no class, or cannot be read, is null."
+)
 
 
 @dataclass(frozen=True)
-class ScoreEvaluation(Statistic):
+class ScoreEvaluation(EvaluationStatistic):
     """The AUC of fixed scores for two classes, and counts of them by class.
 
     Parameters
@@ -82,99 +79,60 @@ class ScoreEvaluation(Statistic):
         "auto" is Laplace noise or, if δ > 0 and this is less, Gaussian noise.
     edges : tuple of float, default=()
         The edges of bins of scores, in order, from public facts; without any, there are no counts.
+    items : {"records", "given pairs", "matched pairs"}, default="records"
+        What has a score: a record; a pair of records that is given; or a pair of a matching of the
+        records by their places (`pairdp.evaluation.pair_distances`).
     """
 
     classes: tuple[str, str]
     null_records: bool = False
     noise: Noise = "auto"
     edges: tuple[float, ...] = ()
+    items: Items = "records"
 
     def __post_init__(self) -> None:
         if not isinstance(self.classes, tuple | list) or len(self.classes) != 2:
             raise TypeError(f"classes must be two names, got {self.classes!r}")
         keep(self, "classes", tuple(text("class", name) for name in self.classes))
         flag("null_records", self.null_records)
-        one_of("noise", self.noise, "auto", "laplace", "gaussian")
+        check_noise(self.noise)
+        one_of("items", self.items, "records", "given pairs", "matched pairs")
         if not isinstance(self.edges, tuple | list):
             raise TypeError(f"edges must be a sequence of numbers, got {self.edges!r}")
         keep(self, "edges", checked_edges(self.edges))
 
-    def plan(self, n: int, budget: Budget, unit: Unit | None = None) -> EvaluationPlan:
+    def plan(self, n: int, budget: Budget, unit: Unit | None = None) -> ScorePlan:
         """Return the plan for n records; a unit of k records multiplies the noise by k."""
-        check_budget(budget)
-        n = integer("n", n, at_least=LEAST_N, at_most=MOST_N)
-        certificate = Certificate(
-            algorithm=NAME,
-            budget=budget,
-            n=n,
-            releases=self._releases(n, budget, records_of(unit)),
-            problem={
-                "null_records": self.null_records,
-                "bins": len(self.edges) + 1 if self.edges else 0,
-                "algorithm_proof": LIBRARY,
-            },
-            assumptions=(_CLASSES.format(*self.classes), _PUBLIC_MODEL, _NULL),
-            plan=self.plan_facts,
-            unit=unit,
-        )
-        return EvaluationPlan(self, certificate)
+        least = LEAST_N * (2 if self.items == "matched pairs" else 1)
+        n = integer("n", n, at_least=least, at_most=MOST_N)
+        problem: dict[str, Any] = {
+            "null_records": self.null_records,
+            "bins": len(self.edges) + 1 if self.edges else 0,
+        }
+        about = [_CLASSES.format(*self.classes), PUBLIC_MODEL.format("score"), _NULL]
+        if self.items == "given pairs":
+            about.append(_GIVEN)
+        if self.items == "matched pairs":
+            problem["pairs"] = pairs_of(n)
+            about[1:] = [PUBLIC_MODEL.format("place in the metric"), _MATCHED]
+        name = NAME if self.items == "records" else OF_PAIRS
+        certified = self._certified(name, n, budget, unit, self._parts(n), problem, about)
+        return ScorePlan(self, certified)
 
-    def certify(self, n: int, budget: Budget, unit: Unit | None = None) -> Certificate:
-        """Return the certificate of the evaluation of n records."""
-        return self.plan(n, budget, unit).certificate
-
-    def _releases(self, n: int, budget: Budget, records: int) -> tuple[Release, ...]:
-        """Return the releases with the smaller noise, all of the same kind."""
-        if self.noise == "gaussian" and budget.is_pure:
-            raise ValueError('noise="gaussian" needs δ > 0')
-        if budget.is_pure or self.noise == "laplace":
-            return self._with_laplace(n, budget, records)
-        gaussian = self._with_gaussian(n, budget, records)
-        if self.noise == "gaussian":
-            return gaussian
-        laplace = self._with_laplace(n, budget, records)
-        return laplace if deviation(laplace[0]) <= deviation(gaussian[0]) else gaussian
-
-    @property
-    def _parts(self) -> tuple[tuple[str, int], ...]:
-        """What is released, with the number of numbers."""
+    def _parts(self, n: int) -> tuple[Part, ...]:
+        """Return what is released."""
+        matched = self.items == "matched pairs"
+        names = (MATCHED_IN_L1, MATCHED_IN_L2) if matched else (IN_L1, IN_L2)
         null = ", null records" if self.null_records else ""
-        pair = (f"centred AUC, position between the classes{null}", 3 if null else 2)
+        pair = Part(
+            f"centred AUC, position between the classes{null}",
+            3 if null else 2,
+            *(Sensitivity.of(name, n=n) for name in names),
+        )
         if not self.edges:
             return (pair,)
-        return pair, ("counts of scores by class", 2 * (len(self.edges) + 1))
-
-    def _with_laplace(self, n: int, budget: Budget, records: int) -> tuple[Release, ...]:
-        epsilon = budget.epsilon * _SLACK / len(self._parts)
-
-        def release(part: tuple[str, int], bound: Sensitivity) -> Release:
-            l1 = bound.for_records(records)
-            name, size = part
-            return Release(name, L1LaplaceMechanism.for_epsilon(epsilon, l1.value, size), l1, size)
-
-        bounds = (Sensitivity.of(IN_L1, n=n), Sensitivity.of(COUNTS_IN_L1, columns=1))
-        return tuple(map(release, self._parts, bounds))
-
-    def _with_gaussian(self, n: int, budget: Budget, records: int) -> tuple[Release, ...]:
-        mu = gdp_mu(budget.epsilon, budget.delta) * math.sqrt(_SLACK / len(self._parts))
-
-        def release(part: tuple[str, int], bound: Sensitivity) -> Release:
-            l2 = bound.for_records(records)
-            name, size = part
-            return Release(name, GaussianMechanism.for_mu(mu, l2.value, size), l2, size)
-
-        bounds = (Sensitivity.of(IN_L2, n=n), Sensitivity.of(COUNTS_IN_L2, columns=1))
-        return tuple(map(release, self._parts, bounds))
-
-
-def deviation(release: Release) -> float:
-    """Return the standard deviation of the noise on each number."""
-    mechanism = release.mechanism
-    if isinstance(mechanism, L1LaplaceMechanism):
-        return math.sqrt(2) * mechanism.scale
-    if isinstance(mechanism, GaussianMechanism):
-        return mechanism.scale
-    raise TypeError("an evaluation has Laplace or Gaussian noise only")
+        counts = (Sensitivity.of(name, columns=1) for name in (COUNTS_IN_L1, COUNTS_IN_L2))
+        return pair, Part("counts of scores by class", 2 * (len(self.edges) + 1), *counts)
 
 
 class Released(NamedTuple):
@@ -194,24 +152,25 @@ class Released(NamedTuple):
 
 
 @dataclass(frozen=True)
-class EvaluationPlan:
-    """An evaluation with all of its noise, before any data is read.
-
-    Attributes
-    ----------
-    evaluation : ScoreEvaluation
-        What is evaluated.
-    certificate : Certificate
-        What is released, and why it is private.
-    """
+class ScorePlan(EvaluationPlan):
+    """The plan of an evaluation of scores."""
 
     evaluation: ScoreEvaluation
-    certificate: Certificate
+    streams = ("auc", "counts")
 
     @property
-    def n(self) -> int:
-        """The public number of records."""
-        return self.certificate.n
+    def items(self) -> int:
+        """The number of records, or of pairs, that have scores."""
+        return pairs_of(self.n) if self.evaluation.items == "matched pairs" else self.n
+
+    @property
+    def together(self) -> int:
+        """How many scores may depend on each other: those of a unit, or of pairs with its records.
+
+        Each of the k records of a unit may be in a pair with a record of another one.
+        """
+        unit = super().together
+        return unit if self.evaluation.items == "records" else 2 * unit - 1
 
     def expected_interval(self, share: float = 0.5, auc: float = _TYPICAL_AUC) -> Interval:
         """Return the interval of the AUC if the noise happened to be zero.
@@ -227,7 +186,7 @@ class EvaluationPlan:
         if not 0 < share < 1:
             raise ValueError(f"share must be above 0 and below 1, got {share!r}")
         functions = self._functions
-        m = np.array([min(max(share * self.n, 1.0), self.n - 1.0)])
+        m = np.array([min(max(share * self.items, 1.0), self.items - 1.0)])
         t = float(functions.values(m)[0]) * (auc - 0.5)
         null = 0.0 if self.evaluation.null_records else None
         return self._noisy(t, float(functions.heights(m)[0]), null).interval()
@@ -241,26 +200,28 @@ class EvaluationPlan:
 
         This is so if the smaller class has fewer than about 10/ε records.
         """
-        deviations = deviation(self.certificate.releases[0]) / math.sqrt(2)
-        return self.n * min(share, 1 - share) < HOPELESS * deviations
+        return self.items * min(share, 1 - share) < self.enough
+
+    def hopeless_words(self, share: float = 0.5) -> str:
+        """Return why nothing can be said, with the expected interval."""
+        lower, upper = self.expected_interval(share)
+        what = "records" if self.evaluation.items == "records" else "pairs"
+        return (
+            f"with {self.items} {what}, {share:.2g} of them positive, and this budget, nothing can "
+            f"be said: an AUC of {_TYPICAL_AUC} would typically have the interval {lower:.2f} to "
+            f"{upper:.2f}. The smaller class needs about {HOPELESS:g}/ε {what}"
+        )
 
     @property
     def _functions(self) -> CentredAUC:
-        laplace = isinstance(self.certificate.releases[0].mechanism, L1LaplaceMechanism)
-        return CentredAUC(self.n, 1 if laplace else 2)
-
-    def _noise(self, place: int) -> CountNoise:
-        """Return the noise of a release."""
-        mechanism = self.certificate.releases[place].mechanism
-        if not isinstance(mechanism, L1LaplaceMechanism | GaussianMechanism):
-            raise TypeError("an evaluation has Laplace or Gaussian noise only")
-        return CountNoise(mechanism.scale, isinstance(mechanism, GaussianMechanism))
+        return CentredAUC(self.items, self.norm)
 
     def _noisy(self, t: float, height: float, null: float | None) -> NoisyAUC:
-        return NoisyAUC(self._functions, t, height, null, *self._noise(0))
+        noise = noise_of(self.certificate.releases[0])
+        return NoisyAUC(self._functions, t, height, null, *noise, self.together)
 
-    def run(self, scores: Array, signs: Array, source: NoiseSource) -> Released:
-        """Release the vector, and the counts, for scores and labels.
+    def exact(self, *records: Array) -> list[Array]:
+        """Return the vector, and the counts, for scores and labels.
 
         Parameters
         ----------
@@ -268,57 +229,47 @@ class EvaluationPlan:
             The scores; NaN for null records.
         signs : array of shape (n,)
             1 for positive and -1 for negative records; anything else makes a null record.
-        source : NoiseSource
-            The source of the noise.
         """
-        if np.shape(scores) != (self.n,) or np.shape(signs) != (self.n,):
-            raise ValueError(f"scores and signs must be {self.n} numbers each")
+        scores, signs = records
+        self._check(scores, signs, size=self.items)
         pair, *more = self.certificate.releases
         vector = self._functions.vector(*pair_sum(scores, signs))[: pair.dimension]
-        noisy = [pair.mechanism.release(np.array(vector), source.stream("auc"))]
-        for counts in more:
-            exact = count_bins(scores, signs, np.array(self.evaluation.edges))
-            noisy.append(counts.mechanism.release(exact.ravel(), source.stream("counts")))
-        return self.read(*(numbers.tolist() for numbers in noisy))
+        edges = np.array(self.evaluation.edges)
+        return [np.array(vector), *(count_bins(scores, signs, edges).ravel() for _ in more)]
 
-    def read(self, pair: Sequence[float], counts: Sequence[float] = ()) -> Released:
+    def read(self, *numbers: Sequence[float]) -> Released:
         """Return what released numbers say; nothing else is known of the records."""
+        pair, *more = numbers
         auc = self._noisy(pair[0], pair[1], pair[2] if len(pair) > 2 else None)
         if not self.evaluation.edges:
             return Released(auc, None)
+        (counts,) = more
         half = len(counts) // 2
         rows = tuple(counts[:half]), tuple(counts[half:])
-        return Released(auc, NoisyBins(self.evaluation.edges, rows, self._noise(1)))
+        noise = noise_of(self.certificate.releases[1])
+        return Released(auc, NoisyBins(self.evaluation.edges, rows, noise, self.together))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what to expect, by the share of positives, and the certificate as JSON values."""
-        return {
-            "n": self.n,
-            "expected": [
-                {
-                    "share": share,
-                    "auc": _TYPICAL_AUC,
-                    "interval": list(self.expected_interval(share)),
-                    "hopeless": self.is_hopeless(share),
-                }
-                for share in _ASSUMED
-            ],
-            "certificate": self.certificate.to_dict(),
-        }
+    def result(self, released: Released, certificate: Certificate) -> ScoreResult:
+        """Return what users see of released numbers."""
+        return ScoreResult(released, self, certificate)
+
+    def expected(self) -> list[dict[str, Any]]:
+        """Return the expected interval by the share of positives, as JSON values."""
+        return [
+            {
+                "share": share,
+                "auc": _TYPICAL_AUC,
+                "interval": list(self.expected_interval(share)),
+                "hopeless": self.is_hopeless(share),
+            }
+            for share in _ASSUMED
+        ]
 
     def __str__(self) -> str:
-        lines = [f"{NAME}: n = {self.n} records, {budget_in_words(self)}"]
+        lines = [self._head()]
         lines += [f"expected 95 % interval of an AUC of {_TYPICAL_AUC}, by the share of positives:"]
         for share in _ASSUMED:
             lower, upper = self.expected_interval(share)
             says = "nothing can be said" if self.is_hopeless(share) else ""
             lines.append(f"  {share:4.0%}: {lower:.3f} to {upper:.3f}  {says}".rstrip())
         return "\n".join(lines)
-
-
-def budget_in_words(plan: EvaluationPlan) -> str:
-    """Return the budget of a plan, such as ε = 0.5."""
-    budget = plan.certificate.budget
-    if budget is None:
-        return "no privacy"
-    return f"ε = {budget.epsilon:g}" + (f", δ = {budget.delta:g}" if budget.delta else "")

@@ -14,14 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from pairdp.evaluation.noisy_auc import Interval
+from pairdp.evaluation.inversion import Interval
 from pairdp.evaluation.tails import two_sided_tail
 
 Array = NDArray[np.float64]
 
 _STEPS = 1001
 _REACH = 2.6
+_BOX = 0.99
 
 
 class NoisyCount(NamedTuple):
@@ -42,6 +44,11 @@ class CountNoise(NamedTuple):
         """The standard deviation of the noise of one count."""
         return self.scale if self.gaussian else math.sqrt(2) * self.scale
 
+    @property
+    def reach(self) -> float:
+        """How many scales from zero 99 % of the noise is."""
+        return float(ndtri((1 + _BOX) / 2)) if self.gaussian else -math.log(1 - _BOX)
+
     def parts(self, bins: int) -> tuple[float, float]:
         """Return the variance of a normal variable and the scale of a Laplace variable."""
         if self.gaussian:
@@ -49,8 +56,8 @@ class CountNoise(NamedTuple):
         return 2 * self.scale**2 * (bins - math.sqrt(bins)), bins**0.25 * self.scale
 
 
-class Share(NamedTuple):
-    """An estimated share with its interval."""
+class Estimate(NamedTuple):
+    """An estimated number with its interval."""
 
     value: float
     interval: Interval
@@ -60,7 +67,9 @@ class Share(NamedTuple):
         return f"{self.value:.3f}, 95 % interval {lower:.3f} to {upper:.3f}"
 
 
-def share_of(a: NoisyCount, b: NoisyCount, noise: CountNoise, level: float) -> Share:
+def share_of(
+    a: NoisyCount, b: NoisyCount, noise: CountNoise, level: float, together: int = 1
+) -> Estimate:
     """Return A/(A + B) with an interval.
 
     Parameters
@@ -71,17 +80,19 @@ def share_of(a: NoisyCount, b: NoisyCount, noise: CountNoise, level: float) -> S
         The noise of each bin.
     level : float
         The level of the tests that are inverted.
+    together : int, default=1
+        How many records may depend on each other, which multiplies the variance of sampling.
     """
     total = max(a.value + b.value, 0.0)
     most = total + _REACH * noise.deviation * math.sqrt(a.bins + b.bins)
     estimate = min(max(a.value, 0.0) / total, 1.0) if total > 0 else 0.5
     r = np.linspace(0.0, 1.0, _STEPS)
     (normal_a, laplace_a), (normal_b, laplace_b) = noise.parts(a.bins), noise.parts(b.bins)
-    variance = (1 - r) ** 2 * normal_a + r**2 * normal_b + most * r * (1 - r)
+    variance = (1 - r) ** 2 * normal_a + r**2 * normal_b + together * most * r * (1 - r)
     scales = () if noise.gaussian else ((1 - r) * laplace_a, r * laplace_b)
     t = np.abs((1 - r) * a.value - r * b.value)
     kept = np.flatnonzero(two_sided_tail(t, np.sqrt(variance), *scales) >= 1 - level)
     if kept.size == 0:
-        return Share(estimate, Interval(estimate, estimate))
+        return Estimate(estimate, Interval(estimate, estimate))
     lower, upper = r[max(kept[0] - 1, 0)], r[min(kept[-1] + 1, _STEPS - 1)]
-    return Share(estimate, Interval(min(float(lower), estimate), max(float(upper), estimate)))
+    return Estimate(estimate, Interval(min(float(lower), estimate), max(float(upper), estimate)))

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp import drawing
-from pairdp.evaluation.noisy_auc import Interval
-from pairdp.evaluation.ratios import CountNoise, NoisyCount, Share, share_of
+from pairdp.evaluation.inversion import Interval
+from pairdp.evaluation.ratios import CountNoise, Estimate, NoisyCount, share_of
 
 Array = NDArray[np.float64]
 _MISSED = 0.05
@@ -89,12 +89,18 @@ class ROC:
 Sides = Sequence[tuple[NoisyCount, NoisyCount]]
 
 
-def roc_of(edges: Sequence[float], negative: Sides, positive: Sides, noise: CountNoise) -> ROC:
+def roc_of(
+    edges: Sequence[float],
+    negative: Sides,
+    positive: Sides,
+    noise: CountNoise,
+    together: int = 1,
+) -> ROC:
     """Return the curve from the counts of both classes below and above each edge."""
     level = 1 - _MISSED / (2 * len(edges))
 
-    def rates(sides: Sides) -> list[Share]:
-        return [share_of(above, below, noise, level) for below, above in sides]
+    def rates(sides: Sides) -> list[Estimate]:
+        return [share_of(above, below, noise, level, together) for below, above in sides]
 
     false, true = rates(negative), rates(positive)
     return ROC(
@@ -106,7 +112,7 @@ def roc_of(edges: Sequence[float], negative: Sides, positive: Sides, noise: Coun
     )
 
 
-def _falling(shares: Sequence[Share]) -> tuple[float, ...]:
+def _falling(shares: Sequence[Estimate]) -> tuple[float, ...]:
     from sklearn.isotonic import isotonic_regression  # verifying certificates does not need it
 
     found = isotonic_regression([share.value for share in shares], increasing=False)

@@ -72,20 +72,30 @@ class ScoredModel(NamedTuple):
             raise ValueError(f"X must be a table of {width} features, got shape {X.shape}")
         return int(X.shape[0])
 
-    def scores(self, X: Any, invalid: Invalid) -> Array:
-        """Return scores, NaN for null records; see `pairdp.evaluate`."""
+    def outputs(self, X: Any, invalid: Invalid, method: str) -> tuple[NDArray[Any], Mask]:
+        """Return what a method of the last step returns, and which records are null.
+
+        Every record is at its place, also those that are null.
+        """
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # they would depend on the data
             rows, null = self._rows(X, invalid)
-            scores = np.array(self._bare().decision_function(rows), dtype=np.float64)
-        scores[null] = np.nan
-        return scores
+            found = np.array(getattr(_bare(self.last), method)(rows))
+        return found, null
 
-    def signs(self, X: Any, y: ArrayLike | None, invalid: Invalid) -> Array:
+    def numbers(self, X: Any, invalid: Invalid, method: str) -> Array:
+        """Return the numbers that a method of the last step returns, NaN for null records."""
+        found, null = self.outputs(X, invalid, method)
+        numbers = np.array(found, dtype=np.float64)
+        numbers[null] = np.nan
+        return numbers
+
+    def scores(self, X: Any, invalid: Invalid) -> Array:
+        """Return scores, NaN for null records; see `pairdp.evaluate`."""
+        return self.numbers(X, invalid, "decision_function")
+
+    def coded_signs(self, labels: Any, invalid: Invalid) -> Array:
         """Return 1 for positive records, -1 for negative ones, and 0 for null records."""
-        labels = self._given_labels(X, y)
-        shape = tuple(getattr(labels, "shape", ()))
-        labels = np.ravel(labels) if len(shape) == 2 and shape[1] == 1 else labels
         schema = self.label_schema
         if schema is not None:
             return np.nan_to_num(schema.encode_label(read_labels(labels), invalid=invalid))
@@ -98,9 +108,11 @@ class ScoredModel(NamedTuple):
             )
         return signs
 
-    def _given_labels(self, X: Any, y: ArrayLike | None) -> Any:
+    def given_labels(self, X: Any, y: ArrayLike | None) -> Any:
+        """Return the labels that are given, or those in the column of the schema."""
         if y is not None:
-            return y
+            shape = tuple(getattr(y, "shape", ()))
+            return np.ravel(y) if len(shape) == 2 and shape[1] == 1 else y
         if self.schema is None or self.schema.label is None:
             raise ValueError("y is needed: no schema says which column is the label")
         return columns_of(X, [self.schema.label])[0][self.schema.label]
@@ -111,8 +123,7 @@ class ScoredModel(NamedTuple):
         if self.schema is not None:
             columns, n = columns_of(X, self.schema.features)
             rows, null = _filled(self.schema.encode(columns, n, invalid=invalid))
-            rest = before[1:]  # without the encoder
-            return _filled(_transformed(rest, rows))[0], null
+            return _filled(_transformed(self._after_encoding, rows))[0], null
         if not uses_null_records(invalid):
             try:
                 rows, null = _filled(_transformed(before, X))
@@ -133,35 +144,39 @@ class ScoredModel(NamedTuple):
         places[null] = places[~null][0]
         return _filled(_transformed(before, _taken(table, places)))[0], null
 
-    def _bare(self) -> Any:
-        """Return the last step for rows that are encoded and have no names."""
-        bare = object.__new__(type(self.last))  # a stream, which holds records, has no copies
-        vars(bare).update(vars(self.last))
-        vars(bare).pop("feature_names_in_", None)
-        if hasattr(bare, "schema_"):
-            bare.schema, bare.n_features_in_ = None, bare.schema_.width
-            del bare.schema_
-        return bare
+    @property
+    def _after_encoding(self) -> list[Any]:
+        """The steps before the last that take rows which the schema has encoded."""
+        if not self.before:
+            return []
+        first, *rest = self.before
+        encodes = not hasattr(first, "components_")
+        return rest if encodes else [_bare(first), *rest]  # a metric with a schema
 
 
-def scored_model(model: Any) -> ScoredModel:
-    """Return the parts of a fitted model that gives scores for two classes.
+def _bare(step: Any) -> Any:
+    """Return a step for rows that are encoded and have no names."""
+    bare = object.__new__(type(step))  # a stream, which holds records, has no copies
+    vars(bare).update(vars(step))
+    vars(bare).pop("feature_names_in_", None)
+    if hasattr(bare, "schema_"):
+        bare.schema, bare.n_features_in_ = None, bare.schema_.width
+        del bare.schema_
+    return bare
 
-    Raises
-    ------
-    TypeError
-        If it is not such a model.
-    """
+
+def model_parts(model: Any) -> ScoredModel:
+    """Return the steps of a model, and the schema that encodes its tables."""
     steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
     steps = [step for step in steps if step is not None and not isinstance(step, str)]
     *before, last = steps
-    classes = getattr(last, "classes_", None)
-    if not hasattr(last, "decision_function") or classes is None or np.shape(classes) != (2,):
-        raise TypeError(
-            "evaluate needs a fitted model with scores (decision_function) for two classes, such "
-            f"as PrivateRanker or a Pipeline that ends with one, got {type(last).__name__}"
-        )
     return ScoredModel(before, last, getattr(steps[0], "schema_", None))
+
+
+def has_two_scores(last: Any) -> bool:
+    """Return whether a fitted model gives scores for two classes."""
+    classes = getattr(last, "classes_", None)
+    return hasattr(last, "decision_function") and classes is not None and np.shape(classes) == (2,)
 
 
 def _check_names(known: Sequence[str], given: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pairdp._checks import real
 from pairdp.evaluation.calibration import Calibration, fit_calibration
-from pairdp.evaluation.ratios import CountNoise, NoisyCount, Share, share_of
+from pairdp.evaluation.ratios import CountNoise, Estimate, NoisyCount, share_of
 from pairdp.evaluation.roc import ROC, roc_of
 
 Array = NDArray[np.float64]
@@ -24,18 +24,18 @@ class ThresholdFigures(NamedTuple):
     ----------
     threshold : float
         Records whose score is above it are predicted to be positive.
-    sensitivity : Share
+    sensitivity : Estimate
         Of the positive records, those that are above.
-    specificity : Share
+    specificity : Estimate
         Of the negative records, those that are not.
-    precision : Share
+    precision : Estimate
         Of the records above, those that are positive.
     """
 
     threshold: float
-    sensitivity: Share
-    specificity: Share
-    precision: Share
+    sensitivity: Estimate
+    specificity: Estimate
+    precision: Estimate
 
     def __str__(self) -> str:
         names = ("sensitivity", "specificity", "precision")
@@ -57,11 +57,14 @@ class NoisyBins:
         Noisy counts of negative and of positive records in each bin, one more than edges.
     noise : CountNoise
         The noise of each count.
+    together : int, default=1
+        How many records a unit has at most: these may depend on each other.
     """
 
     edges: tuple[float, ...]
     counts: tuple[tuple[float, ...], tuple[float, ...]]
     noise: CountNoise
+    together: int = 1
 
     def at(self, threshold: float) -> ThresholdFigures:
         """Return the figures at a threshold, which must be an edge."""
@@ -76,15 +79,16 @@ class NoisyBins:
         (tn, fp), (fn, tp) = (self._sides(row, above) for row in self.counts)
         return ThresholdFigures(
             threshold,
-            share_of(tp, fn, self.noise, _TESTED_AT),
-            share_of(tn, fp, self.noise, _TESTED_AT),
-            share_of(tp, fp, self.noise, _TESTED_AT),
+            *(
+                share_of(one, other, self.noise, _TESTED_AT, self.together)
+                for one, other in ((tp, fn), (tn, fp), (tp, fp))
+            ),
         )
 
     def roc(self) -> ROC:
         """Return the ROC curve with a joint band."""
         sides = [[self._sides(row, i + 1) for i in range(len(self.edges))] for row in self.counts]
-        return roc_of(self.edges, sides[0], sides[1], self.noise)
+        return roc_of(self.edges, sides[0], sides[1], self.noise, self.together)
 
     def calibration(self) -> Calibration:
         """Return probabilities of the positive class as a function of scores."""

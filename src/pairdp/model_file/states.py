@@ -70,6 +70,8 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
         state["names"] = [str(item) for item in model.feature_names_in_]
     if stored.has_classes and is_classifier(model):
         state["classes"] = _encode_labels(model.classes_)
+    if hasattr(model, "calibration_"):
+        state["calibration"] = json.loads(model.calibration_.to_json())
     for array in stored_arrays:
         arrays[prefix + array] = np.array(getattr(model, array), np.float64, order="C")
     return state
@@ -85,7 +87,7 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     required = {"class", "params", "features", "names"}
     if stored.has_certificate:
         required |= {"certificate", "reasons", "departures"}
-    optional = {"output", "classes"} if stored.has_classes else {"output"}
+    optional = {"output", "classes", "calibration"} if stored.has_classes else {"output"}
     if stored.has_certificate:
         optional.add("noise")
     fields = fields_of(stored.name, state, required=required, optional=optional)
@@ -133,6 +135,10 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         model.classes_ = _decode_labels(fields["classes"])
         if schema is not None and schema.classes not in (None, tuple(model.classes_.tolist())):
             raise ValueError("its labels are not those of the schema")
+    if "calibration" in fields:
+        from pairdp.evaluation import Evaluation
+
+        model.calibrate(Evaluation.from_json(json.dumps(fields["calibration"])))
     return model
 
 

@@ -67,6 +67,8 @@ class ModelCard:
         What the noise of the weights is.
     columns : tuple of ColumnFact
         Columns of the data and what is public about them, where it is known.
+    probabilities : str or None
+        How probabilities follow from scores, and what that cost, if the model is calibrated.
     """
 
     kind: str
@@ -80,6 +82,7 @@ class ModelCard:
     axes: tuple[MetricAxis, ...]
     noise: ParameterNoise
     columns: tuple[ColumnFact, ...]
+    probabilities: str | None = None
 
     @property
     def plus_minus(self) -> str:
@@ -121,6 +124,7 @@ class ModelCard:
             "intercept": None if self.intercept is None else self.intercept._asdict(),
             "axes": [axis._asdict() for axis in self.axes],
             "noise": {"kind": self.noise.kind, "words": self.noise.words},
+            "probabilities": self.probabilities,
         }
 
 
@@ -162,7 +166,19 @@ def card_of(model: Any) -> ModelCard:
         axes=tuple(_axes(estimator)),
         noise=noise,
         columns=columns_of(model),
+        probabilities=_probabilities(estimator),
     )
+
+
+def _probabilities(estimator: Any) -> str | None:
+    """Return how a calibrated model gives probabilities, in words."""
+    evaluation = getattr(estimator, "calibration_", None)
+    if evaluation is None:
+        return None
+    slope, intercept = evaluation.calibration
+    budget, n = evaluation.certificate.budget, evaluation.certificate.n
+    cost = f"ε = {budget.epsilon:g}" + (f", δ = {budget.delta:g}" if budget.delta else "")
+    return f"log-odds {slope:.4g}·score {intercept:+.4g}, from n = {n} records at {cost}"
 
 
 def _is_metric(estimator: Any) -> bool:

@@ -23,7 +23,7 @@ _SHOWN = 5
 
 import_modules("pairdp.online")  # its algorithms register
 import_modules("pairdp.ranges", "(Statistic)")
-import_modules("pairdp.evaluation", "(Statistic)")
+import_modules("pairdp.evaluation", "(EvaluationStatistic)")
 
 
 def verify(

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pairdp._discovery import import_modules
-from pairdp.evaluation.result import FORMAT as EVALUATION
-from pairdp.evaluation.result import Evaluation
+from pairdp.evaluation.result import Evaluation, is_evaluation
 from pairdp.online.state_file import FORMAT as STREAM
 from pairdp.online.state_file import StreamFile, stream_header
 from pairdp.privacy import Certificate, CertificateError
@@ -62,13 +61,8 @@ def verify_file(path: str | Path, *, trusted: Iterable[type | str] = ()) -> tupl
 
 def _certificate_in(path: Path) -> Certificate:
     """Return the certificate in a JSON file: one alone, or that of an evaluation."""
-    document = path.read_bytes()
-    try:
-        found = json.loads(document)
-    except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, dict) and found.get("format") == EVALUATION:
-        return Evaluation.from_json(document).certificate
+    if is_evaluation(path):
+        return Evaluation.from_json(path.read_bytes()).certificate
     return Certificate.load(path)
 
 

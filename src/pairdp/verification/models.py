@@ -29,7 +29,8 @@ def verify_model(model: Any, *, trusted: Iterable[type | str] = ()) -> tuple[Rep
     Returns
     -------
     tuple of Report
-        One for each certificate, in the order of the steps.
+        One for each certificate, in the order of the steps; then those of evaluations by which
+        models are calibrated.
 
     Raises
     ------
@@ -42,7 +43,9 @@ def verify_model(model: Any, *, trusted: Iterable[type | str] = ()) -> tuple[Rep
     if not private:
         raise CertificateError("there is no fitted model with a certificate")
     known = Trusted(trusted)
-    return tuple(_verified(step, known) for step in private)
+    reports = [_verified(step, known) for step in private]
+    calibrated = [step.calibration_ for step in private if hasattr(step, "calibration_")]
+    return (*reports, *(verify(evaluation.certificate) for evaluation in calibrated))
 
 
 def _verified(step: Any, trusted: Trusted) -> Report:
