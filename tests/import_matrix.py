@@ -47,6 +47,7 @@ LAYERS = (
     ("verification.models",),
     ("report",),
     ("estimators", "audit"),
+    ("selection",),
     ("verification", "studies"),
     ("comparison", "demo"),
     ("cli",),

@@ -25,6 +25,7 @@ EXAMPLES = [
     "docs/theory.md",
     "docs/scorecard.md",
     "docs/evaluation.md",
+    "docs/selection.md",
     "docs/report.md",
     "docs/migrating_from_metric_learn.md",
 ]

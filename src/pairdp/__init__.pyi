@@ -13,6 +13,7 @@ from .estimators import PrivatePairMetric as PrivatePairMetric
 from .estimators import PrivateRanker as PrivateRanker
 from .estimators import PrivateScorecard as PrivateScorecard
 from .estimators import SchemaEncoder as SchemaEncoder
+from .estimators import UncoveredSearchWarning as UncoveredSearchWarning
 from .estimators import load as load
 from .estimators import read_bounds as read_bounds
 from .estimators import save as save
@@ -35,4 +36,6 @@ from .report import ModelReport as ModelReport
 from .report import write_report as write_report
 from .schema import Schema as Schema
 from .schema import SchemaError as SchemaError
+from .selection import PrivateSearch as PrivateSearch
+from .selection import SearchWarning as SearchWarning
 from .verification import verify as verify

@@ -55,7 +55,7 @@ class UnitLimit:
         n : int, optional
             The number of rows, if it is known.
         """
-        names = _names(groups)
+        names = unit_names(groups)
         if n is not None and len(names) != n:
             raise ValueError(f"groups must have a unit for each of {n} rows, got {len(names)}")
         unused = np.ones(len(names), dtype=np.bool_)
@@ -74,7 +74,7 @@ class UnitLimit:
         raise TypeError("the units of records are raw data and cannot be pickled")
 
 
-def _names(groups: ArrayLike) -> list[tuple[str, ...]]:
+def unit_names(groups: ArrayLike) -> list[tuple[str, ...]]:
     """Return the identifiers of each row's units as text, empty if there is none."""
     try:
         values = read_labels(groups)

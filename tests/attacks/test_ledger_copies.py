@@ -193,6 +193,7 @@ def test_a_copy_in_the_same_process_is_the_same_ledger(
         ledger.spend(PureEvent(1.0), "all of it again")
 
 
+@pytest.mark.filterwarnings("ignore::pairdp.UncoveredSearchWarning")
 def test_a_grid_search_spends_from_one_ledger() -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 60)

@@ -149,6 +149,7 @@ def test_random_states(state: object) -> None:
     assert "operating system" in secret.certificate_.noise_source
 
 
+@pytest.mark.filterwarnings("ignore::pairdp.UncoveredSearchWarning")
 def test_grid_search_pipelines_and_cross_validation() -> None:
     x, y = two_classes()
     pipe = make_pipeline(BoundsScaler(-2, 2), PrivateRanker(random_state=0, data_norm=1.0))

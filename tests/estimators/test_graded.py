@@ -160,6 +160,7 @@ def test_files_have_classes_or_bounds(tmp_path: Path) -> None:
         load(path)
 
 
+@pytest.mark.filterwarnings("ignore::pairdp.UncoveredSearchWarning")
 def test_it_is_no_classifier_for_scikit_learn() -> None:
     x, y = grades()
     assert not is_classifier(ranker())

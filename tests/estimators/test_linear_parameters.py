@@ -182,6 +182,7 @@ def test_wrong_losses_and_targets_are_refused() -> None:
         PrivateLinearRegressor(data_norm=1.0).predict(x)
 
 
+@pytest.mark.filterwarnings("ignore::pairdp.UncoveredSearchWarning")
 def test_names_searches_and_seeds(kind: BaseEstimator) -> None:
     x, y = data(kind)
     table = pd.DataFrame(x, columns=list("abcd"))

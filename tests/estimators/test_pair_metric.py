@@ -204,6 +204,7 @@ def test_batches_are_one_fit() -> None:
     np.testing.assert_array_equal(made.components_, clone(MODELS["auto"]).fit(pairs, y).components_)
 
 
+@pytest.mark.filterwarnings("ignore::pairdp.UncoveredSearchWarning")
 def test_model_selection_as_in_scikit_learn() -> None:
     pairs, y = some_pairs()
     model = clone(MODELS["auto"])

@@ -184,6 +184,7 @@ def test_bad_data_does_not_spend() -> None:
     assert ledger.spends == ()
 
 
+@pytest.mark.filterwarnings("ignore::pairdp.UncoveredSearchWarning")
 def test_a_search_draws_every_fit_from_one_ledger() -> None:
     x, y = two_classes()
     ledger = BudgetLedger(Budget(3.0, 1e-5))

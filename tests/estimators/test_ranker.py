@@ -56,6 +56,7 @@ def test_a_public_threshold_is_what_predict_uses() -> None:
 @pytest.mark.parametrize(
     ("low", "high"), [("benign", "malignant"), (False, True), (-1.0, 1.0), (3, 7)]
 )
+@pytest.mark.filterwarnings("ignore::pairdp.UncoveredSearchWarning")
 def test_labels_of_any_kind(low: object, high: object) -> None:
     x, y = two_classes()
     labels = np.array([low, high])[y]

@@ -310,6 +310,20 @@ class Algorithm(Storable, ABC, Generic[S]):
     def _parameter_noise(self, plan: Plan[S], fit: Fit) -> ParameterNoise:
         return unknown_noise(f"{self.name} does not state how its noise affects the parameters")
 
+    @property
+    def solves_from_release(self) -> bool:
+        """Whether `solve` is defined for the statistics that it releases."""
+        return False
+
+    def solve(self, plan: Plan[S], statistics: Mapping[str, Array]) -> RunResult | None:
+        """Return what `execute` computes from released statistics, without the records.
+
+        None if the statistics do not determine it. An algorithm that releases statistics once, and
+        computes its parameters from them, defines this: then other values of the hyper-parameters
+        that it uses after the release cost nothing (`Plan.from_release`).
+        """
+        return None
+
     @abstractmethod
     def draft(self, task: Task) -> PlanDraft[S]:
         """Decide releases and settings for a task."""

@@ -68,13 +68,16 @@ class NoisyStatistics:
         return self._releases[name].mechanism.release(value, self._streams[name])
 
 
-def centered(records: Records, noisy: NoisyStatistics, spread: float) -> ScaledRecords:
+def centered(
+    records: Records, noisy: NoisyStatistics, spread: float, first: float = _ROOMY
+) -> ScaledRecords:
     """Return the records centred, scaled so that a radius r becomes R, and clipped to R.
 
-    r² is ``spread`` times the mean squared distance from the centre.
+    r² is ``spread`` times the mean squared distance from the centre, and ``first`` times that for
+    the second pair of statistics.
     """
     rows, center, unit = ScaledRecords(records), np.zeros(records.features), 1.0
-    for names, factor in ((_FIRST, _ROOMY), (_SCALED, spread)):
+    for names, factor in ((_FIRST, first), (_SCALED, spread)):
         mean = noisy(names[0], rows.mean())
         square = noisy(names[1], np.array([rows.square_norm()]))
         excess = len(mean) * noisy.sigma[names[0]] ** 2 + noisy.sigma[names[1]]

@@ -1,7 +1,7 @@
-"""How far noisy class means are apart, and the metrics that stretch what separates them.
+"""What separates classes, from noisy sums over classes of standardised records.
 
-Everything here is a function of released values. Features are scaled so that their variance is
-about 1, and M is in these units.
+Everything here is a function of released values, except `ClassCode.encoded`, which is to be
+released. Features are scaled so that their variance is about 1, and M is in these units.
 """
 
 from __future__ import annotations
@@ -11,127 +11,174 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 Array = NDArray[np.float64]
+MOST_CLASSES = 64
+_FALSE_ALARMS = 0.01
+_WITHIN_UNIT = 1 - 2.0**-40  # keeps the computed norms of code vectors at or below 1
 _MOST = 0.9
 """The largest share of the variance of a feature that is taken to be between classes."""
 
 _RIDGE = 0.05
+_SIGNALS = np.array([0.0, *2.0 ** np.arange(-2, 9)])
+"""Variances of the signal that the prior mixes, in units of the noise."""
+
+_WEIGHTS = np.array([1.5, *np.full(len(_SIGNALS) - 1, 0.3)])
+"""How many further features each of them is assumed to have; it keeps few features from fitting."""
+
+_ROUNDS = 60
 
 
 @dataclass(frozen=True)
-class ClassMeans:
-    """The classes that stand out among noisy sums, and what noise does to their means.
+class ClassCode:
+    r"""Classes that stand out among noisy counts, and a unit vector for each.
+
+    The sum of e_c ⊗ x over all records, with unit vectors e_c, has sensitivity 2R/n for any such
+    vectors. These are the best for K classes of centred records: the corners of a regular simplex
+    in K-1 dimensions, which tell the classes apart, times √(1-b²), and b for the sum over all
+    classes, which is only needed if classes are not of equal size. Then what is wanted,
+    B_c = S_c - p_c·ΣS, has (K-1)/K of the noise variance that it has if each S_c is released.
 
     Attributes
     ----------
-    shares : array of shape (k,)
-        p_c, the share of each class.
-    deviations : array of shape (k, d)
-        m_c - m, the class means less their mean.
-    variances : array of shape (k,)
-        s_c² = σ²/p_c² + 1/(np_c): of noise and of sampling, on each entry of a class mean.
+    places : array of shape (K,)
+        The buckets that are classes.
+    shares : array of shape (K,)
+        p_c, the noisy share of each class.
+    vectors : array of shape (K, K)
+        e_c in column c.
+    decoder : array of shape (K, K)
+        L, with B = LZ for Z = Σ e_c ⊗ S_c.
     """
 
+    places: NDArray[np.intp]
     shares: Array
-    deviations: Array
-    variances: Array
+    vectors: Array
+    decoder: Array
 
     @classmethod
-    def of(cls, sums: Array, counts: Array, noise: float, count_noise: float, n: int) -> ClassMeans:
-        """Return the classes whose noisy share exceeds what noise alone would reach.
+    def of(cls, counts: Array, noise: float) -> ClassCode:
+        """Return the code for the buckets whose noisy count exceeds what noise alone would reach.
 
-        Parameters
-        ----------
-        sums : array of shape (buckets, d)
-            Noisy sums over the records of each bucket, divided by n.
-        counts : array of shape (buckets,)
-            Noisy shares of the buckets.
-        noise, count_noise : float
-            The standard deviation of the noise on each sum, and on each share.
-        n : int
-            The number of records.
+        One empty bucket in all does so with a probability of about 0.01. At most 64 are taken.
         """
-        cut = max(count_noise * math.sqrt(2 * math.log(2 * len(counts))), 2 / n)
-        kept = counts > cut
-        shares, sums = counts[kept], sums[kept]
-        means = sums / shares[:, None]
-        center = sums.sum(axis=0) / max(float(shares.sum()), cut)
-        variances = (noise / shares) ** 2 + 1 / (n * shares)
-        return cls(shares, means - center, variances)
-
-    @property
-    def bias(self) -> float:
-        """Σp_c s_c²(1 - p_c), what noise adds to the variance of class means."""
-        return float(np.sum(self.shares * self.variances * np.maximum(1 - self.shares, 0.0)))
-
-    @property
-    def error(self) -> float:
-        """√(2Σp_c² s_c⁴), the standard deviation of that if class means do not differ."""
-        return math.sqrt(2 * float(np.sum((self.shares * self.variances) ** 2)))
-
-    @property
-    def smallest_signal(self) -> float:
-        """The smallest share of variance between classes that stands out from noise."""
-        return significance(self.deviations.shape[1]) * self.error
-
-    def explained(self) -> Array:
-        """Return for each feature the share of its variance that is between classes, debiased.
-
-        It is zero if it is not above what is expected of the largest of d features without any
-        signal: 2√(2 ln 2d) standard deviations.
-        """
-        d = self.deviations.shape[1]
-        if len(self.shares) < 2:
-            return np.zeros(d)
-        found = np.einsum("c,cj->j", self.shares, self.deviations**2) - self.bias
-        stands_out = found > self.smallest_signal
-        return np.where(stands_out, np.minimum(found, _MOST), 0.0)
-
-    def scatter(self) -> Array:
-        """Return Û = Σp_c (m_c - m)(m_c - m)ᵀ, with eigenvalues reduced by their bias.
-
-        Those that noise alone would reach are zero: k - 1 vectors of noise of variance s² have a
-        largest eigenvalue of about s²(√d + √(k-1))².
-        """
-        k, d = self.deviations.shape
+        cut = max(-noise * float(ndtri(_FALSE_ALARMS / len(counts))), 2.0)
+        places = np.argsort(-counts, kind="stable")[:MOST_CLASSES]
+        places = np.sort(places[counts[places] > cut])
+        k = len(places)
         if k < 2:
-            return np.zeros((d, d))
-        weighted = self.deviations * np.sqrt(self.shares)[:, None]
-        values, vectors = np.linalg.eigh(weighted.T @ weighted)
-        noise = float(np.max(self.shares * self.variances))
-        edge = noise * (math.sqrt(d) + math.sqrt(k - 1) + 1) ** 2
-        values = np.where(values > edge, np.maximum(values - noise * d, 0.0), 0.0)
-        return np.asarray((vectors * values) @ vectors.T)
+            return cls(places[:0], np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0)))
+        shares = counts[places] / counts[places].sum()
+        # The corners of a simplex: an orthonormal basis of what is orthogonal to (1, ..., 1).
+        basis = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, : k - 1]]))[0][:, 1:].T
+        corners = basis * math.sqrt(k / (k - 1))
+        uneven = float(np.sqrt(np.mean((1 / k - shares) ** 2)))
+        even = (k - 1) / k
+        b = math.sqrt(max(uneven / (even + uneven), 1e-12))
+        a = math.sqrt(1 - b * b)
+        vectors = np.vstack([a * corners, np.full(k, b)])
+        vectors *= _WITHIN_UNIT / np.linalg.norm(vectors, axis=0).max()
+        decoder = np.column_stack([even / a * corners.T, (1 / k - shares) / b])
+        return cls(places, shares, vectors, decoder)
+
+    def encoded(self, sums: Array) -> Array:
+        """Return Σ e_c ⊗ S_c from the sums over all buckets; zero if there are no two classes."""
+        size = min(len(sums), MOST_CLASSES)
+        found = np.zeros((size, sums.shape[1]))
+        found[: len(self.places)] = self.vectors @ sums[self.places]
+        return found
+
+    def separation(self, noisy: Array, sigma: float, n: int) -> Separation:
+        """Return what separates the classes, from encoded sums with noise.
+
+        In whitened coordinates of classes, √p_c(m_c - m), the noise on each feature has the
+        covariance σ²LLᵀ/√(p_c p_c') + (I - √p√pᵀ)/n, of noise and of sampling. It is zero along √p.
+        """
+        k = len(self.places)
+        if k < 2:
+            return Separation(np.zeros((1, noisy.shape[1])), 0.0)
+        roots = np.sqrt(self.shares)
+        between = self.decoder @ noisy[:k] / roots[:, None]
+        covariance = sigma**2 * self.decoder @ self.decoder.T / np.outer(roots, roots)
+        covariance += (np.eye(k) - np.outer(roots, roots)) / n
+        variances, axes = np.linalg.eigh(covariance)
+        deviations = np.sqrt(np.maximum(variances[1:], 1e-300))[:, None]
+        found, kept = shrunk(axes[:, 1:].T @ between / deviations)
+        signal = float(np.sum(found**2))
+        left = (k - 1) * float(kept.sum())
+        return Separation(deviations * found, signal / (signal + left) if signal else 0.0)
 
 
-def significance(d: int) -> float:
-    """Return 2√(2 ln 2d), above which the largest of d debiased variances is not noise."""
-    return 2 * math.sqrt(2 * math.log(2 * d))
+@dataclass(frozen=True)
+class Separation:
+    """Estimates of the differences of class means.
 
-
-def diagonal_metric(explained: Array, euclidean: float, least: float) -> tuple[Array, float]:
-    """Return the diagonal λ_j = f_j/(1 - f_j), and the weight of the Euclidean metric.
-
-    That is ``euclidean`` times the largest λ_j, and at least ``least``.
+    Attributes
+    ----------
+    directions : array of shape (K - 1, d)
+        D, with DᵀD the scatter of class means.
+    reliability : float
+        The share of |D|² that is signal, rather than noise that is left in it.
     """
-    ratios = explained / (1 - explained)
-    return ratios, max(euclidean * float(ratios.max()), least)
+
+    directions: Array
+    reliability: float
+
+    def along_features(self) -> tuple[Array, float]:
+        """Return VDᵀDV with V = diag(1/(1-f_j)), and the largest eigenvalue of DVDᵀ.
+
+        f_j is the share of the variance of feature j that is between classes.
+        """
+        explained = np.minimum(np.sum(self.directions**2, axis=0), _MOST)
+        return self._stretch(np.diag(1 / (1 - explained)))
+
+    def along_directions(self, total: Array, noise: float, n: int) -> tuple[Array, float]:
+        """Return W⁻¹DᵀDW⁻¹ and the largest eigenvalue of DW⁻¹Dᵀ, for W = T̂ - DᵀD + ridge.
+
+        T̂ has the diagonal of the noisy second moments T, and its other entries times
+        1 - (noise variance)/(mean square), the shrinkage of James and Stein. The ridge is 0.05 of
+        the mean variance, and what is left of the size of the noise.
+        """
+        d = len(total)
+        diagonal = np.diag(np.diag(total))
+        others = total - diagonal
+        energy = float(np.sum(others**2)) / max(d * (d - 1), 1)
+        kept = max(0.0, 1 - (noise**2 / 2 + 1 / n) / energy) if energy else 0.0
+        scatter = self.directions.T @ self.directions
+        spread, axes = np.linalg.eigh(diagonal + kept * others - scatter)
+        ridge = _RIDGE * max(float(spread.mean()), 1e-6) + kept * noise * math.sqrt(d)
+        return self._stretch((axes / (np.maximum(spread, 0.0) + ridge)) @ axes.T)
+
+    def _stretch(self, inverse: Array) -> tuple[Array, float]:
+        stretched = self.directions @ inverse
+        largest = float(np.linalg.eigvalsh(stretched @ self.directions.T)[-1])
+        return stretched.T @ stretched, largest
 
 
-def full_metric(
-    total: Array, between: Array, total_noise: float, euclidean: float, least: float
-) -> tuple[Array, float]:
-    """Return W⁻¹ÛW⁻¹ with W = T - Û + (ρ + 0.05c)I, and the weight of the Euclidean metric.
+def shrunk(values: Array) -> tuple[Array, Array]:
+    """Return the posterior mean of vectors in noise of unit variance, and its factors.
 
-    c is the mean eigenvalue of T - Û, and ρ the size of the noise on T. The weight is
-    ``euclidean`` times the largest eigenvalue of W⁻¹Û, and at least ``least``, divided by c.
+    Column j is the vector of feature j. The prior is a mixture of normal distributions of variance
+    0, 1/4, 1/2, ..., 256, with weights that are estimated from all features by expectation and
+    maximisation. So features that do not stand out are reduced by more than others.
+
+    Parameters
+    ----------
+    values : array of shape (q, d)
+        A vector for each of d features.
     """
-    d = len(total)
-    spread, axes = np.linalg.eigh(total - between)
-    level = max(float(spread.mean()), 1e-6)
-    ridged = np.maximum(spread, 0.0) + total_noise * math.sqrt(2 * d) + _RIDGE * level
-    inverse = (axes / ridged) @ axes.T
-    root = (axes / np.sqrt(ridged)) @ axes.T
-    largest = float(np.linalg.eigvalsh(root @ between @ root)[-1])
-    return inverse @ between @ inverse, max(euclidean * largest, least) / level
+    total = _SIGNALS + 1
+    squares = np.sum(values**2, axis=0)
+    logs = -0.5 * (len(values) * np.log(total) + squares[:, None] / total)
+    likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
+    weights = np.full(len(_SIGNALS), 1 / len(_SIGNALS))
+    for _ in range(_ROUNDS):
+        each = likelihood * weights
+        each /= each.sum(axis=1, keepdims=True)
+        weights = each.sum(axis=0) + _WEIGHTS
+        weights /= weights.sum()
+    each = likelihood * weights
+    each /= each.sum(axis=1, keepdims=True)
+    factors = each @ (_SIGNALS / total)
+    return values * factors, factors

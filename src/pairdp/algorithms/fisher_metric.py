@@ -19,12 +19,7 @@ from pairdp.algorithms.centering import (
     centering_statistics,
 )
 from pairdp.algorithms.choice.candidates import Candidate, register_candidates
-from pairdp.algorithms.class_separation import (
-    ClassMeans,
-    diagonal_metric,
-    full_metric,
-    significance,
-)
+from pairdp.algorithms.class_separation import MOST_CLASSES, ClassCode, Separation
 from pairdp.algorithms.noise import deviation
 from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
 from pairdp.algorithms.plan import Fit, Plan, Progress
@@ -42,20 +37,24 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 _SQUARES, _AGAIN = "mean squares of features", "mean squares of scaled features"
 _MOMENTS = "second moments of standardised records"
-_SUMS = "class sums with counts"
+_COUNTS, _SUMS = "counts of classes", "encoded class sums"
 _BUCKETS, _PURE_BUCKETS, _MOST_BUCKETS = 256, 8, 2**20
-_SPREAD = 1.0
-_LEAST_WEIGHT = 0.15
-_LEAST_VARIANCE = 0.01
-_DIAGONAL_GAIN = 0.75
-"""The gain of the diagonal form relative to the full one: about 0.7 on all families at ε = 8."""
 
-_LARGEST_HIDDEN = {"diagonal": 0.1, "full": 0.15}
+# r² relative to the mean squared norm, for the second and third pass over the records, and for the
+# features after the first scaling. Most records are clipped to norm R: noise makes estimates of
+# their norm too large, and records that are small relative to R drown in it.
+_FIRST_SPREAD, _SPREAD, _SCALED_SPREAD = 0.5, 0.2, 0.3
+_LEAST_VARIANCE = 0.01
+_LEAST_RELIABLE = 0.75
+_UNRELIABLE = 0.1  # the weight of the Euclidean metric, times the ratio of noise to signal
+_LARGEST_HIDDEN = 0.08
 """The largest share of variance between classes that noise may hide.
 
-If it hides more, some of the features that separate classes stand out and others do not, and the
-metric is often worse than the Euclidean one.
+If it hides more, metrics that were learned are as often worse than the Euclidean one as better.
 """
+
+_DIAGONAL_GAIN = 0.75
+"""The gain of the diagonal form relative to the full one, if noise hides little."""
 
 _TYPICAL_GAINS = (0.0, 0.12)
 """The gains in 3-NN accuracy without noise between which most synthetic families lie."""
@@ -73,42 +72,47 @@ class FisherSettings(Settings):
 
 @dataclass(frozen=True)
 class FisherMetric(Algorithm[FisherSettings]):
-    r"""The Euclidean metric, stretched along features that separate classes.
+    r"""The Euclidean metric, stretched along directions that separate classes.
 
-    With f_j the share of the variance v_j of feature j that is between classes (the correlation
-    ratio, from Fisher's discriminant), λ_j = f_j/(1-f_j) and v̄ the mean variance,
+    With D the differences of class means of standardised records, DᵀD their scatter, W the
+    covariance within classes, v_j the variance of feature j and v̄ its mean,
 
     .. math::
-        M ∝ \mathrm{diag}(a/v̄ + λ_j/v_j), \qquad a = \max(ξ·\max_j λ_j, 0.15).
+        M ∝ V^{-1/2} W^{-1} D^⊤D W^{-1} V^{-1/2} + \frac{a}{v̄} I, \qquad
+        a = λ\left(ξ + 0.1\,\frac{1-q}{q}\right),
 
-    With ``form="full"`` the correlations of features are used as well: in standardised
-    coordinates W⁻¹ÛW⁻¹ is added, the stretch of linear discriminant analysis, and a is
-    at least ξ times the largest eigenvalue of W⁻¹Û. Then d(d+1)/2 second moments are released too.
+    where λ is the largest eigenvalue of DW⁻¹Dᵀ and q the share of signal in D. These are the
+    directions of Fisher's discriminant. With ``form="diagonal"`` correlations within classes are
+    neglected, W = diag(1 - f_j) with f_j the share of variance between classes. With
+    ``form="full"`` d(d+1)/2 second moments are released too.
 
     **Releases.** Centre and spread (see `pairdp.algorithms.centering`), then the mean squares of
     the centred features, of sensitivity √2·R²/n. Features are divided by the released roots, so
     that noise is small relative to each of them, and records are clipped to norm R again. The mean
     squares of the result are released and divided by once more, of the same sensitivity: noise
     hides the variance of a feature that is small beside the others until it is scaled. Of these
-    records, the sums over each class with the counts, of sensitivity 2R/n together (see
-    `pairdp.privacy.bounds.class_sums`), and for the full form the second moments, √2·R²/n.
-    Everything else is a function of these: class means, f_j less the variance that noise and
-    sampling add to it, and the matrix.
+    records, the counts of classes, of sensitivity √2, for the full form the second moments,
+    √2·R²/n, and the sum of e_c ⊗ x/n with a unit vector e_c for each class that the counts show,
+    2R/n (see `pairdp.privacy.bounds.class_sums`). For K classes of equal size these vectors leave
+    (K-1)/K of the noise variance that sums over each class would have, half of it for two classes
+    (see `pairdp.algorithms.class_separation`). Everything else is a function of these.
+
+    **Shrinkage.** D is the posterior mean under a prior that is estimated from all features, as
+    the noise is known; so features that do not stand out from noise and sampling count for less.
 
     **Classes** are buckets: a public function of its label alone says which bucket a record is in
     (see `pairdp.label_coding.label_keys`), so neither the names nor the number of classes need to
-    be known. Integers fall into different buckets if there are as many. Buckets whose noisy share
-    is not above the noise are ignored.
+    be known. Integers fall into different buckets if there are as many. Buckets whose noisy count
+    is not above the noise are ignored, and so are all but the 64 largest.
 
-    **Gate.** If noise hides every f_j below 0.15 (0.1 for the diagonal form) even with two classes
-    of equal size, too little can be learned: the plan warns, and the metric is the Euclidean one.
-    The same is the result of a run if noise hides as much with the classes that were released, or
-    if no f_j (no eigenvalue of Û) stands out from the noise.
+    **Gate.** If noise hides every f_j below 0.08 even with two classes of equal size, too little
+    can be learned: the plan warns, and the metric is the Euclidean one. The same is the result of a
+    run if less than 0.75 of D is signal.
 
     Parameters
     ----------
     form : {"diagonal", "full"}
-        Whether features are weighted, or directions.
+        Whether correlations of features within classes are neglected.
     euclidean : float
         ξ, the least weight of the Euclidean metric relative to the largest stretch.
     buckets : int, optional
@@ -131,7 +135,7 @@ class FisherMetric(Algorithm[FisherSettings]):
     >>> problem = Problem(LogisticMetric(), PSDFrobeniusBall(1.0))
     >>> plan = FisherMetric().plan(problem, 1000, 5, Budget(1.0, 1e-5))
     >>> [release.name for release in plan.certificate.releases][-1]
-    'class sums with counts'
+    'encoded class sums'
     """
 
     form: Literal["diagonal", "full"] = "diagonal"
@@ -168,42 +172,45 @@ class FisherMetric(Algorithm[FisherSettings]):
         buckets = self.buckets or (_PURE_BUCKETS if pure else _BUCKETS)
         releases = tuple(wanted.release(task) for wanted in self._wanted(task, buckets))
         cut = smallest_signal(releases[-1], task)
-        settings = FisherSettings(
-            self.form, self.euclidean, buckets, cut < _LARGEST_HIDDEN[self.form]
-        )
+        settings = FisherSettings(self.form, self.euclidean, buckets, cut < _LARGEST_HIDDEN)
         reasons = ["records are centred and scaled by the first releases; noise is in these units"]
         if task.budget is not None:
             reasons.append(
                 f"with two classes of equal size, a feature stands out if more than {cut:.2g} of "
-                "its variance is between classes; the metric is Euclidean if none does"
+                "its variance is between classes; the metric is Euclidean if too little does"
             )
         return PlanDraft(releases, settings, tuple(reasons))
 
     def noise_to_signal(self, plan: Plan[FisherSettings]) -> float:
         """Return the smallest share of variance that stands out, relative to its limit."""
         cut = smallest_signal(plan.certificate.releases[-1], plan.task)
-        return cut / _LARGEST_HIDDEN[self.form]
+        return cut / _LARGEST_HIDDEN
 
     def _wanted(self, task: Task, buckets: int) -> tuple[Statistic, ...]:
         norm, d = task.problem.data_norm, task.features
         inputs = {"data_norm": norm, "n": task.n}
         squares = task.sensitivity("mean squares of features", **inputs)
-        sums = task.sensitivity("class sums with counts", **inputs)
-        width = buckets * (d + 1)
+        sums = task.sensitivity("encoded class sums", **inputs)
+        counts = Statistic(
+            _COUNTS, task.sensitivity("histograms of columns", columns=1), buckets, 0.05
+        )
+        width = min(buckets, MOST_CLASSES) * d
         if self.form == "diagonal":
             return (
                 *centering_statistics(task),
                 Statistic(_SQUARES, squares, d, 0.09),
                 Statistic(_AGAIN, squares, d, 0.13),
-                Statistic(_SUMS, sums, width, 0.66),
+                counts,
+                Statistic(_SUMS, sums, width, 0.61),
             )
         moments = task.sensitivity("second moments of records", **inputs)
         return (
             *centering_statistics(task),
-            Statistic(_SQUARES, squares, d, 0.05),
-            Statistic(_AGAIN, squares, d, 0.08),
-            Statistic(_MOMENTS, moments, packed_dimension(d), 0.3),
-            Statistic(_SUMS, sums, width, 0.45),
+            Statistic(_SQUARES, squares, d, 0.07),
+            Statistic(_AGAIN, squares, d, 0.1),
+            Statistic(_MOMENTS, moments, packed_dimension(d), 0.15),
+            counts,
+            Statistic(_SUMS, sums, width, 0.51),
         )
 
     def _parameter_noise(self, plan: Plan[FisherSettings], fit: Fit) -> ParameterNoise:
@@ -221,56 +228,45 @@ class FisherMetric(Algorithm[FisherSettings]):
     ) -> Array:
         """Return the metric, projected."""
         noisy = NoisyStatistics(plan.certificate.releases, noise, "fisher noise")
-        rows = centered(records, noisy, _SPREAD)
-        norm, d = records.data_norm, records.features
-        for name, floor in ((_SQUARES, 2.0), (_AGAIN, 1.0)):
+        rows = centered(records, noisy, _SPREAD, _FIRST_SPREAD)
+        norm, d, n = records.data_norm, records.features, records.n
+        for name, floor, spread in ((_SQUARES, 2.0, _SCALED_SPREAD), (_AGAIN, 1.0, 1.0)):
             squares = noisy(name, rows.squares())
             variances = _floored(squares, floor * noisy.sigma[name], norm**2)
-            # The mean squared norm of the scaled records is about R².
-            unit = rows.unit * np.sqrt(variances * d) / norm
+            # The mean squared norm of the scaled records is at most R².
+            unit = rows.unit * np.sqrt(spread * variances * d) / norm
             rows = ScaledRecords(records, rows.center, unit)
-        metric = np.eye(d)
         scale = math.sqrt(d) / norm  # to features of unit variance
         total = np.eye(d)
         if self.form == "full":
             total = scale**2 * unpack(noisy(_MOMENTS, pack(rows.moments())))
         buckets = plan.settings.buckets
-        sums = noisy(_SUMS, rows.bucket_sums(buckets).ravel()).reshape(buckets, d + 1)
-        sigma = noisy.sigma[_SUMS]
-        means = ClassMeans.of(
-            scale * sums[:, :-1], sums[:, -1] / norm, scale * sigma, sigma / norm, records.n
-        )
+        counts = noisy(_COUNTS, rows.bucket_counts(buckets))
+        code = ClassCode.of(counts, noisy.sigma[_COUNTS])
+        encoded = code.encoded(rows.bucket_sums(buckets))
+        sums = scale * noisy(_SUMS, encoded.ravel()).reshape(encoded.shape)
+        metric = np.eye(d)
         if plan.settings.learns:
-            found = self._stretch(means, total, scale**2 * noisy.sigma.get(_MOMENTS, 0.0))
-            if found is not None:
-                inner, weight = found
-                # Relative to the largest, so that no square underflows.
-                divisor = unit / unit.max()
-                metric = inner / np.outer(divisor, divisor)
-                metric += weight / float(np.mean(divisor**2)) * np.eye(d)
+            found = code.separation(sums, scale * noisy.sigma[_SUMS], n)
+            if found.reliability > _LEAST_RELIABLE:
+                moment_noise = scale**2 * noisy.sigma.get(_MOMENTS, 0.0)
+                metric = self._metric(found, total, moment_noise, unit, n)
         constraint = plan.problem.constraint
         trace = constraint.radius if math.isfinite(constraint.radius) else float(d)
         return constraint.project(metric * (trace / float(np.trace(metric))))
 
-    def _stretch(
-        self, means: ClassMeans, total: Array, total_noise: float
-    ) -> tuple[Array, float] | None:
-        """Return the stretch of standardised records and the weight of the Euclidean metric.
-
-        None if too little stands out from the noise.
-        """
-        if means.smallest_signal > _LARGEST_HIDDEN[self.form]:
-            return None
-        stretch, weight, found = np.zeros_like(total), 0.0, False
-        explained = means.explained()
-        if explained.any():
-            ratios, weight = diagonal_metric(explained, self.euclidean, _LEAST_WEIGHT)
-            stretch, found = np.diag(ratios), True
-        scatter = means.scatter() if self.form == "full" else stretch
-        if self.form == "full" and scatter.any():
-            along, more = full_metric(total, scatter, total_noise, self.euclidean, _LEAST_WEIGHT)
-            stretch, weight, found = stretch + along, max(weight, more), True
-        return (stretch, weight) if found else None
+    def _metric(self, found: Separation, total: Array, noise: float, unit: Array, n: int) -> Array:
+        """Return the metric of records in their own units."""
+        if self.form == "full":
+            stretch, largest = found.along_directions(total, noise, n)
+        else:
+            stretch, largest = found.along_features()
+        unreliable = (1 - found.reliability) / found.reliability
+        weight = largest * (self.euclidean + _UNRELIABLE * unreliable)
+        # Relative to the largest, so that no square underflows.
+        divisor = unit / unit.max()
+        stretch = stretch / np.outer(divisor, divisor)
+        return np.asarray(stretch + weight / float(np.mean(divisor**2)) * np.eye(len(unit)))
 
 
 def _floored(squares: Array, noise: float, largest: float) -> Array:
@@ -281,16 +277,19 @@ def _floored(squares: Array, noise: float, largest: float) -> Array:
 
 
 def class_noise(release: Release, task: Task) -> float:
-    """Return the standard deviation of f_j from noise on the sums of two classes of equal size.
+    """Return the variance of noise on √p_c(m_c - m), for two classes of equal size.
 
-    4σ²d in units of R: σ is the noise on the sums of records of mean squared norm R².
+    σ²d in units of R: σ is the noise on the sums of records of mean squared norm R².
     """
-    return 4 * task.features * (deviation(release) / task.problem.data_norm) ** 2
+    return task.features * (deviation(release) / task.problem.data_norm) ** 2
 
 
 def smallest_signal(release: Release, task: Task) -> float:
-    """Return the smallest f_j that stands out from the noise on the sums of two classes."""
-    return significance(task.features) * class_noise(release, task)
+    """Return the smallest f_j that stands out from the noise on the sums of two classes.
+
+    2 ln 2d times its variance: the largest of d squared normal numbers.
+    """
+    return 2 * math.log(2 * task.features) * class_noise(release, task)
 
 
 def moment_noise(draft: PlanDraft[FisherSettings], task: MetricTask) -> float:
@@ -311,8 +310,8 @@ def _metric(task: MetricTask) -> Iterator[Candidate]:
     for form in forms:
         algorithm = FisherMetric(form)
         draft = task.draft(task.problem, algorithm)
-        noise = class_noise(draft.releases[-1], task.task(task.problem))
-        found = _DIAGONAL_GAIN if form == "diagonal" else 1 / (1 + moment_noise(draft, task) / 10)
+        noise = smallest_signal(draft.releases[-1], task.task(task.problem))
+        found = _DIAGONAL_GAIN if form == "diagonal" else 1 / (1 + moment_noise(draft, task) / 20)
         kept = found / (1 + noise / task.between) if draft.settings.learns else 0.0
         least, most = (100 * kept * gain for gain in _TYPICAL_GAINS)
         expected = (

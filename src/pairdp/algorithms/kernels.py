@@ -198,6 +198,8 @@ def _noise_blocks(
 
 def _with_noise(mechanism: Mechanism, gradient: Array, noise: Places) -> Array:
     """Return a vector or symmetric matrix with noise in units of the grid."""
+    if not isinstance(mechanism, GaussianMechanism | NoMechanism):
+        raise TypeError("steps have Gaussian noise or none")
     if gradient.ndim == 2:
         return unpack(mechanism.add_to(pack(gradient), noise))
     return mechanism.add_to(gradient, noise)

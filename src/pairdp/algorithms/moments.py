@@ -193,9 +193,18 @@ class MomentRelease(Algorithm[MomentSettings]):
             means = unpacked_means(noisy[0], self.weight, weight)
             means = shrunk_means(means, deviation(plan.certificate.releases[0]) / self.weight)
             released |= means._asdict()
-        v, s = noisy_quadratic(plan, released)
-        model = least_squares_model(problem, v, s, plan.settings.ridge or 0.0)
-        return RunResult(model, released)
+        return self.solve(plan, released)
+
+    @property
+    def solves_from_release(self) -> bool:
+        """True: the moments determine the model."""
+        return True
+
+    def solve(self, plan: Plan[MomentSettings], statistics: Mapping[str, Array]) -> RunResult:
+        """Return the minimiser of the risk with released moments: for any ridge and radius."""
+        v, s = noisy_quadratic(plan, statistics)
+        model = least_squares_model(plan.problem, v, s, plan.settings.ridge or 0.0)
+        return RunResult(model, statistics)
 
 
 def noisy_quadratic(

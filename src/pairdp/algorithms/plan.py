@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, NamedTuple
 
 import numpy as np
@@ -217,6 +217,32 @@ class Plan(Generic[S]):
         certificate = self.certificate.with_noise_source(source)
         return Fit(np.array(parameters), certificate, statistics)
 
+    def shares_release(self, other: Certificate) -> bool:
+        """Return whether another plan releases the same statistics with the same noise.
+
+        Both read the same rows in the same way: n, the unit, clipping and conditions are equal too.
+        """
+        own = self.certificate
+        return (
+            own.releases == other.releases
+            and (own.algorithm, own.n, own.unit) == (other.algorithm, other.n, other.unit)
+            and _reading(own) == _reading(other)
+        )
+
+    def from_release(self, fit: Fit) -> Fit | None:
+        """Return what a run of this plan gives if its noisy values are those of another fit.
+
+        It is computed from what was released, and costs nothing. None if this does not determine
+        it: the releases differ, or later ones depend on hyper-parameters (`Algorithm.solve`).
+        """
+        if not self.shares_release(fit.certificate):
+            return None
+        certificate = replace(self.certificate, noise_source=fit.certificate.noise_source)
+        if certificate == fit.certificate:
+            return fit
+        found = self.algorithm.solve(self, fit.statistics)
+        return None if found is None else Fit(np.array(found[0]), certificate, found[1])
+
     def _check(self, records: Records | ClassMoments) -> None:
         """Raise an error if the plan was not made for these records."""
         task = self.task
@@ -260,6 +286,13 @@ class Plan(Generic[S]):
         lines += [f"  departs from the paper: {sentence}" for sentence in self.departures]
         lines += [f"  WARNING: {sentence}" for sentence in self.warnings]
         return "\n".join(lines)
+
+
+def _reading(certificate: Certificate) -> tuple[object, ...]:
+    """Return the facts of a certificate that say how records are read."""
+    facts = certificate.plan or {}
+    data_norm = certificate.problem.get("data_norm")
+    return data_norm, facts.get("features"), facts.get("conditions")
 
 
 def _shown(value: Scalar) -> str:

@@ -87,23 +87,23 @@ class ScaledRecords:
         return total.high / self.records.n
 
     def bucket_sums(self, count: int) -> Array:
-        """Return Σ(x, R)/n over the records in each of some buckets of classes, one row a bucket.
+        """Return Σx/n over the records in each of some buckets of classes, one row a bucket.
 
         See `pairdp.records.Records.buckets`.
         """
-        high, low = np.zeros((2, count, self.records.features + 1))
-        for x, buckets in self.rows(count):
-            order = np.argsort(buckets, kind="stable")
-            present, starts = np.unique(buckets[order], return_index=True)
-            rows = np.column_stack([x, np.full(len(x), self.records.data_norm)])
-            part = np.add.reduceat(rows[order], starts, axis=0)
-            high[present], low[present] = compensated(high[present], low[present], part)
-        return high / self.records.n
+        return self._sums(count, count) / self.records.n
+
+    def bucket_counts(self, count: int) -> Array:
+        """Return the number of records in each of some buckets of classes."""
+        found = np.zeros(count)
+        for _, buckets in self.rows(count):
+            found += np.bincount(buckets, minlength=count)
+        return found
 
     def class_means(self, mean_norm: float) -> Array:
         """Return Σ(n_c/n)·mmᵀ over the class means m, clipped to a norm."""
         counts = self._counts()
-        means = self._class_sums(counts.size) / np.maximum(counts, 1.0)[:, None]
+        means = self._sums(counts.size) / np.maximum(counts, 1.0)[:, None]
         means *= (mean_norm / np.maximum(np.linalg.norm(means, axis=1), mean_norm))[:, None]
         return gram(means, counts / self.records.n)
 
@@ -116,7 +116,7 @@ class ScaledRecords:
         total = Total.zeros(self.records.features, self.records.features)
         for x, classes in self.rows():
             total += gram(x, counts[classes] / n)
-        sums = self._class_sums(counts.size)
+        sums = self._sums(counts.size)
         total += gram(sums, np.full(counts.size, -1 / n))
         return np.asarray(2 * total.high / (n - 1))
 
@@ -125,9 +125,10 @@ class ScaledRecords:
         present = y[~null] if self.records.has_null else y
         return np.bincount(present.astype(np.intp)).astype(np.float64)
 
-    def _class_sums(self, classes: int) -> Array:
+    def _sums(self, classes: int, buckets: int | None = None) -> Array:
+        """Return Σx over the records of each class, or of each of some buckets."""
         high, low = np.zeros((2, classes, self.records.features))
-        for x, codes in self.rows():
+        for x, codes in self.rows(buckets):
             order = np.argsort(codes, kind="stable")
             present, starts = np.unique(codes[order], return_index=True)
             part = np.add.reduceat(x[order], starts, axis=0)

@@ -216,6 +216,18 @@ class WithThreshold(Algorithm[ThresholdSettings]):
         certificate = replace(plan.certificate, releases=releases)
         return Plan(self.algorithm, plan.task, certificate, plan.settings.model, plan.reasons)
 
+    @property
+    def solves_from_release(self) -> bool:
+        """Whether what the algorithm releases determines the model and the threshold."""
+        return self.is_free and self.algorithm.solves_from_release
+
+    def solve(
+        self, plan: Plan[ThresholdSettings], statistics: Mapping[str, Array]
+    ) -> RunResult | None:
+        """Return the model and its threshold, if the algorithm releases the class means."""
+        found = self.algorithm.solve(self._of_model(plan), statistics) if self.is_free else None
+        return None if found is None else _with_free_threshold(*found)
+
     def execute(
         self, plan: Plan[ThresholdSettings], records: Any, noise: NoiseSource, progress: Progress
     ) -> RunResult:
@@ -223,7 +235,7 @@ class WithThreshold(Algorithm[ThresholdSettings]):
         found = self.algorithm.execute(self._of_model(plan), records, noise, progress)
         parameters, statistics = found if isinstance(found, RunResult) else (found, {})
         if self.is_free:
-            return RunResult(parameters, {**statistics, THRESHOLD: _midway(parameters, statistics)})
+            return _with_free_threshold(parameters, statistics)
         *_, release = plan.certificate.releases
         direction, size = _direction(parameters)
         scores = _scores(records, direction)
@@ -231,6 +243,10 @@ class WithThreshold(Algorithm[ThresholdSettings]):
         noisy = release.mechanism.release(means, noise.stream("threshold noise"))
         threshold = size * _midpoint(noisy, plan.problem.data_norm, records.n)
         return RunResult(parameters, {**statistics, THRESHOLD: np.array([threshold])})
+
+
+def _with_free_threshold(parameters: Array, statistics: Mapping[str, Array]) -> RunResult:
+    return RunResult(parameters, {**statistics, THRESHOLD: _midway(parameters, statistics)})
 
 
 def _budget_of(mu: float, budget: Budget) -> Budget:

@@ -99,8 +99,8 @@ class NoisyValue:
 
     def _gaussian(self, size: float, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
         # Only the component of the noise along the difference of the two values matters.
-        if isinstance(self.mechanism, NoMechanism):
-            raise TypeError("the mechanism has no noise")
+        if not isinstance(self.mechanism, GaussianMechanism):
+            raise TypeError("the mechanism has no Gaussian noise")
         variance = self.mechanism.scale**2
         here, there = (self.mechanism.noise(count, rng) for _ in range(2))
         half = size * size / (2 * variance)

@@ -176,7 +176,8 @@ def report_errors(command: Callable[..., None]) -> Callable[..., None]:
         except BudgetExceededError as error:
             fail(str(error), options, OVER_BUDGET)
         except (ValueError, TypeError, LedgerError, ArithmeticError, RuntimeError) as error:
-            fail(str(error).replace('invalid="null"', "--invalid null"), options)
+            said = str(error).replace('invalid="null"', "--invalid null")
+            fail(said.replace('hopeless="warn"', "--hopeless warn"), options)
         except MemoryError:
             fail("there is not enough memory for this table", options)
         except BrokenPipeError:

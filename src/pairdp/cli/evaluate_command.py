@@ -171,7 +171,7 @@ def command(
         return
     check_hope(plan, options["share"], options["hopeless"])
     seed, data_set = options["seed"], options["data_set"] or data.name
-    ledger = check_ledger(plan, open_ledger(options["ledger"]), data_set, seed)
+    ledger = check_ledger(plan.certificate, open_ledger(options["ledger"]), data_set, seed)
     outputs, labels, groups = records.read(units.get("unit"), invalid)
     if len(outputs) != n or len(labels) != n:
         raise TableError(f"{data} changed while it was read: nothing was released")

@@ -21,6 +21,7 @@ from pairdp.cli.common import (
     refuse_options,
     report_errors,
 )
+from pairdp.cli.held_out_options import held_out_options, held_out_parameters
 from pairdp.cli.theory import print_theory
 from pairdp.privacy import NoMechanism
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 @click.option(
     "--max-records", type=int, help="Protect units, of which so many records are used at most."
 )
+@held_out_options
 @click.option("--details", is_flag=True, help="Print the chosen plan with all its numbers.")
 @click.option(
     "--theory", is_flag=True, help="Print the papers' bounds on accuracy instead of the noise."
@@ -89,6 +91,9 @@ def command(
     evaluated instead, for the problem of the algorithm that is named, or by default for a logistic
     loss without regularisation.
 
+    With --evaluate, a share of the n records is held out, and the interval of the evaluation that
+    is to be expected is printed too.
+
     \b
     Examples:
       pairdp plan --n 10000 --features 20 --epsilon 0.5 --delta 1e-6
@@ -102,16 +107,20 @@ def command(
         options["data_norm"] = 1.0  # there are no rows to warn about
     if theory:
         refuse_options(
-            "--theory prints bounds, not plans", "calibration", "details", "schedule", "max_records"
-        )
+            "--theory prints bounds, not plans", "calibration", "details", "schedule",
+            "max_records", "evaluate",
+        )  # fmt: skip
         known = {"failure": failure, "solution_norm": solution_norm}
         print_theory(n, features, excess_risk, as_json, options, known)
         return
     refuse_options("this option is for --theory", "excess_risk", "failure", "solution_norm")
     how = {key: options[key] for key in ("calibration", "schedule", "max_records")}
     model = estimator(options, schema=described, **how)
-    chosen = model.plan(n, features)
-    choice = model.choices(n, features) if options["algorithm"] == "auto" else None
+    held_out = held_out_parameters(options)
+    whole = model.plan_with_evaluation(n, features, **held_out) if held_out else None
+    chosen = model.plan(n, features) if whole is None else whole.training
+    trained = chosen.task.n
+    choice = model.choices(trained, features) if options["algorithm"] == "auto" else None
     rows = [_row(model, choice, each) for each in choice.candidates] if choice else []
     if as_json:
         echo_json(
@@ -123,9 +132,12 @@ def command(
                 "model": getattr(model, "model", None) and model_of(chosen),
                 "candidates": rows,
                 "chosen": _described(chosen),
+                "evaluation": None if whole is None else whole.evaluation.to_dict(),
             }
         )
         return
+    if whole is not None:
+        click.echo(f"{whole.head}\n")
     if len(rows) > 1:
         click.echo(_table(rows))
         click.echo()
@@ -136,6 +148,8 @@ def command(
             shown.append(chosen.reasons[-1])
         shown += [f"WARNING: {sentence}" for sentence in chosen.warnings]
         click.echo("\n".join(f"  {line}" for line in shown))
+    if whole is not None:
+        click.echo(f"\n{whole.evaluation}")
 
 
 def _schema(features: int | None, path: Path | None) -> Schema | None:

@@ -76,7 +76,8 @@ def _lines(card: ModelCard, verification: str, everything: bool) -> Iterable[str
     facts = {
         "budget": card.budget_in_words,
         "protects": card.unit_in_words,
-        "records": f"n = {certificate.n}",
+        "records": card.records_in_words,
+        "held out": card.evaluation_in_words,
         "algorithm": certificate.algorithm,
         "calibration": certificate.calibration,
         "noise from": certificate.noise_source,

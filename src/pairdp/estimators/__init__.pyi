@@ -6,6 +6,7 @@ from .files import load as load
 from .files import save as save
 from .fit_warnings import DataNormWarning as DataNormWarning
 from .fit_warnings import NoSignalWarning as NoSignalWarning
+from .fit_warnings import UncoveredSearchWarning as UncoveredSearchWarning
 from .linear import PrivateLinearClassifier as PrivateLinearClassifier
 from .linear import PrivateLinearRegressor as PrivateLinearRegressor
 from .metric import PrivateMetric as PrivateMetric

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,15 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp import model_file, privacy
 from pairdp._checks import did_you_mean
 from pairdp.algorithms import Fit, Plan
-from pairdp.estimators.fit_warnings import warn_before
-from pairdp.estimators.planning import PlannedModel
+from pairdp.estimators.fit_warnings import warn_before, warn_of_search
+from pairdp.estimators.held_out import HoldsOut
 from pairdp.estimators.schema_tables import (
     pieces,
     table_labels,
     table_length,
     table_records,
 )
-from pairdp.estimators.validation import public_shape, validated
+from pairdp.estimators.validation import public_shape, unchanged_on_error, validated
 from pairdp.privacy import NoiseSource
 from pairdp.records import Batch
 from pairdp.schema import Schema
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
+class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
     """An estimator whose fit is a private release with a certificate."""
 
     plan_: Plan
@@ -140,7 +139,13 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
         return (groups,)
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        evaluation_share: float | None = None,
+        evaluation_options: Mapping[str, Any] | None = None,
     ) -> Self:
         """Fit the model and release it.
 
@@ -156,18 +161,36 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
             The unit (person) of each record, with the parameter ``max_records``: the first so many
             rows of each unit are used, and the guarantee covers all records of a unit. Rows
             without a unit (None, NaN, empty text) are not used. Groups are not stored.
+        evaluation_share : float, optional
+            The share of the records, such as 0.2, that are not used for training: the model is
+            evaluated on them, privately, and the attribute ``evaluation_`` is what
+            `pairdp.evaluate` would return. No record is in both, so that together they cost as much
+            as the more expensive of the two. A public rule on row numbers chooses them, and with
+            units, all rows of a unit are on one side. `plan_with_evaluation` says what to expect.
+        evaluation_options : mapping, optional
+            Further arguments of `pairdp.evaluate`: "epsilon" and "delta" (by default the budget of
+            the model), "noise", "roc", "threshold", "score_range", "share" (a guess of the share of
+            the second class) and "hopeless"; and "seed", a public number that chooses the rows.
 
         Returns
         -------
         self
         """
-        with self._unchanged_on_error(), self._pinned_schema() as schema:
-            if schema is None:
-                self._fit_rows(X, y, groups)
-            else:
-                self._fit_table(X, y, groups, schema)
-        self._warn_of_release()
+        with unchanged_on_error(self), self._holding_out(evaluation_share, evaluation_options):
+            self._release(X, y, groups)
         return self
+
+    def _release(self, X: Any, y: Any, groups: Any) -> Fit:
+        """Fit the model, and return all that was released."""
+        if self.epsilon is not None:
+            warn_of_search(self)
+        with unchanged_on_error(self), self._pinned_schema() as schema:
+            if schema is None:
+                fit = self._fit_rows(X, y, groups)
+            else:
+                fit = self._fit_table(X, y, groups, schema)
+        self._warn_of_release()
+        return fit
 
     def fit_batches(
         self,
@@ -176,6 +199,8 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
         n_features: int | None = None,
         *,
         labels: ArrayLike | None = None,
+        evaluation_share: float | None = None,
+        evaluation_options: Mapping[str, Any] | None = None,
     ) -> Self:
         """Fit the model to records that come in batches, for tables larger than memory.
 
@@ -193,12 +218,15 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
         labels : array-like, optional
             The labels that occur, if they are not a parameter of the estimator. A ranker needs
             them in advance.
+        evaluation_share, evaluation_options
+            As for `fit`. Records that are held out are kept in memory until the model is there.
 
         Returns
         -------
         self
         """
-        with self._unchanged_on_error(), self._pinned_schema() as schema:
+        held_out = self._holding_out(evaluation_share, evaluation_options)
+        with unchanged_on_error(self), held_out, self._pinned_schema() as schema:
             n_features = self._width(n_features)
             if schema is None:
                 self.__dict__.pop("feature_names_in_", None)
@@ -214,7 +242,7 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
         self._warn_of_release()
         return self
 
-    def _fit_rows(self, X: Any, y: Any, groups: Any) -> None:
+    def _fit_rows(self, X: Any, y: Any, groups: Any) -> Fit:
         """Fit the model to a table of numbers."""
         of_units = self._checked_groups(groups)
         shape = public_shape(X)
@@ -231,9 +259,9 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
             plan = self._affordable_plan(*rows.shape)
         labels = self._labels(targets, None)
         batch: Any = (rows, self._coded(targets, labels), *of_units)
-        self._fit_plan(plan, [batch], self.n_features_in_, labels)
+        return self._fit_plan(plan, [batch], self.n_features_in_, labels)
 
-    def _fit_table(self, X: Any, y: Any, groups: Any, schema: Schema) -> None:
+    def _fit_table(self, X: Any, y: Any, groups: Any, schema: Schema) -> Fit:
         """Fit the model to a table with named columns."""
         occurring = None
         if schema.response is None:
@@ -241,17 +269,17 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
             found = table_labels(schema, X, y, invalid=self.invalid, numeric=numeric)
             occurring = np.asarray(found)
         known = self._labels(occurring, None)
-        self._fit_tables([(X, y, groups)], table_length(X), schema, known)
+        return self._fit_tables([(X, y, groups)], table_length(X), schema, known)
 
     def _fit_tables(
         self, batches: Iterable[Any], n: int, schema: Schema, labels: NDArray[Any] | None
-    ) -> None:
+    ) -> Fit:
         """Fit the model to tables with named columns, which come in batches."""
         if n < 2:
             raise ValueError(f"{type(self).__name__} needs at least two records, got {n}")
         plan = self._affordable_plan(n, schema.width)
         read = (self._table_batch(schema, piece, labels) for piece in pieces(batches))
-        self._fit_plan(plan, read, schema.width, labels)
+        return self._fit_plan(plan, read, schema.width, labels)
 
     def _table_batch(self, schema: Schema, piece: tuple[int, Any, Any, Any], labels: Any) -> Any:
         """Return encoded rows, coded labels and units of a part of a table."""
@@ -272,9 +300,9 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
 
     def _affordable_plan(self, n: int, n_features: int) -> Plan:
         """Return the plan for data of this size; an error if the ledger has no room for it."""
-        plan = self.plan(n, n_features)
+        plan, released = self._plan_all(n, n_features)
         if self.ledger is not None:
-            self._ledger().check(plan.certificate, plan.algorithm.name)
+            self._ledger().check(released, plan.algorithm.name)
         return plan
 
     def _fit_plan(
@@ -283,13 +311,16 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
         batches: Iterable[Batch],
         n_features: int,
         labels: NDArray[Any] | None = None,
-    ) -> None:
+    ) -> Fit:
         """Read batches with coded labels, spend the budget of a plan, and run it."""
-        prepared: Iterator[Any] = ((self._rows(x, n_features), *rest) for x, *rest in batches)
+        held_out = self._held_out
+        trained = batches if held_out is None else held_out.without(batches, n_features)
+        prepared: Iterator[Any] = ((self._rows(x, n_features), *rest) for x, *rest in trained)
         records = plan.read(prepared, invalid=self._invalid_rows)
         warn_before(plan, norm_is_given=self._norm_is_given)
         source = self._source(plan)
-        spent = None if self.ledger is None else self._entry().spend(plan.certificate)
+        released = plan.certificate if held_out is None else held_out.plan.certificate
+        spent = None if self.ledger is None else self._entry().spend(released)
         try:
             fit = plan.run(records, source, progress=self.verbose)
         except BaseException as error:
@@ -298,11 +329,36 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
             raise
         if self._schema() is None:
             self.n_features_in_ = n_features
-        self.plan_, self.certificate_ = plan, fit.certificate
         if labels is not None:
             self.classes_ = labels
+        self._set_release(plan, fit)
+        self.__dict__.pop("evaluation_", None)
+        if held_out is not None:
+            self.evaluation_ = held_out.evaluate(self)
+            self.certificate_ = held_out.plan.combined(
+                fit.certificate, self.evaluation_.certificate
+            )
+        return fit
+
+    def _set_release(self, plan: Plan, fit: Fit) -> None:
+        """Set the attributes of a fitted model from its plan and what it released."""
+        self.plan_, self.certificate_ = plan, fit.certificate
         self.parameter_noise_ = plan.algorithm.noise_of(plan, fit)
         self._set_fitted(fit)
+
+    def _set_from(self, other: PrivateEstimator, plan: Plan, fit: Fit) -> bool:
+        """Fit the model to what another one released of the records; False if this cannot be done.
+
+        It is post-processing: no record is read, and nothing is spent.
+        """
+        found = plan.from_release(fit) if type(other) is type(self) else None
+        if found is None:
+            return False
+        for name in ("schema_", "n_features_in_", "feature_names_in_", "classes_"):
+            if name in other.__dict__:
+                setattr(self, name, other.__dict__[name])
+        self._set_release(plan, found)
+        return True
 
     def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> NDArray[Any] | None:
         """Return the public labels: those given, or those that occur in y; None for any labels."""
@@ -325,17 +381,6 @@ class PrivateEstimator(PlannedModel, BaseEstimator):  # type: ignore[misc]
 
     def _warn_of_release(self) -> None:
         """Warn about what the release shows."""
-
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        """Restore the attributes of the estimator if an error is raised."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _ledger(self) -> privacy.BudgetLedger:
         if not isinstance(self.ledger, privacy.BudgetLedger):

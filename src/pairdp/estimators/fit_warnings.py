@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from typing import Any
 
 from pairdp.algorithms import Plan
 
@@ -20,6 +21,10 @@ class EuclideanWarning(NoSignalWarning):
     """The released metric is a multiple of the Euclidean one."""
 
 
+class UncoveredSearchWarning(UserWarning):
+    """A model is fitted many times by a search or a validation, which no certificate covers."""
+
+
 EUCLIDEAN = (
     "the released metric is a multiple of the Euclidean one: no direction stood out from the "
     "noise; use a larger epsilon or more records, or the Euclidean metric, which costs nothing"
@@ -30,38 +35,89 @@ NO_DATA_NORM = (
 )
 
 
+_UNCOVERED = (
+    "{who} fits private models many times and compares them on the records: no certificate covers "
+    "its result. Each fit spends its own budget, and scores on sensitive records are not private. "
+    "PrivateSearch chooses among candidates, and pairdp.evaluate states an AUC, each within one "
+    "budget. If the records are public, ignore pairdp.UncoveredSearchWarning"
+)
+_SEARCHES = (
+    "sklearn.model_selection",
+    "sklearn.calibration",
+    "sklearn.feature_selection",
+    "sklearn.ensemble",
+)
+_ONE_FIT = ("FixedThresholdClassifier",)
+
+
+_SHOWN: set[tuple[str, str, int]] = set()
+
+
+def warn_of_search(estimator: Any) -> None:
+    """Warn if an estimator is fitted by a search, a validation or a calibration of scikit-learn.
+
+    These call `fit` on copies, in this process or another, and say so nowhere but in the call
+    stack: one of the callers is a function of a module of theirs.
+    """
+    who, frame, level = None, inspect.currentframe(), 0
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith(_SEARCHES):
+            caller = type(frame.f_locals.get("self")).__name__
+            named = caller if "self" in frame.f_locals else frame.f_code.co_name.lstrip("_")
+            who = None if named in _ONE_FIT else named
+        elif who is not None and module.partition(".")[0] not in ("sklearn", "joblib", "threading"):
+            break
+        frame, level = frame.f_back, level + 1
+    if who is None:
+        return
+    # A search fits many times, and Python forgets what it has shown when filters change meanwhile.
+    place = (who, frame.f_code.co_filename, frame.f_lineno) if frame is not None else (who, "", 0)
+    if place in _SHOWN and not _is_shown_always(UncoveredSearchWarning):
+        return
+    _SHOWN.add(place)
+    warnings.warn(_UNCOVERED.format(who=who), UncoveredSearchWarning, stacklevel=level + 1)
+
+
+def _is_shown_always(category: type[Warning]) -> bool:
+    """Return whether the filter for a category makes an error of it, or shows it each time."""
+    actions = (action for action, _, kind, *_ in warnings.filters if issubclass(category, kind))
+    return next(actions, "default") in ("error", "always", "all")
+
+
 def warn_before(plan: Plan, *, norm_is_given: bool) -> None:
     """Warn if a plan is weak or not proved, or if no bound on the norm was given.
 
     No warning depends on the data.
     """
     if not norm_is_given:
-        _warn(NO_DATA_NORM, DataNormWarning)
+        warn_caller(NO_DATA_NORM, DataNormWarning)
     for sentence in plan.warnings:
-        _warn(sentence, NoSignalWarning)
+        warn_caller(sentence, NoSignalWarning)
     budget = plan.task.budget
     if budget is None:
         return
     if not plan.claim_is_proved:
-        _warn(
+        warn_caller(
             f"the printed noise is not proved to give ε = {budget.epsilon:g} at δ = "
             f"{budget.delta:g}, only ε = {plan.true_epsilon:.4g}: use calibration='certified'",
             UserWarning,
         )
     if budget.delta * plan.task.n >= 1:
-        _warn(
+        warn_caller(
             f"delta = {budget.delta:g} is not below 1/n = {1 / plan.task.n:.2g}, which would allow "
             "publishing a record outright: use a smaller delta",
             UserWarning,
         )
 
 
-def _warn(sentence: str, kind: type[Warning]) -> None:
+def warn_caller(sentence: str, kind: type[Warning]) -> None:
+    """Warn, as if the first caller outside this library did."""
     warnings.warn(sentence, kind, stacklevel=_level_of_caller())
 
 
 def _level_of_caller() -> int:
-    """Return the stack level, seen from `_warn`, of the first caller outside this library."""
+    """Return the stack level, seen from `warn_caller`, of the first caller outside this library."""
     library = __name__.partition(".")[0]
     frame, level = inspect.currentframe(), 0
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == library:

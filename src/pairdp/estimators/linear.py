@@ -22,6 +22,7 @@ from pairdp.clipping import clip_rows
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.graded import coded_responses
+from pairdp.estimators.held_out import Measured
 from pairdp.estimators.schema_tables import response_of, without_null
 from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.two_classes import TwoClassEstimator
@@ -349,6 +350,14 @@ unit, max_records, random_state, verbose, invalid, schema
     def _conditions(self) -> tuple[Condition, ...]:
         target = self._target()
         return (*super()._conditions(), *(() if target is None else (target,)))
+
+    def _measure(self) -> Measured:
+        target, bound = self._target(), real("target_bound", self.target_bound)
+        return "error", (-bound, bound) if target is None else (target.low, target.high)
+
+    def _decoded(self, labels: NDArray[Any]) -> NDArray[Any]:
+        target = self._target()
+        return labels if target is None else target.low + self._target_scale * (1 + labels)
 
     def _coded(self, y: ArrayLike, labels: Any) -> ArrayLike:
         target = self._target()

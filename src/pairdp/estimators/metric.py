@@ -12,6 +12,7 @@ from pairdp.algorithms.choice import Choice, choose_metric
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.estimators.axes import check_n_components
 from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.held_out import Measured
 from pairdp.estimators.mahalanobis import MahalanobisMixin, check_axes
 from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.validation import check_labels
@@ -150,6 +151,9 @@ unit, max_records, random_state, verbose, invalid, schema
             return  # its classes are those of the schema
         if y is not None and not uses_null_records(self.invalid):
             check_labels(y)
+
+    def _measure(self) -> Measured:
+        return "pair_auc", None
 
     def _check_schema(self, schema: Schema) -> None:
         if schema.target is not None:

@@ -17,9 +17,10 @@ from pairdp.algorithms import Fit, Plan
 from pairdp.algorithms.choice import Choice
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.fit_warnings import warn_before
+from pairdp.estimators.held_out import HoldsOut, Measured
 from pairdp.estimators.named_parts import algorithm_of
 from pairdp.estimators.schema_tables import table_records
-from pairdp.estimators.validation import validated
+from pairdp.estimators.validation import unchanged_on_error, validated
 from pairdp.model_file.states import state_of, with_state
 from pairdp.online import (
     ONPAIRC,
@@ -68,6 +69,9 @@ class OnlineEstimator(PrivateEstimator):
     buffer: int | None
     batch_size: int | None
     average: bool | Literal["uniform"] | None
+
+    def _measure(self) -> Measured:
+        return HoldsOut._measure(self)  # the records of a stream are learned as they come
 
     def plan(self, n: int, n_features: int | None = None) -> Plan:
         """Return the plan for a stream of this length, without any data.
@@ -147,7 +151,7 @@ class OnlineEstimator(PrivateEstimator):
         -------
         self
         """
-        with self._unchanged_on_error(), self._pinned_schema() as schema:
+        with unchanged_on_error(self), self._pinned_schema() as schema:
             begun = hasattr(self, "_session")
             if not begun and hasattr(self, "certificate_"):
                 raise ValueError(

@@ -20,6 +20,7 @@ from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.estimators.axes import check_n_components
 from pairdp.estimators.base import PrivateEstimator
+from pairdp.estimators.fit_warnings import warn_of_search
 from pairdp.estimators.mahalanobis import MahalanobisMixin, check_axes
 from pairdp.estimators.pair_input import (
     differences,
@@ -32,6 +33,7 @@ from pairdp.estimators.pair_input import (
 )
 from pairdp.estimators.schema_tables import column_of
 from pairdp.estimators.table_input import GivenSchema
+from pairdp.estimators.validation import unchanged_on_error
 from pairdp.losses import MetricLoss, PairMetricLoss
 from pairdp.model_file.registry import stored_in_model_files
 from pairdp.pointwise_problem import PointwiseProblem
@@ -250,7 +252,7 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
             )
         return () if groups is None else (persons(groups),)
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         pairs: ArrayLike,
         y: ArrayLike | None = None,
@@ -280,7 +282,9 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
         -------
         self
         """
-        with self._unchanged_on_error(), self._pinned_schema() as schema:
+        if self.epsilon is not None:
+            warn_of_search(self)
+        with unchanged_on_error(self), self._pinned_schema() as schema:
             if groups is None and preprocessor is not None and self.max_pairs is not None:
                 groups = pairs
                 if schema is not None and self.unit in schema.identifiers:

@@ -21,6 +21,7 @@ from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.chosen_model import ChosenModel
 from pairdp.estimators.graded import GradedResponses
+from pairdp.estimators.held_out import HoldsOut, Measured
 from pairdp.estimators.score_models import ScoreRanker, arrays_of, check_arrays
 from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.two_classes import AUCScoreMixin
@@ -139,6 +140,9 @@ class PrivateRanker(GradedResponses, AUCScoreMixin, ChosenModel, ScoreRanker):
         The labels. Not set for a graded response.
     certificate_ : Certificate
         What was released and why it is private; `pairdp.verify` checks it.
+    evaluation_ : Evaluation
+        The private evaluation on records that were held out, if `fit` got ``evaluation_share``;
+        ``certificate_`` covers both.
     plan_ : Plan
         Every number of the fit and the reasons for it, fixed before data was read.
     parameter_noise_ : ParameterNoise
@@ -241,6 +245,9 @@ class PrivateRanker(GradedResponses, AUCScoreMixin, ChosenModel, ScoreRanker):
     @property
     def _numeric_targets(self) -> bool:
         return self._is_graded
+
+    def _measure(self) -> Measured:
+        return HoldsOut._measure(self) if self._responses() is not None else super()._measure()
 
     def _check_schema(self, schema: Schema) -> None:
         if self.response_bounds is not None and schema.response is not None:

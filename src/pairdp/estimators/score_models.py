@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp.algorithms import Fit, Plan, scorecard
-from pairdp.algorithms.score_models import ModelName, ScoreModel, model_of, score_model
+from pairdp.algorithms.score_models import (
+    ModelName,
+    ScoreModel,
+    is_asked_for,
+    model_of,
+    score_model,
+)
 from pairdp.estimators.calibrated import NOT_CALIBRATED
 from pairdp.estimators.two_classes import TwoClassEstimator
 
@@ -34,7 +40,7 @@ def arrays_of(model: ScoreRanker) -> Mapping[str, tuple[str | int, ...]]:
 
 def check_arrays(model: ScoreRanker) -> None:
     """Raise ValueError if the arrays of a ranker are inconsistent."""
-    if model.model not in ("auto", model.model_):
+    if not is_asked_for(model.model_, model.model):
         raise ValueError(f"the model is {model.model_}, and its parameter says {model.model!r}")
     if score_model(model.plan_.algorithm) is not None:
         model._score_function()
@@ -52,9 +58,9 @@ class ScoreRanker(TwoClassEstimator):
         check_is_fitted(self, "plan_")
         return model_of(self.plan_)
 
-    def _fit_plan(self, *args: Any) -> None:
+    def _set_release(self, plan: Plan, fit: Fit) -> None:
         before = arrays_of(self) if "plan_" in self.__dict__ else {}
-        super()._fit_plan(*args)
+        super()._set_release(plan, fit)
         for name in before.keys() - arrays_of(self).keys():  # of another kind of model
             self.__dict__.pop(name, None)
 
@@ -122,6 +128,7 @@ class ScoreRanker(TwoClassEstimator):
         card.set_params(schema=schema, ledger=None)  # a schema may be given as a path
         for name in (
             "schema_", "n_features_in_", "feature_names_in_", "classes_", "calibration_",
+            "evaluation_",
         ):  # fmt: skip
             if name in self.__dict__:
                 setattr(card, name, self.__dict__[name])

@@ -224,13 +224,13 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
                 )
         return given
 
-    def _fit_plan(self, plan: Any, batches: Any, n_features: int, labels: Any = None) -> None:
+    def _fit_plan(self, plan: Any, batches: Any, n_features: int, labels: Any = None) -> Fit:
         if self._schema() is None:  # names are known now, and an error costs nothing yet
             numbers = {
                 name: NumberCells(j, -1, 1) for j, name in enumerate(self._names(n_features))
             }
             self._checked_monotone(numbers)
-        super()._fit_plan(plan, batches, n_features, labels)
+        return super()._fit_plan(plan, batches, n_features, labels)
 
     def _set_fitted(self, fit: Fit) -> None:
         found = fit.statistics

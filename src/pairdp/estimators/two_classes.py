@@ -19,9 +19,11 @@ from pairdp._reading import (
     read_signs,
     uses_null_records,
 )
+from pairdp.algorithms import Fit, Plan
 from pairdp.algorithms.facts import Condition, PublicLabels
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.calibrated import CalibratedMixin
+from pairdp.estimators.held_out import Measured
 from pairdp.estimators.schema_tables import response_of, without_null
 from pairdp.estimators.validation import (
     check_known_labels,
@@ -78,13 +80,16 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
     coef_: Array
     intercept_: Array
 
+    def _measure(self) -> Measured:
+        return "auc", None
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _fit_plan(self, *args: Any) -> None:
-        super()._fit_plan(*args)
+    def _set_release(self, plan: Plan, fit: Fit) -> None:
+        super()._set_release(plan, fit)
         self._forget_calibration()
 
     def _conditions(self) -> tuple[Condition, ...]:

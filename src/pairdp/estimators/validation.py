@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,18 @@ def public_shape(X: Any) -> tuple[int, int] | None:
     if isinstance(shape, tuple) and len(shape) == 2 and shape[0] > 1 and shape[1] > 0:
         return shape
     return None
+
+
+@contextmanager
+def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
+    """Restore the attributes of an estimator if an error is raised."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
 
 
 def validated(

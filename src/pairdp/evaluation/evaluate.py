@@ -27,7 +27,7 @@ from pairdp.evaluation.kinds import (
 from pairdp.evaluation.plan import EvaluationPlan, EvaluationStatistic, Noise
 from pairdp.evaluation.planning import ScoreEvaluation
 from pairdp.evaluation.result import Evaluation
-from pairdp.privacy import Budget, BudgetLedger, NoiseSource, Unit
+from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource, Unit
 from pairdp.unit_limit import UnitLimit
 
 Hopeless = Literal["error", "warn"]
@@ -254,7 +254,7 @@ def evaluate(
         options=Options(noise, roc, threshold, score_range),
     )
     check_hope(plan, share, hopeless)
-    paying = check_ledger(plan, ledger, data_set, random_state)
+    paying = check_ledger(plan.certificate, ledger, data_set, random_state)
     outputs, labels = evaluated.outputs(X, invalid), evaluated.labels(X, y, invalid)
     if len(labels) != len(outputs):
         raise ValueError(f"y has {len(labels)} labels, and X has {len(outputs)} records")
@@ -275,9 +275,9 @@ def check_hope(plan: EvaluationPlan, share: float | None, hopeless: Hopeless) ->
 
 
 def check_ledger(
-    plan: EvaluationPlan, ledger: BudgetLedger | None, data_set: str | None, random_state: Any
+    planned: Certificate, ledger: BudgetLedger | None, data_set: str | None, random_state: Any
 ) -> BudgetLedger | None:
-    """Return the ledger for the entry of a plan; an error if it has no room."""
+    """Return the ledger for the entry of what is planned; an error if it has no room."""
     if ledger is None:
         return None
     if not isinstance(ledger, BudgetLedger):
@@ -288,7 +288,7 @@ def check_ledger(
             "or the ledger"
         )
     ledger = ledger.annotated(data_set=data_set)
-    ledger.check(plan.certificate, plan.certificate.algorithm)
+    ledger.check(planned, planned.algorithm)
     return ledger
 
 

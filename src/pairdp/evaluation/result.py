@@ -100,18 +100,29 @@ class Evaluation(ABC):
         if (fields["format"], fields["format_version"]) != (FORMAT, FORMAT_VERSION):
             raise ValueError("its format is not known to this version of pairdp")
         certificate = Certificate.from_json(seal(fields["certificate"]))
-        stored = fields["certificate"].get("plan") or {}
+        return cls.of_numbers(certificate, fields["released"]), fields["figures"]
+
+    @classmethod
+    def of_numbers(cls, certificate: Certificate, released: Any) -> Evaluation:
+        """Return the evaluation with a certificate that released these numbers.
+
+        Raises
+        ------
+        ValueError or TypeError
+            If the certificate is not that of an evaluation, or of other numbers.
+        """
+        stored: Any = certificate.to_dict()["plan"] or {}
         evaluation = decode(stored.get("statistic"))
         if not isinstance(evaluation, EvaluationStatistic) or certificate.budget is None:
             raise ValueError("its certificate is not that of an evaluation")
         plan = evaluation.plan(certificate.n, certificate.budget, certificate.unit)
-        numbers = [[float(number) for number in part] for part in fields["released"]]
+        numbers = [[float(number) for number in part] for part in released]
         sizes = [release.dimension for release in plan.certificate.releases]
         if [len(part) for part in numbers] != sizes or not all(
             math.isfinite(number) for part in numbers for number in part
         ):
             raise ValueError("its released numbers are not those of its plan")
-        return plan.result(plan.read(*numbers), certificate), fields["figures"]
+        return plan.result(plan.read(*numbers), certificate)
 
     def _lines(self) -> list[tuple[str, str]]:
         unit = self.certificate.unit

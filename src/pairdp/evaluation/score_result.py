@@ -67,6 +67,18 @@ class ScoreResult(Evaluation):
         """Probabilities of the second class as a function of scores, if counts were paid for."""
         return self._bins().calibration()
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the ROC curve with its band on axes of matplotlib, and return them.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            By default those of a new figure.
+        """
+        from pairdp.drawing.matplotlib_axes import plot_figure
+
+        return plot_figure(self.roc.figure(), ax)
+
     def at(self, threshold: float) -> ThresholdFigures:
         """Return sensitivity, specificity and precision at a threshold that was paid for."""
         return self._bins().at(threshold)
@@ -98,18 +110,6 @@ class ScoreResult(Evaluation):
                 for name, share in zip(found._fields[1:], found[1:], strict=True)
             }
             yield {"threshold": edge, **shares}
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the ROC curve with its band on axes of matplotlib, and return them.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            By default those of a new figure.
-        """
-        from pairdp.drawing.matplotlib_axes import plot_figure
-
-        return plot_figure(self.roc.figure(), ax)
 
     def numbers(self) -> tuple[tuple[float, ...], ...]:
         """Return the noisy numbers of each release."""

@@ -80,7 +80,7 @@ class ScoredModel(NamedTuple):
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # they would depend on the data
             rows, null = self._rows(X, invalid)
-            found = np.array(getattr(_bare(self.last), method)(rows))
+            found = np.array(getattr(bare(self.last), method)(rows))
         return found, null
 
     def numbers(self, X: Any, invalid: Invalid, method: str) -> Array:
@@ -151,18 +151,18 @@ class ScoredModel(NamedTuple):
             return []
         first, *rest = self.before
         encodes = not hasattr(first, "components_")
-        return rest if encodes else [_bare(first), *rest]  # a metric with a schema
+        return rest if encodes else [bare(first), *rest]  # a metric with a schema
 
 
-def _bare(step: Any) -> Any:
+def bare(step: Any) -> Any:
     """Return a step for rows that are encoded and have no names."""
-    bare = object.__new__(type(step))  # a stream, which holds records, has no copies
-    vars(bare).update(vars(step))
-    vars(bare).pop("feature_names_in_", None)
-    if hasattr(bare, "schema_"):
-        bare.schema, bare.n_features_in_ = None, bare.schema_.width
-        del bare.schema_
-    return bare
+    alone = object.__new__(type(step))  # a stream, which holds records, has no copies
+    vars(alone).update(vars(step))
+    vars(alone).pop("feature_names_in_", None)
+    if hasattr(alone, "schema_"):
+        alone.schema, alone.n_features_in_ = None, alone.schema_.width
+        del alone.schema_
+    return alone
 
 
 def model_parts(model: Any) -> ScoredModel:

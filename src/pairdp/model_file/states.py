@@ -19,6 +19,7 @@ from pairdp.algorithms.stored_plans import stored_plan
 from pairdp.model_file.output_config import output_of, set_output
 from pairdp.model_file.registry import Shape, find_stored, stored_class
 from pairdp.privacy import Certificate
+from pairdp.privacy.certificates.held_out import EVALUATION, TRAINING, certificate_of
 from pairdp.schema import Schema
 from pairdp.storage import Arrays, ModelFileError, Trusted, decode, encode
 
@@ -52,7 +53,8 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
             "names": None,
         }
         if hasattr(model, "plan_"):
-            if model.certificate_.plan is None:
+            trained = certificate_of(model.certificate_, TRAINING)
+            if trained is None or trained.plan is None:
                 raise ValueError(
                     "a model file cannot store a plan with objects that are not dataclasses"
                 )
@@ -60,6 +62,8 @@ def state_of(model: Any, prefix: str, arrays: Arrays) -> dict[str, Any]:
             state["certificate"] = json.loads(model.certificate_.to_json())
             state["reasons"] = list(model.plan_.reasons)
             state["departures"] = list(model.plan_.departures)
+            if hasattr(model, "evaluation_"):
+                state["evaluation"] = [list(part) for part in model.evaluation_.numbers()]
             if _states_noise(model):
                 state["noise"] = model.parameter_noise_.to_dict()
     except ValueError as error:
@@ -89,7 +93,7 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         required |= {"certificate", "reasons", "departures"}
     optional = {"output", "classes", "calibration"} if stored.has_classes else {"output"}
     if stored.has_certificate:
-        optional.add("noise")
+        optional |= {"noise", "evaluation"}
     fields = fields_of(stored.name, state, required=required, optional=optional)
     model = stored.kind()
     params = fields_of("params", fields["params"], required=set(model.get_params(deep=False)))
@@ -111,8 +115,9 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     if stored.has_certificate:
         model.certificate_ = Certificate.from_json(json.dumps(fields["certificate"]))
         reasons, departures = (_sentences(name, fields[name]) for name in ("reasons", "departures"))
-        model.plan_ = stored_plan(model.certificate_, reasons, departures, trusted)
-        if _digest(schema_of(model.certificate_)) != _digest(schema):
+        trained = _set_evaluation(model, fields.get("evaluation"))
+        model.plan_ = stored_plan(trained, reasons, departures, trusted)
+        if _digest(schema_of(trained)) != _digest(schema):
             raise ValueError("its schema is not that of the certificate")
         columns = model._columns(d)  # an intercept adds one
         if model.plan_.task.features != columns:
@@ -130,7 +135,7 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
     if stored.check is not None:
         stored.check(model)
     if stored.has_certificate:
-        _set_noise(model, fields.get("noise"), stored_arrays)
+        _set_noise(model, trained, fields.get("noise"), stored_arrays)
     if "classes" in fields:
         model.classes_ = _decode_labels(fields["classes"])
         if schema is not None and schema.classes not in (None, tuple(model.classes_.tolist())):
@@ -172,7 +177,20 @@ def _states_noise(model: Any) -> bool:
     return needed and hasattr(model, "parameter_noise_")
 
 
-def _set_noise(model: Any, stated: object, arrays: Iterable[str]) -> None:
+def _set_evaluation(model: Any, released: object) -> Certificate:
+    """Set the evaluation on records that were held out; return the certificate of the model."""
+    trained = certificate_of(model.certificate_, TRAINING)
+    tested = certificate_of(model.certificate_, EVALUATION)
+    if trained is None or (tested is None) != (released is None):
+        raise ValueError("its certificate is not that of a model, or of its evaluation")
+    if tested is not None:
+        from pairdp.evaluation import Evaluation
+
+        model.evaluation_ = Evaluation.of_numbers(tested, released)
+    return trained
+
+
+def _set_noise(model: Any, trained: Certificate, stated: object, arrays: Iterable[str]) -> None:
     plan = model.plan_
     if plan.algorithm.noise_needs_statistics and plan.task.budget is not None:
         if stated is not None:
@@ -181,7 +199,7 @@ def _set_noise(model: Any, stated: object, arrays: Iterable[str]) -> None:
             model.parameter_noise_.of_each(count)  # an error if there are others
         return
     statistics = {array.removesuffix("_"): getattr(model, array) for array in arrays}
-    found = plan.algorithm.noise_of(plan, Fit(np.empty(0), model.certificate_, statistics))
+    found = plan.algorithm.noise_of(plan, Fit(np.empty(0), trained, statistics))
     if stated is not None and stated != found.to_dict():
         raise ValueError("the noise of its parameters does not follow from its plan")
     model.parameter_noise_ = found

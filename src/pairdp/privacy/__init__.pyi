@@ -21,7 +21,7 @@ from .bounds.sensitivity import Sensitivity as Sensitivity
 from .bounds.sensitivity import register_bound as register_bound
 from .certificates.certificate import Certificate as Certificate
 from .certificates.certificate import TradeOff as TradeOff
-from .certificates.release import Part as Part
+from .certificates.part import Part as Part
 from .certificates.release import Release as Release
 from .errors import BudgetExceededError as BudgetExceededError
 from .errors import CertificateError as CertificateError
@@ -42,3 +42,5 @@ from .mechanisms.noise_source import NoiseSource as NoiseSource
 from .mechanisms.packing import pack as pack
 from .mechanisms.packing import packed_dimension as packed_dimension
 from .mechanisms.packing import unpack as unpack
+from .mechanisms.permute_and_flip import PermuteAndFlip as PermuteAndFlip
+from .mechanisms.repeat_and_select import RepeatAndSelect as RepeatAndSelect

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
+from pairdp.evaluation.result import Evaluation
 from pairdp.privacy import Certificate, CertificateError
 from pairdp.report.columns import ColumnFact, columns_of, last_step
 from pairdp.report.words import protects
@@ -67,6 +68,8 @@ class ModelCard:
         What the noise of the weights is.
     columns : tuple of ColumnFact
         Columns of the data and what is public about them, where it is known.
+    evaluation : Evaluation or None
+        The private evaluation on records that were held out.
     probabilities : str or None
         How probabilities follow from scores, and what that cost, if the model is calibrated.
     """
@@ -82,7 +85,22 @@ class ModelCard:
     axes: tuple[MetricAxis, ...]
     noise: ParameterNoise
     columns: tuple[ColumnFact, ...]
+    evaluation: Evaluation | None = None
     probabilities: str | None = None
+
+    @property
+    def records_in_words(self) -> str:
+        """The public number of records, and how many of them were held out."""
+        words = f"n = {self.certificate.n}"
+        if self.evaluation is not None:
+            words += f", of which {self.evaluation.certificate.n} were held out for evaluation"
+        return words
+
+    @property
+    def evaluation_in_words(self) -> str | None:
+        """The first figure of the evaluation, with its interval."""
+        found = self.evaluation
+        return None if found is None else " ".join(str(found).splitlines()[0].split())
 
     @property
     def plus_minus(self) -> str:
@@ -124,6 +142,7 @@ class ModelCard:
             "intercept": None if self.intercept is None else self.intercept._asdict(),
             "axes": [axis._asdict() for axis in self.axes],
             "noise": {"kind": self.noise.kind, "words": self.noise.words},
+            "evaluation": None if self.evaluation is None else self.evaluation.figures(),
             "probabilities": self.probabilities,
         }
 
@@ -166,6 +185,7 @@ def card_of(model: Any) -> ModelCard:
         axes=tuple(_axes(estimator)),
         noise=noise,
         columns=columns_of(model),
+        evaluation=getattr(estimator, "evaluation_", None),
         probabilities=_probabilities(estimator),
     )
 

@@ -84,9 +84,11 @@ def _facts(card: ModelCard) -> Element:
         _row("privacy", card.budget_in_words),
         _row("protects", card.unit_in_words),
         make("tr", {}, [_text("th", "verification"), verification]),
-        _row("records", f"n = {card.certificate.n}"),
+        _row("records", card.records_in_words),
         _row("algorithm", card.certificate.algorithm),
     ]
+    if card.evaluation_in_words is not None:
+        rows.append(_row("held out", card.evaluation_in_words))
     if card.data_set is not None:
         rows.append(_row("data set", card.data_set))
     if card.axes:

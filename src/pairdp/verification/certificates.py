@@ -13,6 +13,7 @@ from pairdp._version import __version__
 from pairdp.algorithms.comparison import differences
 from pairdp.algorithms.stored_plans import NO_FACTS, plan_again
 from pairdp.privacy import Certificate, CertificateError
+from pairdp.privacy.certificates.combined import certificates_in, is_combined
 from pairdp.privacy.certificates.recomputation import recompute
 from pairdp.privacy.certificates.statistic import certify_again, is_of_statistic
 from pairdp.storage import NOT_VALID, Trusted, UnknownObjectError, UntrustedClassError
@@ -22,6 +23,7 @@ from pairdp.verification.report import Report
 _SHOWN = 5
 
 import_modules("pairdp.online")  # its algorithms register
+import_modules("pairdp.algorithms", "(Statistic)")
 import_modules("pairdp.ranges", "(Statistic)")
 import_modules("pairdp.evaluation", "(EvaluationStatistic)")
 
@@ -92,6 +94,8 @@ def _not_planned(certificate: Certificate, trusted: Trusted) -> str:
     """Return why it could not be planned again; raise an error if the result differs."""
     if certificate.plan is None:
         return NO_FACTS
+    if is_combined(certificate):
+        return _part_not_planned(certificate, trusted)
     try:
         planned = (
             certify_again(certificate, trusted)
@@ -105,6 +109,16 @@ def _not_planned(certificate: Certificate, trusted: Trusted) -> str:
             certificate, [f"it cannot be planned from its own facts: {error}"]
         )
     return explain_differences(certificate, differences(certificate, planned))
+
+
+def _part_not_planned(certificate: Certificate, trusted: Trusted) -> str:
+    """Return why a certificate within a combined one could not be planned again."""
+    try:
+        found = certificates_in(certificate)
+    except NOT_VALID as error:
+        raise CertificateError(f"its certificates cannot be read: {error}") from None
+    reasons = (_not_planned(own, trusted) for _, own in found)
+    return next(filter(None, reasons), "")
 
 
 def explain_differences(certificate: Certificate, reasons: Iterable[str]) -> str:

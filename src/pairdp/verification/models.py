@@ -10,6 +10,7 @@ from typing import Any
 from pairdp.algorithms.comparison import differences
 from pairdp.losses.trust import as_stated
 from pairdp.privacy import Certificate, CertificateError
+from pairdp.privacy.certificates.held_out import EVALUATION, TRAINING, certificate_of
 from pairdp.storage import NOT_VALID, Trusted, decode
 from pairdp.storage.registry import of_library, path_of
 from pairdp.verification.certificates import explain_differences, verify
@@ -39,6 +40,7 @@ def verify_model(model: Any, *, trusted: Iterable[type | str] = ()) -> tuple[Rep
         the number of features and n lead to.
     """
     steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    steps = [getattr(step, "best_estimator_", step) for step in steps]  # of a search
     private = [step for step in steps if hasattr(step, "certificate_")]
     if not private:
         raise CertificateError("there is no fitted model with a certificate")
@@ -61,7 +63,11 @@ def _verified(step: Any, trusted: Trusted) -> Report:
 
 def _contradictions(step: Any) -> Iterator[str]:
     """Yield where a model differs from the plan of its parameters."""
-    stated = step.certificate_
+    stated = certificate_of(step.certificate_, TRAINING)
+    if stated is None:
+        yield "its certificate does not say how the model was trained"
+        return
+    yield from _other_evaluation(step)
     try:
         with as_stated(stated.problem.get("loss_constants")), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they were shown when the model was fitted
@@ -81,6 +87,17 @@ def _contradictions(step: Any) -> Iterator[str]:
             "the model's plan_ does not follow from its parameters: its reasons, departures or "
             "settings"
         )
+
+
+def _other_evaluation(step: Any) -> Iterator[str]:
+    """Yield where the evaluation of a model is not that of its certificate."""
+    stated = certificate_of(step.certificate_, EVALUATION)
+    found = getattr(step, "evaluation_", None)
+    if (stated is None) != (found is None):
+        yield "it has an evaluation without a certificate, or the certificate of one"
+    elif stated is not None and found is not None:
+        for difference in differences(found.certificate, stated):
+            yield f"the evaluation is not that of the model's certificate: {difference}"
 
 
 def _settings(certificate: Certificate) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from pairdp.privacy import (
     composed_mu,
 )
 from pairdp.privacy.accounting import gaussian
+from pairdp.privacy.accounting.composition import elementary_alternatives
 from pairdp.privacy.accounting.second_routes.dp_accounting import accountant_delta
 from pairdp.privacy.accounting.second_routes.enumeration import enumerated_delta
 from pairdp.privacy.accounting.second_routes.moment_inversion import inverted_delta
@@ -157,9 +158,24 @@ def test_nothing_released_and_nothing_protected() -> None:
 
 
 def test_too_many_alternatives_are_refused() -> None:
-    parts = ParallelEvent((PureEvent(0.1), GaussianEvent(0.1)))
     with pytest.raises(ValueError, match="too many"):
-        PrivacyCurve(SequentialEvent((parts,) * 20))
+        PrivacyCurve(
+            *(ParallelEvent((PureEvent(0.1 / k), GaussianEvent(0.1 / k))) for k in range(1, 20))
+        )
+
+
+def test_equal_parallel_events_have_few_alternatives() -> None:
+    """Which of them a record is in the first part of does not matter, but how many."""
+    parts = ParallelEvent((PureEvent(0.1), GaussianEvent(0.1)))
+    assert len(elementary_alternatives(SequentialEvent((parts,) * 20))) == 21
+    whole = PrivacyCurve(PureEvent(0.05), *(parts,) * 5)
+    each = [
+        PrivacyCurve(PureEvent(0.05), *(PureEvent(0.1),) * k, *(GaussianEvent(0.1),) * (5 - k))
+        for k in range(6)
+    ]
+    for epsilon in (0.2, 0.5, 1.0):
+        expected = max(curve.delta(epsilon) for curve in each)
+        assert whole.delta(epsilon) == pytest.approx(expected, rel=1e-9)
 
 
 MIXTURES: list[tuple[tuple[Event, ...], float]] = [

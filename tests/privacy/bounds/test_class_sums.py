@@ -1,4 +1,4 @@
-"""Bounds for class sums with counts and for mean squares of features: two routes, and attacks."""
+"""Bounds for encoded class sums and for mean squares of features: two routes, and attacks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from pairdp.privacy import Sensitivity
 from pairdp.privacy.bounds.sensitivity import find_bound
 
-SQUARES, SUMS = "mean squares of features", "class sums with counts"
-CLASSES = 4
+SQUARES, SUMS = "mean squares of features", "encoded class sums"
+# One vector for each class: two opposite, one at an angle, one inside the ball.
+VECTORS = np.array([[1.0, 0.0], [-1.0, 0.0], [0.6, 0.8], [0.1, -0.3]])
+CLASSES = len(VECTORS)
 
 
 def statistic(name: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -21,10 +23,7 @@ def statistic(name: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     n, x, y = len(y), x[y >= 0], y[y >= 0]
     if name == SQUARES:
         return np.sum(x * x, axis=0) / n
-    sums = np.zeros((CLASSES, x.shape[1] + 1))
-    for row, label in zip(x, y, strict=True):
-        sums[label] += np.append(row, 1.0)
-    return sums / n
+    return np.asarray(VECTORS[y].T @ x / n)
 
 
 def bound(name: str, n: int, norm: float = 1.0) -> float:
@@ -72,7 +71,8 @@ def test_bounds_that_are_attained(n: int) -> None:
     e, f = np.eye(2)
     x, y = np.tile(e, (n, 1)), np.zeros(n, dtype=int)
     assert moved(SQUARES, x, y, f, 0) == pytest.approx(bound(SQUARES, n))
-    # To the other end within a class, and to another class, are equally far.
+    # To the other end within a class, and to the opposite class, are equally far.
     assert moved(SUMS, x, y, -e, 0) == pytest.approx(bound(SUMS, n))
-    assert moved(SUMS, x, y, f, 1) == pytest.approx(bound(SUMS, n))
-    assert moved(SUMS, x, y, e, -1) == pytest.approx(bound(SUMS, n) / math.sqrt(2))
+    assert moved(SUMS, x, y, e, 1) == pytest.approx(bound(SUMS, n))
+    assert moved(SUMS, x, y, f, 1) == pytest.approx(bound(SUMS, n) / math.sqrt(2))
+    assert moved(SUMS, x, y, e, -1) == pytest.approx(bound(SUMS, n) / 2)

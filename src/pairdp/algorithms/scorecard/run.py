@@ -26,9 +26,10 @@ from pairdp.algorithms.scorecard.evidence import (
     combined,
     share_of_positives,
 )
-from pairdp.algorithms.scorecard.expansion import CONSTANT, expand, factors_of
+from pairdp.algorithms.scorecard.expansion import CONSTANT, Expansion, expand, factors_of
 from pairdp.algorithms.scorecard.pair_choice import Pairs, gradient_of_products, largest
 from pairdp.algorithms.scorecard.partition import Counted, Edges, bin_of_cells, merge, partition
+from pairdp.algorithms.scorecard.squares import SquareFeatures
 from pairdp.algorithms.scorecard.tabled import blocks as blocks_of
 from pairdp.privacy import NoiseSource, Release
 from pairdp.records import Records
@@ -193,7 +194,7 @@ class Run:
         self,
         binned: Binned,
         blocks: Sequence[str],
-        pairs: Pairs | int | None,
+        pairs: Pairs | int,
         steps: int,
         ridge: float,
         sampled: int,
@@ -201,21 +202,24 @@ class Run:
     ) -> Learned:
         """Release moments and gradients of some blocks of features, and return the points.
 
-        ``pairs`` are the columns of products, or how many are chosen; None for all, with squares.
+        ``pairs`` are the columns of products, or how many are chosen. If there are none, and
+        products are among the blocks, they are of all columns, with squares.
         """
         n = self.records.n
-        records = self._labelled_bins(binned)
         if isinstance(pairs, int):
-            pairs = self._chosen_pairs(binned, records, pairs)
+            pairs = self._chosen_pairs(binned, pairs)
+        with_squares = "products" in blocks and not pairs
+        if with_squares:
+            blocks = [name for name in blocks if name != "products"]
         expansion = expand(binned.columns, binned.edges, blocks, pairs)
         # Records that are left out contribute zero to the sums over n that are released.
-        records = records.evenly(sampled)
         moments = (n / sampled) * self.releases[MOMENTS].mechanism.release_symmetric(
-            second_moments(expansion, records) / n, self.noise.stream(MOMENTS)
+            second_moments(expansion, self._labelled_bins(binned, sampled)) / n,
+            self.noise.stream(MOMENTS),
         )
-        if expansion.factors and sampled < n:
-            records = records.evenly(sampled // 2)  # norms of rows with products take longest
-        larger = n / len(records.counted)
+        squares = _square_features(expansion, binned, moments, ridge) if with_squares else None
+        descended = min(n, 2 * sampled)
+        larger = n / descended
         release = self.releases[GRADIENTS]
         shown = progress.steps(steps, "learning weights")
 
@@ -225,54 +229,75 @@ class Run:
             return larger * noisy
 
         scale = max(sum(column.variance for column in binned.columns), 1e-12) ** 0.5
-        weights, covariance = descend(
+        found = descend(
             expansion,
-            records,
-            Whitening.of(moments, ridge),
+            self._labelled_bins(binned, descended),
+            Whitening.of(moments, ridge, 0.0 if squares is None else squares.squared_radius),
             expansion.initial(_NAIVE * scale, float(logit(binned.positives))),
             binned.positives,
             larger * deviation(release),
             steps,
             noisy_gradient,
+            squares,
         )
         shown.close()
+        weights = found.weights
         deviations, place = [], 0
         for table, column in zip(expansion.tables, binned.columns, strict=True):
             part = slice(place, place + table.shape[1])
             place += table.shape[1]
-            of_weights = np.einsum("bi,ij,bj->b", table, covariance[part, part], table)
+            of_weights = np.einsum("bi,ij,bj->b", table, found.covariance[part, part], table)
             of_shape = (weights[part.start] / scale * column.deviations) ** 2
             deviations.append(np.sqrt(np.maximum(of_weights, 0.0) + of_shape))
-        matrix, constant = expansion.interactions(weights)
-        spread, _ = expansion.interactions(np.sqrt(np.maximum(np.diag(covariance), 0.0)))
+        if squares is not None:
+            factors = squares.factors
+            matrix, constant = squares.interactions(found.square_weights)
+            spread = squares.deviations(found.square_deviation)
+        else:
+            factors, constant = expansion.factors, 0.0
+            matrix = expansion.interactions(weights)
+            spread = expansion.interactions(np.sqrt(np.maximum(np.diag(found.covariance), 0.0)))
         return Learned(
             expansion.points(weights),
             deviations,
             float(weights[-1] * CONSTANT + constant),
             matrix,
-            list(expansion.factors) or [np.zeros(0)],
+            list(factors) or [np.zeros(0)],
             spread,
         )
 
-    def _labelled_bins(self, binned: Binned) -> LabelledBins:
-        bins = np.empty_like(self.codes)
+    def _labelled_bins(self, binned: Binned, count: int) -> LabelledBins:
+        """Return so many of the records, at places that are evenly distributed over all."""
+        n = self.records.n
+        some = slice(None) if count == n else np.arange(count, dtype=np.int64) * n // count
+        bins = np.empty((len(self.codes), count), dtype=np.int16)
         for row, codes, bin_of in zip(bins, self.codes, binned.bin_of, strict=True):
-            np.take(bin_of.astype(np.int16), codes, out=row, mode="clip")
-        counted = np.where(self.records.null, 0.0, 1.0)
-        return LabelledBins(bins, (self.records.y > 0).astype(np.float64), counted)
+            np.take(bin_of.astype(np.int16), codes[some], out=row, mode="clip")
+        counted = np.where(self.records.null[some], 0.0, 1.0)
+        return LabelledBins(bins, (self.records.y[some] > 0).astype(np.float64), counted)
 
-    def _chosen_pairs(self, binned: Binned, records: LabelledBins, count: int) -> Pairs:
+    def _chosen_pairs(self, binned: Binned, count: int) -> Pairs:
         """Release the gradient of all products at naive Bayes, and return the largest."""
         gradient = gradient_of_products(
             list(factors_of(binned.columns)),
             [_NAIVE * column.shape for column in binned.columns],
             float(logit(binned.positives)),
-            records,
+            self._labelled_bins(binned, self.records.n),
         )
         noisy = self.releases[CHOICE].mechanism.release(
             gradient / self.records.n, self.noise.stream(CHOICE)
         )
         return largest(noisy, len(self.columns), count)
+
+
+def _square_features(
+    expansion: Expansion, binned: Binned, moments: Array, ridge: float
+) -> SquareFeatures:
+    """Return the features of all products, from released counts and moments."""
+    factors = list(factors_of(binned.columns))
+    variances = [c.shares @ f**2 for c, f in zip(binned.columns, factors, strict=True)]
+    correlations = expansion.correlations(moments, binned.columns, ridge)
+    return SquareFeatures.of(factors, np.array(variances), correlations, ridge, expansion.radius**2)
 
 
 def _padded_release(release: Release, values: Array, stream: np.random.Generator) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -72,17 +73,29 @@ def elementary_alternatives(event: Event) -> list[tuple[Event, ...]]:
     """
     match event:
         case SequentialEvent(events):
-            choices = [elementary_alternatives(e) for e in events]
-            count = math.prod(len(c) for c in choices)
-            if count > _MOST_SEQUENCES:
-                raise ValueError(
-                    f"{count} combinations of parallel parts are too many to compose: "
-                    "pass releases on the same parts as one parallel event of sequences"
-                )
-            return [tuple(itertools.chain(*c)) for c in itertools.product(*choices)]
+            alternatives = [elementary_alternatives(inner) for inner in events]
+            always = [flat for flat, *others in alternatives if not others]
+            chosen: list[tuple[Event, ...]] = [()]
+            for choices in alternatives:
+                if len(choices) > 1:
+                    chosen = _different(itertools.product(chosen, choices))
+            return [(*itertools.chain(*always), *flat) for flat in chosen]
         case ParallelEvent(parts):
             return _undominated([flat for part in parts for flat in elementary_alternatives(part)])
     return [(event,)]
+
+
+def _different(
+    combined: Iterable[tuple[tuple[Event, ...], tuple[Event, ...]]],
+) -> list[tuple[Event, ...]]:
+    """Return the sequences of different events; their order does not change what they cost."""
+    found = dict.fromkeys(tuple(sorted(one + other, key=repr)) for one, other in combined)
+    if len(found) > _MOST_SEQUENCES:
+        raise ValueError(
+            f"{len(found)} combinations of parallel parts are too many to compose: pass releases "
+            "on the same parts as one parallel event of sequences"
+        )
+    return list(found)
 
 
 def _undominated(flats: list[tuple[Event, ...]]) -> list[tuple[Event, ...]]:

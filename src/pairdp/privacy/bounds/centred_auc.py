@@ -10,8 +10,8 @@ record becomes null. `CentredAUC` defines V(m), w(m) = V(m)/(m(n-m)) and h(m), a
 classes. What is released is T = w(m)S, h(m) and, where null records may occur, γZ. Without null
 records, T = V(m)(AUC - ½).
 
-**The function V.** With k = min(m, n - m), u = n - k and a whole number f of about n/11 (in ℓ1) or
-3n/13 (in ℓ2), u_f = n - f,
+**The function V.** With k = min(m, n - m), u = n - k and a whole number f of about n/11 (in ℓ1),
+3n/13 (in ℓ2) or n/3 (for T alone), u_f = n - f,
 
 .. math:: V = k \;\text{for}\; k ≤ f, \qquad V = u(2c - λ(u-1)) \;\text{beyond}, \qquad
     c = ½ + \frac{f}{u_f} - \frac{n}{2u_f^2}, \qquad λ = \frac{1+2c}{2u_f - 1}.
@@ -46,6 +46,10 @@ so a + b = n - 1. Let a + 1 ≤ n/2; the other side follows by exchanging the cl
   c - ½ ≤ f/u_f; so γ = ¼. *A negative becomes null*: |ΔT| ≤ ((w(a+½) - w(a))ab + w(a)a)/2 < ½, and
   the same holds. In ℓ2, |ΔT| ≤ 0.65 and |Δh| ≤ 0.47, and γ = ½.
 
+- *T alone*, as a score to choose models by: f ≤ n/3, so f/u_f ≤ ½ and φ ≤ 1 for flips; a record
+  that becomes null changes T by at most ½ + a/(4(n-a-½)) or (1+2c)/4, which are below 1. There is
+  no h, and V is larger: 0.4375n for equal classes, after 0.2975n in ℓ1.
+
 Values are computed in rational arithmetic and rounded to doubles once, at most n·2^-52 in all on
 each of two data sets. k replaced records change the vector by k times as much.
 
@@ -59,7 +63,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +74,7 @@ Array = NDArray[np.float64]
 
 LEAST_N, MOST_N = 5, 10**9
 IN_L1, IN_L2 = "centred AUC and classes, in ℓ1", "centred AUC and classes"
+ALONE = "centred AUC"
 _HALF = Fraction(1, 2)
 _ALL = 120
 _ROUNDING = 2.0**-51
@@ -84,34 +88,41 @@ class CentredAUC:
     ----------
     n : int
         The number of records, null ones included.
-    norm : {1, 2}
-        The norm in which a replaced record changes T, h and γZ together by at most 1.
+    norm : {1, 2, inf}
+        The norm in which a replaced record changes T, h and γZ together by at most 1. Infinity is
+        for T alone; h and γ are 0.
     """
 
     n: int
-    norm: Literal[1, 2] = 1
+    norm: float = 1
 
     def __post_init__(self) -> None:
         keep(self, "n", integer("n", self.n, at_least=LEAST_N, at_most=MOST_N))
-        if self.norm not in (1, 2):
-            raise ValueError(f"norm must be 1 or 2, got {self.norm!r}")
+        if self.norm not in (1, 2, math.inf):
+            raise ValueError(f"norm must be 1, 2 or infinity, got {self.norm!r}")
 
     @cached_property
     def flat(self) -> int:
         """f: up to which size of the smaller class V is that size."""
-        return max(1, self.n // 11 if self.norm == 1 else 3 * self.n // 13)
+        if self.norm == 1:
+            return max(1, self.n // 11)
+        return max(1, 3 * self.n // 13 if self.norm == 2 else self.n // 3)
 
     @cached_property
     def steps(self) -> tuple[Fraction, Fraction]:
         """How much h rises from m = 0 to 1, and for each positive in the middle."""
         if self.norm == 2:
             return Fraction(433, 500), Fraction(3, 5)
+        if math.isinf(self.norm):
+            return Fraction(0), Fraction(0)
         return _HALF, _HALF - Fraction(self.flat, self.n - self.flat)
 
     @property
     def null_weight(self) -> Fraction:
         """γ, the weight of the number of null records."""
-        return Fraction(1, 4) if self.norm == 1 else _HALF
+        if self.norm == 1:
+            return Fraction(1, 4)
+        return _HALF if self.norm == 2 else Fraction(0)
 
     @cached_property
     def curve(self) -> tuple[Fraction, Fraction]:
@@ -193,7 +204,7 @@ def _places(n: int, flat: int) -> set[Fraction]:
     return {Fraction(i, 2) for i in (*near, *spread) if 0 <= i <= last}
 
 
-def _largest_change(n: int, norm: Literal[1, 2]) -> float:
+def _largest_change(n: int, norm: float) -> float:
     """Return the largest change that one record makes, along positions of the others."""
     auc = CentredAUC(n, norm)
     return max(
@@ -228,11 +239,16 @@ def _along_positions_in_l2(n: int) -> float:
     return _largest_change(n, 2) + math.ldexp(n, -51)
 
 
-_WORDS = (
+def _alone_along_positions(n: int) -> float:
+    return _largest_change(n, math.inf) + math.ldexp(n, -51)
+
+
+_WEIGHTED = (
     "the sum over pairs of a positive and a negative record, each ±½ or 0 by the order of their "
     "scores, is multiplied by a weight that depends on the numbers of records of the classes: if "
-    "a record is replaced, by another or by a null record, it changes together with a function of "
-    "these numbers by at most 1"
+    "a record is replaced, by another or by a null record, it changes"
 )
+_WORDS = f"{_WEIGHTED} together with a function of these numbers by at most 1"
 register_bound(Bound(IN_L1, f"{_WORDS} in ℓ1 norm", _one, _along_positions))
 register_bound(Bound(IN_L2, _WORDS, _one, _along_positions_in_l2))
+register_bound(Bound(ALONE, f"{_WEIGHTED} by at most 1", _one, _alone_along_positions))

@@ -1,4 +1,4 @@
-r"""Bounds for sums over classes and for mean squares of features.
+r"""Bounds for encoded sums over classes and for mean squares of features.
 
 All are for n records of norm at most R, and include the rounding errors of two computed averages.
 
@@ -6,17 +6,17 @@ All are for n records of norm at most R, and include the rounding errors of two 
 negative and \|x∘x\| ≤ |x|² ≤ R², so \|x∘x - x'∘x'\|² ≤ \|x∘x\|² + \|x'∘x'\|² ≤ 2R⁴. Records of norm
 R along two features attain it. A null record adds zero: R² ≤ √2·R².
 
-**Class sums with counts**, for each of a public number of classes the vector Σ(x, R)/n over its
-records. The class of a record is a function of its own label. If a record is replaced and stays in
-its class, its sum changes by (x - x', 0), of norm at most 2R. If it changes to another
-class, two sums change, by norms √(|x|² + R²) and √(|x'|² + R²), together at most √(4R²) = 2R: the
-counts, in units of R, cost nothing. A null record is in no class: √(|x|² + R²) ≤ √2·R. The number
-of classes does not matter.
+**Encoded class sums**, Σ e_c ⊗ x/n with a vector e_c of norm at most 1 for the class c of each
+record, which is a function of its own label. The vectors may depend on anything that was released
+before. A record adds e_c ⊗ x/n, of norm |e_c||x|/n ≤ R/n, so a replacement changes the sum by at
+most 2R/n, for any number of classes. A null record adds zero: R ≤ 2R. The bound is attained within
+a class by x = -x', and between two classes with e_c = -e_c' by x = x'. The sums S_c are computed
+first, with errors that are together at most 5·10⁻¹³·R (`pairdp._sums`), and |e_c| ≤ 1 does not
+increase them; the product of 64 vectors with the sums adds at most 64·2⁻⁵³·√64·R < 6·10⁻¹⁴·R.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -41,21 +41,18 @@ def _feature_squares_by_angle(data_norm: float, n: int) -> float:
     return data_norm**2 * (change / n + 2 * SUMMING * change)
 
 
-def _class_sums(data_norm: float, n: int) -> float:
+def _encoded_sums(data_norm: float, n: int) -> float:
     return 2 * positive("data_norm", data_norm) * (1 / integer("n", n, at_least=2) + 2 * SUMMING)
 
 
-def _class_sums_by_cases(data_norm: float, n: int) -> float:
-    # A record at either end of a line through zero, or at zero, in one of two classes; or null.
-    def entries(record: tuple[int, float] | None) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        found = np.zeros((2, 2))
-        if record is not None:
-            found[record[0]] = (record[1], 1.0)
-        return found.ravel()
-
-    values = [None, *itertools.product((0, 1), (-1.0, 0.0, 1.0))]
-    changes = [entries(a) - entries(b) for a, b in itertools.product(values, values)]
-    change = math.sqrt(max(float(each @ each) for each in changes))
+def _encoded_sums_by_cases(data_norm: float, n: int) -> float:
+    # A record at either end of a line through zero, or at zero, in classes with vectors at every
+    # angle in a half plane; or null.
+    angles = _ANGLES[::50] * 2
+    vectors = np.column_stack([np.cos(angles), np.sin(angles)])
+    terms = np.concatenate([vectors, 0 * vectors[:1], -vectors])
+    squares = np.sum(terms**2, axis=1)
+    change = math.sqrt(float(np.max(squares[:, None] + squares - 2 * terms @ terms.T)))
     return data_norm * (change / n + 2 * SUMMING * change)
 
 
@@ -70,10 +67,10 @@ register_bound(
 )
 register_bound(
     Bound(
-        "class sums with counts",
-        "Σ(x, R)/n over the records of each class, for records of norm at most R, changes by at "
-        "most 2R/n: by |x - x'| if the class stays, otherwise by the root of |x|² + |x'|² + 2R²",
-        _class_sums,
-        _class_sums_by_cases,
+        "encoded class sums",
+        "Σ e_c ⊗ x/n, for records of norm at most R and a vector e_c of norm at most 1 for each "
+        "class, changes by at most 2R/n: each record adds a vector of norm at most R/n",
+        _encoded_sums,
+        _encoded_sums_by_cases,
     )
 )

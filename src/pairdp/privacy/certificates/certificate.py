@@ -18,8 +18,9 @@ from pairdp._sealed import fields_of, seal, unseal
 from pairdp._version import __version__
 from pairdp.privacy.accounting.budget import RELATION, Budget
 from pairdp.privacy.accounting.composition import PrivacyCurve
-from pairdp.privacy.accounting.events import Event, NonPrivateEvent, ParallelEvent, SequentialEvent
+from pairdp.privacy.accounting.events import Event, NonPrivateEvent, SequentialEvent
 from pairdp.privacy.accounting.unit import UNIT_RELATION, Unit, check_unit
+from pairdp.privacy.certificates.part import composed
 from pairdp.privacy.certificates.release import Release
 from pairdp.privacy.errors import CertificateError
 from pairdp.privacy.mechanisms.noise_source import UNDRAWN, NoiseSource
@@ -50,7 +51,7 @@ class Certificate:
         The public number of records.
     releases : sequence of Release
         Everything that is released. Releases on different parts compose in parallel, all others
-        in sequence.
+        in sequence (`pairdp.privacy.certificates.part.composed`).
     problem : mapping of str to number, string or None
         Public facts about the problem, such as the constants of its loss.
     calibration : {"certified", "printed", "none"}
@@ -130,14 +131,7 @@ class Certificate:
     @cached_property
     def event(self) -> Event:
         """The privacy event of everything that is released."""
-        everywhere = [r.event for r in self.releases if r.part is None]
-        parts: dict[str, list[Event]] = {}
-        for release in self.releases:
-            if release.part is not None:
-                parts.setdefault(release.part.name, []).append(release.event)
-        if parts:
-            worst = ParallelEvent(tuple(SequentialEvent(tuple(e)) for e in parts.values()))
-            everywhere.append(worst)
+        everywhere = list(composed((r.part, r.event) for r in self.releases))
         if self.budget is None:
             everywhere.append(NonPrivateEvent())
         return everywhere[0] if len(everywhere) == 1 else SequentialEvent(tuple(everywhere))

@@ -9,8 +9,15 @@ from pairdp.privacy.accounting.sampling import PoissonSampling, RepeatedDraws
 from pairdp.privacy.accounting.unit import records_of
 from pairdp.privacy.bounds.pairwise_sgd import beyond_appearances
 from pairdp.privacy.certificates.certificate import Certificate
+from pairdp.privacy.certificates.combined import (
+    certificates_in,
+    combination_faults,
+    is_combined,
+)
 from pairdp.privacy.certificates.on_trust import needs_convexity
+from pairdp.privacy.certificates.part import misplaced
 from pairdp.privacy.certificates.release import Release, sampled_population
+from pairdp.privacy.mechanisms.repeat_and_select import RepeatAndSelect
 
 REPEATED = "one step of pairwise SGD"
 _SAME = 1e-9
@@ -20,12 +27,12 @@ def inconsistencies(certificate: Certificate) -> Iterator[str]:
     """Yield one sentence for each inconsistency."""
     for name in needs_convexity(certificate):
         yield f"{name}: its bound needs a convex loss, but the loss is not convex"
-    sizes: dict[str, int] = {}
+    if is_combined(certificate):
+        yield from _of_combination(certificate)
+    parts = [release.part for release in certificate.releases if release.part is not None]
+    yield from misplaced(parts, certificate.n)
     for release in certificate.releases:
         used = certificate.n if release.part is None else release.part.size
-        part = release.part
-        if part is not None and sizes.setdefault(part.name, part.size) != part.size:
-            yield f"part {part.name} has two sizes"
         population = sampled_population(release)
         if population is not None and population != used:
             yield (
@@ -44,11 +51,15 @@ def inconsistencies(certificate: Certificate) -> Iterator[str]:
                 )
         if certificate.budget is not None and release.mechanism_name == "none":
             yield f"{release.name} has no noise, but the certificate claims privacy"
-    if sum(sizes.values()) > certificate.n:
-        yield (
-            f"the parts have {sum(sizes.values())} records, more than n = {certificate.n}: "
-            "they cannot be disjoint"
-        )
+
+
+def _of_combination(certificate: Certificate) -> Iterator[str]:
+    """Yield where a combined certificate, or one of those in it, is inconsistent."""
+    faults = list(combination_faults(certificate))
+    yield from faults
+    for part, own in () if faults else certificates_in(certificate):
+        for fault in inconsistencies(own):
+            yield f"{own.algorithm} ({part or 'all records'}): {fault}"
 
 
 def _unit_records(release: Release, certificate: Certificate) -> Iterator[str]:
@@ -63,7 +74,7 @@ def _unit_records(release: Release, certificate: Certificate) -> Iterator[str]:
         return
     if release.sampling is not None:
         yield f"{release.name}: its cost averages over the records drawn, which is not for units"
-    if release.part is not None:
+    if release.part is not None and not all(part.by_unit for part in release.part.chain):
         yield f"{release.name}: the records of a unit may be in several parts"
 
 
@@ -92,8 +103,8 @@ def _repeated_draws(release: Release) -> Iterator[str]:
 def _averaged_records(release: Release, used: int) -> Iterator[str]:
     """Yield where a bound for averages over n records is used for another number of records."""
     n = None if release.sensitivity is None else release.sensitivity.inputs.get("n")
-    if n is None:
-        return
+    if n is None or isinstance(release.mechanism, RepeatAndSelect):
+        return  # the scores of a search are over the records that are held out, which is planned
     if isinstance(release.sampling, PoissonSampling):
         yield f"{release.name}: a bound for n records does not apply to batches of random size"
         return

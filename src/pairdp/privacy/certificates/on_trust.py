@@ -8,7 +8,8 @@ code is taken on trust too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pairdp._provenance import is_own
 from pairdp.privacy.bounds.sensitivity import find_bound
@@ -27,6 +28,21 @@ _FOUNDATIONS = {
     "constraint_set": "the constraint set",
     "algorithm_proof": "the algorithm",
 }
+
+
+def weakest_foundations(problems: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return where the proofs of several problems come from: for each, the weakest that is stated.
+
+    Anything unknown is taken on trust.
+    """
+    found = {}
+    for fact in _FOUNDATIONS:
+        stated = {problem[fact] for problem in problems if fact in problem}
+        if stated:
+            known = (CHECKED, LIBRARY, UNUSED)
+            foreign = not stated <= set(known)
+            found[fact] = ON_TRUST if foreign else next(s for s in known if s in stated)
+    return found
 
 
 def trust_lines(certificate: Certificate) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pairdp.privacy.accounting.composition import PrivacyCurve, elementary_alternatives
 from pairdp.privacy.accounting.events import Event, NonPrivateEvent, PureEvent
+from pairdp.privacy.accounting.repeat_and_select import accountant_log_delta
 from pairdp.privacy.accounting.second_routes.selection import DP_ACCOUNTING, second_route
 from pairdp.privacy.bounds.sensitivity import ROUNDING_SLACK, find_bound
 from pairdp.privacy.certificates.certificate import Certificate
@@ -17,6 +18,7 @@ from pairdp.privacy.certificates.release import Release
 from pairdp.privacy.certificates.rounding import paid_sensitivity, rounded_sensitivity
 from pairdp.privacy.errors import CertificateError
 from pairdp.privacy.mechanisms.noise_source import SECURE, SEEDED, UNDRAWN
+from pairdp.privacy.mechanisms.repeat_and_select import RepeatAndSelect, Runs
 
 _SAME = 1e-9
 _SAME_ROUNDING = 1e-12  # rounding adds about 1e-7 of a sensitivity
@@ -131,12 +133,23 @@ def _release_checks(release: Release) -> list[Check]:
         same = math.isclose(value, sensitivity.value, rel_tol=_SAME)
         what = f"sensitivity of {release.name} ({sensitivity.bound})"
         checks.append(Check(what, sensitivity.value, value, route, same))
+    if isinstance(release.mechanism, RepeatAndSelect):
+        checks.append(_runs_check(release.mechanism.runs))
     if not isinstance(release.event, NonPrivateEvent):
         paid, value = paid_sensitivity(release), rounded_sensitivity(release)
         same = math.isclose(paid, value, rel_tol=_SAME_ROUNDING)
         what = f"sensitivity of {release.name} with rounding to the grid"
         checks.append(Check(what, paid, value, "rational arithmetic", same))
     return checks
+
+
+def _runs_check(runs: Runs) -> Check:
+    """Return the check of δ of all runs of a search by the accountant of dp-accounting."""
+    log_delta = accountant_log_delta(runs.mu, runs.mean, runs.epsilon)
+    recomputed = math.exp(log_delta)
+    ok = recomputed <= runs.delta * (1 + _SAME)
+    what = f"δ of a geometric number of fits at ε = {runs.epsilon:g}"
+    return Check(what, runs.delta, recomputed, DP_ACCOUNTING, ok)
 
 
 def _claim_checks(certificate: Certificate) -> list[Check]:

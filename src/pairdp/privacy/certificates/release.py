@@ -12,6 +12,7 @@ from pairdp._sealed import fields_of
 from pairdp.privacy.accounting.events import Event, sampling_from_dict, sampling_to_dict
 from pairdp.privacy.accounting.sampling import FixedSizeSampling, RepeatedDraws, Sampling
 from pairdp.privacy.bounds.sensitivity import Sensitivity
+from pairdp.privacy.certificates.part import Part
 from pairdp.privacy.mechanisms.additive_noise import (
     GaussianMechanism,
     KNormMechanism,
@@ -20,12 +21,16 @@ from pairdp.privacy.mechanisms.additive_noise import (
     Mechanism,
     NoMechanism,
 )
+from pairdp.privacy.mechanisms.permute_and_flip import PermuteAndFlip
+from pairdp.privacy.mechanisms.repeat_and_select import RepeatAndSelect, Runs
 
 _NAMES: dict[type[object], str] = {
     GaussianMechanism: "gaussian",
     KNormMechanism: "k-norm",
     LaplaceMechanism: "laplace",
     L1LaplaceMechanism: "l1-laplace",
+    PermuteAndFlip: "permute-and-flip",
+    RepeatAndSelect: "repeat-and-select",
     NoMechanism: "none",
 }
 HIDDEN_ITERATES = "last iterate of noisy gradient descent"
@@ -34,6 +39,8 @@ _NOISE = {
     "k-norm": "K-norm noise (density proportional to exp(-‖z‖₂/s)) of scale s =",
     "laplace": "Laplace noise in each coordinate, of scale",
     "l1-laplace": "Laplace noise in each coordinate, for an ℓ1 sensitivity, of scale",
+    "repeat-and-select": "the best by scores with Laplace noise of scale",
+    "permute-and-flip": "chosen by permute-and-flip, as if exponential noise were added, of mean",
 }
 
 
@@ -47,18 +54,6 @@ def rounded_dimension(dimension: int, sensitivity: Sensitivity | None) -> int:
     if sensitivity is None or sensitivity.bound != HIDDEN_ITERATES:
         return dimension
     return 4 * dimension * integer("steps", sensitivity.inputs.get("steps"))
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of the records, fixed before the data is read and disjoint from the others."""
-
-    name: str
-    size: int
-
-    def __post_init__(self) -> None:
-        text("part name", self.name)
-        keep(self, "size", integer("part size", self.size))
 
 
 @dataclass(frozen=True)
@@ -132,17 +127,25 @@ class Release:
         """Return the release in one sentence."""
         times = "" if self.count == 1 else f", {self.count} times"
         numbers = "1 number" if self.dimension == 1 else f"{self.dimension} numbers"
+        if isinstance(self.mechanism, PermuteAndFlip | RepeatAndSelect):
+            numbers = f"one of {self.dimension}"
         what = f"{self.name} ({numbers}{times})"
         if isinstance(self.mechanism, NoMechanism):
             return f"{what}: without noise."
         noise = f"{_NOISE[self.mechanism_name]} {self.mechanism.scale:.6g}"
         drawn = "" if self.sampling is None else f"; {self.sampling.describe()}"
-        part = "" if self.part is None else f"; on the {self.part.size} records of {self.part.name}"
+        part = "" if self.part is None else f"; on {self.part.describe()}"
         grid = f"on multiples of 2^{round(math.log2(self.mechanism.grid))}"
         of_unit = ""
         if self.sensitivity is not None and self.sensitivity.records > 1:
             of_unit = f" for {self.sensitivity.records} records"
         sensitivity = f"sensitivity {self.mechanism.sensitivity:.6g}{of_unit}"
+        if isinstance(self.mechanism, RepeatAndSelect):
+            runs = self.mechanism.runs
+            drawn = (
+                f"; of a geometric number of fits, {runs.mean} on average, each of a candidate "
+                f"that is drawn at random and {runs.mu:.6g}-GDP"
+            )
         rounding = f"and {self.mechanism.rounding:.3g} for rounding"
         return f"{what}: {noise}, {grid}; {sensitivity} {rounding}{drawn}{part}."
 
@@ -165,10 +168,12 @@ class Release:
             if self.sensitivity.records != 1:
                 stated["records"] = self.sensitivity.records
             values["sensitivity"] = stated
+        if isinstance(self.mechanism, RepeatAndSelect):
+            values["runs"] = self.mechanism.runs._asdict()
         if self.sampling is not None:
             values["sampling"] = sampling_to_dict(self.sampling)
         if self.part is not None:
-            values["part"] = {"name": self.part.name, "size": self.part.size}
+            values["part"] = self.part.to_dict()
         return values
 
     @staticmethod
@@ -178,14 +183,12 @@ class Release:
             "release",
             values,
             required={"name", "mechanism", "dimension", "count"},
-            optional={"scale", "grid", "sensitivity", "sampling", "part"},
+            optional={"scale", "grid", "sensitivity", "sampling", "part", "runs"},
         )
         sensitivity = _sensitivity(fields.get("sensitivity"))
         mechanism = _mechanism(fields, sensitivity)
         sampling = fields.get("sampling")
         part = fields.get("part")
-        if part is not None:
-            part = fields_of("part", part, required={"name", "size"})
         return Release(
             fields["name"],
             mechanism,
@@ -193,7 +196,7 @@ class Release:
             fields["dimension"],
             fields["count"],
             None if sampling is None else sampling_from_dict(sampling),
-            None if part is None else Part(part["name"], part["size"]),
+            None if part is None else Part.from_dict(part),
         )
 
 
@@ -225,6 +228,11 @@ def _mechanism(fields: Mapping[str, Any], sensitivity: Sensitivity | None) -> Me
             return LaplaceMechanism(sensitivity.value, scale, dimension, grid)
         case "l1-laplace":
             return L1LaplaceMechanism(sensitivity.value, scale, dimension, grid)
+        case "permute-and-flip":
+            return PermuteAndFlip(sensitivity.value, scale, dimension, grid)
+        case "repeat-and-select":
+            runs = fields_of("runs", fields.get("runs"), required=set(Runs._fields))
+            return RepeatAndSelect(sensitivity.value, scale, dimension, grid, Runs(**runs))
     raise ValueError(f"unknown mechanism {name!r}; known: {', '.join(sorted(_NAMES.values()))}")
 
 

@@ -13,6 +13,8 @@ from pairdp.privacy.mechanisms.additive_noise import (
     LaplaceMechanism,
     NoMechanism,
 )
+from pairdp.privacy.mechanisms.permute_and_flip import PermuteAndFlip
+from pairdp.privacy.mechanisms.repeat_and_select import RepeatAndSelect
 
 _BITS = 64
 
@@ -22,9 +24,13 @@ def paid_sensitivity(release: Release) -> float:
     event, mechanism = release.event, release.mechanism
     if isinstance(mechanism, NoMechanism):
         return math.inf
+    if isinstance(mechanism, RepeatAndSelect):
+        return mechanism.rounded_sensitivity  # its event does not state it
     match event:
         case GaussianEvent(mu):
             return mu * mechanism.scale / math.sqrt(release.count)
+        case PureEvent(epsilon) if isinstance(mechanism, PermuteAndFlip):
+            return epsilon * mechanism.scale / 2
         case PureEvent(epsilon):
             laplace = isinstance(mechanism, LaplaceMechanism)
             return epsilon * mechanism.scale / math.sqrt(release.dimension if laplace else 1)
@@ -41,7 +47,7 @@ def paid_sensitivity(release: Release) -> float:
 def rounded_sensitivity(release: Release) -> float:
     """Return Δ + g√d in rational arithmetic; Δ + 2g√d for a sum that records enter by chance.
 
-    For an ℓ1 sensitivity it is Δ + g·d.
+    For an ℓ1 sensitivity it is Δ + g·d, and for one of each of several scores Δ + g.
 
     Rounding moves each of d coordinates by at most g/2, on both data sets. For Poisson sampling, Δ
     is twice the change from a sum without the record to one with it. For T iterates of which only
@@ -52,6 +58,8 @@ def rounded_sensitivity(release: Release) -> float:
         return math.inf
     if isinstance(mechanism, L1LaplaceMechanism):
         return float(Fraction(mechanism.sensitivity) + Fraction(mechanism.grid) * release.dimension)
+    if isinstance(mechanism, PermuteAndFlip | RepeatAndSelect):
+        return float(Fraction(mechanism.sensitivity) + Fraction(mechanism.grid))
     root = Fraction(math.isqrt(release.dimension << 2 * _BITS) + 1, 1 << _BITS)
     if release.sensitivity is not None and release.sensitivity.bound == HIDDEN_ITERATES:
         steps = int(release.sensitivity.inputs["steps"])

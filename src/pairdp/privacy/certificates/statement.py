@@ -127,7 +127,10 @@ def _caveats(certificate: Certificate) -> list[str]:
             "The records that each step draws are random, secret and independent of the data."
         )
     if any(r.part is not None for r in certificate.releases):
-        caveats.append("The parts are disjoint and were fixed before the data was read.")
+        caveats.append(
+            "The parts are disjoint and were fixed before the data was read. A record is in one of "
+            "them: the claim is for the worst, also if a release uses the output of an earlier one."
+        )
     budget = certificate.budget
     if budget is not None and budget.delta >= 1 / certificate.n:
         caveats.append(
@@ -146,11 +149,19 @@ def _caveats(certificate: Certificate) -> list[str]:
 
 def has_schema(certificate: Certificate) -> bool:
     """Return whether rows are encoded by a public schema, which is a condition of the plan."""
-    conditions = (certificate.plan or {}).get("conditions")
-    return isinstance(conditions, list | tuple) and any(
-        isinstance(stored, Mapping) and stored.get("object") == "SchemaRows"
-        for stored in conditions
-    )
+    return _has_condition(certificate.plan, "SchemaRows")
+
+
+def _has_condition(facts: object, name: str) -> bool:
+    """Return whether facts have a condition; those of combined certificates are within others."""
+    if isinstance(facts, list | tuple):
+        return any(_has_condition(item, name) for item in facts)
+    if not isinstance(facts, Mapping):
+        return False
+    conditions = facts.get("conditions")
+    if isinstance(conditions, list | tuple):
+        return any(isinstance(c, Mapping) and c.get("object") == name for c in conditions)
+    return any(_has_condition(item, name) for item in facts.values())
 
 
 def _of_unit(unit: Unit | None) -> list[str]:

@@ -9,13 +9,13 @@ floating-point numbers behaving like real ones.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pairdp._checks import integer, keep, positive
 from pairdp.privacy.accounting import gaussian
@@ -39,13 +39,15 @@ from pairdp.privacy.mechanisms.lattice import (
     to_grid,
     with_rounding,
 )
-from pairdp.privacy.mechanisms.packing import pack, unpack
+from pairdp.privacy.mechanisms.permute_and_flip import PermuteAndFlip
+from pairdp.privacy.mechanisms.repeat_and_select import RepeatAndSelect
 from pairdp.privacy.mechanisms.rounded_k_norm import rounded_k_norm, rounded_laplace
 from pairdp.privacy.mechanisms.rounded_normal import (
     LARGEST_RATIO,
     SMALLEST_RATIO,
     rounded_normals,
 )
+from pairdp.privacy.mechanisms.vector_mechanism import VectorMechanism
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -57,50 +59,8 @@ def _check_calibration(calibration: str) -> None:
         raise ValueError(f'calibration must be "certified" or "printed", got {calibration!r}')
 
 
-class _Additive(ABC):
-    """Base class: adds noise to vectors and symmetric matrices."""
-
-    def release(self, value: ArrayLike, generator: np.random.Generator) -> Array:
-        """Return ``value`` with noise. No private value is released in any other way.
-
-        Parameters
-        ----------
-        value : array of shape (d,)
-            A vector with the sensitivity of the mechanism.
-        generator : numpy.random.Generator
-            A stream of a `NoiseSource` that nothing else draws from.
-
-        Raises
-        ------
-        ValueError
-            If the value is not a finite vector. Values computed from clipped records are always
-            finite, so this error indicates a bug and does not depend on the data.
-        """
-        if np.iscomplexobj(value):
-            raise TypeError("the value to release must be real")
-        if not isinstance(generator, np.random.Generator):
-            raise TypeError(
-                "generator must be a stream of a NoiseSource, such as source.stream('noise'), "
-                f"got {type(generator).__name__}"
-            )
-        vector = np.asarray(value, dtype=np.float64)
-        if vector.ndim != 1 or vector.size == 0:
-            raise ValueError(f"the value must be a non-empty vector, got shape {vector.shape}")
-        if not np.all(np.isfinite(vector)):
-            raise ValueError("the value to release must be finite")
-        return self._release(vector, generator)
-
-    @abstractmethod
-    def _release(self, vector: Array, generator: np.random.Generator) -> Array:
-        """Return a finite vector with noise."""
-
-    def release_symmetric(self, matrix: ArrayLike, generator: np.random.Generator) -> Array:
-        """Return a symmetric matrix with symmetric noise; Δ is in Frobenius norm."""
-        return unpack(self.release(pack(matrix), generator))
-
-
 @dataclass(frozen=True)
-class _Scaled(_Additive):
+class _Scaled(VectorMechanism):
     """Base class of mechanisms with noise.
 
     Parameters
@@ -368,7 +328,7 @@ class L1LaplaceMechanism(_Scaled):
 
 
 @dataclass(frozen=True)
-class NoMechanism(_Additive):
+class NoMechanism(VectorMechanism):
     """No noise: the non-private baseline."""
 
     def event(self, steps: int = 1) -> Event:
@@ -431,5 +391,13 @@ def _within(
         scale, grow = scale * (1 + grow), 2 * grow
 
 
-Mechanism = GaussianMechanism | KNormMechanism | LaplaceMechanism | L1LaplaceMechanism | NoMechanism
+Mechanism = (
+    GaussianMechanism
+    | KNormMechanism
+    | LaplaceMechanism
+    | L1LaplaceMechanism
+    | PermuteAndFlip
+    | RepeatAndSelect
+    | NoMechanism
+)
 """Any mechanism."""

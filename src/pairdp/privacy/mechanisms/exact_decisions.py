@@ -2,8 +2,8 @@ r"""Comparisons of uniform random numbers with exponentials, decided without any
 
 A uniform random number has infinitely many bits. `LazyUniform` draws them as they are needed, and
 `accepts` asks for more until the comparison V < c·exp(-x²/2) holds, or fails, for every
-continuation of both. All arithmetic is on integers, so no rounding is left to argue about, and the
-loop ends with probability one.
+continuation of both; `below_exponential` does so for V < exp(-t). All arithmetic is on integers, so
+no rounding is left to argue about, and the loops end with probability one.
 """
 
 from __future__ import annotations
@@ -135,3 +135,26 @@ def accepts(
         bits += _WORD
         threshold.refine(bits)
         position.refine(bits)
+
+
+def below_exponential(threshold: LazyUniform, exponent: Fraction) -> bool:
+    """Return whether V < exp(-t): true with probability exp(-t), exactly.
+
+    Parameters
+    ----------
+    threshold : LazyUniform
+        V. More of its bits are drawn if the answer depends on them.
+    exponent : Fraction
+        t; not negative.
+    """
+    if exponent == 0:
+        return True
+    bits = _WORD
+    while True:
+        threshold.refine(bits)
+        least, most = exp_bounds(exponent, bits)
+        if threshold.high <= least:
+            return True
+        if threshold.low >= most:
+            return False
+        bits += _WORD

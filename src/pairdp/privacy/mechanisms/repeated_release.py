@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.privacy.mechanisms.additive_noise import GaussianMechanism, Mechanism, _Additive
+from pairdp.privacy.mechanisms.additive_noise import GaussianMechanism, Mechanism
+from pairdp.privacy.mechanisms.vector_mechanism import VectorMechanism
 
 Array = NDArray[np.float64]
 _DRAWN = 2**13
 """How many numbers are drawn at once: for few, a call costs more than its numbers."""
 
 
-class RepeatedRelease(_Additive):
+class RepeatedRelease(VectorMechanism):
     """A mechanism that is used many times; what it releases has the same distribution.
 
     Parameters

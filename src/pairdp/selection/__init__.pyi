@@ -1,0 +1,3 @@
+from .plan import SearchPlan as SearchPlan
+from .plan import SearchWarning as SearchWarning
+from .search import PrivateSearch as PrivateSearch
