@@ -20,6 +20,7 @@ LAYERS = (
         "_sums",
         "_provenance",
         "_reading",
+        "_coded_cells",
         "_discovery",
         "drawing",
     ),

@@ -266,7 +266,8 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
         occurring = None
         if schema.response is None:
             numeric = self._numeric_targets
-            occurring = table_labels(schema, X, y, invalid=self.invalid, numeric=numeric)
+            found = table_labels(schema, X, y, invalid=self.invalid, numeric=numeric)
+            occurring = np.asarray(found)
         known = self._labels(occurring, None)
         return self._fit_tables([(X, y, groups)], table_length(X), schema, known)
 
