@@ -15,6 +15,7 @@ Cells = Column
 _INTEGERS = frozenset(f"{kind}{bits}" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64))
 _WITH_MISSING = ("Float32", "Float64", "Date")
 _BY_VALUE = ("String", "Categorical", "Enum", "Boolean", "Int", "UInt")  # types of polars
+_NOT_IN_ARROW = ("Int128", "UInt128")
 
 
 def table_columns(table: Any) -> list[str] | None:
@@ -147,7 +148,7 @@ def _of_polars(column: Any) -> Cells:
     if kind in _WITH_MISSING or (kind in _INTEGERS and column.null_count() == 0):
         numbers: NDArray[Any] = column.to_numpy()  # NaN and NaT for missing ones
         return numbers
-    if kind.startswith(_BY_VALUE) and has_pyarrow():
+    if kind.startswith(_BY_VALUE) and kind not in _NOT_IN_ARROW and has_pyarrow():
         return _of_arrow(column.to_arrow())
     return _objects(column.to_list())
 
