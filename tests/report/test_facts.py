@@ -100,6 +100,8 @@ def test_an_evaluation_is_shown_with_intervals() -> None:
     assert f"{one.auc:.3f}" in found.section("summary")
     for words in ("ROC curve", "Calibration", "sensitivity", "both budgets add up", "share of no"):
         assert words in quality
+    assert "do NOT include the evaluation in this report" in found.section("meaning")
+    assert "does not include the evaluation in this report" in found.section("summary")
     assert "Of the evaluation" in found.section("statement")
     assert "Private evaluation of scores holds" in found.section("verification")
     without = page("linear", evaluation=evaluation("linear", roc=False))
@@ -148,6 +150,7 @@ def test_an_evaluation_in_the_model_is_used_and_said_to_be_of_held_out_records(
     monkeypatch.setattr(model, "evaluation_", evaluation("linear", roc=False), raising=False)
     quality = page(model).section("quality")
     assert "held out from the fit by a public rule" in quality
+    assert "do NOT include" not in page(model).section("meaning")
     assert "add up" not in quality
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date as Date  # noqa: N812 - the field is called date
 from functools import cached_property
@@ -141,6 +141,9 @@ class ReportFacts:
         The ledger that paid.
     files : tuple of SourceFile
         The files that the report is about, the model first.
+    others : tuple of (str, Certificate)
+        What else this report or the model shows of records, that the certificate of the model does
+        not cover: an evaluation on other records than those held out, or a calibration by one.
     """
 
     card: ModelCard
@@ -155,6 +158,7 @@ class ReportFacts:
     held_out: bool = False
     ledger: LedgerFacts | None = None
     files: tuple[SourceFile, ...] = ()
+    others: tuple[tuple[str, Certificate], ...] = ()
 
     @property
     def certificate(self) -> Certificate:
@@ -255,7 +259,22 @@ def collect_facts(
         held_out=evaluation is not None and evaluation is own,
         ledger=LedgerFacts.of(ledger, certificates) if isinstance(ledger, BudgetLedger) else None,
         files=tuple(files),
+        others=tuple(_others(estimator, evaluation)),
     )
+
+
+def _others(estimator: Any, evaluation: Any) -> Iterator[tuple[str, Certificate]]:
+    """Yield what is shown of records in addition to what the certificate of a model covers."""
+    calibration = None
+    if hasattr(estimator, "_separate_calibration"):
+        calibration = estimator._separate_calibration()
+    if calibration is not None:
+        yield "the calibration of its probabilities", calibration.certificate
+    covered = (getattr(estimator, "evaluation_", None), calibration)
+    if evaluation is not None and not any(
+        known is evaluation or known == evaluation for known in covered if known is not None
+    ):
+        yield "the evaluation in this report", evaluation.certificate
 
 
 def _verified(reports: Any) -> Verified:
