@@ -8,10 +8,19 @@ from typing import Any
 
 import pytest
 
-from pairdp import Budget, BudgetLedger, CertificateError, PrivateRanker, load, save, write_report
+from pairdp import (
+    Budget,
+    BudgetLedger,
+    CertificateError,
+    PrivateRanker,
+    PrivateSearch,
+    load,
+    save,
+    write_report,
+)
 from pairdp.privacy import Certificate, PureEvent
 from pairdp.report import facts as facts_module
-from pairdp.report.facts import collect_facts
+from pairdp.report.facts import LedgerFacts, collect_facts
 from tests.estimators.data import two_classes
 from tests.report.models import DAY, KINDS, evaluation, html_of, model_of
 from tests.report.parsed import Page
@@ -89,6 +98,18 @@ def test_the_ledger_is_shown_with_what_is_left() -> None:
     other = page("pure", ledger=ledger).section("ledger")
     assert "NO ENTRY of this ledger has the cost of this model" in other
     assert "No ledger was given" in page("linear").section("ledger")
+
+
+def test_the_entry_of_a_search_is_found_whichever_model_was_chosen() -> None:
+    ranker = PrivateRanker(1.0, 1e-6, model="linear", algorithm="moments", data_norm=1.0)
+    plan = PrivateSearch(ranker, [{"features": [0]}, {"features": [0, 1]}]).plan(500, 2)
+    ledger = BudgetLedger(Budget(2.0, 1e-5))
+    ledger.spend(plan.certificate)
+    for place in (0, 1):
+        (entry,) = LedgerFacts.of(ledger, {"it": plan.certificate_of(place)}).entries
+        assert entry.paid_for == "it"
+    (entry,) = LedgerFacts.of(ledger, {"it": plan.candidates[0].plan.certificate}).entries
+    assert entry.paid_for == ""
 
 
 def test_an_evaluation_is_shown_with_intervals() -> None:

@@ -171,8 +171,15 @@ def model_parts(model: Any) -> ScoredModel:
     """Return the steps of a model, and the schema that encodes its tables."""
     steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
     steps = [step for step in steps if step is not None and not isinstance(step, str)]
-    *before, last = steps
+    *before, last = map(_of_tables, steps)
+    steps = [*before, last]
     return ScoredModel(before, last, getattr(steps[0], "schema_", None))
+
+
+def _of_tables(step: Any) -> Any:
+    """Return the chosen model of a search, if it takes tables; any other step as it is."""
+    chosen = getattr(step, "best_estimator_", None)
+    return chosen if hasattr(chosen, "schema_") else step
 
 
 def has_two_scores(last: Any) -> bool:

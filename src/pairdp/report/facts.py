@@ -15,6 +15,7 @@ import sklearn
 from pairdp._version import __version__
 from pairdp.drawing import Figure
 from pairdp.privacy import BudgetLedger, Certificate, CertificateError, PrivacyCurve
+from pairdp.privacy.accounting.events import Event, ParallelEvent, SequentialEvent
 from pairdp.privacy.certificates.recomputation import Check
 from pairdp.privacy.ledger.balance import Remaining
 from pairdp.privacy.ledger.entries import Spend
@@ -92,13 +93,17 @@ class LedgerFacts:
     def of(cls, ledger: BudgetLedger, certificates: dict[str, Certificate]) -> LedgerFacts:
         """Return a ledger, with the entries whose cost is that of a certificate marked."""
         delta = ledger.budget.delta
+        costs = {name: _in_any_order(one.event) for name, one in certificates.items()}
         entries = tuple(
             LedgerEntry(
                 spend,
                 PrivacyCurve(spend.event).epsilon(delta),
-                ", ".join(name for name, one in certificates.items() if one.event == spend.event),
+                ", ".join(
+                    name for name, cost in costs.items() if cost == _in_any_order(spend.event)
+                ),
             )
             for spend in ledger.spends
+            for paid in (_in_any_order(spend.event),)
         )
         return cls(
             ledger.budget.epsilon,
@@ -109,6 +114,16 @@ class LedgerFacts:
             ledger.spent(),
             ledger.remaining(),
         )
+
+
+def _in_any_order(event: Event) -> str:
+    """Return an event as text, whatever the order: a search lists the chosen model first."""
+    match event:
+        case SequentialEvent(events):
+            return f"in sequence: {sorted(map(_in_any_order, events))}"
+        case ParallelEvent(parts):
+            return f"in parallel: {sorted(map(_in_any_order, parts))}"
+    return repr(event)
 
 
 @dataclass(frozen=True)
