@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow coverage lint format bench clean
+.PHONY: help demo test test-slow test-dask coverage lint format bench clean
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 11
@@ -24,6 +24,10 @@ $(VENV)/.pairdp-test: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@ $(VENV)/.pairdp
 
+$(VENV)/.pairdp-dask: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,dask]'
+	@touch $@ $(VENV)/.pairdp-test $(VENV)/.pairdp
+
 $(VENV)/.pairdp-lint: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lint]'
 	@touch $@ $(VENV)/.pairdp
@@ -37,10 +41,13 @@ test: $(VENV)/.pairdp-test ## Run the tests, but for the slow ones.
 test-slow: $(VENV)/.pairdp-test ## Run the slow tests.
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m slow
 
+test-dask: $(VENV)/.pairdp-dask ## Run the tests on a Dask cluster of two worker processes.
+	$(BIN)/python -m pytest -q tests/dask
+
 # The core: everything that guarantees rest on.
-CORE := privacy losses constraints pairs score_sums algorithms \
-  records clipping label_coding problem pointwise_problem
-CORE_TESTS := tests/privacy tests/losses tests/constraints tests/pairs tests/score_sums \
+CORE := privacy losses constraints pairs score_sums algorithms engines \
+  records partitioned_records clipping label_coding problem pointwise_problem
+CORE_TESTS := tests/privacy tests/losses tests/constraints tests/pairs tests/score_sums tests/engines \
   tests/algorithms tests/online tests/attacks tests/testing tests/test_*.py
 
 coverage: $(VENV)/.pairdp-test ## Measure the branch coverage of the core, and print it by package.

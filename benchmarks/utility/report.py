@@ -9,6 +9,7 @@ import numpy as np
 from benchmarks.utility.aims import print_aims
 from benchmarks.utility.methods import BEFORE, METHODS
 from benchmarks.utility.results import Row, areas, differences, group, mean_error, signal
+from benchmarks.utility.rules import print_rules
 
 RANGES = ((0.0, 5.0), (5.0, 100.0), (100.0, np.inf))
 """Of nµ/d, with d encoded features."""
@@ -34,6 +35,7 @@ def print_report(rows: Sequence[Row], epsilons: Sequence[float]) -> None:
         print_ranges(some, TITLES[part])
         print_wins(some, TITLES[part])
         print()
+    print_rules(rows)
     print_aims(rows)
 
 

@@ -30,8 +30,9 @@ is within the slack for clipped rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +101,29 @@ class Total:
         if isinstance(other, Total):
             return Total(*compensated(self.high, self.low, other.high, other.low))
         return Total(*compensated(self.high, self.low, other))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Totals:
+    """Several sums over the same records, such as counts and a `Total`, which are added together.
+
+    Examples
+    --------
+    >>> both = Totals(1, 2.0) + Totals(3, 0.5)
+    >>> list(both)
+    [4, 2.5]
+    """
+
+    sums: tuple[Any, ...]
+
+    def __init__(self, *sums: Any) -> None:
+        object.__setattr__(self, "sums", sums)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.sums)
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(*(a + b for a, b in zip(self.sums, other.sums, strict=True)))
 
 
 def add_up(parts: Iterable[Array]) -> Array:

@@ -10,16 +10,17 @@ gradient of a null record, which is at most G away. Everything else is as for pa
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._sums import sum_in_pairs
+from pairdp._sums import Total, sum_in_pairs
 from pairdp.losses import Domain, PointwiseLoss
 from pairdp.pairs import PairDesign
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.problem import Problem
 from pairdp.records import Records
 
@@ -80,7 +81,7 @@ class PointwiseProblem(Problem):
     def _pair_diameter(self, domain: Domain) -> float:
         return self.exact_record_diameter(domain)
 
-    def check_records(self, records: Records) -> None:
+    def check_records(self, records: Records | PartitionedRecords) -> None:
         """Raise an error for records that were not clipped to the bounds of this problem."""
         super().check_records(records)
         if self.loss.binary and not records.binary:
@@ -89,7 +90,12 @@ class PointwiseProblem(Problem):
                 "problem.records(x, y)"
             )
 
-    def risk(self, records: Records, design: PairDesign | None = None) -> RecordRisk:
+    def check_parts(self) -> None:
+        """Do nothing: an average over records is a sum over parts."""
+
+    def risk(
+        self, records: Records | PartitionedRecords, design: PairDesign | None = None
+    ) -> RecordRisk:
         """Return the average loss over all records, without the regulariser."""
         _no_design(design)
         self.check_records(records)
@@ -101,33 +107,26 @@ class RecordRisk:
     """The average loss over records, in blocks."""
 
     loss: PointwiseLoss
-    records: Records
+    records: Records | PartitionedRecords
 
     def value(self, parameters: Array) -> float:
         """Return the average loss."""
         self._check(parameters)
-        sums = [float(np.sum(c * self.loss.value(parameters, x, y))) for x, y, c in self._blocks()]
-        return float(np.sum(sums)) / self.records.n
+        total: Total = self.records.map_sum(_value, self.loss, parameters)
+        return float(total.high) / self.records.n
 
     def gradient(self, parameters: Array) -> Array:
         """Return its (sub)gradient."""
         self._check(parameters)
-        if self.records.n == 1 and not self.records.has_null:
-            return np.asarray(self.loss.gradient(parameters, self.records.x, self.records.y)[0])
-        sums = [self.loss.gradient_sum(parameters, x, y, c) for x, y, c in self._blocks()]
-        return np.asarray(sum_in_pairs(sums) / self.records.n)
+        records = self.records
+        if isinstance(records, Records) and records.n == 1 and not records.has_null:
+            return np.asarray(self.loss.gradient(parameters, records.x, records.y)[0])
+        total: Total = records.map_sum(_gradient, self.loss, parameters)
+        return np.asarray(total.high / records.n)
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return both."""
         return self.value(parameters), self.gradient(parameters)
-
-    def _blocks(self) -> Iterable[tuple[Array, Array, Array]]:
-        """Yield blocks of rows, their labels, and weights: 0 for null records, else 1."""
-        records = self.records
-        counted = np.where(records.null, 0.0, 1.0) if records.has_null else np.ones(records.n)
-        for start in range(0, records.n, _BLOCK):
-            some = slice(start, start + _BLOCK)
-            yield records.x[some], records.evaluable[some], counted[some]
 
     def _check(self, parameters: Array) -> None:
         shape = (self.records.features,) * (2 if self.loss.matrix else 1)
@@ -138,6 +137,24 @@ class RecordRisk:
         # A finite sum has finite terms; this is the faster check, which matters for small steps.
         if not math.isfinite(parameters.sum()) and not np.all(np.isfinite(parameters)):
             raise ValueError("the parameter must be finite")
+
+
+def _blocks(records: Records) -> Iterator[tuple[Array, Array, Array]]:
+    """Yield blocks of rows, their labels, and weights: 0 for null records, else 1."""
+    counted = np.where(records.null, 0.0, 1.0) if records.has_null else np.ones(records.n)
+    for start in range(0, records.n, _BLOCK):
+        some = slice(start, start + _BLOCK)
+        yield records.x[some], records.evaluable[some], counted[some]
+
+
+def _value(records: Records, loss: PointwiseLoss, parameters: Array) -> Total:
+    sums = [np.sum(c * loss.value(parameters, x, y)) for x, y, c in _blocks(records)]
+    return Total.of(np.asarray(np.sum(sums)))
+
+
+def _gradient(records: Records, loss: PointwiseLoss, parameters: Array) -> Total:
+    sums = [loss.gradient_sum(parameters, x, y, c) for x, y, c in _blocks(records)]
+    return Total.of(sum_in_pairs(sums) if sums else np.zeros(parameters.shape))
 
 
 def _no_design(design: PairDesign | None) -> None:

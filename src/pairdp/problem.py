@@ -28,7 +28,8 @@ from pairdp.losses import Domain, Holder, PairwiseLoss
 from pairdp.losses.convexity import declared_convex
 from pairdp.losses.trust import is_library_loss
 from pairdp.pairs import ACCURACY, Risk
-from pairdp.records import Batch, Records
+from pairdp.partitioned_records import PartitionedRecords
+from pairdp.records import Batch, RecordFacts, Records
 from pairdp.storage import Storable
 from pairdp.unit_limit import UnitLimit
 
@@ -384,6 +385,10 @@ class Problem(Storable):
             limit=limit,
         )
 
+    def record_facts(self, n: int, features: int) -> RecordFacts:
+        """Return what is public of n records that are clipped and coded for this problem."""
+        return RecordFacts(n, features, self.data_norm, self.loss.binary, self._target_bound)
+
     def gather(
         self,
         batches: Iterable[Batch],
@@ -405,7 +410,7 @@ class Problem(Storable):
             limit=limit,
         )
 
-    def check_records(self, records: Records) -> None:
+    def check_records(self, records: Records | PartitionedRecords) -> None:
         """Raise an error for records that were not clipped to the bounds of this problem."""
         if records.data_norm > self.data_norm:
             raise ValueError(
@@ -419,7 +424,13 @@ class Problem(Storable):
                 "with problem.records(x, y)"
             )
 
-    def risk(self, records: Records, design: pairs.PairDesign | None = None) -> Risk:
+    def check_parts(self) -> None:
+        """Raise ValueError if the gradient of the risk is not a sum over parts of the records."""
+        pairs.check_parts(self.loss)
+
+    def risk(
+        self, records: Records | PartitionedRecords, design: pairs.PairDesign | None = None
+    ) -> Risk:
         """Return the average loss over all pairs, or over a design, without the regulariser."""
         self.check_records(records)
         return pairs.risk(self.loss, records, design)

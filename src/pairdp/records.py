@@ -11,7 +11,8 @@ covers removing a record, and adding one in the place of a null record.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -20,12 +21,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairdp._reading import Invalid, label_array, read_labels, uses_null_records
 from pairdp.clipping import check_data_norm, clip_rows
+from pairdp.engines.local import InProcess
+from pairdp.engines.parts import Part, Parts
 from pairdp.label_coding import Array, Mask, check_target_bound, code_labels, label_keys
 from pairdp.unit_limit import UnitLimit
 
 Keys = NDArray[np.int64]
 Batch = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike]
 """Features and labels and, if units are protected, the unit of each record."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecordFacts:
+    """What is public of the records of a data set, wherever they are; see `Records`."""
+
+    n: int
+    features: int
+    data_norm: float
+    binary: bool
+    target_bound: float | None = None
+    max_records: int | None = None
 
 
 class Records:
@@ -62,7 +77,11 @@ class Records:
         Which records are null.
     max_records : int or None
         How many records of each unit may be used; None if they were not limited.
+    start : int
+        The number of records before these, if they are a part of a data set.
     """
+
+    start: int = 0
 
     def __init__(
         self,
@@ -160,6 +179,39 @@ class Records:
         records._keys = label_keys(everything, y) if by_name else None
         records._fill(table, y, unreadable | unused)
         return records
+
+    @classmethod
+    def of_arrays(
+        cls, facts: RecordFacts, x: Array, y: Array, null: Mask, keys: Keys | None, start: int = 0
+    ) -> Records:
+        """Return some of the records of a data set, clipped and coded before, without copying."""
+        records = object.__new__(cls)
+        records.data_norm, records.binary = facts.data_norm, facts.binary
+        records.target_bound, records.max_records = facts.target_bound, facts.max_records
+        records.x, records.y, records.null = x.view(), y.view(), null.view()
+        records._keys, records.start = keys, start
+        records._freeze()
+        return records
+
+    @property
+    def facts(self) -> RecordFacts:
+        """What is public of them."""
+        return RecordFacts(
+            self.n, self.features, self.data_norm, self.binary, self.target_bound, self.max_records
+        )
+
+    @property
+    def keys(self) -> Keys | None:
+        """The keys of the names of classes (`label_keys`); None if labels are numbers."""
+        return self._keys
+
+    def map_sum(self, function: Callable[..., Any], *shared: Any) -> Any:
+        """Return ``function(records, *shared)``; for records in parts, its sum over all parts."""
+        return function(self, *shared)
+
+    def map(self, function: Callable[..., Any], *shared: Any) -> Parts:
+        """Return one part with ``function(records, *shared)`` as its value."""
+        return Parts(InProcess(), [Part(0, self.n, function(self, *shared))], self.n)
 
     def part(self, rows: slice) -> Records:
         """Return some of the records, without copying them."""

@@ -20,7 +20,7 @@ from pairdp.algorithms import (
 from pairdp.algorithms.algorithm import PlanDraft
 from pairdp.algorithms.stored_plans import stored_plan
 from pairdp.algorithms.task import Settings
-from pairdp.constraints import L2Ball, PSDFrobeniusBall
+from pairdp.constraints import L2Ball, PSDFrobeniusBall, Unconstrained
 from pairdp.losses import (
     LeastSquaresRanking,
     LogisticMetric,
@@ -36,6 +36,7 @@ from pairdp.storage import decode
 BUDGET = Budget(1.0, 1e-5)
 PROBLEMS = (
     Problem(LogisticRanking(), L2Ball(1.0), 0.1),
+    Problem(LogisticRanking(), Unconstrained()),
     Problem(LeastSquaresRanking(), L2Ball(1.0), 0.1),
     Problem(LogisticMetric(), PSDFrobeniusBall(1.0), 0.1),
     PointwiseProblem(LogisticPointwise(), L2Ball(1.0), 0.1),

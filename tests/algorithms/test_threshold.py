@@ -19,9 +19,10 @@ from pairdp.algorithms import (
     WithThreshold,
     find_algorithm,
 )
-from pairdp.algorithms.threshold import THRESHOLD, _score_means
+from pairdp.algorithms.threshold import THRESHOLD, _score_sums
 from pairdp.privacy import Sensitivity
 from pairdp.privacy.bounds.sensitivity import find_bound
+from pairdp.records import Records
 from tests.algorithms.attacks import staged, transcript
 from tests.algorithms.cases import CONVEX, METRIC, RIDGE, SQUARES
 
@@ -46,6 +47,11 @@ def test_both_routes_agree(largest: float, n: int) -> None:
     assert first == pytest.approx(second, rel=1e-9)
 
 
+def means_of(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+    records = Records(scores[:, None], y)
+    return np.asarray(_score_sums(records, np.ones(1), 1.0).high / records.n)
+
+
 @given(
     n=st.integers(2, 9),
     seed=st.integers(0, 10**6),
@@ -61,7 +67,7 @@ def test_no_record_moves_the_means_further(
     ends = []
     for score, label in zip(scores, labels, strict=True):
         s[0], y[0] = score, label
-        ends.append(_score_means(s, y, 1.0))
+        ends.append(means_of(s, y))
     moved = float(np.linalg.norm(ends[0] - ends[1]))
     assert moved <= Sensitivity.of("means of scores", largest=1.0, n=n).value
 
@@ -69,9 +75,9 @@ def test_no_record_moves_the_means_further(
 def test_the_bound_is_attained() -> None:
     for score, label in ((-1.0, 1.0), (1.0, -1.0)):
         s, y = np.ones(5), np.ones(5)
-        before = _score_means(s, y, 1.0)
+        before = means_of(s, y)
         s[0], y[0] = score, label
-        moved = float(np.linalg.norm(before - _score_means(s, y, 1.0)))
+        moved = float(np.linalg.norm(before - means_of(s, y)))
         bound = Sensitivity.of("means of scores", largest=1.0, n=5).value
         assert moved == pytest.approx(bound, rel=1e-6)
         assert moved > 0.25 * bound

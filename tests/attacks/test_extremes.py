@@ -42,7 +42,7 @@ from pairdp.algorithms import (
     StreamGradientDescent,
     WithThreshold,
 )
-from pairdp.algorithms.threshold import _direction, _scores
+from pairdp.algorithms.threshold import _direction, _score_sums
 from pairdp.clipping import clip_rows
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, Unconstrained
 from pairdp.losses import (
@@ -223,7 +223,8 @@ def test_scores_for_a_threshold_are_within_the_bound(logs: list[float], seed: in
     np.testing.assert_allclose(direction * size, parameters, rtol=1e-12, atol=1e-290 * size)
     x = np.vstack([rng.normal(size=(20, len(logs))), direction, -direction]) * 7.0
     records = Records(x, np.ones(len(x)), data_norm=3.0)
-    scores = _scores(records, direction)
+    alone = (records.part(slice(i, i + 1)) for i in range(records.n))
+    scores = np.array([_score_sums(one, direction, 3.0).high[1] for one in alone])
     assert np.abs(scores).max() <= 3.0
     assert np.abs(scores).max() >= 3.0 * (1 - 1e-12)
 

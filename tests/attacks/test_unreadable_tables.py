@@ -12,6 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from pairdp.tables import TableError, open_table
+from pairdp.tables.arrow_csv import ArrowCSVTable
 from tests.cli.helpers import (
     BOUNDED,
     BOUNDS,
@@ -134,6 +135,37 @@ def test_metrics_of_tables_and_predictions() -> None:
     assert told[PLACE - 1] == {"score": None, "label": None}
     coordinates = run("predict", "metric.pairdp", "data.csv", "--invalid", "null").stdout
     assert coordinates.splitlines()[PLACE] == ","
+
+
+LINES = {**BROKEN, "long": lambda line: b'"' + b"9" * 5000 + b'",30,1'}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_blocks_in_which_a_table_is_read_reveal_no_record(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "data.csv"
+    lines = [f"{i}.5,{i % 7},{i % 2}".encode() for i in range(60)]
+
+    def batches(block: int) -> list[tuple[list[list[float]], list[object]]]:
+        path.write_bytes(b"\n".join([b"age,bmi,outcome", *lines]) + b"\n")
+        opened = open_table(path)
+        assert isinstance(opened, ArrowCSVTable)
+        opened.block_size = block
+        assert opened.count(None, invalid="null")[0] == 60
+        found = opened.batches(["age", "bmi"], "outcome", 16, invalid="null")
+        return [(batch.features.tolist(), batch.labels.tolist()) for batch in found]
+
+    clean = batches(100)
+    assert [len(labels) for _, labels in clean] == [16, 16, 16, 12]
+    for place in (0, 17, 59):
+        before, lines[place] = lines[place], LINES[name]("")
+        for block in (40, 100, 10**6):
+            found = batches(block)
+            for batch, (rows, labels) in enumerate(found):
+                for i, (row, label) in enumerate(zip(rows, labels, strict=True)):
+                    if 16 * batch + i != place:
+                        assert (row, label) == (clean[batch][0][i], clean[batch][1][i])
+            assert [len(labels) for _, labels in found] == [16, 16, 16, 12]
+        lines[place] = before
 
 
 def test_a_line_is_a_record_whatever_is_in_it(tmp_path: Path) -> None:

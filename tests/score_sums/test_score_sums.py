@@ -131,10 +131,9 @@ def test_every_degree_reaches_full_accuracy(degree: int) -> None:
     loss, rng = LogisticRanking(), np.random.default_rng(degree)
     u = np.concatenate([[-2.0, 2.0], rng.uniform(-2, 2, 1500)])
     positive = (rng.random(u.size) < 0.4).astype(np.intp)
-    count = int(np.ceil(4 / widest_piece(np.pi, degree)))
-    check(
-        DenseSums(loss.phi, loss.slope, Pieces(-2.0, 4 / count, count, degree)), loss, u, positive
-    )
+    pieces = Pieces.covering(-2.0, 2.0, np.pi, degree)
+    assert pieces.width <= widest_piece(np.pi, degree)
+    check(DenseSums(loss.phi, loss.slope, pieces), loss, u, positive)
 
 
 @pytest.mark.parametrize("spread", [1e-8, 1.0, 50.0, 1e5, 1e12, 1e17])
@@ -240,3 +239,25 @@ def test_slopes_at_a_knot_depend_on_the_pair_alone() -> None:
     others = np.arange(n) != 17
     assert np.abs(before - after)[others].max() <= 1
     np.testing.assert_array_equal(before, 0.0)
+
+
+@pytest.mark.parametrize("degree", [2, 5, 13])
+def test_scores_at_the_ends_of_the_range_stay_in_their_class(degree: int) -> None:
+    loss, rng = LogisticRanking(), np.random.default_rng(degree)
+    for _ in range(50):
+        low, length = rng.normal() * 10.0 ** rng.uniform(-3, 3), 10.0 ** rng.uniform(-3, 1)
+        pieces = Pieces.covering(low, low + length, np.pi, degree)
+        u = np.array([low, low + length, low, low + length])
+        sums = DenseSums(loss.phi, loss.slope, pieces)
+        assert sums.moments(u, np.array([0, 0, 1, 1])).counts.tolist() == [2.0, 2.0]
+
+
+def test_moments_of_parts_are_small_messages() -> None:
+    for temperature in (1.0, 0.1, 0.01):
+        loss = LogisticRanking(temperature=temperature)
+        reach = loss.scale * 1.0
+        sums = loss.structure().sums_in_parts(loss.phi, loss.slope, -reach, reach, 10**9)
+        assert isinstance(sums, DenseSums)
+        moments = sums.moments(np.array([0.1]), np.array([1]))
+        assert moments.values.nbytes <= max(16_384, 40_000 * 0.1 / temperature)
+        assert sums.pieces.degree >= 5

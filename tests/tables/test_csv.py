@@ -193,7 +193,7 @@ def test_damaged_gzip_files_are_refused_or_read(tmp_path: Path) -> None:
     ("name", "reason"),
     [
         ("nowhere.csv", "there is no file"),
-        ("folder.csv", "is not a file"),
+        ("folder.csv", "is a directory without Parquet files"),
         ("data.xlsx", "must have the extension"),
         ("data", "must have the extension"),
         ("data.gz", "must have the extension"),

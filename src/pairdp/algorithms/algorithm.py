@@ -259,6 +259,18 @@ class Algorithm(Storable, ABC, Generic[S]):
                 "batch_size"
             )
 
+    def check_parts(self, plan: Plan[S]) -> None:
+        """Raise ValueError if a plan needs more than sums over parts of the records.
+
+        A derived class that reads records through ``map_sum`` alone says here which of its plans
+        do so; see `pairdp.partitioned_records`.
+        """
+        raise ValueError(
+            f"{self.name} needs all records in one place: for records in parts use an algorithm "
+            "of sums, such as MomentRelease, ConditionedDescent, FisherMetric, GradientDescent, "
+            "MinimizerRelease or NoisyGradientDescent without batch_size"
+        )
+
     def _check_records(self, task: Task, draft: PlanDraft[S]) -> None:
         """Raise TypeError if a sensitivity is not for as many records as may be replaced."""
         for release in draft.releases:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.scaled_records import ScaledRecords
 from pairdp.algorithms.task import Task
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.privacy import NoiseSource, Release, Sensitivity
 from pairdp.records import Records
 
@@ -69,7 +70,10 @@ class NoisyStatistics:
 
 
 def centered(
-    records: Records, noisy: NoisyStatistics, spread: float, first: float = _ROOMY
+    records: Records | PartitionedRecords,
+    noisy: NoisyStatistics,
+    spread: float,
+    first: float = _ROOMY,
 ) -> ScaledRecords:
     """Return the records centred, scaled so that a radius r becomes R, and clipped to R.
 

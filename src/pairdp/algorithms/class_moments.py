@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._reading import Invalid, read_table, uses_null_records
-from pairdp._sums import BLOCK, Total
+from pairdp._sums import BLOCK, Total, Totals
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.problem import Problem
 from pairdp.records import Batch, Records
 from pairdp.unit_limit import UnitLimit
@@ -46,17 +47,12 @@ class ClassMoments:
     limit: UnitLimit | None = None
 
     @classmethod
-    def of(cls, records: Records) -> ClassMoments:
+    def of(cls, records: Records | PartitionedRecords) -> ClassMoments:
         """Return the sums of some records, copying at most one block at a time."""
         if not records.binary:
             raise ValueError("class moments need records with labels -1 and +1")
-        d = records.features
-        sums = Total.zeros(2 * d + 2 * d * d)
-        for start in range(0, records.n, BLOCK):
-            some = slice(start, start + BLOCK)
-            sums += _block_sums(records.x[some], records.y[some])
-        positives, negatives = (int(np.count_nonzero(records.y * s > 0)) for s in (1, -1))
-        return cls(records.n, positives, negatives, d, sums, records.data_norm)
+        positives, negatives, sums = records.map_sum(_sums_of)
+        return cls(records.n, positives, negatives, records.features, sums, records.data_norm)
 
     @classmethod
     def gather(
@@ -159,6 +155,15 @@ class ClassMoments:
 
     def __repr__(self) -> str:
         return f"ClassMoments(n={self.n}, features={self.features})"
+
+
+def _sums_of(records: Records) -> Totals:
+    """Return the numbers of positives and negatives, and the sums."""
+    sums = Total.zeros(2 * records.features + 2 * records.features**2)
+    for start in range(0, records.n, BLOCK):
+        some = slice(start, start + BLOCK)
+        sums += _block_sums(records.x[some], records.y[some])
+    return Totals(*(int(np.count_nonzero(records.y * sign > 0)) for sign in (1, -1)), sums)
 
 
 def _block_sums(x: Array, y: Array) -> Array:

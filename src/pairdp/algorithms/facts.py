@@ -23,7 +23,7 @@ from pairdp.algorithms.task import Settings, Task
 from pairdp.clipping import check_data_norm
 from pairdp.losses import PairwiseLoss
 from pairdp.losses.trust import constants_from
-from pairdp.privacy import Release
+from pairdp.privacy import Certificate, Release
 from pairdp.privacy.bounds.sensitivity import find_bound
 from pairdp.privacy.certificates.certificate import Scalar
 from pairdp.privacy.certificates.on_trust import CHECKED, LIBRARY, ON_TRUST, UNUSED
@@ -54,6 +54,23 @@ class PublicLabels(Condition):
     def sentence(self) -> str:
         """What certificates say."""
         return "Which two labels occur is public."
+
+
+@dataclass(frozen=True)
+class CountedRecords(Condition):
+    """The number of records was counted in the data, and is public."""
+
+    @property
+    def sentence(self) -> str:
+        """What certificates say."""
+        return "The number of records n was counted in the data, and is public."
+
+
+def n_is_counted(certificate: Certificate) -> bool:
+    """Return whether a certificate states that n was counted."""
+    plan: Any = certificate.to_dict()["plan"] or {}
+    stored = plan.get("conditions", ())
+    return any(isinstance(one, dict) and one.get("object") == "CountedRecords" for one in stored)
 
 
 @dataclass(frozen=True)

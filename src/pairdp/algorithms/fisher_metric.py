@@ -28,6 +28,7 @@ from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.scaled_records import ScaledRecords
 from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import MetricLoss
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.privacy import NoiseSource, Release, pack, packed_dimension, unpack
 from pairdp.records import Records
 
@@ -219,10 +220,13 @@ class FisherMetric(Algorithm[FisherSettings]):
             "from their noise stays Euclidean"
         )
 
+    def check_parts(self, plan: Plan[FisherSettings]) -> None:
+        """Do nothing: it needs only sums."""
+
     def execute(
         self,
         plan: Plan[FisherSettings],
-        records: Records,
+        records: Records | PartitionedRecords,
         noise: NoiseSource,
         progress: Progress,
     ) -> Array:

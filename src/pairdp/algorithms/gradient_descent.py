@@ -23,6 +23,7 @@ from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need, require_bounded, require_step
 from pairdp.algorithms.task import Settings, Task
 from pairdp.algorithms.theorem import ORDER, ChosenSteps, Theorem
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.privacy import NoiseSource
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.problem import Problem
@@ -276,8 +277,16 @@ class GradientDescent(Algorithm[DescentSettings]):
     def _parameter_noise(self, plan: Plan[DescentSettings], fit: Fit) -> ParameterNoise:
         return output_noise(plan, projected=not plan.task.follows_theorem)
 
+    def check_parts(self, plan: Plan[DescentSettings]) -> None:
+        """Raise ValueError if the gradient of the risk is not a sum over parts."""
+        plan.problem.check_parts()
+
     def execute(
-        self, plan: Plan[DescentSettings], records: Records, noise: NoiseSource, progress: Progress
+        self,
+        plan: Plan[DescentSettings],
+        records: Records | PartitionedRecords,
+        noise: NoiseSource,
+        progress: Progress,
     ) -> Array:
         """Return the noisy output, projected unless the schedule is that of the theorem."""
         problem = plan.problem

@@ -24,6 +24,7 @@ from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
 from pairdp.pairs import ACCURACY, Risk
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.privacy import NoiseSource, pack, unpack
 from pairdp.problem import Problem
 from pairdp.records import Records
@@ -142,10 +143,14 @@ class MinimizerRelease(Algorithm[MinimizerSettings]):
     def _parameter_noise(self, plan: Plan[MinimizerSettings], fit: Fit) -> ParameterNoise:
         return output_noise(plan)
 
+    def check_parts(self, plan: Plan[MinimizerSettings]) -> None:
+        """Raise ValueError if the gradient of the risk is not a sum over parts."""
+        plan.problem.check_parts()
+
     def execute(
         self,
         plan: Plan[MinimizerSettings],
-        records: Records,
+        records: Records | PartitionedRecords,
         noise: NoiseSource,
         progress: Progress,
     ) -> Array:

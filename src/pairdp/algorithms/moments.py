@@ -22,6 +22,7 @@ from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import GradedRanking, LeastSquaresRanking
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.privacy import (
     NoiseSource,
     Sensitivity,
@@ -165,10 +166,13 @@ class MomentRelease(Algorithm[MomentSettings]):
         moments = noisy_quadratic(plan, fit.statistics)
         return moment_noise(plan, fit.parameters, fit.statistics, *moments)
 
+    def check_parts(self, plan: Plan[MomentSettings]) -> None:
+        """Do nothing: it needs only sums."""
+
     def execute(
         self,
         plan: Plan[MomentSettings],
-        records: Records | ClassMoments,
+        records: Records | PartitionedRecords | ClassMoments,
         noise: NoiseSource,
         progress: Progress,
     ) -> RunResult:

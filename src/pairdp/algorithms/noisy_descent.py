@@ -302,6 +302,15 @@ class NoisyGradientDescent(Algorithm[NoisyDescentSettings]):
             whole=settings.batch_size == plan.task.n and settings.pairing is None,
         )
 
+    def check_parts(self, plan: Plan[NoisyDescentSettings]) -> None:
+        """Raise ValueError for mini-batches, or if the gradient is not a sum over parts."""
+        if plan.settings.batch_size != plan.task.n or plan.settings.pairing is not None:
+            raise ValueError(
+                f"{self.name} draws mini-batches from all records, which are in parts: leave out "
+                "batch_size and pairing, for steps on all records"
+            )
+        plan.problem.check_parts()
+
     def execute(
         self,
         plan: Plan[NoisyDescentSettings],

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import flag, keep
-from pairdp._sums import Total, gram
+from pairdp._sums import Total, Totals, gram
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
 from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
-from pairdp.algorithms.scaled_records import ScaledRecords
+from pairdp.algorithms.scaled_records import ScaledRecords, Scaling
 from pairdp.algorithms.task import Settings, Task
 from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.losses import PairMetricLoss
@@ -249,12 +249,17 @@ def _shares(records: Records) -> Array:
 
 def _scatters(rows: ScaledRecords) -> tuple[Array, Array]:
     """Return Σ₊aaᵀ/m and Σ₋aaᵀ/m."""
-    d, n = rows.records.features, rows.records.n
+    similar, dissimilar = rows.total(_scatters_of)
+    return similar.high / rows.records.n, dissimilar.high / rows.records.n
+
+
+def _scatters_of(records: Records, scaling: Scaling) -> Totals:
+    d = records.features
     similar, dissimilar = Total.zeros(d, d), Total.zeros(d, d)
-    for x, labels in rows.rows():
+    for x, labels in scaling.rows(records):
         similar += gram(x[labels > 0])
         dissimilar += gram(x[labels < 0])
-    return similar.high / n, dissimilar.high / n
+    return Totals(similar, dissimilar)
 
 
 def _edges(metric: Array, scatter: Array, square: float) -> Array:

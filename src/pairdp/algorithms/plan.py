@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pairdp._reading import Invalid
 from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.task import S, Task
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.privacy import Certificate, NoiseSource
 from pairdp.privacy.certificates.certificate import Scalar
 from pairdp.problem import Problem
@@ -186,7 +187,7 @@ class Plan(Generic[S]):
 
     def run(
         self,
-        records: Records | ClassMoments,
+        records: Records | PartitionedRecords | ClassMoments,
         noise: NoiseSource | None = None,
         *,
         progress: bool | None = None,
@@ -195,8 +196,9 @@ class Plan(Generic[S]):
 
         Parameters
         ----------
-        records : Records or ClassMoments
-            Made by ``problem.records(x, y)``, or by `read`.
+        records : Records, PartitionedRecords or ClassMoments
+            Made by ``problem.records(x, y)``, or by `read`. An algorithm of sums may have them in
+            parts.
         noise : NoiseSource, optional
             The source of randomness; by default a new source keyed by the operating system. A
             source can be used for one run.
@@ -243,10 +245,10 @@ class Plan(Generic[S]):
         found = self.algorithm.solve(self, fit.statistics)
         return None if found is None else Fit(np.array(found[0]), certificate, found[1])
 
-    def _check(self, records: Records | ClassMoments) -> None:
+    def _check(self, records: Records | PartitionedRecords | ClassMoments) -> None:
         """Raise an error if the plan was not made for these records."""
         task = self.task
-        if not isinstance(records, Records | ClassMoments):
+        if not isinstance(records, Records | PartitionedRecords | ClassMoments):
             raise TypeError(
                 f"records must be made with problem.records(x, y), got a {type(records).__name__}"
             )
@@ -267,7 +269,9 @@ class Plan(Generic[S]):
                 "the loss needs two classes, and the records may have more: make them with "
                 "problem.records(x, y)"
             )
-        if isinstance(records, Records):
+        if isinstance(records, PartitionedRecords):
+            self.algorithm.check_parts(self)
+        if isinstance(records, Records | PartitionedRecords):
             task.problem.check_records(records)
         elif not self.algorithm.one_pass:
             raise TypeError(f"{self.algorithm.name} needs the records, not their sums")

@@ -26,6 +26,7 @@ from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import MetricLoss
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.privacy import (
     NoiseSource,
     Release,
@@ -205,8 +206,15 @@ class ScatterMetric(Algorithm[ScatterSettings]):
             "of their noise are set to zero: the number of directions says what stands out"
         )
 
+    def check_parts(self, plan: Plan[ScatterSettings]) -> None:
+        """Do nothing: it needs only sums."""
+
     def execute(
-        self, plan: Plan[ScatterSettings], records: Records, noise: NoiseSource, progress: Progress
+        self,
+        plan: Plan[ScatterSettings],
+        records: Records | PartitionedRecords,
+        noise: NoiseSource,
+        progress: Progress,
     ) -> Array:
         """Return the metric, projected."""
         noisy = NoisyStatistics(plan.certificate.releases, noise, "scatter noise")

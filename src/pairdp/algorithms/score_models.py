@@ -71,3 +71,11 @@ def model_of(plan: Plan) -> ModelName:
     """Return the kind of model that a plan learns."""
     found = score_model(plan.algorithm)
     return "linear" if found is None else found.model_of(plan)
+
+
+def is_asked_for(learned: ModelName, model: str) -> bool:
+    """Return whether a kind of model is what ``model`` asks for.
+
+    A quadratic model whose budget is too small for products is additive.
+    """
+    return model in ("auto", learned) or (model == "quadratic" and learned == "additive")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import keep, real
-from pairdp._sums import weighted_rows
+from pairdp._sums import BLOCK, Total
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.parameter_noise import ParameterNoise
 from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
@@ -228,6 +228,10 @@ class WithThreshold(Algorithm[ThresholdSettings]):
         found = self.algorithm.solve(self._of_model(plan), statistics) if self.is_free else None
         return None if found is None else _with_free_threshold(*found)
 
+    def check_parts(self, plan: Plan[ThresholdSettings]) -> None:
+        """Raise ValueError if the model needs more than sums; the threshold does not."""
+        self.algorithm.check_parts(self._of_model(plan))
+
     def execute(
         self, plan: Plan[ThresholdSettings], records: Any, noise: NoiseSource, progress: Progress
     ) -> RunResult:
@@ -238,8 +242,8 @@ class WithThreshold(Algorithm[ThresholdSettings]):
             return _with_free_threshold(parameters, statistics)
         *_, release = plan.certificate.releases
         direction, size = _direction(parameters)
-        scores = _scores(records, direction)
-        means = _score_means(scores, records.y, plan.problem.data_norm)
+        sums = records.map_sum(_score_sums, direction, plan.problem.data_norm)
+        means = sums.high / records.n
         noisy = release.mechanism.release(means, noise.stream("threshold noise"))
         threshold = size * _midpoint(noisy, plan.problem.data_norm, records.n)
         return RunResult(parameters, {**statistics, THRESHOLD: np.array([threshold])})
@@ -267,15 +271,15 @@ def _direction(parameters: Array) -> tuple[Array, float]:
     return unit / norm, norm * largest
 
 
-def _scores(records: Records, direction: Array) -> Array:
-    """Return ⟨w, x⟩ for a unit vector w, clipped to R to exclude rounding errors."""
-    return np.clip(records.x @ direction, -records.data_norm, records.data_norm)
-
-
-def _score_means(scores: Array, y: Array, largest: float) -> Array:
-    """Return Σ(ys, s, yS)/n."""
-    rows = np.column_stack([y * scores, scores, y * largest])
-    return weighted_rows(rows, np.full(y.size, 1 / y.size))
+def _score_sums(records: Records, direction: Array, largest: float) -> Total:
+    """Return Σ(ys, s, yS) of the scores s = ⟨w, x⟩, clipped to R to exclude rounding errors."""
+    total = Total.zeros(_MEANS)
+    for start in range(0, records.n, BLOCK):
+        some = slice(start, start + BLOCK)
+        y, scores = records.y[some], records.x[some] @ direction
+        np.clip(scores, -records.data_norm, records.data_norm, out=scores)
+        total += np.array([y @ scores, scores.sum(), largest * y.sum()])
+    return total
 
 
 def _midpoint(means: Array, largest: float, n: int) -> float:

@@ -278,14 +278,3 @@ def check_output(path: Path, force: bool, *inputs: Path | None) -> None:
         raise TableError(f"there is no directory {path.parent} to save into")
     if not os.access(directory, os.W_OK):
         raise TableError(f"the directory {path.parent} is not writable")
-
-
-def with_progress(n: int, batches: Any, what: str) -> Any:
-    """Yield batches, arrays or batches of a table, and show how many records were read."""
-    from tqdm import tqdm
-
-    shown = sys.stderr.isatty()
-    with tqdm(total=n, desc=what, unit=" records", delay=1, leave=False, disable=not shown) as bar:
-        for batch in batches:
-            yield batch
-            bar.update(batch.rows if hasattr(batch, "rows") else len(batch))

@@ -18,7 +18,7 @@ from pairdp.cli.common import (
     trust_option,
 )
 from pairdp.cli.evaluate_table import EvaluatedTable
-from pairdp.cli.table_options import open_with, table_options
+from pairdp.cli.table_options import TABLE, open_with, table_options
 from pairdp.cli.unit_options import unit_options, unit_parameters
 from pairdp.drawing import write_svg
 from pairdp.estimators import load
@@ -39,7 +39,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command("evaluate", short_help="Release how good a saved model is on a sensitive table.")
 @click.argument("model", type=FILE)
-@click.argument("data", type=FILE)
+@click.argument("data", type=TABLE)
 @click.option(
     "--epsilon", type=float, required=True, help="ε, the privacy budget of the evaluation."
 )
@@ -172,7 +172,7 @@ def command(
     check_hope(plan, options["share"], options["hopeless"])
     seed, data_set = options["seed"], options["data_set"] or data.name
     ledger = check_ledger(plan.certificate, open_ledger(options["ledger"]), data_set, seed)
-    outputs, labels, groups = records.read(n, units.get("unit"), invalid)
+    outputs, labels, groups = records.read(units.get("unit"), invalid)
     if len(outputs) != n or len(labels) != n:
         raise TableError(f"{data} changed while it was read: nothing was released")
     used = used_records(plan, evaluated, outputs, labels, groups)

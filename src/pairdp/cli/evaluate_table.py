@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._coded_cells import Column, joined
 from pairdp._reading import Invalid, uses_null_records
-from pairdp.cli.common import with_progress
 from pairdp.cli.predict_steps import FirstSteps
 from pairdp.cli.schema_table import cells_for, check_table
 from pairdp.evaluation.kinds import EvaluatedModel
-from pairdp.tables import Table, TableError
+from pairdp.tables import Cells, Table, TableError
 
 Array = NDArray[np.float64]
 
@@ -70,24 +70,24 @@ class EvaluatedTable:
         table.check_columns([*names, label])
         return cls(table, model, names, label)
 
-    def read(self, n: int, unit: str | None, invalid: Invalid) -> EvaluatedRecords:
-        """Return what the model gives, labels and units of all n records."""
+    def read(self, unit: str | None, invalid: Invalid) -> EvaluatedRecords:
+        """Return what the model gives, labels and units of all records."""
         others = [self.label, *([] if unit is None else [unit])]
-        cells = _joined(self.table.cells(others, invalid=invalid), others, n, "reading labels")
-        labels = self.model.coded_cells(cells[self.label], invalid)
-        rows, null = self._rows(n, invalid)
+        cells = _joined(self.table.coded_cells(others, invalid=invalid), others)
+        labels = self.model.coded_cells(np.asarray(cells[self.label], dtype=object), invalid)
+        rows, null = self._rows(invalid)
         outputs = self.model.outputs(rows, invalid)
         outputs[null] = np.nan
         return EvaluatedRecords(outputs, labels, None if unit is None else cells[unit].tolist())
 
-    def _rows(self, n: int, invalid: Invalid) -> tuple[Any, NDArray[np.bool_]]:
+    def _rows(self, invalid: Invalid) -> tuple[Any, NDArray[np.bool_]]:
         """Return the records as the model takes them, and which cannot be read."""
         model = self.model.model
         schema = model.schema
         if schema is not None:
             batches = list(cells_for(schema, self.table, self.names, invalid=invalid))
             unreadable = np.concatenate([cells.unreadable for cells in batches])
-            return _joined(iter(batches), self.names, n, "reading"), unreadable
+            return _joined(iter(batches), self.names), unreadable
         if self._starts_with_scikit_learn:
             first = FirstSteps.of(model.before, self.names, model.last.n_features_in_)
             parts = list(first.frames(self.table, invalid=invalid))
@@ -99,7 +99,7 @@ class EvaluatedTable:
                 )
             return _stacked([frame for frame, _, _ in parts]), wrong
         batches_of_numbers = self.table.batches(self.names, None, invalid=invalid)
-        found = [batch.features for batch in with_progress(n, batches_of_numbers, "reading")]
+        found = [batch.features for batch in batches_of_numbers]
         rows = np.concatenate(found)
         return rows, np.asarray(np.isnan(rows).any(axis=1))
 
@@ -109,15 +109,13 @@ class EvaluatedTable:
         return bool(before) and type(before[0]).__module__.startswith("sklearn.")
 
 
-def _joined(
-    batches: Iterator[Any], names: Sequence[str], n: int, what: str
-) -> dict[str, NDArray[Any]]:
+def _joined(batches: Iterator[Cells], names: Sequence[str]) -> dict[str, Column]:
     """Return the cells of all batches, by column."""
-    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
-    for cells in with_progress(n, batches, what):
+    parts: dict[str, list[Column]] = {name: [] for name in names}
+    for cells in batches:
         for name, found in parts.items():
-            found.append(np.asarray(cells.columns[name], dtype=object))
-    return {name: np.concatenate(found) for name, found in parts.items()}
+            found.append(cells.columns[name])
+    return {name: joined(found) for name, found in parts.items()}
 
 
 def _stacked(frames: list[Any]) -> Any:

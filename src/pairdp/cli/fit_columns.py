@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from pairdp.cli.common import with_progress
+from pairdp._coded_cells import Column
 from pairdp.cli.unit_options import units_of
 from pairdp.estimators import Bounds, BoundsScaler, read_bounds
 from pairdp.tables import Table, TableError, TwoLabels
@@ -121,12 +121,12 @@ class NumberColumns:
             self.scaler.fit_columns(self.names)
         batches = self.table.batches(self.names, self.label, invalid=model.invalid)
         units = None if self.unit is None else units_of(self.table, self.unit, model.invalid)
-        for batch in with_progress(self.n, batches, "reading"):
+        for batch in batches:
             rows = batch.features if self.scaler is None else self.scaler.scale(batch.features)
             of_units = () if units is None else (units(batch.rows),)
             yield rows, self._coded(model, batch.labels), *of_units
 
-    def _coded(self, model: Any, cells: NDArray[Any]) -> NDArray[Any]:
+    def _coded(self, model: Any, cells: Column) -> NDArray[Any]:
         """Return signs of two classes, graded responses within ±1, or names of classes."""
         if self.labels is None:
             coded: NDArray[Any] = model._coded(cells, None)

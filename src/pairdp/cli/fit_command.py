@@ -25,7 +25,7 @@ from pairdp.cli.fit_columns import FitColumns, NumberColumns
 from pairdp.cli.fit_schema import SchemaColumns
 from pairdp.cli.held_out_options import held_out_options, held_out_parameters
 from pairdp.cli.scorecard_options import scorecard_options, scorecard_parameters
-from pairdp.cli.table_options import open_with, table_options
+from pairdp.cli.table_options import TABLE, open_with, table_options
 from pairdp.cli.unit_options import unit_options, unit_parameters
 from pairdp.estimators.fit_warnings import EUCLIDEAN
 from pairdp.privacy import BudgetLedger, Certificate
@@ -35,7 +35,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command("fit", short_help="Fit a private ranker or metric to a table and save it.")
-@click.argument("data", type=FILE)
+@click.argument("data", type=TABLE)
 @click.option("--schema", type=FILE, help="JSON file with a public description of the columns.")
 @click.option("--label", help="Name of the label or response column; that of the schema.")
 @click.option("--bounds", type=FILE, help="JSON or CSV file with public bounds of the features.")

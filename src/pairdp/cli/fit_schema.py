@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import did_you_mean
-from pairdp.cli.common import refuse_options, with_progress
+from pairdp.cli.common import refuse_options
 from pairdp.cli.schema_table import cells_for, check_table
 from pairdp.schema import LabelColumn, Schema, TargetColumn
 from pairdp.schema.columns import ResponseColumn
@@ -81,7 +81,7 @@ class SchemaColumns:
         read = cells_for(self.schema, self.table, names, invalid=model.invalid)
         start = 0
         with model._pinned_schema():
-            for cells in with_progress(self.n, read, "reading"):
+            for cells in read:
                 yield self._batch(model, cells, start)
                 start += cells.rows
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections.abc import Callable, Iterator
-from itertools import repeat
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
 from pairdp._files import write_atomically
 from pairdp._reading import Invalid
@@ -22,20 +20,21 @@ from pairdp.cli.common import (
     json_option,
     report_errors,
     trust_option,
-    with_progress,
 )
-from pairdp.cli.predict_rows import Line, Predictor, kept_cells
-from pairdp.cli.table_options import open_with, table_options
+from pairdp.cli.predict_output import Output, written_cell
+from pairdp.cli.predict_rows import Predictor, kept_columns
+from pairdp.cli.table_options import TABLE, open_with, table_options
 from pairdp.estimators import load
 from pairdp.tables import TableError
 
 FILE = click.Path(path_type=Path, dir_okay=False)
+Array = NDArray[np.float64]
 _OTHER_FORMATS = {".parquet", ".pq", ".gz", ".json", ".xlsx"}
 
 
 @click.command("predict", short_help="Score the records of a table with a saved model.")
 @click.argument("model", type=FILE)
-@click.argument("data", type=FILE)
+@click.argument("data", type=TABLE)
 @click.option("-o", "--output", type=FILE, help="CSV file to write; standard output by default.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @click.option("--positive", metavar="LABEL", help="The label that gets high scores.")
@@ -44,7 +43,7 @@ _OTHER_FORMATS = {".parquet", ".pq", ".gz", ".json", ".xlsx"}
     help="A column to copy to the output, such as an id; may be repeated.",
 )  # fmt: skip
 @click.option(
-    "--reference", type=FILE, metavar="TABLE",
+    "--reference", type=TABLE, metavar="TABLE",
     help="A public table: add each score's percentile among the scores of its records.",
 )  # fmt: skip
 @click.option(
@@ -105,79 +104,65 @@ def command(
         raise TableError(f"--keep {twice[0]}: the output has another column of this name")
     n, _ = table.count(None, invalid=invalid)
 
-    def lines() -> Iterator[Line]:
-        kept = kept_cells(table, keep, invalid=invalid) if keep else repeat([])
-        batches = predictor.rows(table, invalid=invalid)
-        for rows in with_progress(n, batches, "scoring"):
-            found = predictor.lines(rows)
+    def outputs() -> Iterator[Output]:
+        kept = kept_columns(table, keep, invalid=invalid)
+        for rows, cells in zip(predictor.rows(table, invalid=invalid), kept, strict=False):
+            found, null = predictor.columns(rows)
             if percentiles is not None:
-                _add_percentiles(found, percentiles)
-            for line in found:
-                yield [*next(kept), *line]
+                found.append(percentiles(found[0]))
+            yield Output(cells, found, null)
 
     if output is not None:
-        _save(output, head, lines())
+        _save(output, head, outputs())
         if as_json:
             echo_json({"output": str(output), "n": n})
         else:
             click.echo(f"Wrote {n} records to {output}", err=True)
     elif as_json:
-        echo_json([dict(zip(head, line, strict=True)) for line in lines()])
+        rows = (row for some in outputs() for row in some.rows())
+        echo_json([dict(zip(head, row, strict=True)) for row in rows])
     else:
-        _write(sys.stdout, head, lines())
-
-
-def _add_percentiles(lines: list[Line], percentiles: Callable[[list[float]], list[float]]) -> None:
-    scored = [line for line in lines if line[0] is not None]
-    for line, found in zip(scored, percentiles([line[0] for line in scored]), strict=True):
-        line.append(found)
-    for line in lines:
-        if line[0] is None:
-            line.append(None)
+        for text in _texts(head, outputs()):
+            sys.stdout.write(text)
 
 
 def _percentiles(
     predictor: Predictor, path: Path, options: dict[str, Any], invalid: Invalid
-) -> Callable[[list[float]], list[float]]:
+) -> Callable[[Array], Array]:
     """Return the function from scores to percentiles among the scores of a public table."""
     if predictor.head[0] != "score":
         raise TableError("--reference is for models that give scores")
     table = open_with(path, options)
     predictor.check(table)
-    scores = [
-        line[0]
-        for rows in predictor.rows(table, invalid=invalid)
-        for line in predictor.lines(rows)
-        if line[0] is not None
-    ]
-    if not scores:
+    scores = []
+    for rows in predictor.rows(table, invalid=invalid):
+        found, null = predictor.columns(rows)
+        scores.append(found[0][~null])
+    known = np.sort(np.concatenate(scores or [np.empty(0)]))
+    if not len(known):
         raise TableError(f"{path} has no records that can be scored")
-    known = np.sort(np.array(scores))
 
-    def percentiles(scores: list[float]) -> list[float]:
+    def percentiles(scores: Array) -> Array:
         below, upto = (np.searchsorted(known, scores, side) for side in ("left", "right"))
-        found: list[float] = (50.0 * (below + upto) / len(known)).tolist()
-        return found
+        return np.asarray(50.0 * (below + upto) / len(known))
 
     return percentiles
 
 
-def _write(file: io.TextIOBase | Any, head: list[str], lines: Iterator[list[Any]]) -> None:
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(lines)
+def _texts(head: list[str], outputs: Iterator[Output]) -> Iterator[str]:
+    yield ",".join(map(written_cell, head)) + "\n"
+    for output in outputs:
+        yield output.text()
 
 
-def _save(output: Path, head: list[str], lines: Iterator[list[Any]]) -> None:
+def _save(path: Path, head: list[str], outputs: Iterator[Output]) -> None:
     """Write a CSV file atomically."""
 
     def write(file: BinaryIO) -> None:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        _write(text, head, lines)
-        text.flush()
-        text.detach()
+        for text in _texts(head, outputs):
+            file.write(text.encode())
 
     try:
-        write_atomically(output, write)
+        write_atomically(path, write)
     except OSError as error:
-        raise TableError(f"{output} cannot be written: {error.strerror}") from None
+        raise TableError(f"{path} cannot be written: {error.strerror}") from None

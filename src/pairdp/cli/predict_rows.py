@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from pairdp._coded_cells import Column
 from pairdp._reading import Invalid
 from pairdp.cli.predict_steps import FirstSteps
 from pairdp.cli.schema_table import cells_for, check_table, encoded
@@ -19,7 +21,8 @@ from pairdp.schema import Schema
 from pairdp.tables import Table, TableError
 
 Array = NDArray[np.float64]
-Line = list[Any]
+Mask = NDArray[np.bool_]
+Predicted = list[NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,14 @@ class Predictor:
     head : list of str
         The names of the predicted columns.
     predict : callable
-        From rows of features to predictions.
+        From rows of features to columns of predictions.
     """
 
     names: list[str]
     schema: Schema | None
     first: FirstSteps | None
     head: list[str]
-    predict: Callable[[Array], list[Line]]
+    predict: Callable[[Array], Predicted]
 
     @classmethod
     def of(cls, model: Any, positive: str | None, probability: bool = False) -> Predictor:
@@ -98,11 +101,16 @@ class Predictor:
             yield encoded(self.schema, cells, start, invalid)
             start += cells.rows
 
-    def lines(self, rows: Array) -> list[Line]:
-        """Return the predictions for each record, empty ones if it cannot be read."""
+    def columns(self, rows: Array) -> tuple[Predicted, Mask]:
+        """Return the predictions for all records, and for which ones there are none."""
         unreadable = np.asarray(np.isnan(rows).any(axis=1))
-        found = iter([] if unreadable.all() else self.predict(rows[~unreadable]))
-        return [[None] * len(self.head) if null else next(found) for null in unreadable]
+        if not unreadable.any():
+            return self.predict(rows), unreadable
+        readable = ~unreadable
+        # A record that cannot be read has the prediction of another one, which is not shown.
+        found = self.predict(rows[readable]) if readable.any() else [np.zeros(1) for _ in self.head]
+        places = np.maximum(np.cumsum(readable) - 1, 0)
+        return [column[places] for column in found], unreadable
 
 
 def steps_of_encoded_rows(steps: list[Any]) -> list[Any]:
@@ -116,20 +124,19 @@ def steps_of_encoded_rows(steps: list[Any]) -> list[Any]:
     return [bare, *rest]
 
 
-def kept_cells(table: Table, names: Sequence[str], *, invalid: Invalid) -> Iterator[Line]:
-    """Yield the cells of columns that are copied to the output, record by record."""
-    for cells in table.cells(names, invalid=invalid):
-        columns = [map(_plain, cells.columns[name]) for name in names]
-        yield from map(list, zip(*columns, strict=True))
-
-
-def _plain(cell: Any) -> Any:
-    return cell if cell is None or isinstance(cell, bool | int | float | str) else str(cell)
+def kept_columns(
+    table: Table, names: Sequence[str], *, invalid: Invalid
+) -> Iterator[Sequence[Column]]:
+    """Yield the cells of columns that are copied to the output, batch by batch."""
+    if not names:
+        yield from repeat(())
+    for cells in table.coded_cells(names, invalid=invalid):
+        yield [cells.columns[name] for name in names]
 
 
 def _outputs(
     steps: list[Any], positive: str | None, probability: bool
-) -> tuple[list[str], Callable[[Array], list[Line]]]:
+) -> tuple[list[str], Callable[[Array], Predicted]]:
     """Return the names of the predicted columns, and the function that computes them."""
     *before, model = steps
     labels = [str(label) for label in getattr(model, "classes_", ())]
@@ -151,20 +158,19 @@ def _outputs(
             rows = step.transform(rows)
         return rows
 
-    def scores_and_labels(rows: Array) -> list[Line]:
+    def scores_and_labels(rows: Array) -> Predicted:
         rows = scaled(rows)
-        scores, found = sign * model.decision_function(rows), model.predict(rows)
-        columns = [scores.tolist(), found.tolist()]
+        found: Predicted = [sign * model.decision_function(rows), model.predict(rows)]
         if probability:
-            columns.append(model.predict_proba(rows)[:, 0 if reverse else 1].tolist())
-        return [list(cells) for cells in zip(*columns, strict=True)]
+            found.append(model.predict_proba(rows)[:, 0 if reverse else 1])
+        return found
 
     if hasattr(model, "transform"):  # a metric, whose predictions would be of pairs
         head = [f"z{i}" for i in range(len(model.get_feature_names_out()))]
-        return head, lambda rows: model.transform(scaled(rows)).tolist()
+        return head, lambda rows: list(model.transform(scaled(rows)).T)
     if labels:
         head = ["score", "label", *(["probability"] if probability else [])]
         return head, scores_and_labels
     if hasattr(model, "decision_function"):
-        return ["score"], lambda rows: model.decision_function(scaled(rows))[:, None].tolist()
-    return ["prediction"], lambda rows: model.predict(scaled(rows))[:, None].tolist()
+        return ["score"], lambda rows: [model.decision_function(scaled(rows))]
+    return ["prediction"], lambda rows: [model.predict(scaled(rows))]

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pairdp.cli.common import echo_json, with_progress
+from pairdp.cli.common import echo_json
 from pairdp.cli.schema_table import cells_for, check_table
 from pairdp.cli.table_options import open_with
 from pairdp.schema import Schema
@@ -28,7 +28,7 @@ def check(path: Path, data: Path, options: dict[str, Any], as_json: bool) -> Non
     counts = {name: Counter[str]() for name in names}
     lines = 0
     batches = cells_for(schema, table, names, invalid=options["invalid"])
-    for batch in with_progress(n, batches, "checking"):
+    for batch in batches:
         lines += int(batch.unreadable.sum())
         read = {name: cells[~batch.unreadable] for name, cells in batch.columns.items()}
         for name, found in schema.outside(read).items():

@@ -18,7 +18,7 @@ from pairdp.cli.common import (
     refuse_options,
     report_errors,
 )
-from pairdp.cli.table_options import open_with, table_options
+from pairdp.cli.table_options import TABLE, open_with, table_options
 from pairdp.tables import TableError
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -30,7 +30,7 @@ _OF_PRIVATE = (
 @click.command(
     "schema", short_help="Start a schema from a table's header, pay for ranges, or check it."
 )
-@click.argument("data", type=FILE)
+@click.argument("data", type=TABLE)
 @click.option(
     "--check", "schema", type=FILE, metavar="SCHEMA",
     help="Count the cells of DATA that are not as this schema says. NOT private.",

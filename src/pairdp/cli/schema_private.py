@@ -11,7 +11,7 @@ import numpy as np
 from pairdp._checks import did_you_mean
 from pairdp._files import Draft
 from pairdp._reading import read_targets
-from pairdp.cli.common import check_output, echo_json, open_ledger, with_progress
+from pairdp.cli.common import check_output, echo_json, open_ledger
 from pairdp.cli.table_options import open_with
 from pairdp.privacy import Budget, BudgetLedger, Unit, default_delta
 from pairdp.ranges import PrivateRanges, RangeEstimation, RangePlan
@@ -42,7 +42,7 @@ def write_private_ranges(
     estimation = RangeEstimation(tuple(names), options["coverage"])
     plan = estimation.plan(n, Budget(options["epsilon"], delta), unit)
     ledger = _ledger(options, plan, data, output)
-    columns, groups = _read(table, names, n, unit)
+    columns, groups = _read(table, names, unit)
     ranges = run_plan(plan, columns, groups, random_state=options["seed"])
     text = starter(
         [name for name in table.columns if name],
@@ -84,13 +84,13 @@ def _unit(table: Table, options: dict[str, Any]) -> Unit | None:
     return Unit(name, most)
 
 
-def _read(table: Table, names: list[str], n: int, unit: Unit | None) -> tuple[list[Any], Any]:
+def _read(table: Table, names: list[str], unit: Unit | None) -> tuple[list[Any], Any]:
     """Return the values of each column, and the units of rows; cells are read one by one."""
     wanted = list(dict.fromkeys([*names, *([] if unit is None else [unit.name])]))
     values: list[list[Any]] = [[] for _ in names]
     groups: list[Any] = []
     batches = table.cells(wanted, numbers=names, invalid="null")
-    for cells in with_progress(n, batches, "reading"):
+    for cells in batches:
         for column, name in zip(values, names, strict=True):
             column.append(np.where(cells.unreadable, np.nan, read_targets(cells.columns[name])))
         if unit is not None:

@@ -37,7 +37,7 @@ def cells_for(
     """Yield the cells of a table; numbers of the schema with a decimal point."""
     kinds = (NumberColumn, TargetColumn)
     numbers = {column.name for column in schema.columns if isinstance(column, kinds)}
-    return table.cells(list(dict.fromkeys(names)), numbers=numbers, invalid=invalid)
+    return table.coded_cells(list(dict.fromkeys(names)), numbers=numbers, invalid=invalid)
 
 
 def encoded(schema: Schema, cells: Cells, start: int, invalid: Invalid) -> NDArray[np.float64]:

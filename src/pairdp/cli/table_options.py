@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from pairdp.tables import Table, TextFormat, open_table
+
+TABLE = click.Path(path_type=Path)  # a file, or a directory of Parquet files
 
 
 def table_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -41,4 +45,30 @@ def table_options(command: Callable[..., None]) -> Callable[..., None]:
 def open_with(path: Path, options: dict[str, Any]) -> Table:
     """Return the table in a file that is written as the options say."""
     names = ("encoding", "separator", "decimal")
-    return open_table(path, TextFormat(**{name: options[name] for name in names}))
+    table = open_table(path, TextFormat(**{name: options[name] for name in names}))
+    table.show_progress = ByteBar()
+    return table
+
+
+class ByteBar:
+    """A progress bar of the bytes that were read; if it is shown already, no other one is."""
+
+    def __init__(self) -> None:
+        self._shown = False
+
+    @contextmanager
+    def __call__(self, total: int) -> Iterator[Callable[[int], object]]:
+        """Show a bar on a terminal, and give the function that moves it."""
+        if self._shown or not sys.stderr.isatty():
+            yield lambda done: None
+            return
+        from tqdm import tqdm
+
+        self._shown = True
+        try:
+            with tqdm(
+                total=total, desc="reading", unit="B", unit_scale=True, delay=1, leave=False
+            ) as bar:
+                yield lambda done: bar.update(done - bar.n)
+        finally:
+            self._shown = False

@@ -266,7 +266,8 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
         occurring = None
         if schema.response is None:
             numeric = self._numeric_targets
-            occurring = table_labels(schema, X, y, invalid=self.invalid, numeric=numeric)
+            found = table_labels(schema, X, y, invalid=self.invalid, numeric=numeric)
+            occurring = np.asarray(found)
         known = self._labels(occurring, None)
         return self._fit_tables([(X, y, groups)], table_length(X), schema, known)
 
@@ -316,6 +317,17 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
         trained = batches if held_out is None else held_out.without(batches, n_features)
         prepared: Iterator[Any] = ((self._rows(x, n_features), *rest) for x, *rest in trained)
         records = plan.read(prepared, invalid=self._invalid_rows)
+        return self._run_plan(plan, records, n_features, labels)
+
+    def _run_plan(
+        self,
+        plan: Plan,
+        records: Any,
+        n_features: int,
+        labels: NDArray[Any] | None = None,
+    ) -> Fit:
+        """Spend the budget of a plan, run it on records that were read, and set what is fitted."""
+        held_out = self._held_out
         warn_before(plan, norm_is_given=self._norm_is_given)
         source = self._source(plan)
         released = plan.certificate if held_out is None else held_out.plan.certificate

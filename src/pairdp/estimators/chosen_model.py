@@ -15,7 +15,7 @@ from pairdp.algorithms.choice.models import (
     reason_for,
     rule_for,
 )
-from pairdp.algorithms.score_models import MODELS, model_of, score_model
+from pairdp.algorithms.score_models import MODELS, is_asked_for, model_of, score_model
 from pairdp.algorithms.scorecard.cells import Cells
 from pairdp.algorithms.scorecard.layout import columns_of_schema
 from pairdp.estimators.planning import PlannedModel
@@ -43,7 +43,7 @@ class ChosenModel(PlannedModel):
         one_of("model", self.model, "auto", *MODELS)
         plan = super().plan(n, n_features)
         learned = model_of(plan)
-        if self.model not in ("auto", learned):
+        if not is_asked_for(learned, self.model):
             raise ValueError(
                 f"{plan.algorithm.name} learns a model that is {learned}, and model is "
                 f"{self.model!r}: leave out model or algorithm"

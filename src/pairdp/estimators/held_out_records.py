@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
 from pairdp._checks import did_you_mean, flag, positive
 from pairdp._reading import read_labels, read_table, uses_null_records
@@ -164,14 +163,14 @@ class HeldOutRecords:
             rest = placed.training
             self._keep(x, labels, placed, n_features)
             if rest.size:
-                yield _safe_indexing(x, rest), labels[rest], *placed.groups_of(rest)
+                yield _rows_at(x, rest), labels[rest], *placed.groups_of(rest)
         places.finish()
 
     def _keep(self, x: Any, labels: NDArray[Any], placed: Placed, n_features: int) -> None:
         kept = placed.evaluation
         if not kept.size:
             return
-        rows = read_table(_safe_indexing(x, kept), n_features)
+        rows = read_table(_rows_at(x, kept), n_features)
         if not self._null and not (np.abs(rows) <= _LARGEST).all():
             raise ValueError(
                 "some records cannot be read, because of a missing, infinite or huge number: leave "
@@ -264,3 +263,10 @@ def _makes_null(schema: Schema | None) -> bool:
     """Return whether a schema declares cells that make null records."""
     columns = () if schema is None else schema.columns
     return any(getattr(column, "missing", None) == "null" for column in columns)
+
+
+def _rows_at(x: Any, places: NDArray[np.intp]) -> Any:
+    """Return some rows of a table: an array, a DataFrame, or a sequence of rows."""
+    if hasattr(x, "iloc"):
+        return x.iloc[places]
+    return x[places] if hasattr(x, "shape") else [x[place] for place in places.tolist()]

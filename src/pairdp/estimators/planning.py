@@ -11,7 +11,7 @@ from pairdp._checks import one_of
 from pairdp._reading import Invalid
 from pairdp.algorithms import Algorithm, Plan, choice
 from pairdp.algorithms.choice import Choice
-from pairdp.algorithms.facts import Condition
+from pairdp.algorithms.facts import Condition, CountedRecords
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.schema_rows import SchemaRows
 from pairdp.clipping import check_data_norm
@@ -46,6 +46,9 @@ class PlannedModel(TableInput, ABC):
     random_state: Any = None
     verbose: bool | None = None
     invalid: Invalid = "error"
+
+    n_is_counted_: bool = False
+    """Whether n was counted in the data and taken as public; see `pairdp.dask`."""
 
     _loss_kind: ClassVar[type[Loss]]
     _problem_kind: ClassVar[type[Problem]] = Problem
@@ -160,7 +163,8 @@ class PlannedModel(TableInput, ABC):
     def _conditions(self) -> tuple[Condition, ...]:
         """Return conditions on the data in addition to those of the algorithm."""
         schema = self._schema()
-        return () if schema is None else (SchemaRows(schema),)
+        encoded = () if schema is None else (SchemaRows(schema),)
+        return (*encoded, *((CountedRecords(),) if self.n_is_counted_ else ()))
 
     def _problem(self, algorithm: Algorithm, n: int, n_features: int) -> Problem:
         loss: Any = self._given_loss() or self._default_loss(algorithm)

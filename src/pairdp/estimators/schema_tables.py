@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp._coded_cells import Column
 from pairdp._reading import (
     Invalid,
     label_array,
@@ -25,7 +26,7 @@ class TableRecords(NamedTuple):
     """Encoded rows, the labels as they are in the table or in y, and the units if there are any."""
 
     rows: Array
-    labels: NDArray[Any]
+    labels: Column
     groups: NDArray[Any] | None
 
 
@@ -43,7 +44,7 @@ def encoded_rows(schema: Schema, X: Any, invalid: Invalid, start: int = 0) -> Ar
 
 def column_of(X: Any, name: str) -> NDArray[Any]:
     """Return one column of a table."""
-    return columns_of(X, [name])[0][name]
+    return np.asarray(columns_of(X, [name])[0][name])
 
 
 def response_of(schema: Schema | None, X: Any, y: ArrayLike | None) -> Any:
@@ -102,11 +103,13 @@ def table_records(
 
 def table_labels(
     schema: Schema, X: Any, y: ArrayLike | None, *, invalid: Invalid, numeric: bool
-) -> NDArray[Any]:
+) -> Column:
     """Return the labels of a table, uncoded.
 
     Where the schema has no label, those that cannot be read are an error, unless they may be null.
     """
+    if y is None and schema.label is not None:
+        return columns_of(X, [schema.label])[0][schema.label]
     labels = read_labels(_flat(response_of(schema, X, y)))
     if schema.response is not None or uses_null_records(invalid):
         return labels

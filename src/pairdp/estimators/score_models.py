@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp.algorithms import Fit, Plan, scorecard
-from pairdp.algorithms.score_models import ModelName, ScoreModel, model_of, score_model
+from pairdp.algorithms.score_models import (
+    ModelName,
+    ScoreModel,
+    is_asked_for,
+    model_of,
+    score_model,
+)
 from pairdp.estimators.calibrated import NOT_CALIBRATED
 from pairdp.estimators.two_classes import TwoClassEstimator
 
@@ -34,7 +40,7 @@ def arrays_of(model: ScoreRanker) -> Mapping[str, tuple[str | int, ...]]:
 
 def check_arrays(model: ScoreRanker) -> None:
     """Raise ValueError if the arrays of a ranker are inconsistent."""
-    if model.model not in ("auto", model.model_):
+    if not is_asked_for(model.model_, model.model):
         raise ValueError(f"the model is {model.model_}, and its parameter says {model.model!r}")
     if score_model(model.plan_.algorithm) is not None:
         model._score_function()

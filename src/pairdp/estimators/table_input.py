@@ -60,7 +60,8 @@ class TableInput:
     def _pinned_schema(self) -> Iterator[Schema | None]:
         """Read the schema once for a fit, so that changing its file meanwhile has no effect."""
         schema = self._schema()
-        self.__dict__.pop("schema_", None)
+        for fitted in ("schema_", "n_is_counted_"):
+            self.__dict__.pop(fitted, None)
         self.__dict__[_IN_USE] = schema
         if schema is not None:
             self._set_schema(schema)

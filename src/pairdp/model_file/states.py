@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp._sealed import fields_of
 from pairdp.algorithms import Fit
+from pairdp.algorithms.facts import n_is_counted
 from pairdp.algorithms.parameter_noise import ParameterNoise
 from pairdp.algorithms.schema_rows import schema_of
 from pairdp.algorithms.stored_plans import stored_plan
@@ -117,6 +118,8 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         reasons, departures = (_sentences(name, fields[name]) for name in ("reasons", "departures"))
         trained = _set_evaluation(model, fields.get("evaluation"))
         model.plan_ = stored_plan(trained, reasons, departures, trusted)
+        if n_is_counted(trained):
+            model.n_is_counted_ = True
         if _digest(schema_of(trained)) != _digest(schema):
             raise ValueError("its schema is not that of the certificate")
         columns = model._columns(d)  # an intercept adds one

@@ -13,31 +13,42 @@ n(n-1) is public; n₊n₋ is not. Null records are in neither class: their scor
 scores are computed, so that no other score depends on their positions.
 
 `moments` are computed for each part of the records and added over disjoint parts; from their sum,
-each part computes its contribution to the gradient, and these are added too. A distributed engine
-calls `RankingSums` on each worker; `RankingRisk` is the same on one machine. Contributions are
-added with `add_up`, whose error does not grow with their number; moments use compensated summation.
+each part computes its contribution to the gradient, and these are added too, both by compensated
+summation, so that the error does not grow with the number of parts. `PartitionedRankingRisk` does
+so for records in parts; `RankingRisk` is the same for records in one place.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairdp._checks import integer
-from pairdp._sums import LARGEST_N, weighted_rows
+from pairdp._sums import LARGEST_N, Total, weighted_rows
 from pairdp.clipping import check_data_norm
 from pairdp.losses.ranking import RankingLoss
 from pairdp.records import Records
 from pairdp.score_sums.base import Array, Index, Moments, ScoreSums
 
-_BLOCK = 32_768
+_BLOCK = 16_384
+Slopes = Callable[[Array, Index], Array]
+"""The slopes of scores, given their classes; see `ScoreSums.slopes_for`."""
 
 
 def score_sums(loss: RankingLoss, low: float, high: float, n: int) -> ScoreSums:
     """Return the sums for the structure of a loss, for n records with k·wᵀx in a range."""
     return loss.structure().sums(loss.phi, loss.slope, low, high, n)
+
+
+def has_small_moments(loss: RankingLoss) -> bool:
+    """Return whether the moments of a part are much smaller than its scores."""
+    return loss.structure().sums_in_parts(loss.phi, loss.slope, -1.0, 1.0, 2) is not None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,13 +122,21 @@ class RankingSums:
     def _made_for(self) -> tuple[object, ...]:
         return self.loss, self.weights.tobytes(), self.n, self.data_norm
 
+    @cached_property
     def _sums(self) -> ScoreSums:
         margin_bound = self.loss.scale * self.data_norm * float(np.linalg.norm(self.weights))
         # A clipped row may exceed the bound by a rounding error.
         margin_bound *= 1 + 1e-9
-        return score_sums(self.loss, -margin_bound, margin_bound, self.n)
+        structure, loss = self.loss.structure(), self.loss
+        found = structure.sums_in_parts(loss.phi, loss.slope, -margin_bound, margin_bound, self.n)
+        return found or score_sums(self.loss, -margin_bound, margin_bound, self.n)
 
-    def _scaled(self, part: Records) -> Array:
+    def _blocks(self, part: Records) -> Iterator[tuple[slice, Array, Index]]:
+        """Yield blocks: their places, the scaled scores that are not of null records, and classes.
+
+        The rows of a block fit into the cache: x is read once for scores and products. The next
+        block overwrites the arrays.
+        """
         if part.data_norm > self.data_norm or not part.binary:
             raise ValueError(
                 f"a part must be Records with labels -1 and +1, clipped to norm {self.data_norm:g}"
@@ -126,24 +145,49 @@ class RankingSums:
             raise ValueError(
                 f"the weights are for {self.weights.size} features, the part has {part.features}"
             )
-        return np.asarray(part.x @ (self.loss.scale * self.weights))
+        scaled = self.loss.scale * self.weights
+        size = _BLOCK if has_small_moments(self.loss) else max(part.n, 1)
+        scores, classes = np.empty(size), np.empty(size, dtype=np.intp)
+        for start in range(0, max(part.n, 1), size):
+            some = slice(start, min(start + size, part.n))
+            u, positive = scores[: some.stop - start], classes[: some.stop - start]
+            np.matmul(part.x[some], scaled, out=u)
+            np.greater(part.y[some], 0.0, out=positive)
+            if part.has_null:
+                present = ~part.null[some]
+                u, positive = u[present], positive[present]
+            yield some, u, positive
 
     def moments(self, part: Records) -> RankingMoments:
         """Return the moments of one part; add those of all parts with ``+``."""
-        moments = self._sums().moments(*in_classes(part, self._scaled(part)))
-        return RankingMoments(self._made_for, moments, part.n)
+        found = self._sums.moments_of((u, positive) for _, u, positive in self._blocks(part))
+        return RankingMoments(self._made_for, found, part.n)
 
     def gradient(self, part: Records, moments: RankingMoments) -> Array:
         """Return the contribution of one part to the gradient, given the moments of all parts."""
+        return self.gradient_total(part, self.slopes_for(moments)).high
+
+    def slopes_for(self, moments: RankingMoments) -> Slopes:
+        """Return what `gradient_total` needs of the moments of all parts."""
         self._check(moments)
-        u, positive = in_classes(part, self._scaled(part))
-        slopes = self._sums().slopes(u, positive, moments.moments)
-        return combined_rows(part, coefficients(self.loss, slopes, positive, self.n))
+        return self._sums.slopes_for(moments.moments)
+
+    def gradient_total(self, part: Records, slopes_of: Slopes) -> Total:
+        """Return the contribution of one part as a `Total`, which can be added for all parts."""
+        total, slopes_of = Total.zeros(part.features), copy(slopes_of)
+        for some, u, positive in self._blocks(part):
+            weights = slopes_of(u, positive)
+            if part.has_null:
+                weights = _with_null(weights, part.null[some])
+            weights *= part.y[some]
+            total += weighted_rows(part.x[some], weights)
+        factor = _factor(self.loss, self.n)
+        return Total(factor * total.high, factor * total.low)
 
     def value(self, moments: RankingMoments) -> float:
         """Return the risk from the moments of all parts."""
         self._check(moments)
-        return average_loss(self.loss, self._sums().total(moments.moments), moments, self.n)
+        return average_loss(self.loss, self._sums.total(moments.moments), moments, self.n)
 
     def _check(self, moments: RankingMoments) -> None:
         if moments.made_for != self._made_for:
@@ -165,19 +209,28 @@ def combined_rows(records: Records, weights: Array) -> Array:
     """Return Xᵀc, with coefficients for the records that are not null."""
     if not records.has_null:
         return weighted_rows(records.x, weights)
-    all_weights = np.zeros(records.n)
-    all_weights[~records.null] = weights
-    return weighted_rows(records.x, all_weights)
+    return weighted_rows(records.x, _with_null(weights, records.null))
 
 
-def coefficients(loss: RankingLoss, slopes: Array, positive: Index, n: int) -> Array:
-    """Return c with ∇L = Xᵀc, from the sums of slopes; overwrites them."""
-    factor = loss.orders * loss.scale / (n * (n - 1))
-    factors = np.array([-factor, factor])
-    for start in range(0, slopes.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
-        slopes[part] *= factors.take(positive[part])
-    return slopes
+def gradient_of_slopes(loss: RankingLoss, records: Records, slopes: Array, n: int) -> Array:
+    """Return Xᵀc, c = ±(mk/(n(n-1)))·slopes, of the records that are not null; overwrites them.
+
+    Labels are the signs, and 0 for null records; the factor is that of the whole sum.
+    """
+    weights = _with_null(slopes, records.null) if records.has_null else slopes
+    weights *= records.y
+    return _factor(loss, n) * weighted_rows(records.x, weights)
+
+
+def _factor(loss: RankingLoss, n: int) -> float:
+    return loss.orders * loss.scale / (n * (n - 1))
+
+
+def _with_null(slopes: Array, null: NDArray[np.bool_]) -> Array:
+    """Return the slopes of all records, with 0 for null ones."""
+    found = np.zeros(null.size)
+    found[~null] = slopes
+    return found
 
 
 def average_loss(loss: RankingLoss, total: float, moments: Moments, n: int) -> float:

@@ -21,21 +21,26 @@ from pairdp.pairs.design import PairDesign
 from pairdp.pairs.error_entropy import ErrorEntropyRisk
 from pairdp.pairs.graded import GradedRisk
 from pairdp.pairs.metric import metric_gradient, metric_value, metric_value_and_gradient
+from pairdp.pairs.partitioned import PartitionedRankingRisk, check_parts
 from pairdp.pairs.ranking import (
     average_loss,
-    coefficients,
-    combined_rows,
+    gradient_of_slopes,
     in_classes,
     score_sums,
 )
 from pairdp.pairs.similarity import SimilarityRisk
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.records import Records
 from pairdp.score_sums.base import Index, ScoreSums
 
 Array = NDArray[np.float64]
 
 
-def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None) -> Risk:
+def risk(
+    loss: PairwiseLoss,
+    records: Records | PartitionedRecords,
+    design: PairDesign | None = None,
+) -> Risk:
     """Return the average loss over all n(n-1) ordered pairs, or over a design.
 
     Pairs with a null record are included in the average, with value and gradient zero.
@@ -47,8 +52,8 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
         `AllPairs`), O(n²) for a graded response unless the loss is quadratic, O(n) for minimum
         error entropy, O(n²d) for a metric or a similarity, and O(n²) evaluations for any other; the
         memory is O(nd).
-    records : Records
-        The data.
+    records : Records or PartitionedRecords
+        The data. Records in parts need a ranking loss whose sums have small moments.
     design : PairDesign, optional
         The pairs to average over, in O(nm) time; must be drawn before the data is read.
     """
@@ -59,6 +64,8 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
             f"{type(loss).__name__} needs labels -1 and +1, and these records have class "
             "names: make them with binary=True, or with problem.records(x, y)"
         )
+    if isinstance(records, PartitionedRecords):
+        return _risk_in_parts(loss, records, design)
     if design is not None:
         if design.n != records.n:
             raise ValueError(
@@ -74,6 +81,15 @@ def risk(loss: PairwiseLoss, records: Records, design: PairDesign | None = None)
     if type(loss) in _RISKS:
         return _RISKS[type(loss)](loss, records)
     return DesignRisk(loss, records, PairDesign.complete(records.n))
+
+
+def _risk_in_parts(
+    loss: PairwiseLoss, records: PartitionedRecords, design: PairDesign | None
+) -> Risk:
+    check_parts(loss)
+    if design is not None or not isinstance(loss, RankingLoss):
+        raise ValueError("a design needs all records in one place: leave it out")
+    return PartitionedRankingRisk(loss, records)
 
 
 def _inherits(loss: PairwiseLoss, value: object, gradient: object) -> bool:
@@ -106,18 +122,17 @@ class RankingRisk:
         sums, u, positive = self._sums(parameters)
         if not u.size:  # all records are null
             return np.zeros(self.records.features)
-        return self._gradient(sums.all_slopes(u, positive), positive)
+        return self._gradient(sums.all_slopes(u, positive))
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return both, from the same moments."""
         sums, u, positive = self._sums(parameters)
         moments = sums.moments(u, positive)
         value = average_loss(self.loss, sums.total(moments), moments, self.records.n)
-        return value, self._gradient(sums.slopes(u, positive, moments), positive)
+        return value, self._gradient(sums.slopes(u, positive, moments))
 
-    def _gradient(self, slopes: Array, positive: Index) -> Array:
-        weights = coefficients(self.loss, slopes, positive, self.records.n)
-        return combined_rows(self.records, weights)
+    def _gradient(self, slopes: Array) -> Array:
+        return gradient_of_slopes(self.loss, self.records, slopes, self.records.n)
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,7 @@ def _cells(X: Any, columns: Sequence[str] | None) -> tuple[list[str], list[NDArr
     found, n = columns_of(X, known if columns is None else names)
     if n == 0:
         raise ValueError("X has no rows")
-    return names, [found[name] for name in found]
+    return names, [np.asarray(found[name]) for name in found]
 
 
 def _check_ledger(ledger: object, random_state: object) -> None:

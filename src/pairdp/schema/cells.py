@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
@@ -251,8 +251,12 @@ def codes(
     """Return a code for each cell; equal texts are read once."""
     read = _Memory(code_of_text)
     # As Python objects: an array of strings would drop NULs at the end of a cell.
-    listed: Iterable[Any] = cells.tolist()
-    found = (read[cell] if type(cell) is str else code_of(cell) for cell in listed)
+    listed: list[Any] = cells.tolist()
+    found: Iterator[int]
+    if {str}.issuperset(map(type, listed)):
+        found = map(read.__getitem__, listed)
+    else:
+        found = (read[cell] if type(cell) is str else code_of(cell) for cell in listed)
     with silence():
         return np.fromiter(found, np.int64, len(cells))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pairdp._coded_cells import Column, DistinctCells, MixedCells
 from pairdp._reading import Invalid, uses_null_records
 from pairdp.schema.cells import Array, Cell, MissingValues, Status
 from pairdp.schema.columns import ResponseColumn
@@ -67,11 +68,12 @@ def encode_rows(
         if found.shape != (n,):
             raise ValueError(f"the column {column.name!r} does not have {n} cells")
         width = len(column.feature_names)
-        values, status = column.encode(found, missing_values(schema, column))
-        refused = column.is_refused(status)
-        if not null_allowed:
-            check_refused(column, status, refused, start)
-        null |= refused | column.is_null(status)
+        values, status = _read(column.encode, found, missing_values(schema, column))
+        if status.any():  # not all cells are valid
+            refused = column.is_refused(status)
+            if not null_allowed:
+                check_refused(column, status, refused, start)
+            null |= refused | column.is_null(status)
         if schema.sparse is not None and isinstance(column, FlagColumn):
             flags[place : place + width] = True
             values = np.maximum(values, 0.0)
@@ -81,6 +83,22 @@ def encode_rows(
         _clip_flags(rows, flags, flag_norm)
     rows[null] = np.nan
     return rows
+
+
+def _read(
+    read: Callable[[Any, MissingValues], tuple[Array, Status]],
+    cells: Column,
+    missing: MissingValues,
+) -> tuple[Array, Status]:
+    """Return what a function that reads each cell by itself returns for all cells of a column."""
+    if isinstance(cells, DistinctCells):
+        values, status = read(cells.distinct, missing)
+        return values[cells.codes], status[cells.codes]
+    if isinstance(cells, MixedCells):
+        values, status = read(cells.numbers, missing)
+        values[cells.places], status[cells.places] = _read(read, cells.others, missing)
+        return values, status
+    return read(cells, missing)
 
 
 def _clip_flags(rows: Array, flags: Mask, norm: float) -> None:
@@ -95,7 +113,7 @@ def encode_response(
     schema: Any, column: ResponseColumn, cells: Any, invalid: Invalid, start: int
 ) -> Array:
     """Return coded labels or clipped targets, NaN for null records."""
-    values, status = column.read(as_cells(cells), missing_values(schema, column))
+    values, status = _read(column.read, as_cells(cells), missing_values(schema, column))
     if not uses_null_records(invalid):
         refused = (status == Cell.UNKNOWN) | ((status == Cell.MISSING) & (column.missing != NULL))
         check_refused(column, status, refused, start)
@@ -125,10 +143,8 @@ def count_cells(schema: Any, cells: Mapping[str, Any]) -> dict[str, CellCounts]:
             continue
         found = as_cells(cells[column.name])
         missing = missing_values(schema, column)
-        if isinstance(column, FeatureColumn):
-            status = column.encode(found, missing).status
-        else:
-            status = column.read(found, missing)[1]
+        read = column.encode if isinstance(column, FeatureColumn) else column.read
+        _, status = _read(read, found, missing)
         of = [int(np.count_nonzero(status == kind)) for kind in list(Cell)[1:]]
         counts[column.name] = CellCounts(len(status), *of)
     return counts

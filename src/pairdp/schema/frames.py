@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import did_you_mean
+from pairdp._coded_cells import Column, DistinctCells, MixedCells, distinct_cells, has_pyarrow
 
-Cells = NDArray[Any]
+Cells = Column
 _INTEGERS = frozenset(f"{kind}{bits}" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64))
-_NUMBERS = _INTEGERS | {"Float32", "Float64"}
+_WITH_MISSING = ("Float32", "Float64", "Date")
+_BY_VALUE = ("String", "Categorical", "Enum", "Boolean", "Int", "UInt")  # types of polars
+_NOT_IN_ARROW = ("Int128", "UInt128")
 
 
 def table_columns(table: Any) -> list[str] | None:
@@ -103,6 +106,8 @@ def _cells(table: Any, name: str) -> Cells:
 
 def as_cells(column: Any) -> Cells:
     """Return one column as an array; cells of several types are not converted to one."""
+    if isinstance(column, DistinctCells | MixedCells):
+        return column
     if isinstance(column, np.ma.MaskedArray):
         cells = np.array(column.data, dtype=object)
         cells[np.ma.getmaskarray(column)] = None
@@ -112,16 +117,43 @@ def as_cells(column: Any) -> Cells:
     if hasattr(column, "to_pylist"):  # of pyarrow
         return _of_arrow(column)
     if hasattr(column, "to_list") and hasattr(column, "null_count"):  # of polars
-        return column.to_numpy() if _is_plain(column) else _objects(column.to_list())
+        return _of_polars(column)
     if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
         raise ValueError(f"a column must be a sequence of cells, got {type(column).__name__}")
     if hasattr(column, "dtype"):  # of pandas, whose integers would be floats if one is missing
-        kind = None if isinstance(column.dtype, np.dtype) else object
-        return _without_complex(np.asarray(column, kind))
+        if isinstance(column.dtype, np.dtype):
+            return _without_complex(np.asarray(column))
+        return _of_extension(column)
     return _objects(column)
 
 
-def _without_complex(cells: Cells) -> Cells:
+def _of_extension(column: Any) -> Cells:
+    """Return a column of pandas that is not an array of numpy."""
+    array = getattr(column, "array", column)
+    if hasattr(array, "codes") and hasattr(array, "categories"):
+        categories = np.asarray(array.categories, dtype=object)
+        codes = np.asarray(array.codes)  # -1 for missing cells
+        return DistinctCells(
+            np.where(codes < 0, len(categories), codes), np.append(categories, [None])
+        )
+    if hasattr(array, "__arrow_array__") and has_pyarrow():
+        arrow = array.__arrow_array__()
+        if _is_comparable(str(arrow.type)):
+            return _of_arrow(arrow)
+    return np.asarray(column, dtype=object)
+
+
+def _of_polars(column: Any) -> Cells:
+    kind = str(column.dtype)
+    if kind in _WITH_MISSING or (kind in _INTEGERS and column.null_count() == 0):
+        numbers: NDArray[Any] = column.to_numpy()  # NaN and NaT for missing ones
+        return numbers
+    if kind.startswith(_BY_VALUE) and kind not in _NOT_IN_ARROW and has_pyarrow():
+        return _of_arrow(column.to_arrow())
+    return _objects(column.to_list())
+
+
+def _without_complex(cells: NDArray[Any]) -> NDArray[Any]:
     """Return real numbers as floats where one complex number made all of them complex."""
     if cells.dtype.kind != "c":
         return cells
@@ -131,22 +163,27 @@ def _without_complex(cells: Cells) -> Cells:
     return found
 
 
-def _is_plain(column: Any) -> bool:
-    """Return whether a polars column has numbers and no missing cell."""
-    return str(column.dtype) in _NUMBERS and column.null_count() == 0
-
-
 def _of_arrow(column: Any) -> Cells:
     kind = str(column.type)
-    numbers = kind.startswith(("int", "uint", "float", "double", "halffloat"))
+    numbers = kind.startswith(("int", "uint", "halffloat"))
     # Times of nanoseconds are no datetimes of Python.
-    if kind.startswith(("timestamp", "date")) or (numbers and not column.null_count):
+    if kind.startswith(("timestamp", "date", "float", "double")) or (
+        numbers and not column.null_count
+    ):
         chunks = getattr(column, "chunks", [column])
         return np.concatenate([np.asarray(chunk) for chunk in chunks] or [np.empty(0)])
+    if _is_comparable(kind):
+        whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+        return distinct_cells(whole, lambda values: _objects(values.to_pylist()))
     return _objects(column.to_pylist())
 
 
-def _objects(cells: Sequence[Any]) -> Cells:
+def _is_comparable(kind: str) -> bool:
+    """Return whether distinct values of an Arrow type are found quickly, and are not converted."""
+    return kind.startswith(("string", "large_string", "dictionary<values=", "bool", "int", "uint"))
+
+
+def _objects(cells: Sequence[Any]) -> NDArray[Any]:
     return np.fromiter(cells, object, len(cells))
 
 

@@ -38,3 +38,9 @@ class Analytic(Structure):
         if pieces.cost(n) <= sparse.cost(high - low, n):
             return DenseSums(phi, slope, pieces)
         return sparse
+
+    def sums_in_parts(
+        self, phi: Function, slope: Function, low: float, high: float, n: int
+    ) -> ScoreSums:
+        """Return sums over all pieces, of a number whose moments make small messages."""
+        return DenseSums(phi, slope, choose_pieces(low, high, self.strip, n, in_parts=True))

@@ -8,7 +8,8 @@ pair. It must describe φ exactly, not an approximation.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -50,9 +51,29 @@ class ScoreSums(ABC):
     def total(self, moments: Any) -> float:
         """Return Σ φ(u₊ - u₋) over all positive-negative pairs."""
 
+    def moments_of(self, blocks: Iterable[tuple[Array, Index]]) -> Any:
+        """Return the moments of the records of some blocks (u, positive) together."""
+        found: Any = None
+        for u, positive in blocks:
+            more = self.moments(u, positive)
+            found = more if found is None else found + more
+        return found
+
+    def slopes_for(self, moments: Any) -> Callable[[Array, Index], Array]:
+        """Return a function of (u, positive) that computes `slopes`, for many calls.
+
+        The next call may overwrite the array that it returns: use a copy of the function in each
+        thread.
+        """
+        return partial(_slopes, self, moments)
+
     def all_slopes(self, u: Array, positive: Index) -> Array:
         """Return `slopes` if these are all records, of which there is at least one."""
         return self.slopes(u, positive, self.moments(u, positive))
+
+
+def _slopes(sums: ScoreSums, moments: Any, u: Array, positive: Index) -> Array:
+    return sums.slopes(u, positive, moments)
 
 
 class Structure(ABC):
@@ -73,3 +94,13 @@ class Structure(ABC):
         n : int
             Total number of records.
         """
+
+    def sums_in_parts(
+        self, phi: Function, slope: Function, low: float, high: float, n: int
+    ) -> ScoreSums | None:
+        """Return sums whose moments have a small size that does not depend on n; None without.
+
+        They are for records in parts, whose moments are sent between processes. The parameters are
+        those of `sums`, and the range must be public.
+        """
+        return None

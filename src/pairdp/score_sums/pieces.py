@@ -29,6 +29,10 @@ from pairdp._sums import BLOCK
 from pairdp.score_sums.base import Array, Function, Index
 
 _TRUNCATION = 1e-15
+_MESSAGE = 2048
+"""The largest number of moments of records in parts: messages of 32 KB, with their remainders."""
+_MARGIN = 1e-3
+"""How far the pieces extend beyond the range, in pieces: rounding must not move a score out."""
 _DEGREES = (2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 26, 34)
 
 
@@ -53,11 +57,24 @@ class Pieces:
     count: int
     degree: int
 
+    @classmethod
+    def covering(cls, low: float, high: float, strip: float, degree: int) -> Pieces:
+        """Return as few pieces as cover a range with full accuracy, and a margin for rounding."""
+        length = max(high - low, 1e-9 * strip)
+        count = math.ceil(length / widest_piece(strip, degree) + 2 * _MARGIN)
+        width = length / (count - 2 * _MARGIN)
+        return cls(low - _MARGIN * width, width, count, degree)
+
     def cost(self, n: int) -> float:
         """Return the approximate time of the sums over n records, in seconds."""
         # Array operations take about 1 µs and 1 ns per record, entries of the interaction 0.1 µs.
         order = self.degree + 1
-        return 6 * order * (1e-6 + 1e-9 * n) + 100e-9 * self.count * order**2
+        return 3.5 * (order + 2) * (2e-6 + 1e-9 * n) + 100e-9 * self.count * order**2
+
+    @property
+    def numbers(self) -> int:
+        """Number of moments of both classes."""
+        return 2 * (self.degree + 1) * self.count
 
     def locate(self, u: Array) -> tuple[Index, Array]:
         """Return the piece of each value, and its position in [-1, 1] within the piece."""
@@ -76,15 +93,19 @@ def widest_piece(strip: float, degree: int) -> float:
     return 2 * strip / height
 
 
-def choose_pieces(low: float, high: float, strip: float, n: int) -> Pieces:
-    """Return the fastest pieces for n records with u between ``low`` and ``high``."""
-    length = max(high - low, 1e-9 * strip)
+def choose_pieces(
+    low: float, high: float, strip: float, n: int, *, in_parts: bool = False
+) -> Pieces:
+    """Return the fastest pieces for n records with u between ``low`` and ``high``.
 
-    def cut(degree: int) -> Pieces:
-        count = math.ceil(length / widest_piece(strip, degree))
-        return Pieces(low, length / count, count, degree)
-
-    return min((cut(degree) for degree in _DEGREES), key=lambda pieces: pieces.cost(n))
+    If the records are in parts, whose moments are sent between processes and added up, there are
+    at most `_MESSAGE` moments, or as few as can be.
+    """
+    choices = [Pieces.covering(low, high, strip, degree) for degree in _DEGREES]
+    if in_parts:
+        most = max(_MESSAGE, min(pieces.numbers for pieces in choices))
+        choices = [pieces for pieces in choices if pieces.numbers <= most]
+    return min(choices, key=lambda pieces: pieces.cost(n))
 
 
 def interaction(function: Function, offsets: Array, width: float, degree: int) -> Array:

@@ -73,6 +73,12 @@ class Quadratic(Structure, ScoreSums):
         """Return itself: the sums need only the coefficients."""
         return self
 
+    def sums_in_parts(
+        self, phi: Function, slope: Function, low: float, high: float, n: int
+    ) -> ScoreSums:
+        """Return itself: the moments are eight numbers."""
+        return self
+
     def moments(self, u: Array, positive: Index) -> ClassPowers:
         """Return the moments of these records; ``positive`` is 1 for positives, 0 for negatives."""
         counts = np.bincount(positive, minlength=2).astype(np.float64)

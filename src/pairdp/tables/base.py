@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import did_you_mean
+from pairdp._coded_cells import Column
 from pairdp._reading import Invalid
 
 Array = NDArray[np.float64]
@@ -29,7 +31,7 @@ class Batch(NamedTuple):
     """
 
     features: Array
-    labels: NDArray[Any]
+    labels: Column
 
     @property
     def rows(self) -> int:
@@ -44,18 +46,26 @@ class Cells(NamedTuple):
     ----------
     columns : dict of str to array of object
         By name: text in a CSV file, and values of the column's type in a Parquet file; None if a
-        cell is empty.
+        cell is empty. Some are in other forms, see `Table.coded_cells`.
     unreadable : array of bool
         Rows that have no cells, since their line is malformed; only with ``invalid="null"``.
     """
 
-    columns: dict[str, NDArray[Any]]
+    columns: Mapping[str, Column]
     unreadable: Mask
 
     @property
     def rows(self) -> int:
         """The number of rows."""
         return len(self.unreadable)
+
+
+ShowProgress = Callable[[int], AbstractContextManager[Callable[[int], object]]]
+
+
+def no_progress(total: int) -> AbstractContextManager[Callable[[int], object]]:
+    """Show nothing."""
+    return nullcontext(lambda done: None)
 
 
 class Table(ABC):
@@ -71,10 +81,14 @@ class Table(ABC):
         The file.
     columns : tuple of str
         Names of its columns. A name that occurs twice is an error only where it is asked for.
+    show_progress : callable
+        From the number of bytes of the table to a context, whose value is called with the number
+        of bytes that were read so far; shows nothing by default.
     """
 
     path: Path
     columns: tuple[str, ...]
+    show_progress: ShowProgress = staticmethod(no_progress)
 
     @abstractmethod
     def count(
@@ -118,6 +132,30 @@ class Table(ABC):
         invalid : {"error", "null"}
             What to do with a malformed line. What a cell contains is never an error here.
         """
+
+    def coded_cells(
+        self,
+        names: Sequence[str],
+        size: int = BATCH,
+        *,
+        numbers: Collection[str] = (),
+        invalid: Invalid = "error",
+    ) -> Iterator[Cells]:
+        """Yield the cells of all rows as `cells` does, in a form that is fast to compute with.
+
+        Columns of numbers may be arrays of floats, NaN where a cell is missing, or `MixedCells`;
+        other columns may be `DistinctCells`. What each cell stands for is the same.
+        """
+        return self.cells(names, size, numbers=numbers, invalid=invalid)
+
+    @contextmanager
+    def _progress(self) -> Iterator[Callable[[int], object]]:
+        """Give a function that shows how many bytes of the table were read."""
+        with self.show_progress(self._bytes()) as told:
+            yield told
+
+    def _bytes(self) -> int:
+        return self.path.stat().st_size
 
     def check_columns(self, wanted: Sequence[str]) -> None:
         """Raise an error for names that are not columns, or of two columns."""

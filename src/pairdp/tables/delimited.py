@@ -6,13 +6,13 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from pairdp._reading import Invalid, read_table, uses_null_records
 from pairdp.tables.base import BATCH, Array, Batch, Cells, Table, TableError, check_names
-from pairdp.tables.lines import Row, read_names, records_of_lines, rows_of
+from pairdp.tables.lines import Row, read_header, records_of_lines, rows_of
 from pairdp.tables.text_format import TextFormat
 
 _LARGEST_INTEGER = 2.0**53  # integers below are exact as floats
@@ -40,8 +40,8 @@ class CSVTable(Table):
     def __init__(self, path: Path, form: TextFormat | None = None) -> None:
         self.path = path
         self._form = form or TextFormat()
-        names = read_names(path, self._form)
-        self.columns = check_names(path, [name.strip() for name in names])
+        self._header = read_header(path, self._form)
+        self.columns = check_names(path, [name.strip() for name in self._header.names])
 
     def count(
         self, label: str | None, *, invalid: Invalid = "error"
@@ -55,12 +55,12 @@ class CSVTable(Table):
                 rows += 1
                 if row is not None and place is not None and row[place].strip():
                     seen.add(self._form.label(row[place].strip()))
-            return rows, _sorted(seen)
+            return rows, sorted_labels(seen)
         for batch in self._batches(BATCH):
             if place is not None:
                 seen.update(self._labels(batch, place, rows))
             rows += len(batch)
-        return rows, _sorted(seen)
+        return rows, sorted_labels(seen)
 
     def batches(
         self,
@@ -118,27 +118,33 @@ class CSVTable(Table):
             yield row if row is not None and len(row) == width else None
 
     def _batches(self, size: int) -> Iterator[list[Row]]:
-        width = len(self.columns)
         before = 0
         rows = (row for row in rows_of(self.path, self._form) if row)  # not empty lines
         while batch := list(islice(rows, size)):
-            for i, row in enumerate(batch):
-                if len(row) != width:
-                    raise TableError(
-                        f"{self.path} has {len(row)} entries in record {before + i + 1}, but "
-                        f"{width} columns"
-                    )
+            self._check_widths(batch, before)
             before += len(batch)
             yield batch
+
+    def _check_widths(self, rows: Sequence[Row], before: int) -> None:
+        """Raise an error for the first row that has too few or too many entries."""
+        width = len(self.columns)
+        for i, row in enumerate(rows, before + 1):
+            if len(row) != width:
+                raise TableError(
+                    f"{self.path} has {len(row)} entries in record {i}, but {width} columns"
+                )
 
     def _labels(self, rows: list[Row], place: int, before: int) -> list[str]:
         labels = [self._form.label(row[place].strip()) for row in rows]
         if "" in labels:
-            raise TableError(
-                f"{self.path} has no label in column {self.columns[place]!r}, record "
-                f"{before + labels.index('') + 1}: fill in or drop such records"
-            )
+            self._refuse_missing_label(place, before + labels.index("") + 1)
         return labels
+
+    def _refuse_missing_label(self, place: int, record: int) -> NoReturn:
+        raise TableError(
+            f"{self.path} has no label in column {self.columns[place]!r}, record {record}: fill in "
+            "or drop such records"
+        )
 
     def _numbers(self, rows: list[Row], places: list[int], before: int) -> Array:
         table = np.empty((len(rows), len(places)))
@@ -148,12 +154,14 @@ class CSVTable(Table):
             except ValueError:
                 self._refuse(rows, place, before)
         if not np.all(np.isfinite(table)):
-            bad = int(np.argwhere(~np.isfinite(table))[0][0])
-            raise TableError(
-                f"{self.path} has NaN or infinity in record {before + bad + 1}: fill in or drop "
-                "such records first"
-            )
+            self._refuse_infinite(before + int(np.argwhere(~np.isfinite(table))[0][0]) + 1)
         return table
+
+    def _refuse_infinite(self, record: int) -> NoReturn:
+        raise TableError(
+            f"{self.path} has NaN or infinity in record {record}: fill in or drop such records "
+            "first"
+        )
 
     def _refuse(self, rows: list[Row], place: int, before: int) -> None:
         """Raise an error with the position of the first entry that is not a number."""
@@ -161,11 +169,14 @@ class CSVTable(Table):
             try:
                 float(self._form.numeral(row[place]))
             except ValueError:
-                kind = "no value" if not row[place].strip() else "an entry that is not a number"
-                raise TableError(
-                    f"{self.path} has {kind} in column {self.columns[place]!r}, record "
-                    f"{before + i + 1}: fill in or drop such records, or leave out the column"
-                ) from None
+                self._refuse_entry(place, before + i + 1, empty=not row[place].strip())
+
+    def _refuse_entry(self, place: int, record: int, *, empty: bool) -> NoReturn:
+        kind = "no value" if empty else "an entry that is not a number"
+        raise TableError(
+            f"{self.path} has {kind} in column {self.columns[place]!r}, record {record}: fill in "
+            "or drop such records, or leave out the column"
+        ) from None
 
     def _readable(self, lines: list[Row | None], places: list[int], at: int | None) -> Batch:
         """Return lines as a batch, with NaN and None where they cannot be read."""
@@ -180,7 +191,7 @@ class CSVTable(Table):
         return Batch(numbers, labels if at is not None else np.array([]))
 
 
-def _sorted(labels: set[str]) -> tuple[Any, ...]:
+def sorted_labels(labels: set[str]) -> tuple[Any, ...]:
     """Return labels in order: as numbers if all are written as numbers, else as strings."""
     try:
         values = {text: float(text) for text in labels}

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._coded_cells import Column, DistinctCells
 from pairdp.tables.base import TableError
 
 _EXACT = 2.0**53  # smaller integers are exact as floats
@@ -72,8 +73,10 @@ class TwoLabels:
         """The labels as an array: low, high."""
         return np.array([self.low, self.high])
 
-    def signs(self, cells: NDArray[Any]) -> NDArray[np.float64]:
+    def signs(self, cells: Column) -> NDArray[np.float64]:
         """Return -1 for cells with the lower label, +1 for the higher one, and NaN for others."""
+        if isinstance(cells, DistinctCells):
+            return self.signs(cells.distinct)[cells.codes]
         # As Python objects: an array of strings would drop NULs at the end of a cell.
         known: dict[object, float] = {None: np.nan}
         texts = [None if cell is None else str(cell) for cell in cells.tolist()]

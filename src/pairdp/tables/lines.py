@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple, cast
 
 from pairdp.tables.base import TableError
 from pairdp.tables.text_format import SEPARATORS, TextFormat
@@ -20,13 +20,32 @@ from pairdp.tables.text_format import SEPARATORS, TextFormat
 Row = list[str]
 
 
-def read_names(path: Path, form: TextFormat) -> Row:
-    """Return the entries of the first line; other lines are not decoded."""
+class Header(NamedTuple):
+    """The first row of a file: the names of its columns.
+
+    Attributes
+    ----------
+    names : list of str
+        The entries.
+    separator : str
+        The character between cells.
+    one_line : bool
+        Whether the row is one line: entries in quotation marks may have line breaks.
+    """
+
+    names: Row
+    separator: str
+    one_line: bool
+
+
+def read_header(path: Path, form: TextFormat) -> Header:
+    """Return the first row of a file; other lines are not decoded."""
     with _text(path, form, by_line=form.has_byte_lines) as file:
         lines = _decoded(file, form.codec, "strict") if form.has_byte_lines else file
         mark, lines = _separator(lines, form)
-        (names,) = next_rows(_reader(lines, mark), 1) or [[]]
-        return names
+        rows = csv.reader(lines, delimiter=mark, strict=True)
+        (names,) = next_rows(rows, 1) or [[]]
+        return Header(names, mark, rows.line_num <= 1)
 
 
 def rows_of(path: Path, form: TextFormat) -> Iterator[Row]:
@@ -56,7 +75,7 @@ def records_of_lines(path: Path, form: TextFormat) -> Iterator[Row | None]:
         for line in file:
             # An empty line is not a record, but bytes that are decoded to nothing are one.
             if line.strip("\r\n"):
-                yield _record(_decode(line, form.codec, "replace"), mark)
+                yield record_of(_decode(line, form.codec, "replace"), mark)
 
 
 def _decoded(lines: Iterator[str], codec: str, errors: str) -> Iterator[str]:
@@ -71,11 +90,17 @@ def _decode(line: str, codec: str, errors: str) -> str:
 
 @contextmanager
 def _text(path: Path, form: TextFormat, *, by_line: bool = False) -> Iterator[Iterator[str]]:
-    """Open a file; whatever is wrong with it is an error that quotes no value."""
+    """Open a file as text."""
     codec = "latin-1" if by_line else form.codec
+    with reading_errors(path, form), path.open("rb") as raw, open_binary(path, raw) as binary:
+        yield io.TextIOWrapper(binary, encoding=codec, newline="")
+
+
+@contextmanager
+def reading_errors(path: Path, form: TextFormat) -> Iterator[None]:
+    """Turn whatever is wrong with a file into an error that quotes no value."""
     try:
-        with io.TextIOWrapper(_binary(path), encoding=codec, newline="") as file:
-            yield file
+        yield
     except UnicodeError:
         if form.encoding is not None:
             raise TableError(f"{path} is not {form.encoding} text") from None
@@ -93,10 +118,11 @@ def _text(path: Path, form: TextFormat, *, by_line: bool = False) -> Iterator[It
         raise TableError(f"{path} cannot be read: it is damaged") from None
 
 
-def _binary(path: Path) -> BinaryIO:
+def open_binary(path: Path, raw: BinaryIO) -> BinaryIO:
+    """Return the bytes of an open file, decompressed if its name says so."""
     if path.suffix.lower() == ".gz":
-        return cast(BinaryIO, gzip.open(path))
-    return path.open("rb")
+        return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
+    return raw
 
 
 def _separator(lines: Iterator[str], form: TextFormat) -> tuple[str, Iterator[str]]:
@@ -110,7 +136,7 @@ def _reader(lines: Iterator[str], mark: str) -> Iterator[Row]:
     return csv.reader(lines, delimiter=mark, strict=True)
 
 
-def _record(line: str, mark: str) -> Row | None:
+def record_of(line: str, mark: str) -> Row | None:
     """Return the entries of one line, None if it is malformed."""
     try:
         with _fields_of_any_length():

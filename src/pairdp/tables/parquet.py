@@ -1,4 +1,4 @@
-"""Parquet files, read by pyarrow."""
+"""Parquet files and directories of them, read by pyarrow."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._reading import Invalid, read_labels, read_table, uses_null_records
+from pairdp._coded_cells import Column, DistinctCells, distinct_cells, float_values, holds_numbers
+from pairdp._reading import Invalid, uses_null_records
 from pairdp.tables.base import BATCH, Array, Batch, Cells, Table, TableError, check_names
+from pairdp.tables.parquet_files import ParquetFiles, Part
+from pairdp.tables.rebatching import batches_of_size, cells_of_size
+
+_ROWS = 65_536  # that are decoded at a time
 
 
 class ParquetTable(Table):
-    """A Parquet file.
+    """A Parquet file, or a directory of Parquet files.
 
     Parameters
     ----------
     path : Path
-        The file.
+        The file, or the directory: all files in it, also in directories such as ``year=2024``
+        whose names are columns of text, are one table, in the order of their names.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
-            from pyarrow import ArrowException, parquet
-        except ImportError:
-            raise TableError(
-                "Parquet files need pyarrow: install it with  pip install 'pairdp[parquet]'"
-            ) from None
-        try:
-            self._file: Any = parquet.ParquetFile(path)
-        except (ArrowException, OSError):
-            raise TableError(f"{path} is not a readable Parquet file") from None
-        self.columns = check_names(path, self._file.schema_arrow.names)
+        self._files = ParquetFiles(path)
+        self.columns = check_names(path, self._files.names)
+
+    def _bytes(self) -> int:
+        return self._files.size
 
     def count(
         self, label: str | None, *, invalid: Invalid = "error"
@@ -43,9 +43,9 @@ class ParquetTable(Table):
         """Return the number of rows, and the labels that occur, sorted."""
         seen: set[Any] = set()
         if label is not None:
-            for batch in self.batches([], label, invalid=invalid):
-                seen.update(label for label in batch.labels.tolist() if label is not None)
-        return int(self._file.metadata.num_rows), tuple(sorted(seen))
+            for batch in self.batches([], label, _ROWS, invalid=invalid):
+                seen.update(label for label in _occurring(batch.labels) if label is not None)
+        return self._files.rows, tuple(sorted(seen))
 
     def batches(
         self,
@@ -55,20 +55,28 @@ class ParquetTable(Table):
         *,
         invalid: Invalid = "error",
     ) -> Iterator[Batch]:
-        """Yield all rows in order, at most ``size`` at a time."""
-        wanted = [*features, *([] if label is None else [label])]
+        """Yield all rows in order, ``size`` at a time."""
+        wanted = list(dict.fromkeys([*features, *([] if label is None else [label])]))
         self.check_columns(wanted)
         null = uses_null_records(invalid)
-        for part in self._parts(size, wanted):
-            if null:
-                yield self._readable(part, features, label)
-                continue
-            table = np.empty((part.num_rows, len(features)))
+        return batches_of_size(self._batches(wanted, features, label, null), size)
+
+    def _batches(
+        self, wanted: list[str], features: Sequence[str], label: str | None, null: bool
+    ) -> Iterator[Batch]:
+        for part, rows in self._parts(wanted):
+            table = np.empty((rows, len(features)))
             for j, name in enumerate(features):
-                table[:, j] = self._numbers(name, part)
-            if not np.all(np.isfinite(table)):
+                table[:, j] = self._numbers(name, part[name], null)
+            bad = ~np.isfinite(table).all(axis=1)
+            if null:
+                table[bad] = np.nan
+            elif bad.any():
                 raise TableError(f"{self.path} has NaN or infinity: fill in or drop such records")
-            yield Batch(table, np.array([]) if label is None else self._labels(label, part))
+            labels: Column = np.array([])
+            if label is not None:
+                labels = self._labels(label, part[label], null)
+            yield Batch(table, labels)
 
     def cells(
         self,
@@ -81,44 +89,75 @@ class ParquetTable(Table):
         """Yield all rows in order as values of the columns' types, None if they are missing."""
         uses_null_records(invalid)
         self.check_columns(names)
-        for part in self._parts(size, list(names)):
-            columns = {
-                name: _values(part.column(part.schema.get_field_index(name))) for name in names
-            }
-            yield Cells(columns, np.zeros(part.num_rows, dtype=np.bool_))
+        for some in cells_of_size(self._cells(names, ()), size):
+            columns = {name: np.asarray(some.columns[name], dtype=object) for name in names}
+            yield Cells(columns, some.unreadable)
 
-    def _readable(self, part: Any, features: Sequence[str], label: str | None) -> Batch:
-        """Return a batch whose records are read one by one, NaN and None if they cannot be read.
+    def coded_cells(
+        self,
+        names: Sequence[str],
+        size: int = BATCH,
+        *,
+        numbers: Collection[str] = (),
+        invalid: Invalid = "error",
+    ) -> Iterator[Cells]:
+        """Yield all rows in order, with numbers as numbers and other columns by distinct cells."""
+        uses_null_records(invalid)
+        self.check_columns(names)
+        return cells_of_size(self._cells(names, numbers), size)
 
-        Entries are read as stored: in an array, one missing integer would turn all into floats.
-        """
-        table = np.empty((part.num_rows, len(features)), dtype=object)
-        for j, name in enumerate(features):
-            column = part.column(part.schema.get_field_index(name))
-            self._check_numbers(name, column)
-            for i, entry in enumerate(column.to_pylist()):
-                table[i, j] = entry
-        numbers = read_table(table) if features else np.empty(table.shape)
-        if label is None:
-            return Batch(numbers, np.array([]))
-        column = part.column(part.schema.get_field_index(label))
-        self._check_labels(label, column)
-        labels = read_labels(column.to_pylist())
-        known = [
-            isinstance(entry, bool | int | str)
-            or (isinstance(entry, float) and math.isfinite(entry))
-            for entry in labels
-        ]
-        labels[~np.array(known, dtype=np.bool_)] = None
-        return Batch(numbers, labels)
+    def _cells(self, names: Sequence[str], numbers: Collection[str]) -> Iterator[Cells]:
+        for part, rows in self._parts(list(dict.fromkeys(names))):
+            columns: dict[str, Column] = {}
+            for name in names:
+                column = part[name]
+                if name in numbers and holds_numbers(column.type):
+                    columns[name] = float_values(column)
+                else:
+                    columns[name] = distinct_cells(column, _values)
+            yield Cells(columns, np.zeros(rows, dtype=np.bool_))
 
-    def _check_numbers(self, name: str, column: Any) -> None:
-        """Raise an error for a column whose type, which is public, is not numeric."""
+    def _parts(self, columns: list[str]) -> Iterator[Part]:
+        with self._progress() as told:
+            yield from self._files.parts(_ROWS, columns, told)
+
+    def _numbers(self, name: str, column: Any, null: bool) -> Array:
+        """Return the numbers of a column; those that cannot be read are NaN, or an error."""
         from pyarrow import types
 
         kind = column.type
-        if types.is_temporal(kind) or types.is_nested(kind):
+        if types.is_temporal(kind) or types.is_nested(kind):  # public, as all types are
             raise TableError(f"{self.path} has no numbers in column {name!r}")
+        if column.null_count and not null:
+            self._refuse_missing(name)
+        if holds_numbers(kind):
+            return float_values(column)
+        cells = distinct_cells(column, _plain_values)
+        if not isinstance(cells, DistinctCells):
+            raise TableError(f"{self.path} has no numbers in column {name!r}")
+        values = np.array([_number(cell) for cell in cells.distinct])
+        wrong = np.array([_is_no_number(cell) for cell in cells.distinct], dtype=np.bool_)
+        if not null and wrong[np.unique(cells.codes)].any():
+            raise TableError(f"{self.path} has no numbers in column {name!r}")
+        return np.asarray(values[cells.codes])
+
+    def _labels(self, name: str, column: Any, null: bool) -> Column:
+        """Return labels as they are stored, None for those that are no labels."""
+        self._check_labels(name, column)
+        if column.null_count and not null:
+            self._refuse_missing(name)
+        cells = distinct_cells(column, _plain_values)
+        if not isinstance(cells, DistinctCells):
+            raise TableError(f"{self.path} has labels {name!r} that are neither numbers nor text")
+        known = [
+            isinstance(cell, bool | int | str) or (isinstance(cell, float) and math.isfinite(cell))
+            for cell in cells.distinct
+        ]
+        unknown = ~np.array(known, dtype=np.bool_)
+        if not null and unknown[np.unique(cells.codes)].any():
+            raise TableError(f"{self.path} has NaN or infinity in the labels {name!r}")
+        cells.distinct[unknown] = None
+        return cells
 
     def _check_labels(self, name: str, column: Any) -> None:
         """Raise an error for a column whose type, which is public, cannot hold labels."""
@@ -131,44 +170,38 @@ class ParquetTable(Table):
         if not any(is_kind(kind) for is_kind in known):
             raise TableError(f"{self.path} has labels {name!r} that are neither numbers nor text")
 
-    def _parts(self, size: int, columns: list[str]) -> Iterator[Any]:
-        from pyarrow import ArrowException
-
-        try:
-            yield from self._file.iter_batches(batch_size=size, columns=columns)
-        except (ArrowException, OSError):
-            raise TableError(f"{self.path} cannot be read: it is damaged") from None
-
-    def _column(self, name: str, part: Any) -> NDArray[Any]:
-        column = part.column(part.schema.get_field_index(name))
-        if column.null_count:
-            raise TableError(
-                f"{self.path} has missing values in column {name!r}: fill in or drop such records"
-            )
-        values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-        return values
-
-    def _numbers(self, name: str, part: Any) -> Array:
-        values = self._column(name, part)
-        try:
-            if values.dtype.kind in "mM":  # dates are not numbers
-                raise TypeError
-            return values.astype(np.float64)
-        except (TypeError, ValueError):
-            raise TableError(f"{self.path} has no numbers in column {name!r}") from None
-
-    def _labels(self, name: str, part: Any) -> NDArray[Any]:
-        labels = self._column(name, part)
-        if labels.dtype.kind == "f":
-            labels = labels.astype(np.float64)
-            if not np.all(np.isfinite(labels)):
-                raise TableError(f"{self.path} has NaN or infinity in the labels {name!r}")
-        elif labels.dtype.kind not in "iub" and not all(isinstance(x, str) for x in labels):
-            raise TableError(f"{self.path} has labels {name!r} that are neither numbers nor text")
-        return labels
+    def _refuse_missing(self, name: str) -> None:
+        raise TableError(
+            f"{self.path} has missing values in column {name!r}: fill in or drop such records"
+        )
 
 
 NOT_A_VALUE = "\ufffd"
+
+
+def _occurring(labels: Any) -> NDArray[Any]:
+    found: NDArray[Any] = labels.distinct[np.unique(labels.codes)]
+    return found
+
+
+def _is_no_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return True
+    return False
+
+
+def _number(cell: Any) -> float:
+    return math.nan if _is_no_number(cell) else float(cell)
+
+
+def _plain_values(column: Any) -> NDArray[Any]:
+    """Return the values of a column as they are."""
+    values = np.empty(len(column), dtype=object)
+    for i, value in enumerate(column.to_pylist()):
+        values[i] = value
+    return values
 
 
 def _values(column: Any) -> NDArray[Any]:

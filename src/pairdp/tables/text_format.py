@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass
 
 from pairdp._checks import keep
@@ -55,6 +56,15 @@ class TextFormat:
     def has_byte_lines(self) -> bool:
         """Whether line breaks are the same bytes as in ASCII, so that lines can be told apart."""
         return "\r\n".encode(self.codec).removeprefix(b"\xef\xbb\xbf") == b"\r\n"
+
+    @property
+    def is_single_byte(self) -> bool:
+        """Whether each byte is a character by itself, and those of ASCII are as in ASCII."""
+        name = codecs.lookup(self.codec).name
+        if name != "ascii" and not name.startswith(("iso8859-", "cp125", "koi8-")):
+            return False
+        low, high = (bytes(range(start, start + 128)).decode(name, "replace") for start in (0, 128))
+        return low.encode() == bytes(range(128)) and not {"\r", "\n"} & set(high)
 
     def numeral(self, cell: str) -> str:
         """Return a cell that should be a number with a decimal point.

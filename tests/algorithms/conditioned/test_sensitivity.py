@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,16 @@ from pairdp import Budget, Unit
 from pairdp.algorithms import Plan
 from pairdp.algorithms.conditioned import ConditionedDescent
 from pairdp.algorithms.conditioned import descent as parts
-from pairdp.algorithms.conditioned.descent import CLIP, PAIR_CLIP, STEEPEST, Descent, Rows
+from pairdp.algorithms.conditioned.descent import (
+    CLIP,
+    PAIR_CLIP,
+    STEEPEST,
+    ClippedRows,
+    Descent,
+    RowParts,
+    Rows,
+    clipped_rows,
+)
 from pairdp.algorithms.conditioned.features import Features
 from pairdp.algorithms.conditioned.slopes import Slopes
 from pairdp.algorithms.scorecard.descent import Whitening
@@ -93,7 +103,7 @@ def test_mean_squares_move_as_far_as_certified() -> None:
         x = np.tile([0.3, 0.4], (N, 1))
         x[0] = first
         rows = Rows.of(unit_rows(2), x, np.ones(N), np.ones(N))
-        found.append(parts.mean_squares(rows))
+        found.append(parts.mean_squares(RowParts.of(rows)))
     bound = Sensitivity.of("mean squares of clipped rows", largest=1.0, used=N).value
     assert 0.999 * bound < np.linalg.norm(found[0] - found[1]) <= bound
 
@@ -108,7 +118,7 @@ def test_gradients_move_as_far_as_certified(slopes: Slopes | None) -> None:
         x, y = np.tile([-9.0, 0.0], (N, 1)), np.full(N, -1.0)
         x[0, 0], y[0] = 9 * first, 1.0
         rows = Rows.of(unit_rows(2), x, y, np.ones(N))
-        descent = Descent(rows, whitening, slopes, 1.0)
+        descent = Descent(RowParts.of(rows), whitening, slopes, 1.0)
         away = np.array([-3e4, 0.0]) if slopes is None else np.zeros(2)
 
         def release(mean: np.ndarray, _: int) -> np.ndarray:
@@ -143,9 +153,10 @@ def test_rounding_of_gradients_is_paid_for() -> None:
     n, d, ridge = 6000, 6, 1e-10
     x = rng.normal(size=(n, d)) * 10.0 ** -np.arange(d)
     rows = Rows.of(unit_rows(d), x, rng.choice([-1.0, 1.0], n), np.ones(n))
-    whitening = Whitening.of(parts.second_moments(rows), ridge)
+    whitening = Whitening.of(parts.second_moments(RowParts.of(rows)), ridge)
     clip = parts.clipped(rows, whitening, 1.0)
-    found = parts.sum_of_gradients(rows, np.zeros(d), clip, Slopes(LogisticPointwise()))
+    some = ClippedRows(rows, clip)
+    found = parts.sum_of_gradients(some, np.zeros(d), Slopes(LogisticPointwise())).high
     slopes = -rows.y
     lengths = np.abs(slopes) * clip.lengths
     slopes = slopes * (CLIP / np.maximum(lengths, CLIP)) * clip.factors
@@ -171,7 +182,8 @@ def test_no_record_has_a_longer_row_than_rounding_is_paid_for() -> None:
     clip = parts.clipped(rows, whitening, 1.0)
     slopes = Slopes(LeastSquaresPointwise(0.7))
     for score in (-1e9, 1e9):
-        found = parts.sum_of_gradients(rows, np.full(d, score), clip, slopes)
+        some = ClippedRows(rows, clip)
+        found = parts.sum_of_gradients(some, np.full(d, score), slopes).high
         assert np.linalg.norm(found) == pytest.approx(STEEPEST)
     gradients = planned("targets").certificate.releases[-1].sensitivity
     ridge = planned("targets").settings.ridge
@@ -187,7 +199,9 @@ def test_sums_over_pairs_are_those_of_all_pairs() -> None:
     whitening = Whitening.of(np.eye(d) / d, 1e-3)
     clip = parts.clipped(rows, whitening, PAIR_CLIP)
     weights = rng.normal(size=d)
-    found = parts.sum_over_pairs(rows, weights, clip, 10.0)
+    of_parts = RowParts.of(rows)
+    of_parts = replace(of_parts, parts=of_parts.parts.map(clipped_rows, whitening, PAIR_CLIP))
+    found = parts.sum_over_pairs(of_parts, weights, 10.0)
     assert rows.kept is not None
     z = rows.kept * clip.factors[:, None]
     expected = np.zeros(d)

@@ -129,18 +129,18 @@ def _expansion(rng: np.random.Generator, blocks: tuple[str, ...] = BLOCKS):  # t
         for size, ends in zip(sizes, edges, strict=True)
     ]
     bins = np.array([rng.integers(0, size, BLOCK + 50) for size in sizes], dtype=np.int16)
-    return expand(columns, edges, blocks), bins
+    return expand(columns, edges, blocks, ((0, 1), (1, 2))), bins
 
 
 def test_points_and_interactions_are_the_scores() -> None:
     rng = np.random.default_rng(1)
     expansion, bins = _expansion(rng)
     weights = rng.normal(size=expansion.size)
-    matrix, constant = expansion.interactions(weights)
+    matrix = expansion.interactions(weights)
     factors = expansion.factors_of(bins)
     points = sum(p[codes] for p, codes in zip(expansion.points(weights), bins, strict=True))
     products = np.einsum("ni,ij,nj->n", factors, matrix, factors)
-    total = points + products + constant + weights[-1] * 0.5
+    total = points + products + weights[-1] * 0.5
     np.testing.assert_allclose(total, expansion.rows(bins) @ weights, rtol=1e-9)
 
 

@@ -12,9 +12,14 @@ from scipy.special import expit
 from pairdp import NoiseSource
 from pairdp.algorithms.scorecard import CategoryCells, NumberCells, Scorecard
 from pairdp.algorithms.scorecard import descent as descent_module
-from pairdp.algorithms.scorecard.descent import CLIP, LabelledBins, Whitening, descend
+from pairdp.algorithms.scorecard.descent import (
+    CLIP,
+    Gradients,
+    LabelledBins,
+    Whitening,
+    descend,
+)
 from pairdp.algorithms.scorecard.expansion import Expansion
-from pairdp.algorithms.scorecard.tabled import GroupedBins
 from pairdp.constraints import Unconstrained
 from pairdp.losses import LeastSquaresPointwise, LogisticPointwise
 from pairdp.pointwise_problem import PointwiseProblem
@@ -68,13 +73,14 @@ def test_no_replacement_moves_a_release_further_than_certified(interactions: boo
 @pytest.mark.parametrize("interactions", [False, True])
 def test_a_part_of_the_records_moves_moments_and_gradients_no_further(interactions: bool) -> None:
     plan = _plan(interactions)
-    plan = replace(plan, settings=replace(plan.settings, sampled=20))  # places 0, 3, 6, ...
+    # Moments are of places 0, 6, 12, ... and gradients of places 0, 3, 6, ...
+    plan = replace(plan, settings=replace(plan.settings, sampled=10))
     rng = np.random.default_rng(1)
-    for place in (0, 1, 6):
+    for place in (0, 1, 6, 3):
         found = _shares(plan, [(drawn(N, 1.0, place, rng), 0.1)])
         assert max(found.values()) <= 1.0
-        assert (found["second moments of features"] > 0) == (place != 1)
-        assert (found["clipped gradients"] > 0) == (place != 1)
+        assert (found["second moments of features"] > 0) == (place % 6 == 0)
+        assert (found["clipped gradients"] > 0) == (place % 3 == 0)
 
 
 def test_second_moments_move_as_far_as_certified() -> None:
@@ -107,7 +113,7 @@ def test_gradients_move_as_far_as_certified() -> None:
         records = LabelledBins(bins, np.zeros(N), np.ones(N))
         descend(
             expansion,
-            records,
+            records.in_one_part(),
             whitening,
             np.zeros(2),
             0.5,
@@ -132,11 +138,10 @@ def test_rounding_of_gradients_is_paid_for() -> None:
     whitening = Whitening.of(moments, 1e-10)
     bins = rng.integers(0, 50, (1, n)).astype(np.int16)
     records = LabelledBins(bins, (rng.random(n) < 0.5).astype(float), np.ones(n))
-    grouped = GroupedBins.of(bins, expansion.bins)
-    scales, norms = descent_module._clipped(expansion, records, grouped, whitening)
-    norms /= whitening.width
+    gradients = Gradients.of(expansion, records, whitening)
+    scales, norms = gradients.scales, gradients.norms
     weights = rng.normal(size=7)
-    found = descent_module._sum_of_gradients(expansion, records, grouped, weights, scales, norms)
+    found, _ = gradients.total(weights, np.zeros(0))
     rows = expansion.rows(bins).astype(np.longdouble)
     scores = (expansion.rows(bins) @ weights) * scales
     slopes = expit(scores) - records.positive

@@ -3,7 +3,7 @@ r"""The choice between a linear, an additive and a quadratic model, by a table o
 With n records, d columns and µ, the parameter of Gaussian DP of the budget for one record (ε, if it
 is pure), the rows of `RULES` are tried in order, and the first that applies is chosen. The table
 was measured on the synthetic families of ``python -m benchmarks utility``, adult and german, at n
-from 300 to 32 561 and ε from 0.5 to 8.
+from 150 to 32 561 and ε from 0.5 to 8.
 """
 
 from __future__ import annotations
@@ -102,34 +102,34 @@ RULES = (
     ),
     ModelRule("ε is pure", lambda t: t.pure, "additive", Range(0.79, 0.90), Range(-0.07, 0.00)),
     ModelRule(
-        "at least 3/4 of the columns are numbers and nµ < 10·d",
-        lambda t: t.mostly_numbers and t.signal < 10 * t.count,
-        "linear",
-        Range(0.52, 0.72),
-        Range(-0.28, -0.06),
+        "there is a schema and nµ < 5·d",
+        lambda t: bool(t.columns) and t.signal < 5 * t.count,
+        "additive",
+        Range(0.43, 0.66),
+        Range(-0.39, -0.10),
     ),
     ModelRule(
-        "at least 3/4 of the columns are numbers and nµ < 30·d",
-        lambda t: t.mostly_numbers and t.signal < 30 * t.count,
+        "at least 3/4 of the columns are numbers and nµ < 20·d",
+        lambda t: t.mostly_numbers and t.signal < 20 * t.count,
         "linear",
-        Range(0.62, 0.81),
-        Range(-0.22, -0.01),
+        Range(0.47, 0.76),
+        Range(-0.38, -0.04),
     ),
     ModelRule(
         "nµ < 30·d",
         lambda t: t.signal < 30 * t.count,
         "additive",
-        Range(0.61, 0.76),
-        Range(-0.19, -0.02),
+        Range(0.61, 0.81),
+        Range(-0.22, -0.01),
     ),
     ModelRule(
         "nµ < 16·d²",
         lambda t: t.signal < 16 * t.count**2,
         "additive",
-        Range(0.71, 0.85),
-        Range(-0.09, 0.04),
+        Range(0.72, 0.86),
+        Range(-0.10, 0.05),
     ),
-    ModelRule("nµ ≥ 16·d²", lambda t: True, "quadratic", Range(0.80, 0.89), Range(-0.04, 0.12)),
+    ModelRule("nµ ≥ 16·d²", lambda t: True, "quadratic", Range(0.80, 0.91), Range(-0.04, 0.10)),
 )
 MODEL_REASON = "auto: the model is"
 """How the reason for a kind of model begins."""

@@ -41,6 +41,7 @@ from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.score_models import ModelName, ScoreModel
 from pairdp.algorithms.task import Task
 from pairdp.losses import LogisticPointwise, PairwiseLoss
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.privacy import NoiseSource, Release
 from pairdp.privacy.mechanisms.packing import packed_dimension
 from pairdp.records import Records
@@ -268,10 +269,13 @@ class ConditionedDescent(ScoreModel, Algorithm[ConditionedSettings]):
         )
         return ParameterNoise("first order", words, fit.statistics["deviations"])
 
+    def check_parts(self, plan: Plan[ConditionedSettings]) -> None:
+        """Do nothing: it needs only sums."""
+
     def execute(
         self,
         plan: Plan[ConditionedSettings],
-        records: Records,
+        records: Records | PartitionedRecords,
         noise: NoiseSource,
         progress: Progress,
     ) -> RunResult:

@@ -20,8 +20,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +31,12 @@ from pairdp._sums import BLOCK, Total
 from pairdp.algorithms.conditioned.features import Features
 from pairdp.algorithms.conditioned.slopes import Slopes
 from pairdp.algorithms.scorecard.descent import Whitening
+from pairdp.engines.local import InProcess
+from pairdp.engines.parts import Part, Parts
 from pairdp.losses import LogisticPointwise, LogisticRanking
+from pairdp.pairs.ranking import Slopes as PairSlopes
 from pairdp.pairs.ranking import score_sums
+from pairdp.score_sums.base import Index, ScoreSums
 
 Array = NDArray[np.float64]
 
@@ -93,22 +98,56 @@ class Rows:
             yield some, self.features.rows(self.x[some]) if self.kept is None else self.kept[some]
 
 
-def second_moments(rows: Rows) -> Array:
+@dataclass(frozen=True, eq=False)
+class RowParts:
+    """The rows of all parts of the records.
+
+    Attributes
+    ----------
+    parts : Parts
+        Their values are `Rows`, or functions of those.
+    n : int
+        Number of rows in all parts.
+    features : Features
+        The features.
+    """
+
+    parts: Parts
+    n: int
+    features: Features
+
+    @classmethod
+    def of(cls, rows: Rows) -> RowParts:
+        """Return rows in one part."""
+        return cls(Parts(InProcess(), [Part(0, rows.n, rows)], rows.n), rows.n, rows.features)
+
+
+def second_moments(rows: RowParts) -> Array:
     """Return Σφφᵀ/n, symmetric to the last bit."""
+    total: Total = rows.parts.map_sum(_second_moments)
+    return np.asarray((total.high + total.high.T) / (2 * rows.n))
+
+
+def _second_moments(rows: Rows) -> Total:
     total = Total.zeros(rows.features.size, rows.features.size)
     for some, block in rows.blocks():
         counted = rows.counted[some]
         block = block if counted.all() else block * counted[:, None]
         total += block.T @ block
-    return np.asarray((total.high + total.high.T) / (2 * rows.n))
+    return total
 
 
-def mean_squares(rows: Rows) -> Array:
+def mean_squares(rows: RowParts) -> Array:
     """Return Σφ²/n, entry by entry."""
+    total: Total = rows.parts.map_sum(_squares)
+    return np.asarray(total.high / rows.n)
+
+
+def _squares(rows: Rows) -> Total:
     total = Total.zeros(rows.features.size)
     for some, block in rows.blocks():
         total += rows.counted[some] @ block**2
-    return np.asarray(total.high / rows.n)
+    return total
 
 
 class Clipped(NamedTuple):
@@ -130,8 +169,21 @@ def clipped(rows: Rows, whitening: Whitening, largest: float) -> Clipped:
     return Clipped(factors, lengths)
 
 
-def sum_of_gradients(rows: Rows, weights: Array, clip: Clipped, slopes: Slopes) -> Array:
+class ClippedRows(NamedTuple):
+    """Rows, and how they are clipped."""
+
+    rows: Rows
+    clip: Clipped
+
+
+def clipped_rows(rows: Rows, whitening: Whitening, largest: float) -> ClippedRows:
+    """Return rows with how they are clipped to a largest norm of z, in units of c."""
+    return ClippedRows(rows, clipped(rows, whitening, largest))
+
+
+def sum_of_gradients(some_rows: ClippedRows, weights: Array, slopes: Slopes) -> Total:
     """Return Σ of clipped gradients over S, in the coordinates of φ, for weights of features."""
+    rows, clip = some_rows
     total = Total.zeros(rows.features.size)
     size = slopes.size
     for some, block in rows.blocks():
@@ -141,29 +193,57 @@ def sum_of_gradients(rows: Rows, weights: Array, clip: Clipped, slopes: Slopes) 
         lengths = np.abs(found) * clip.lengths[some]
         found *= CLIP / np.maximum(lengths, CLIP) * factors * rows.counted[some]
         total += found @ block
-    return total.high
+    return total
 
 
-def sum_over_pairs(rows: Rows, weights: Array, clip: Clipped, largest: float) -> Array:
+def sum_over_pairs(rows: RowParts, weights: Array, largest: float) -> Array:
     """Return Σ of gradients of all pairs over n - 1, in the coordinates of φ.
 
-    ``largest`` is a bound on all scores.
+    The values of the parts are `ClippedRows`, and ``largest`` is a bound on all scores.
     """
-    scores = np.empty(rows.n)
+    sums = _pair_sums(largest, rows.n)
+    moments = rows.parts.map_sum(_pair_moments, weights, largest, rows.n)
+    slopes = sums.slopes_for(moments)
+    total: Total = rows.parts.map_sum(_pair_gradients, weights, largest, slopes)
+    return np.asarray(total.high / (rows.n - 1))
+
+
+def _pair_sums(largest: float, n: int) -> ScoreSums:
+    loss = LogisticRanking()
+    found = loss.structure().sums_in_parts(loss.phi, loss.slope, -largest, largest, n)
+    return found or score_sums(loss, -largest, largest, n)
+
+
+def _scored(
+    some_rows: ClippedRows, weights: Array, largest: float
+) -> Iterator[tuple[slice, Array, NDArray[np.bool_], Array, Index]]:
+    """Yield the places of blocks, their rows, and who is used, with scores and classes."""
+    rows, clip = some_rows
     for some, block in rows.blocks():
-        scores[some] = np.clip((block @ weights) * clip.factors[some], -largest, largest)
-    used = np.flatnonzero(rows.counted)
-    total = Total.zeros(rows.features.size)
-    if not used.size:
-        return total.high
-    coefficients = np.zeros(rows.n)
-    positive = (rows.y[used] > 0).astype(np.intp)
-    sums = score_sums(LogisticRanking(), -largest, largest, rows.n)
-    found = sums.all_slopes(scores[used], positive)
-    coefficients[used] = found * (2 * positive - 1) / (rows.n - 1)
-    for some, block in rows.blocks():
-        total += (coefficients[some] * clip.factors[some]) @ block
-    return total.high
+        scores = np.clip((block @ weights) * clip.factors[some], -largest, largest)
+        used = rows.counted[some] > 0
+        positive = (rows.y[some][used] > 0).astype(np.intp)
+        yield some, block, used, scores[used], positive
+
+
+def _pair_moments(some_rows: ClippedRows, weights: Array, largest: float, n: int) -> Any:
+    sums = _pair_sums(largest, n)
+    if not some_rows.rows.n:
+        return sums.moments(np.zeros(0), np.zeros(0, dtype=np.intp))
+    return sums.moments_of(
+        (scores, positive) for *_, scores, positive in _scored(some_rows, weights, largest)
+    )
+
+
+def _pair_gradients(
+    some_rows: ClippedRows, weights: Array, largest: float, slopes_of: PairSlopes
+) -> Total:
+    total, slopes_of = Total.zeros(some_rows.rows.features.size), copy(slopes_of)
+    for some, block, used, scores, positive in _scored(some_rows, weights, largest):
+        coefficients = np.zeros(len(block))
+        coefficients[used] = slopes_of(scores, positive) * (2 * positive - 1)
+        total += (coefficients * some_rows.clip.factors[some]) @ block
+    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +252,7 @@ class Descent:
 
     Attributes
     ----------
-    rows : Rows
+    rows : RowParts
         The records, which enter through ``release`` only.
     whitening : Whitening
         W and c.
@@ -182,7 +262,7 @@ class Descent:
         4π(1-π) for two classes, and 1 for targets: curvature is proportional to it.
     """
 
-    rows: Rows
+    rows: RowParts
     whitening: Whitening
     slopes: Slopes | None
     spread: float
@@ -211,13 +291,15 @@ class Descent:
         shrunk : bool
             Whether the distance from the initial weights is shrunk by the noise (James-Stein).
         """
-        clip = clipped(self.rows, self.whitening, PAIR_CLIP if self.slopes is None else 1.0)
+        largest = PAIR_CLIP if self.slopes is None else 1.0
+        parts = self.rows.parts.map(clipped_rows, self.whitening, largest)
+        rows = replace(self.rows, parts=parts)
         start = position = self.whitening.inverse @ initial
         average = np.zeros_like(position)
         last = max(1, steps // 2)
         size = self.step_size
         for step in range(steps):
-            mean = self._sum(position, clip) / self.rows.n
+            mean = self._sum(position, rows) / self.rows.n
             mean = self.whitening.matrix.T @ mean / self.whitening.width
             position = position - size * release(mean, step)
             if step >= steps - last:
@@ -260,10 +342,11 @@ class Descent:
         size, curvature = self.slopes.size, self.slopes.curvature
         return _STEP * size / (curvature * spread) * self.whitening.width
 
-    def _sum(self, position: Array, clip: Clipped) -> Array:
+    def _sum(self, position: Array, rows: RowParts) -> Array:
         weights = self.whitening.matrix @ position
         if self.slopes is not None:
-            return sum_of_gradients(self.rows, weights, clip, self.slopes)
+            total: Total = rows.parts.map_sum(sum_of_gradients, weights, self.slopes)
+            return total.high
         # Cauchy-Schwarz, with slack for the rounding of both factors.
         largest = PAIR_CLIP * self.whitening.width * float(np.linalg.norm(position))
-        return sum_over_pairs(self.rows, weights, clip, largest * (1 + 1e-6) + 1e-6)
+        return sum_over_pairs(rows, weights, largest * (1 + 1e-6) + 1e-6)

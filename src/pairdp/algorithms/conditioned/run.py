@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from scipy.special import logit
 from pairdp._sums import BLOCK, Total
 from pairdp.algorithms.conditioned.descent import (
     Descent,
+    RowParts,
     Rows,
     mean_squares,
     second_moments,
@@ -32,7 +34,9 @@ from pairdp.algorithms.noise import deviation
 from pairdp.algorithms.plan import Progress, RunResult
 from pairdp.algorithms.scorecard.descent import Whitening
 from pairdp.constraints import Constraint
+from pairdp.engines.parts import Parts
 from pairdp.losses import PointwiseLoss
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.privacy import NoiseSource, Release
 from pairdp.records import Records
 
@@ -71,6 +75,32 @@ class RunFacts:
     constant: float
     folded: bool
 
+    @property
+    def target(self) -> float:
+        """Y: labels are divided by it for the means."""
+        return 1.0 if self.loss.binary else float(self.loss.label_bound or 1.0)
+
+
+class Numbers(NamedTuple):
+    """The numbers of some records: as private as the data.
+
+    Attributes
+    ----------
+    x : array
+        Rows without a constant feature, clipped to their largest norm.
+    y : array
+        Labels within ±1; 0 for null records.
+    counted : array
+        0 for null records, otherwise 1.
+    start : int
+        The number of records before these.
+    """
+
+    x: Array
+    y: Array
+    counted: Array
+    start: int
+
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -80,7 +110,7 @@ class Run:
     ----------
     facts : RunFacts
         Public facts.
-    records : Records
+    records : Records or PartitionedRecords
         The records.
     releases : sequence of Release
         The planned releases.
@@ -89,7 +119,7 @@ class Run:
     """
 
     facts: RunFacts
-    records: Records
+    records: Records | PartitionedRecords
     releases: Sequence[Release]
     noise: NoiseSource
 
@@ -104,17 +134,14 @@ class Run:
         self, settings: ConditionedSettings, constraint: Constraint, progress: Progress
     ) -> RunResult:
         """Return the weights, and the released statistics that describe them."""
-        facts = self.facts
-        x, y = self._numbers(), self._labels()
-        counted = np.where(self.records.null, 0.0, 1.0)
-        location, released = self.locate(x, y, counted)
+        facts, n = self.facts, self.records.n
+        numbers = self.numbers()
+        location, released = self.locate(numbers)
         middle = float(released["balance"][0]) if facts.centred else 0.0
-        n = len(x)
         if settings.used < n:
-            places = np.arange(settings.used) * n // settings.used
-            x, y, counted = x[places], y[places], counted[places]
-        features = self._features(settings, location, x, counted)
-        rows = Rows.of(features, x, y * self._target, counted)
+            numbers = numbers.map(_evenly, settings.used, n)
+        features = self._features(settings, location, numbers)
+        rows = self._rows(features, numbers, settings.used)
         descent = Descent(
             rows,
             self._whitening(settings, rows),
@@ -154,81 +181,64 @@ class Run:
         released["deviations"] = np.asarray(ratio * deviations)
         return RunResult(found, released)
 
-    def locate(self, x: Array, y: Array, counted: Array) -> tuple[Location, dict[str, Array]]:
+    def numbers(self) -> Parts:
+        """Return the parts of the `Numbers` of all records."""
+        return self.records.map(_numbers, self.facts)
+
+    def locate(self, numbers: Parts) -> tuple[Location, dict[str, Array]]:
         """Return where rows are, and the released means of the classes."""
         facts = self.facts
         released: dict[str, Array] = {}
         centre = np.zeros(facts.d)
         if facts.centred:
-            signed, mean, middle = self._means(x, y)
+            signed, mean, middle = self._means(numbers)
             centre = shrunk_centre(mean, self._deviation(MEANS), facts.largest)
             released = {"signed": signed, "mean": centre, "balance": np.array([middle])}
-        return Location(centre, self._radius(x, centre, counted)), released
+        return Location(centre, self._radius(numbers, centre)), released
 
-    @property
-    def _target(self) -> float:
-        """Y: labels are divided by it for the means."""
-        loss = self.facts.loss
-        return 1.0 if loss.binary else float(loss.label_bound or 1.0)
-
-    def _labels(self) -> Array:
-        """Return labels within ±1; 0 for null records."""
-        return np.asarray(self.records.y / self._target)
-
-    def _numbers(self) -> Array:
-        """Return the rows without a constant feature, clipped to their largest norm."""
-        facts = self.facts
-        if not facts.constant:
-            return self.records.x
-        x = np.array(self.records.x[:, :-1])
-        for start in range(0, len(x), BLOCK):
-            rows = x[start : start + BLOCK]
-            norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-            rows *= (facts.largest / np.maximum(norms, facts.largest))[:, None]
-        return x
-
-    def _means(self, x: Array, y: Array) -> tuple[Array, Array, float]:
+    def _means(self, numbers: Parts) -> tuple[Array, Array, float]:
         """Release the means of (yx, x, Ry)."""
         d, largest = self.facts.d, self.facts.largest
-        total = Total.zeros(2 * d + 1)
-        for start in range(0, len(x), BLOCK):
-            rows, labels = x[start : start + BLOCK], y[start : start + BLOCK]
-            sums = [labels @ rows, rows.sum(axis=0), [largest * labels.sum()]]
-            total += np.concatenate(sums)
-        noisy = self._release(MEANS, total.high / len(x))
+        total: Total = numbers.map_sum(_sums, largest)
+        noisy = self._release(MEANS, total.high / self.records.n)
         middle = float(np.clip(noisy[-1] / largest, -1.0, 1.0))
         return noisy[:d], noisy[d : 2 * d], middle
 
-    def _radius(self, x: Array, centre: Array, counted: Array) -> float:
+    def _radius(self, numbers: Parts, centre: Array) -> float:
         """Release counts of rows within distances, and return a radius that most are within."""
-        away = np.where(counted > 0, distances(x, centre), math.inf)
+        away = numbers.map(_away, centre)
         steps = itertools.count()
 
         def within(distance: float) -> float:
-            count = np.array([float(np.count_nonzero(away <= distance))])
+            count = np.array([float(away.map_sum(_count_within, distance))])
             return float(self._release(RADIUS, count, next(steps))[0])
 
-        return common_radius(within, len(x), self.facts.largest)
+        return common_radius(within, self.records.n, self.facts.largest)
 
     def _features(
-        self, settings: ConditionedSettings, location: Location, x: Array, counted: Array
+        self, settings: ConditionedSettings, location: Location, numbers: Parts
     ) -> Features:
         facts, radius = self.facts, location.radius
         if settings.expansion == "linear":
             scales = np.full(facts.d, radius)
             return Features("linear", location.centre, scales, facts.centred)
-        scales = self.scales(location, x, counted)
+        scales = self.scales(location, numbers, settings.used)
         return Features(settings.expansion, location.centre, scales, facts.centred)
 
-    def scales(self, location: Location, x: Array, counted: Array) -> Array:
+    def scales(self, location: Location, numbers: Parts, used: int) -> Array:
         """Release the mean squares of centred rows, and return the scale of each feature."""
         wide = _WIDE * location.radius
         plain = Features("linear", location.centre, np.full(self.facts.d, wide), intercept=False)
-        noisy = self._release(SCALES, mean_squares(Rows.of(plain, x, counted, counted)))
+        noisy = self._release(SCALES, mean_squares(self._rows(plain, numbers, used)))
         least = max(self._deviation(SCALES), 1e-9)
         return np.asarray(wide * np.sqrt(np.maximum(noisy, least)))
 
-    def _whitening(self, settings: ConditionedSettings, rows: Rows) -> Whitening:
+    def _rows(self, features: Features, numbers: Parts, used: int) -> RowParts:
+        """Return the rows of features of the records that are used."""
+        parts = numbers.map(_rows_of, features, self.facts.target)
+        return RowParts(parts, min(used, self.records.n), features)
+
+    def _whitening(self, settings: ConditionedSettings, rows: RowParts) -> Whitening:
         if settings.scaling == "matrix":
             exact = second_moments(rows)
             release = next(one for one in self.releases if one.name == MOMENTS)
@@ -255,6 +265,50 @@ class Run:
         weights = np.zeros(features.size)
         if features.intercept:
             binary = self.facts.loss.binary
-            score = float(logit(self._share(middle))) if binary else middle * self._target
+            score = float(logit(self._share(middle))) if binary else middle * self.facts.target
             weights[-1] = score / CONSTANT
         return weights
+
+
+def _numbers(records: Records, facts: RunFacts) -> Numbers:
+    y, counted = records.y / facts.target, np.where(records.null, 0.0, 1.0)
+    if not facts.constant:
+        return Numbers(records.x, y, counted, records.start)
+    x = np.array(records.x[:, :-1])
+    for start in range(0, len(x), BLOCK):
+        rows = x[start : start + BLOCK]
+        norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        rows *= (facts.largest / np.maximum(norms, facts.largest))[:, None]
+    return Numbers(x, y, counted, records.start)
+
+
+def _sums(numbers: Numbers, largest: float) -> Total:
+    """Return Σ(yx, x, Ry)."""
+    x, y = numbers.x, numbers.y
+    total = Total.zeros(2 * x.shape[1] + 1)
+    for start in range(0, len(x), BLOCK):
+        rows, labels = x[start : start + BLOCK], y[start : start + BLOCK]
+        sums = [labels @ rows, rows.sum(axis=0), [largest * labels.sum()]]
+        total += np.concatenate(sums)
+    return total
+
+
+def _away(numbers: Numbers, centre: Array) -> Array:
+    """Return the distance of each record from the centre; null records are infinitely far."""
+    return np.where(numbers.counted > 0, distances(numbers.x, centre), math.inf)
+
+
+def _count_within(away: Array, distance: float) -> int:
+    return int(np.count_nonzero(away <= distance))
+
+
+def _evenly(numbers: Numbers, used: int, n: int) -> Numbers:
+    """Return those at the places ⌊in/used⌋ of all n records, for i = 0 … used - 1."""
+    start, stop = numbers.start, numbers.start + len(numbers.x)
+    first, last = (-(-place * used // n) for place in (start, stop))
+    places = np.arange(first, last) * n // used - start
+    return Numbers(numbers.x[places], numbers.y[places], numbers.counted[places], start)
+
+
+def _rows_of(numbers: Numbers, features: Features, target: float) -> Rows:
+    return Rows.of(features, numbers.x, numbers.y * target, numbers.counted)

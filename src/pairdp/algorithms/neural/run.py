@@ -54,9 +54,9 @@ class Run:
             folded=False,
         )
         coordinates = PrivateCoordinates(facts, records, self.plan.certificate.releases, self.noise)
-        counted = np.where(records.null, 0.0, 1.0)
-        location, _ = coordinates.locate(records.x, records.y, counted)
-        scales = coordinates.scales(location, records.x, counted)
+        numbers = coordinates.numbers()
+        location, _ = coordinates.locate(numbers)
+        scales = coordinates.scales(location, numbers, records.n)
         return NetworkScores(self.network, location.centre, scales, parameters)
 
     def learn(self, initial: Array, progress: Progress) -> RunResult:

@@ -4,7 +4,8 @@ Rows x of the features are divided by their radius and clipped to norm 1. From n
 C = QΛQᵀ of these, W = Q(Λ₊ + ridge)^{-1/2}, and z = xW has about r² = ΣΛ₊/(Λ₊ + ridge) as expected
 squared norm. With c = 2·max(r, 1), z is clipped to norm c, and the logistic gradient (p - y)z/c of
 a record to norm `CLIP`. The released means of these have sensitivity 2·CLIP/n, whatever was
-released before, since W is a function of released values.
+released before, since W is a function of released values. All products of two columns may be
+further coordinates of z, without W (`pairdp.algorithms.scorecard.squares`).
 
 **Rounding.** The computed mean is Wᵀt/c, where t is the mean of vectors of norm at most 1 in the
 coordinates of x. The error of t is at most `SUMMING`, that of the product with W at most
@@ -20,12 +21,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._sums import BLOCK, Total
 from pairdp.algorithms.scorecard.expansion import CONSTANT, Bins, Expansion
+from pairdp.algorithms.scorecard.squares import SquareFeatures
 from pairdp.algorithms.scorecard.tabled import (
     GroupedBins,
     blocks,
@@ -34,6 +37,8 @@ from pairdp.algorithms.scorecard.tabled import (
     truncated,
     worthwhile,
 )
+from pairdp.engines.local import InProcess
+from pairdp.engines.parts import Part, Parts
 
 Array = NDArray[np.float64]
 
@@ -58,25 +63,29 @@ class LabelledBins:
         1 for records of the second class, 0 for others.
     counted : array of shape (n,)
         0 for null records, otherwise 1.
+    all : int, optional
+        The number of records in all parts; by default, these are all.
     """
 
     bins: Bins
     positive: Array
     counted: Array
+    all: int | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of records in all parts."""
+        return len(self.counted) if self.all is None else self.all
+
+    def in_one_part(self) -> Parts:
+        """Return all records as one part."""
+        return Parts(InProcess(), [Part(0, len(self.counted), self)], len(self.counted))
 
     def blocks(self) -> Iterator[tuple[slice, Bins]]:
         """Yield the places of blocks of records, and their bins."""
         for start in range(0, self.bins.shape[1], BLOCK):
             some = slice(start, start + BLOCK)
             yield some, self.bins[:, some]
-
-    def evenly(self, count: int) -> LabelledBins:
-        """Return so many of the records, at places that are evenly distributed over all."""
-        n = len(self.counted)
-        if count == n:
-            return self
-        places = np.arange(count, dtype=np.int64) * n // count
-        return LabelledBins(self.bins[:, places], self.positive[places], self.counted[places])
 
 
 @dataclass(frozen=True)
@@ -98,18 +107,21 @@ class Whitening:
     width: float
 
     @staticmethod
-    def of(moments: Array, ridge: float) -> Whitening:
-        """Return the coordinates for noisy second moments."""
+    def of(moments: Array, ridge: float, further: float = 0.0) -> Whitening:
+        """Return the coordinates for noisy second moments.
+
+        ``further`` is the expected squared norm of coordinates that need no whitening.
+        """
         values, vectors = np.linalg.eigh(moments)
         values = np.maximum(values, 0.0)
         sizes = np.sqrt(values + ridge)
-        radius = float(np.sqrt(np.sum(values / (values + ridge))))
+        radius = float(np.sqrt(np.sum(values / (values + ridge)) + further))
         return Whitening(vectors / sizes, sizes[:, None] * vectors.T, _WIDE * max(radius, 1.0))
 
 
 def second_moments(expansion: Expansion, records: LabelledBins) -> Array:
     """Return Σxxᵀ over records of rows over their radius, clipped to norm 1."""
-    if expansion.factors or not worthwhile(expansion.bins, len(records.counted)):
+    if expansion.factors or not worthwhile(expansion.bins, records.n):
         return _moments_of_rows(expansion, records)
     factors = _factors(expansion, GroupedBins.of(records.bins, expansion.bins))
     return _moments_by_pairs(expansion, records, factors)
@@ -125,7 +137,7 @@ def _moments_of_rows(expansion: Expansion, records: LabelledBins) -> Array:
 
 
 def _moments_by_pairs(expansion: Expansion, records: LabelledBins, factors: Array) -> Array:
-    coefficients = truncated(factors**2 * records.counted, len(factors))
+    coefficients = truncated(factors**2 * records.counted, records.n)
     ends = np.cumsum([0, *(table.shape[1] for table in expansion.tables)])
     places = [slice(start, stop) for start, stop in pairwise(ends.tolist())]
     found = np.zeros((expansion.size, expansion.size))
@@ -163,22 +175,23 @@ def _unit_rows(expansion: Expansion, bins: Bins) -> tuple[Array, Array]:
 
 def descend(
     expansion: Expansion,
-    records: LabelledBins,
+    records: Parts,
     whitening: Whitening,
     initial: Array,
     positives: float,
     deviation: float,
     steps: int,
     release: Callable[[Array, int], Array],
-) -> tuple[Array, Array]:
-    """Return the weights after noisy steps, and the covariance of their noise to first order.
+    squares: SquareFeatures | None = None,
+) -> Descended:
+    """Return the weights after noisy steps, and their noise to first order.
 
     Parameters
     ----------
     expansion : Expansion
         The features.
-    records : LabelledBins
-        The records. They enter through ``release`` only.
+    records : Parts
+        The records, parts of `LabelledBins`. They enter through ``release`` only.
     whitening : Whitening
         The coordinates.
     initial : array
@@ -191,20 +204,22 @@ def descend(
         Number of steps.
     release : callable
         Adds noise to a sum of clipped gradients over n, at a step.
+    squares : SquareFeatures, optional
+        All products of two columns, as further coordinates.
     """
-    grouped = GroupedBins.of(records.bins, expansion.bins)
-    scales, norms = _clipped(expansion, records, grouped, whitening)
-    norms /= whitening.width
+    gradients = records.map(_gradients, expansion, whitening, squares)
     start = whitening.inverse @ initial * expansion.radius
+    first = len(start)
+    start = np.pad(start, (0, 0 if squares is None else squares.size))
     position = start
     size = _STEP / max(positives * (1 - positives), _LEAST_SPREAD) * whitening.width
     last = min(_AVERAGED, steps)
     average = np.zeros_like(start)
     for step in range(steps):
-        weights = whitening.matrix @ position
-        total = _sum_of_gradients(expansion, records, grouped, weights, scales, norms)
-        gradient = release(whitening.matrix.T @ total / whitening.width, step)
-        position = position - size * gradient
+        weights = whitening.matrix @ position[:first]
+        total: Total = gradients.map_sum(_total, weights, position[first:])
+        inside = np.concatenate([whitening.matrix.T @ total.high[:first], total.high[first:]])
+        position = position - size * release(inside / whitening.width, step)
         if step >= steps - last:
             average += position / last
     moved = average - start
@@ -214,26 +229,128 @@ def descend(
     length = float(moved @ moved)
     noise = variance * moved.size
     kept = max(0.0, 1 - _SHRINKAGE * noise / length) if length > 0 else 0.0
-    found = whitening.matrix @ (start + kept * moved) / expansion.radius
+    found = start + kept * moved
     spread = kept * np.sqrt(variance) * whitening.matrix / expansion.radius
-    return found, np.asarray(spread @ spread.T)
+    return Descended(
+        whitening.matrix @ found[:first] / expansion.radius,
+        np.asarray(spread @ spread.T),
+        found[first:],
+        kept * float(np.sqrt(variance)),
+    )
 
 
-def _clipped(
+class Descended(NamedTuple):
+    """The weights of features and the covariance of their noise; those of squares, likewise."""
+
+    weights: Array
+    covariance: Array
+    square_weights: Array
+    square_deviation: float
+
+
+@dataclass(frozen=True, eq=False)
+class Gradients:
+    """Sums of clipped gradients over records; as private as the data.
+
+    Attributes
+    ----------
+    expansion, squares, records, grouped
+        The features, and the bins of the records, also in groups.
+    rows : array of shape (n, columns) or (n, 0)
+        h of `SquareFeatures` for each record.
+    kept : array of shape (n,)
+        The factor that clips z; 0 for null records.
+    scales : array of shape (n,)
+        The same, times the factor that makes x of the features.
+    norms : array of shape (n,)
+        The norm of the clipped z, in units of c.
+    """
+
+    expansion: Expansion
+    squares: SquareFeatures | None
+    records: LabelledBins
+    grouped: GroupedBins
+    rows: Array
+    kept: Array
+    scales: Array
+    norms: Array
+
+    @staticmethod
+    def of(
+        expansion: Expansion,
+        records: LabelledBins,
+        whitening: Whitening,
+        squares: SquareFeatures | None = None,
+    ) -> Gradients:
+        """Return the gradients in some coordinates."""
+        grouped = GroupedBins.of(records.bins, expansion.bins)
+        factors, lengths = _lengths(expansion, records, grouped, whitening)
+        rows = np.zeros((len(lengths), 0))
+        if squares is not None:
+            rows = squares.rows(records.bins)
+            for some in blocks(len(lengths)):
+                lengths[some] += squares.squared_norms(rows[some])
+        np.sqrt(lengths, out=lengths)
+        clip = whitening.width / np.maximum(lengths, whitening.width)
+        norms = lengths * clip / whitening.width
+        kept = clip * records.counted
+        return Gradients(expansion, squares, records, grouped, rows, kept, factors * kept, norms)
+
+    def total(self, weights: Array, square_weights: Array) -> tuple[Array, Array]:
+        """Return Σ(p - y)·min(1, CLIP/|(p - y)z/c|)·x over records, and the same of products."""
+        n, expansion, squares = len(self.scales), self.expansion, self.squares
+        points = self.grouped.joint(expansion.points(weights))
+        sums = self.grouped.sums()
+        products = Total.zeros(expansion.products)
+        of_squares = Total.zeros(square_weights.size)
+        for some in blocks(n):
+            bins = self.records.bins[:, some]
+            scores = self.grouped.sum_of(points, some)
+            scores += weights[-1] * CONSTANT
+            if expansion.factors:
+                scores += expansion.product_scores(bins, weights)
+            scores *= self.scales[some]
+            if squares is not None:
+                scores += self.kept[some] * squares.scores(self.rows[some], square_weights)
+            slopes = chances(scores)
+            slopes -= self.records.positive[some]
+            lengths = np.abs(slopes)
+            lengths *= self.norms[some]
+            slopes *= CLIP / np.maximum(lengths, CLIP, out=lengths)
+            if squares is not None:
+                of_squares += squares.sums(self.rows[some], slopes * self.kept[some])
+            slopes *= self.scales[some]
+            slopes = truncated(slopes, self.records.n)
+            sums.add(slopes, some)
+            if expansion.factors:
+                products += expansion.product_sums(bins, slopes)
+        return expansion.sums_of_rows(sums.by_column(), products.high), of_squares.high
+
+
+def _gradients(
+    records: LabelledBins,
+    expansion: Expansion,
+    whitening: Whitening,
+    squares: SquareFeatures | None,
+) -> Gradients:
+    return Gradients.of(expansion, records, whitening, squares)
+
+
+def _total(gradients: Gradients, weights: Array, square_weights: Array) -> Total:
+    return Total.of(np.concatenate(gradients.total(weights, square_weights)))
+
+
+def _lengths(
     expansion: Expansion, records: LabelledBins, grouped: GroupedBins, whitening: Whitening
 ) -> tuple[Array, Array]:
-    """Return the factor of each row that gives its clipped z (0 if null), and the norm of z."""
-    n = len(records.counted)
-    if expansion.factors or not worthwhile(expansion.bins, n):
-        factors, lengths = _lengths_of_rows(expansion, records, whitening)
-    else:
-        factors = _factors(expansion, grouped)
-        lengths = _lengths_by_pairs(expansion, records, grouped, whitening)
-        lengths *= factors**2
-        lengths += _slack(expansion, whitening)
-        np.sqrt(lengths, out=lengths)
-    clip = whitening.width / np.maximum(lengths, whitening.width)
-    return factors * clip * records.counted, lengths * clip
+    """Return the factor of each row that makes it x, and |xW|²."""
+    if expansion.factors or not worthwhile(expansion.bins, records.n):
+        return _lengths_of_rows(expansion, records, whitening)
+    factors = _factors(expansion, grouped)
+    lengths = _lengths_by_pairs(expansion, records, grouped, whitening)
+    lengths *= factors**2
+    lengths += _slack(expansion, whitening)
+    return factors, lengths
 
 
 def _lengths_of_rows(
@@ -243,7 +360,7 @@ def _lengths_of_rows(
     for some, bins in records.blocks():
         rows, factors[some] = _unit_rows(expansion, bins)
         inside = rows @ whitening.matrix
-        lengths[some] = np.sqrt(np.einsum("ij,ij->i", inside, inside))
+        lengths[some] = np.einsum("ij,ij->i", inside, inside)
     return factors, lengths
 
 
@@ -262,38 +379,6 @@ def _slack(expansion: Expansion, whitening: Whitening) -> float:
     columns = len(expansion.tables) + 1
     terms = (4 * expansion.size**1.5 + 2 * columns**2) * columns
     return float(terms * _UNIT * np.linalg.norm(whitening.matrix, 2) ** 2)
-
-
-def _sum_of_gradients(
-    expansion: Expansion,
-    records: LabelledBins,
-    grouped: GroupedBins,
-    weights: Array,
-    scales: Array,
-    norms: Array,
-) -> Array:
-    """Return Σ(p - y)·min(1, CLIP/|(p - y)z/c|)·x over records, in the coordinates of x."""
-    n = len(scales)
-    points = grouped.joint(expansion.points(weights))
-    sums = grouped.sums()
-    products = Total.zeros(expansion.products)
-    for some in blocks(n):
-        scores = grouped.sum_of(points, some)
-        scores += weights[-1] * CONSTANT
-        if expansion.factors:
-            scores += expansion.product_scores(records.bins[:, some], weights)
-        scores *= scales[some]
-        slopes = chances(scores)
-        slopes -= records.positive[some]
-        lengths = np.abs(slopes)
-        lengths *= norms[some]
-        slopes *= CLIP / np.maximum(lengths, CLIP, out=lengths)
-        slopes *= scales[some]
-        slopes = truncated(slopes, n)
-        sums.add(slopes, some)
-        if expansion.factors:
-            products += expansion.product_sums(records.bins[:, some], slopes)
-    return expansion.sums_of_rows(sums.by_column(), products.high)
 
 
 def chances(scores: Array) -> Array:

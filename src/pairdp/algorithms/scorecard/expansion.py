@@ -34,7 +34,6 @@ CONSTANT = 0.5
 _KNOTS = np.array([-2.0, -1.2, -0.6, 0.0, 0.6, 1.2, 2.0])
 _TAIL, _LEAST_VARIANCE = 0.004, 0.05
 _LARGEST_NUMBER, _LARGEST_RANK, _LARGEST_FACTOR = 4.0, 3.0, 2.5
-_SQUARES = 0.7
 _MOST_PRODUCTS = 30
 _GATES = (("numbers", 5.0, 1.0), ("ranks", 5.0, 1.0), ("products", 5.0, 1.5), ("hats", 10.0, 1.5),
           ("categories", 10.0, 1.0))  # fmt: skip
@@ -117,14 +116,14 @@ class Expansion:
         The factors of products; empty without products.
     blocks : tuple of str
         The blocks that are used.
-    pairs : tuple of pairs of int, optional
-        The columns of the products; by default all of them, with squares.
+    pairs : tuple of pairs of int
+        The columns of the products.
     """
 
     tables: tuple[Array, ...]
     factors: tuple[Array, ...]
     blocks: tuple[str, ...]
-    pairs: tuple[tuple[int, int], ...] | None = None
+    pairs: tuple[tuple[int, int], ...] = ()
 
     @property
     def bins(self) -> tuple[int, ...]:
@@ -134,14 +133,11 @@ class Expansion:
     @property
     def products(self) -> int:
         """The number of products."""
-        return len(self._places[0])
+        return len(self.pairs)
 
     @property
     def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The first and the second columns of the products."""
-        if self.pairs is None or not self.factors:
-            first, second = np.triu_indices(len(self.factors))
-            return first, second
         first, second = np.array(self.pairs, dtype=np.intp).reshape(-1, 2).T
         return first, second
 
@@ -166,11 +162,9 @@ class Expansion:
         if self.factors:
             factors = self.factors_of(bins)
             first, second = self._places
-            products, scale = found[:, place:-1], self._product_scale()
+            products = found[:, place:-1]
             np.multiply(factors[:, first], factors[:, second], out=products)
-            products *= scale
-            squares = first == second
-            products[:, squares] = (products[:, squares] - scale) * _SQUARES
+            products *= self._product_scale()
         found[:, -1] = CONSTANT
         return found
 
@@ -181,30 +175,42 @@ class Expansion:
     def _product_scale(self) -> float:
         return 1 / math.sqrt(self.products)
 
+    def correlations(self, moments: Array, columns: Sequence[Column], ridge: float) -> Array:
+        """Return correlations of the columns from noisy second moments of clipped rows.
+
+        They are those of normal scores, if these are features, and otherwise of shapes. The ridge
+        is added to variances, which shrinks the correlations of what has little of it.
+        """
+        after_shape = 1 + ("numbers" in self.blocks)
+        places, sizes, start = [], [], 0
+        for table, column in zip(self.tables, columns, strict=True):
+            place = after_shape if column.is_number and "ranks" in self.blocks else 0
+            places.append(start + place)
+            sizes.append(float(column.shares @ table[:, place] ** 2) / self.radius**2 + ridge)
+            start += table.shape[1]
+        found = moments[np.ix_(places, places)] / np.sqrt(np.outer(sizes, sizes))
+        np.fill_diagonal(found, 1.0)
+        return np.asarray(np.clip(found, -1.0, 1.0))
+
     def points(self, weights: Array) -> list[Array]:
         """Return the points of each bin of each column for weights of the features."""
         sizes = np.cumsum([table.shape[1] for table in self.tables])
         parts = np.split(weights[: sizes[-1]], sizes[:-1])
         return [np.asarray(t @ part) for t, part in zip(self.tables, parts, strict=True)]
 
-    def interactions(self, weights: Array) -> tuple[Array, float]:
-        """Return Q and c such that products contribute Σ Q_ij·a_i·a_j + c to a score."""
+    def interactions(self, weights: Array) -> Array:
+        """Return Q such that products contribute Σ Q_ij·a_i·a_j to a score."""
         columns = len(self.factors)
         matrix = np.zeros((columns, columns))
-        if not columns:
-            return matrix, 0.0
-        start = sum(table.shape[1] for table in self.tables)
-        values = weights[start:-1] * self._product_scale()
-        rows, cols = self._places
-        squares = rows == cols
-        matrix[rows, cols] = np.where(squares, _SQUARES * values, values)
-        return matrix, -_SQUARES * float(values[squares].sum())
+        if columns:
+            start = sum(table.shape[1] for table in self.tables)
+            matrix[self._places] = weights[start:-1] * self._product_scale()
+        return matrix
 
     def product_scores(self, bins: Bins, weights: Array) -> Array:
         """Return what products add to the scores of records."""
-        matrix, constant = self.interactions(weights)
         factors = self.factors_of(bins)
-        return np.asarray(np.einsum("ij,ij->i", factors @ matrix, factors) + constant)
+        return np.asarray(np.einsum("ij,ij->i", factors @ self.interactions(weights), factors))
 
     def product_sums(self, bins: Bins, coefficients: Array) -> Array:
         """Return Σ c·(products) over records, in blocks as in `pairdp._sums`."""
@@ -212,9 +218,7 @@ class Expansion:
         for start in range(0, len(coefficients), BLOCK):
             some = slice(start, start + BLOCK)
             factors = self.factors_of(bins[:, some])
-            part = (factors * coefficients[some, None]).T @ factors
-            np.fill_diagonal(part, (np.diag(part) - coefficients[some].sum()) * _SQUARES)
-            total += part
+            total += (factors * coefficients[some, None]).T @ factors
         return total.high[self._places] * self._product_scale()
 
     def sums_of_rows(self, sums: Sequence[Array], products: Array) -> Array:
@@ -237,7 +241,7 @@ def expand(
     columns: Sequence[Column],
     edges: Sequence[Edges | None],
     blocks: Sequence[str],
-    pairs: tuple[tuple[int, int], ...] | None = None,
+    pairs: tuple[tuple[int, int], ...] = (),
 ) -> Expansion:
     """Return the tables of features for some blocks.
 
@@ -249,8 +253,8 @@ def expand(
         The ends of the bins of numbers, in fine cells.
     blocks : sequence of str
         The blocks besides the shapes.
-    pairs : tuple of pairs of int, optional
-        The columns of the products; by default all of them, with squares.
+    pairs : tuple of pairs of int
+        The columns of the products.
     """
     scale = max(sum(column.variance for column in columns), 1e-12) ** 0.5
     numbers = max(sum(column.is_number for column in columns), 1)
@@ -273,8 +277,9 @@ def expand(
                 centred = np.eye(len(column.counts)) - column.shares
                 parts.append(centred / np.sqrt(max(spread, 1e-9)))
         tables.append(np.hstack(parts))
-    factors = tuple(factors_of(columns)) if "products" in blocks else ()
-    return Expansion(tuple(tables), factors, tuple(blocks), pairs)
+    with_pairs = "products" in blocks and bool(pairs)
+    factors = tuple(factors_of(columns)) if with_pairs else ()
+    return Expansion(tuple(tables), factors, tuple(blocks), pairs if with_pairs else ())
 
 
 def factors_of(columns: Sequence[Column]) -> Iterator[Array]:

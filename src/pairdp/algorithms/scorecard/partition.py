@@ -111,17 +111,16 @@ def _divided(known: Counted, n: int, bins: int) -> Counted:
     cells = known.cells
     counts, variances = known.counts[:cells], known.variances[:cells]
     large = counts > np.maximum(n / (4 * bins), 3 * np.sqrt(variances))
-    edges, values, spread = [np.zeros(1, np.int64)], [], []
-    for place in range(cells):
-        left, right = known.edges[place], known.edges[place + 1]
-        parts = BRANCHES if large[place] and right - left >= BRANCHES else 1
-        edges.append(np.linspace(left, right, parts + 1).astype(np.int64)[1:])
-        values += [counts[place] / parts] * parts
-        spread += [variances[place] if parts == 1 else np.inf] * parts
+    widths = np.diff(known.edges)
+    parts = np.where(large & (widths >= BRANCHES), BRANCHES, 1)
+    # Widths are powers of 16, so that their parts have equal widths too.
+    edges = np.cumsum(np.repeat(widths // parts, parts))
     return Counted(
-        np.concatenate(edges),
-        np.concatenate([values, known.counts[cells:]]),
-        np.concatenate([spread, known.variances[cells:]]),
+        np.concatenate([[0], edges]).astype(np.int64),
+        np.concatenate([np.repeat(counts / parts, parts), known.counts[cells:]]),
+        np.concatenate(
+            [np.repeat(np.where(parts == 1, variances, np.inf), parts), known.variances[cells:]]
+        ),
     )
 
 

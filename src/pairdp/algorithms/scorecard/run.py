@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from pairdp._sums import BLOCK
+from pairdp._sums import BLOCK, Total, Totals
 from pairdp.algorithms.noise import deviation
 from pairdp.algorithms.plan import Progress
 from pairdp.algorithms.scorecard.cells import FINE, Cells, NumberCells, codes_of
@@ -26,10 +26,13 @@ from pairdp.algorithms.scorecard.evidence import (
     combined,
     share_of_positives,
 )
-from pairdp.algorithms.scorecard.expansion import CONSTANT, expand, factors_of
+from pairdp.algorithms.scorecard.expansion import CONSTANT, Expansion, expand, factors_of
 from pairdp.algorithms.scorecard.pair_choice import Pairs, gradient_of_products, largest
 from pairdp.algorithms.scorecard.partition import Counted, Edges, bin_of_cells, merge, partition
+from pairdp.algorithms.scorecard.squares import SquareFeatures
 from pairdp.algorithms.scorecard.tabled import blocks as blocks_of
+from pairdp.engines.parts import Parts
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.privacy import NoiseSource, Release
 from pairdp.records import Records
 
@@ -77,10 +80,10 @@ class Run:
     ----------
     columns : sequence of Cells
         The columns.
-    codes : array of shape (columns, n)
-        The cell of each record in each column.
-    records : Records
-        The records.
+    coded : Parts
+        Parts of `Coded` records.
+    n : int
+        Number of records.
     releases : dict
         The planned releases, by name.
     noise : NoiseSource
@@ -88,8 +91,8 @@ class Run:
     """
 
     columns: Sequence[Cells]
-    codes: NDArray[np.int16]
-    records: Records
+    coded: Parts
+    n: int
     releases: dict[str, Release]
     noise: NoiseSource
 
@@ -97,21 +100,20 @@ class Run:
     def of(
         cls,
         columns: Sequence[Cells],
-        records: Records,
+        records: Records | PartitionedRecords,
         releases: Sequence[Release],
         noise: NoiseSource,
     ) -> Run:
         """Return a run on some records."""
-        codes = np.empty((len(columns), records.n), dtype=np.int16)
-        for start in range(0, records.n, BLOCK):
-            some = slice(start, start + BLOCK)
-            codes_of(columns, records.x[some], out=codes[:, some])
-        return cls(columns, codes, records, {release.name: release for release in releases}, noise)
+        coded = records.map(_coded, tuple(columns))
+        by_name = {release.name: release for release in releases}
+        return cls(columns, coded, records.n, by_name, noise)
 
     def bin(self, bins: int, levels: int) -> Binned:
         """Release the counts, and return the bins with their shapes."""
-        n, columns = self.records.n, self.columns
-        labelled = self._labelled_cells()
+        n, columns = self.n, self.columns
+        sizes = [column.size for column in columns]
+        labelled = list(self.coded.map_sum(_labelled_cells, sizes))
         known = self._partition([both.sum(axis=0) for both in labelled], bins, levels)
         bin_of = [
             bin_of_cells(known[j].edges, column.size - FINE)
@@ -146,16 +148,6 @@ class Run:
         edges = [known[j].edges if j in known else None for j in range(len(columns))]
         return Binned(shapes, edges, bin_of, positives)
 
-    def _labelled_cells(self) -> list[NDArray[np.int64]]:
-        """Return the numbers of positives and negatives in each cell of each column."""
-        sides = np.where(self.records.y > 0, 0, np.where(self.records.y < 0, 1, 2)).astype(np.int16)
-        found = [np.zeros(3 * column.size, dtype=np.int64) for column in self.columns]
-        for some in blocks_of(self.records.n):
-            for counts, row in zip(found, self.codes, strict=True):
-                joint = row[some] * np.int16(3) + sides[some]
-                counts += np.bincount(joint, minlength=counts.size)
-        return [counts.reshape(-1, 3)[:, :2].T for counts in found]
-
     def _partition(
         self, cells: list[NDArray[np.int64]], bins: int, levels: int
     ) -> dict[int, Counted]:
@@ -169,7 +161,7 @@ class Run:
             return _padded_release(release, values, self.noise.stream(PARTITION, level))
 
         exact = [cells[j] for j in numbers]
-        found = partition(exact, self.records.n, bins, levels, deviation(release), noisy)
+        found = partition(exact, self.n, bins, levels, deviation(release), noisy)
         return {j: merge(one, bins) for j, one in zip(numbers, found, strict=True)}
 
     def _labelled_counts(
@@ -193,7 +185,7 @@ class Run:
         self,
         binned: Binned,
         blocks: Sequence[str],
-        pairs: Pairs | int | None,
+        pairs: Pairs | int,
         steps: int,
         ridge: float,
         sampled: int,
@@ -201,21 +193,24 @@ class Run:
     ) -> Learned:
         """Release moments and gradients of some blocks of features, and return the points.
 
-        ``pairs`` are the columns of products, or how many are chosen; None for all, with squares.
+        ``pairs`` are the columns of products, or how many are chosen. If there are none, and
+        products are among the blocks, they are of all columns, with squares.
         """
-        n = self.records.n
-        records = self._labelled_bins(binned)
+        n = self.n
         if isinstance(pairs, int):
-            pairs = self._chosen_pairs(binned, records, pairs)
+            pairs = self._chosen_pairs(binned, pairs)
+        with_squares = "products" in blocks and not pairs
+        if with_squares:
+            blocks = [name for name in blocks if name != "products"]
         expansion = expand(binned.columns, binned.edges, blocks, pairs)
         # Records that are left out contribute zero to the sums over n that are released.
-        records = records.evenly(sampled)
+        total: Total = self._labelled_bins(binned, sampled).map_sum(_second_moments, expansion)
         moments = (n / sampled) * self.releases[MOMENTS].mechanism.release_symmetric(
-            second_moments(expansion, records) / n, self.noise.stream(MOMENTS)
+            total.high / n, self.noise.stream(MOMENTS)
         )
-        if expansion.factors and sampled < n:
-            records = records.evenly(sampled // 2)  # norms of rows with products take longest
-        larger = n / len(records.counted)
+        squares = _square_features(expansion, binned, moments, ridge) if with_squares else None
+        descended = min(n, 2 * sampled)
+        larger = n / descended
         release = self.releases[GRADIENTS]
         shown = progress.steps(steps, "learning weights")
 
@@ -225,54 +220,134 @@ class Run:
             return larger * noisy
 
         scale = max(sum(column.variance for column in binned.columns), 1e-12) ** 0.5
-        weights, covariance = descend(
+        found = descend(
             expansion,
-            records,
-            Whitening.of(moments, ridge),
+            self._labelled_bins(binned, descended),
+            Whitening.of(moments, ridge, 0.0 if squares is None else squares.squared_radius),
             expansion.initial(_NAIVE * scale, float(logit(binned.positives))),
             binned.positives,
             larger * deviation(release),
             steps,
             noisy_gradient,
+            squares,
         )
         shown.close()
+        weights = found.weights
         deviations, place = [], 0
         for table, column in zip(expansion.tables, binned.columns, strict=True):
             part = slice(place, place + table.shape[1])
             place += table.shape[1]
-            of_weights = np.einsum("bi,ij,bj->b", table, covariance[part, part], table)
+            of_weights = np.einsum("bi,ij,bj->b", table, found.covariance[part, part], table)
             of_shape = (weights[part.start] / scale * column.deviations) ** 2
             deviations.append(np.sqrt(np.maximum(of_weights, 0.0) + of_shape))
-        matrix, constant = expansion.interactions(weights)
-        spread, _ = expansion.interactions(np.sqrt(np.maximum(np.diag(covariance), 0.0)))
+        if squares is not None:
+            factors = squares.factors
+            matrix, constant = squares.interactions(found.square_weights)
+            spread = squares.deviations(found.square_deviation)
+        else:
+            factors, constant = expansion.factors, 0.0
+            matrix = expansion.interactions(weights)
+            spread = expansion.interactions(np.sqrt(np.maximum(np.diag(found.covariance), 0.0)))
         return Learned(
             expansion.points(weights),
             deviations,
             float(weights[-1] * CONSTANT + constant),
             matrix,
-            list(expansion.factors) or [np.zeros(0)],
+            list(factors) or [np.zeros(0)],
             spread,
         )
 
-    def _labelled_bins(self, binned: Binned) -> LabelledBins:
-        bins = np.empty_like(self.codes)
-        for row, codes, bin_of in zip(bins, self.codes, binned.bin_of, strict=True):
-            np.take(bin_of.astype(np.int16), codes, out=row, mode="clip")
-        counted = np.where(self.records.null, 0.0, 1.0)
-        return LabelledBins(bins, (self.records.y > 0).astype(np.float64), counted)
+    def _labelled_bins(self, binned: Binned, count: int) -> Parts:
+        """Return so many of the records, at places that are evenly distributed over all."""
+        return self.coded.map(_labelled_bins, binned.bin_of, self.n, count)
 
-    def _chosen_pairs(self, binned: Binned, records: LabelledBins, count: int) -> Pairs:
+    def _chosen_pairs(self, binned: Binned, count: int) -> Pairs:
         """Release the gradient of all products at naive Bayes, and return the largest."""
-        gradient = gradient_of_products(
+        total: Total = self._labelled_bins(binned, self.n).map_sum(
+            _gradient_of_products,
             list(factors_of(binned.columns)),
             [_NAIVE * column.shape for column in binned.columns],
             float(logit(binned.positives)),
-            records,
         )
         noisy = self.releases[CHOICE].mechanism.release(
-            gradient / self.records.n, self.noise.stream(CHOICE)
+            total.high / self.n, self.noise.stream(CHOICE)
         )
         return largest(noisy, len(self.columns), count)
+
+
+class Coded(NamedTuple):
+    """The cells of some records and their labels; as private as the data.
+
+    Attributes
+    ----------
+    codes : array of shape (columns, n)
+        The cell of each record in each column.
+    y, null : arrays of shape (n,)
+        As in `Records`.
+    start : int
+        The number of records before these.
+    """
+
+    codes: NDArray[np.int16]
+    y: Array
+    null: NDArray[np.bool_]
+    start: int
+
+
+def _coded(records: Records, columns: Sequence[Cells]) -> Coded:
+    codes = np.empty((len(columns), records.n), dtype=np.int16)
+    for start in range(0, records.n, BLOCK):
+        some = slice(start, start + BLOCK)
+        codes_of(columns, records.x[some], out=codes[:, some])
+    return Coded(codes, records.y, records.null, records.start)
+
+
+def _labelled_cells(coded: Coded, sizes: Sequence[int]) -> Totals:
+    """Return the numbers of positives and negatives in each cell of each column."""
+    sides = np.where(coded.y > 0, 0, np.where(coded.y < 0, 1, 2)).astype(np.int16)
+    found = [np.zeros(3 * size, dtype=np.int64) for size in sizes]
+    for some in blocks_of(len(coded.y)):
+        for counts, row in zip(found, coded.codes, strict=True):
+            joint = row[some] * np.int16(3) + sides[some]
+            counts += np.bincount(joint, minlength=counts.size)
+    return Totals(*(counts.reshape(-1, 3)[:, :2].T for counts in found))
+
+
+def _labelled_bins(
+    coded: Coded, bin_of: Sequence[NDArray[np.int64]], n: int, count: int
+) -> LabelledBins:
+    """Return the records at those of ``count`` evenly distributed places that are in a part."""
+    # ⌊in/count⌋ is at least a place if i is at least that place times count/n.
+    stop = coded.start + len(coded.y)
+    first, last = (-(-place * count // n) for place in (coded.start, stop))
+    some: slice | NDArray[np.int64] = slice(None)
+    if count < n:
+        some = np.arange(first, last, dtype=np.int64) * n // count - coded.start
+    bins = np.empty((len(coded.codes), last - first), dtype=np.int16)
+    for row, codes, known in zip(bins, coded.codes, bin_of, strict=True):
+        np.take(known.astype(np.int16), codes[some], out=row, mode="clip")
+    counted = np.where(coded.null[some], 0.0, 1.0)
+    return LabelledBins(bins, (coded.y[some] > 0).astype(np.float64), counted, count)
+
+
+def _second_moments(records: LabelledBins, expansion: Expansion) -> Total:
+    return Total.of(second_moments(expansion, records))
+
+
+def _gradient_of_products(
+    records: LabelledBins, factors: Sequence[Array], points: Sequence[Array], intercept: float
+) -> Total:
+    return Total.of(gradient_of_products(factors, points, intercept, records))
+
+
+def _square_features(
+    expansion: Expansion, binned: Binned, moments: Array, ridge: float
+) -> SquareFeatures:
+    """Return the features of all products, from released counts and moments."""
+    factors = list(factors_of(binned.columns))
+    variances = [c.shares @ f**2 for c, f in zip(binned.columns, factors, strict=True)]
+    correlations = expansion.correlations(moments, binned.columns, ridge)
+    return SquareFeatures.of(factors, np.array(variances), correlations, ridge, expansion.radius**2)
 
 
 def _padded_release(release: Release, values: Array, stream: np.random.Generator) -> Array:

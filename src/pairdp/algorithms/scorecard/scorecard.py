@@ -43,6 +43,7 @@ from pairdp.algorithms.scorecard.shares import (
 from pairdp.algorithms.task import Settings, Task
 from pairdp.constraints import Unconstrained
 from pairdp.losses import LogisticPointwise
+from pairdp.partitioned_records import PartitionedRecords
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.privacy import L1LaplaceMechanism, NoiseSource, Release
 from pairdp.privacy.accounting.gaussian import gdp_mu
@@ -59,8 +60,8 @@ _WITHOUT_NOISE = 1e-6
 class ScorecardSettings(Settings):
     """The numbers of bins, levels, steps and features, and the ridge of the whitening.
 
-    ``sampled`` is the number of records, at public places, that moments and gradients are of. All
-    but the first two are None if the budget is too small to learn weights.
+    ``sampled`` is the number of records, at public places, that moments are of; gradients are of
+    twice as many. All but the first two are None if the budget is too small to learn weights.
     """
 
     bins: int
@@ -196,17 +197,21 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
             return PlanDraft(tuple(releases), settings, (why,))
         steps = steps_of(task.n, mu, len(columns), len(numbers))
         features = most_features(sizes, len(columns), signal)
+        # All products together have no second moments (`squares`).
+        moved = features
+        if self.interactions:
+            moved = most_features({**sizes, "products": 0}, len(columns), signal)
         moments = shared_release(
             MOMENTS,
             task,
             task.sensitivity("second moments of records", data_norm=1.0, n=task.n),
-            packed_dimension(features),
+            packed_dimension(moved),
             shares.moments,
         )
-        ridge = _RIDGE * max(deviation(moments) * math.sqrt(2 * features), _WITHOUT_NOISE)
+        ridge = _RIDGE * max(deviation(moments) * math.sqrt(2 * moved), _WITHOUT_NOISE)
         sampled = task.n
         if task.budget is not None:
-            sampled = sampled_records(task.n, ridge * features)
+            sampled = sampled_records(task.n, ridge * moved)
             ridge *= task.n / sampled
         gradients = shared_release(
             GRADIENTS,
@@ -216,7 +221,7 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
                 clip=CLIP,
                 n=task.n,
                 width=features,
-                amplification=0.5 / math.sqrt(ridge),
+                amplification=0.5 / math.sqrt(ridge) + (3.0 if self.interactions else 0.0),
             ),
             features,
             shares.gradients / steps,
@@ -230,10 +235,13 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
             reasons = ("the budget is too small to learn products: the model is additive",)
         return PlanDraft(tuple(releases), settings, reasons)
 
+    def check_parts(self, plan: Plan[ScorecardSettings]) -> None:
+        """Do nothing: it needs only sums."""
+
     def execute(
         self,
         plan: Plan[ScorecardSettings],
-        records: Records,
+        records: Records | PartitionedRecords,
         noise: NoiseSource,
         progress: Progress,
     ) -> RunResult:
@@ -246,7 +254,7 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
             rarity = 4 * binned.positives * (1 - binned.positives)
             sizes, signal = self._block_sizes(columns), _signal(plan.task)
             blocks = chosen_blocks(sizes, len(columns), signal, rarity)
-            pairs: Pairs | int | None = self.pairs or None
+            pairs: Pairs | int = self.pairs
             if self.chosen and CHOICE in run.releases:
                 pairs = self.chosen
             elif self.chosen:
@@ -270,8 +278,12 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         )
 
     def model_of(self, plan: Plan) -> ModelName:
-        """Return the kind of model."""
-        return "quadratic" if self.interactions or self.pairs or self.chosen else "additive"
+        """Return the kind of model: without a budget for products, it is additive."""
+        columns = self._columns(plan.task)
+        sizes = self._block_sizes(columns)
+        blocks = chosen_blocks(sizes, len(columns), _signal(plan.task), 1.0)
+        learns_weights = any(one.name == GRADIENTS for one in plan.certificate.releases)
+        return "quadratic" if learns_weights and "products" in blocks else "additive"
 
     def own_problem(self, data_norm: float) -> PointwiseProblem:
         """Return the problem of predicting the class of single records."""

@@ -22,7 +22,7 @@ from pairdp.algorithms.scorecard.cells import BRANCHES, LEVELS
 _LEAST_SIGNAL, _LEAST_PURE_SIGNAL = 8.0, 300.0
 _CHOICE = 0.05
 _FEWEST_BINS, _MOST_BINS = 3, 40
-_LEAST_SAMPLED, _LARGEST_RIDGE = 200_000, 0.3
+_LEAST_SAMPLED, _LARGEST_RIDGE = 100_000, 0.3
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def most_merged(bins: int) -> int:
 
 
 def sampled_records(n: int, ridge: float) -> int:
-    """Return how many records second moments and gradients are computed from.
+    """Return how many records second moments are computed from; gradients, from twice as many.
 
     Records that are left out contribute zero to the sums over n that are released, so sensitivities
     stay the same, and the sums are multiplied by n over their number afterwards, with their noise.

@@ -82,9 +82,12 @@ class Balance:
 
     def exceeded(self, label: str) -> BudgetExceededError:
         """Return the error for a release that exceeds the budget."""
+        before = len(self.events)
+        stays = f" on it; {before} earlier entries stay spent, also those of interrupted fits"
         return BudgetExceededError(
             f"{label} exceeds what is left of the budget ε = {self.budget.epsilon:g}, "
             f"δ = {self.budget.delta:g}: there is room for {self.remaining()}. Nothing was spent"
+            + (stays if before else "")
         )
 
     def _filter(self) -> RenyiFilter | None:

@@ -1,0 +1,3 @@
+from .estimators import DaskPrivateLinearClassifier as DaskPrivateLinearClassifier
+from .estimators import DaskPrivateMetric as DaskPrivateMetric
+from .estimators import DaskPrivateRanker as DaskPrivateRanker

@@ -1,0 +1,139 @@
+"""Records in parts, each in the memory of some process.
+
+An algorithm reads `Records` and `PartitionedRecords` in the same way: their public facts, and
+``map_sum(function, *shared)``, the sum of ``function(records of a part, *shared)``. Parts travel
+between processes as arrays of clipped rows and coded labels; `Records`, which refuse to be pickled,
+are made of them inside a task.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairdp.engines.base import Engine, Function
+from pairdp.engines.local import InProcess
+from pairdp.engines.parts import Part, Parts
+from pairdp.records import Keys, RecordFacts, Records
+
+Array = NDArray[np.float64]
+
+
+class RecordArrays(NamedTuple):
+    """The arrays of some records, clipped and coded; as private as the data.
+
+    Attributes
+    ----------
+    x, y, null : arrays
+        As in `Records`.
+    keys : array or None
+        The keys of names of classes.
+    start : int
+        The number of records before these in the data set.
+    """
+
+    x: Array
+    y: Array
+    null: NDArray[np.bool_]
+    keys: Keys | None
+    start: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedRecords:
+    """n records in parts on an engine.
+
+    Parameters
+    ----------
+    facts : RecordFacts
+        What is public of them.
+    parts : Parts
+        Parts of `RecordArrays`.
+
+    Examples
+    --------
+    >>> from pairdp.records import Records
+    >>> records = Records([[0.1], [0.2], [0.3]], [1, -1, 1])
+    >>> PartitionedRecords.split(records, 2).map_sum(lambda some: some.n)
+    3
+    """
+
+    facts: RecordFacts
+    parts: Parts
+
+    @classmethod
+    def split(
+        cls, records: Records, count: int, engine: Engine | None = None
+    ) -> PartitionedRecords:
+        """Return records of this process in so many parts of nearly equal size."""
+        ends = [records.n * i // count for i in range(count + 1)]
+        parts = [
+            Part(i, stop - start, arrays_of(records.part(slice(start, stop)), start))
+            for i, (start, stop) in enumerate(pairwise(ends))
+        ]
+        return cls(records.facts, Parts(engine or InProcess(), parts, records.n))
+
+    @property
+    def n(self) -> int:
+        """Number of records, which is public."""
+        return self.facts.n
+
+    @property
+    def features(self) -> int:
+        """Number of features, which is public."""
+        return self.facts.features
+
+    @property
+    def data_norm(self) -> float:
+        """R, which rows are clipped to."""
+        return self.facts.data_norm
+
+    @property
+    def binary(self) -> bool:
+        """Whether labels are -1 and +1."""
+        return self.facts.binary
+
+    @property
+    def target_bound(self) -> float | None:
+        """The bound that targets are clipped to; None if labels are classes."""
+        return self.facts.target_bound
+
+    @property
+    def max_records(self) -> int | None:
+        """How many records of each unit may be used; None if they were not limited."""
+        return self.facts.max_records
+
+    def targets_are_within(self, bound: float) -> bool:
+        """Return whether labels are known to be numbers within a bound."""
+        if self.target_bound is None:
+            return self.binary and bound >= 1
+        return self.target_bound <= bound
+
+    def map(self, function: Function, *shared: Any) -> Parts:
+        """Return parts with ``function(records, *shared)`` as their values."""
+        return self.parts.map(_on_records, self.facts, function, shared)
+
+    def map_sum(self, function: Function, *shared: Any) -> Any:
+        """Return the sum of ``function(records, *shared)`` over all parts."""
+        return self.parts.map_sum(_on_records, self.facts, function, shared)
+
+    def __repr__(self) -> str:
+        return (
+            f"PartitionedRecords(n={self.n}, features={self.features}, "
+            f"data_norm={self.data_norm:g}, parts={len(self.parts.handles)})"
+        )
+
+
+def arrays_of(records: Records, start: int = 0) -> RecordArrays:
+    """Return the arrays of records, without copying them."""
+    return RecordArrays(records.x, records.y, records.null, records.keys, start)
+
+
+def _on_records(
+    arrays: RecordArrays, facts: RecordFacts, function: Function, shared: tuple[Any, ...]
+) -> Any:
+    return function(Records.of_arrays(facts, *arrays), *shared)

@@ -1,0 +1,54 @@
+"""Columns by distinct cells, and batches of one size."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pairdp._coded_cells import Column, DistinctCells, MixedCells, joined
+from pairdp.tables.base import Cells
+from pairdp.tables.rebatching import cells_of_size
+
+WORDS = DistinctCells(np.array([0, 1, 1, 2]), np.array(["a", "b", None], dtype=object))
+MIXED = MixedCells(
+    np.array([1.0, np.nan, np.nan, 4.0]),
+    np.array([2]),
+    DistinctCells(np.array([0]), np.array(["?"], dtype=object)),
+)
+COLUMNS: dict[str, Column] = {"words": WORDS, "mixed": MIXED, "numbers": np.arange(4.0)}
+
+
+def texts(column: Column) -> list[str]:
+    return list(map(str, column.tolist()))
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_column_is_indexed_and_joined_as_an_array(name: str) -> None:
+    column = COLUMNS[name]
+    whole = np.array(texts(column), dtype=object)
+    assert len(column) == 4
+    assert column.shape == (4,)
+    for which in (slice(1, 3), np.array([True, False, True, True]), np.array([3, 2, 2])):
+        assert texts(column[which]) == whole[which].tolist()
+    parts = [column[:1], column[1:2], column[2:2], column[2:]]
+    assert texts(joined(parts)) == whole.tolist()
+
+
+def test_columns_of_all_forms_are_joined() -> None:
+    all_forms = [MIXED, np.array([7.0]), WORDS, np.array([8.0])]
+    expected = [text for part in all_forms for text in texts(part)]
+    assert texts(joined(all_forms)) == expected
+    assert isinstance(joined([MIXED, np.array([7.0])]), MixedCells)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 12, 100])
+def test_batches_have_one_size_whatever_blocks_they_come_in(size: int) -> None:
+    bad = np.array([False, True, False, False])
+    blocks = [Cells(COLUMNS, bad), Cells({n: c[:1] for n, c in COLUMNS.items()}, bad[:1])] * 2
+    found = list(cells_of_size(iter(blocks), size))
+    assert [some.rows for some in found[:-1]] == [size] * (len(found) - 1)
+    assert sum(some.rows for some in found) == 10
+    for name, column in COLUMNS.items():
+        expected = (texts(column) + texts(column[:1])) * 2
+        assert [text for some in found for text in texts(some.columns[name])] == expected
+    assert np.concatenate([some.unreadable for some in found]).tolist() == [*bad, False] * 2
