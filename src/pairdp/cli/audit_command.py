@@ -231,8 +231,7 @@ def _is_of_search(step: Any) -> bool:
     """Return whether a model was chosen among others, so that its certificate covers more."""
     if not hasattr(step, "plan_") or _has_evaluation(step):
         return False
-    covered: str = step.certificate_.algorithm
-    return covered != step.plan_.certificate.algorithm
+    return bool(step.certificate_.algorithm != step.plan_.certificate.algorithm)
 
 
 def _read_data(options: dict[str, Any]) -> AuditData:
