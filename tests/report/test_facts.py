@@ -102,7 +102,9 @@ def test_the_ledger_is_shown_with_what_is_left() -> None:
 
 def test_the_entry_of_a_search_is_found_whichever_model_was_chosen() -> None:
     ranker = PrivateRanker(1.0, 1e-6, model="linear", algorithm="moments", data_norm=1.0)
-    plan = PrivateSearch(ranker, [{"features": [0]}, {"features": [0, 1]}]).plan(500, 2)
+    candidates = [{"algorithm": "moments"}, {"algorithm": "DPGDC2"}]
+    plan = PrivateSearch(ranker, candidates).plan(500, 3)
+    assert plan.certificate_of(1).event != plan.certificate.event  # in another order
     ledger = BudgetLedger(Budget(2.0, 1e-5))
     ledger.spend(plan.certificate)
     for place in (0, 1):
