@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pairdp import PrivateRanker, PrivateSearch
 from tests.cli.helpers import BOUNDED, refused, run, run_json
+from tests.estimators.data import two_classes
 
 pytestmark = pytest.mark.slow
 
@@ -102,3 +104,23 @@ def test_the_file_of_an_evaluation_is_audited() -> None:
     assert found["verdict"] == "consistent"
     assert found["audits"][0]["name"] == "Private evaluation of accuracy"
     assert "has a plan" in refused("audit", "accuracy.json", "--n", "30")
+
+
+def test_the_evaluation_in_a_model_is_audited_too() -> None:
+    run(*BOUNDED, "--evaluate", "0.5", "--hopeless", "warn")
+    found = run_json("audit", "model.pairdp", "--climbs", "0", "--runs", "20000", *SURE)
+    fit, evaluation = found["audits"]
+    assert fit["name"] == "DPGDSC (Xue 2021, Algorithm 1)"
+    assert evaluation["name"] == "Private evaluation of scores"
+    assert evaluation["lower_bound"] > 0
+    assert evaluation["confidence"] == pytest.approx(1 - 0.5e-8, abs=1e-12)
+
+
+def test_what_is_not_audited_of_a_search_is_said() -> None:
+    x, y = two_classes()
+    ranker = PrivateRanker(1.0, model="linear", algorithm="moments", data_norm=1.0)
+    search = PrivateSearch(ranker, {"regularization": [0.0, 0.1]}, unpromising="ignore")
+    search.fit(x, y).save("search.pairdp")
+    audited = run("audit", "search.pairdp", "--climbs", "0", "--runs", "20000", *SURE)
+    assert "chosen by a private search" in audited.stderr
+    assert audited.stdout.startswith("consistent: Least squares from moments")

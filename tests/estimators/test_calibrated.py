@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +157,28 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     wrong = refused("calibrate", "model.pairdp", "accuracy.json", "-o", "other.pairdp")
     assert "AccuracyResult" in wrong
     assert not Path("other.pairdp").exists()
+
+
+@pytest.mark.filterwarnings("ignore::pairdp.NoSignalWarning")
+def test_a_calibration_by_other_records_is_said_not_to_be_covered(tmp_path: Path) -> None:
+    copied, _ = calibrated("ranker")
+    copied.save(tmp_path / "calibrated.pairdp")
+    for one in (copied, load(tmp_path / "calibrated.pairdp")):
+        statement = one.privacy_statement()
+        assert "probabilities of this model are NOT covered" in statement
+        assert "ε = 5" in statement
+        words = " ".join(re.sub("<[^>]*>", " ", one.report().html).split())
+        assert "do NOT include the calibration of its probabilities" in words
+        assert "This does not include the calibration of its probabilities." in words
+    again = fitted(clone(model("ranker")), X, Y)
+    assert "NOT covered" not in again.privacy_statement()
+
+
+@pytest.mark.filterwarnings("ignore::pairdp.NoSignalWarning")
+def test_a_calibration_by_records_that_were_held_out_is_covered(tmp_path: Path) -> None:
+    ranker = clone(model("ranker"))
+    ranker.fit(X, Y, evaluation_share=0.3, evaluation_options={"roc": True, "hopeless": "warn"})
+    ranker.calibrate(ranker.evaluation_).save(tmp_path / "model.pairdp")
+    for one in (ranker, load(tmp_path / "model.pairdp")):
+        assert "NOT covered" not in one.privacy_statement()
+        assert "do NOT include" not in one.report().html

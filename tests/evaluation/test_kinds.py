@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    RadiusNeighborsClassifier,
+)
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
 
 from pairdp import (
     BoundsScaler,
@@ -120,6 +125,14 @@ def test_nearest_neighbours_say_that_their_records_are_not_covered() -> None:
     assert "not covered  the reference records" in str(evaluation)
     statement = " ".join(evaluation.privacy_statement().split())
     assert "does NOT cover the reference records" in statement
+    for kind in (RadiusNeighborsClassifier(5.0), BaggingClassifier(SVC(), 2, max_samples=99)):
+        made = evaluate(kind.fit(CLUSTERS, THREE), CLUSTERS, THREE, 5.0, measure="accuracy")
+        assert made.plan.evaluation.holds_records
+    numbers = KNeighborsRegressor().fit(CLUSTERS, THREE)
+    errors = evaluate(numbers, CLUSTERS, THREE, 5.0, target_range=(0, 2))
+    assert "not covered  " in str(errors)
+    assert errors.plan.evaluation.holds_records
+    read_again(errors)
     other = found("forest", CLUSTERS, THREE)
     assert "reference records" not in other.privacy_statement()
     assert "the model is public" in " ".join(other.privacy_statement().split())

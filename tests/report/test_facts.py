@@ -8,10 +8,19 @@ from typing import Any
 
 import pytest
 
-from pairdp import Budget, BudgetLedger, CertificateError, PrivateRanker, load, save, write_report
+from pairdp import (
+    Budget,
+    BudgetLedger,
+    CertificateError,
+    PrivateRanker,
+    PrivateSearch,
+    load,
+    save,
+    write_report,
+)
 from pairdp.privacy import Certificate, PureEvent
 from pairdp.report import facts as facts_module
-from pairdp.report.facts import collect_facts
+from pairdp.report.facts import LedgerFacts, collect_facts
 from tests.estimators.data import two_classes
 from tests.report.models import DAY, KINDS, evaluation, html_of, model_of
 from tests.report.parsed import Page
@@ -91,6 +100,20 @@ def test_the_ledger_is_shown_with_what_is_left() -> None:
     assert "No ledger was given" in page("linear").section("ledger")
 
 
+def test_the_entry_of_a_search_is_found_whichever_model_was_chosen() -> None:
+    ranker = PrivateRanker(1.0, 1e-6, model="linear", algorithm="moments", data_norm=1.0)
+    candidates = [{"algorithm": "moments"}, {"algorithm": "DPGDC2"}]
+    plan = PrivateSearch(ranker, candidates).plan(500, 3)
+    assert plan.certificate_of(1).event != plan.certificate.event  # in another order
+    ledger = BudgetLedger(Budget(2.0, 1e-5))
+    ledger.spend(plan.certificate)
+    for place in (0, 1):
+        (entry,) = LedgerFacts.of(ledger, {"it": plan.certificate_of(place)}).entries
+        assert entry.paid_for == "it"
+    (entry,) = LedgerFacts.of(ledger, {"it": plan.candidates[0].plan.certificate}).entries
+    assert entry.paid_for == ""
+
+
 def test_an_evaluation_is_shown_with_intervals() -> None:
     one = evaluation("scorecard")
     found = page("scorecard", evaluation=one)
@@ -100,6 +123,8 @@ def test_an_evaluation_is_shown_with_intervals() -> None:
     assert f"{one.auc:.3f}" in found.section("summary")
     for words in ("ROC curve", "Calibration", "sensitivity", "both budgets add up", "share of no"):
         assert words in quality
+    assert "do NOT include the evaluation in this report" in found.section("meaning")
+    assert "does not include the evaluation in this report" in found.section("summary")
     assert "Of the evaluation" in found.section("statement")
     assert "Private evaluation of scores holds" in found.section("verification")
     without = page("linear", evaluation=evaluation("linear", roc=False))
@@ -148,6 +173,7 @@ def test_an_evaluation_in_the_model_is_used_and_said_to_be_of_held_out_records(
     monkeypatch.setattr(model, "evaluation_", evaluation("linear", roc=False), raising=False)
     quality = page(model).section("quality")
     assert "held out from the fit by a public rule" in quality
+    assert "do NOT include" not in page(model).section("meaning")
     assert "add up" not in quality
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairdp import (
@@ -22,6 +23,7 @@ from pairdp import (
     PrivateScorecard,
     PrivateSearch,
     SearchWarning,
+    evaluate,
     load,
     verify,
 )
@@ -166,6 +168,21 @@ def test_tables_with_a_schema_and_sets_of_columns() -> None:
     assert verify(made.certificate_).holds
     with pytest.raises(ValueError, match="no feature 'e'"):
         search([{"features": ["e"]}, {}], ranker).plan(N)
+
+
+def test_a_search_is_evaluated_as_its_chosen_model() -> None:
+    table = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 3], "y": Y}
+    schema = {"a": [-1, 1], "b": [-1, 1], "c": [-1, 1], "y": {"label": [0, 1]}}
+    sets = [{"features": ["c"]}, {"features": ["a", "b"]}]
+    by_schema = search(sets, PrivateRanker(5.0, 1e-6, model="linear", schema=schema)).fit(table)
+    frame = pd.DataFrame({name: table[name] for name in "abc"})
+    by_name = search(sets, RANKER).fit(frame, Y)
+    for made, data, y in ((by_schema, table, None), (by_name, frame, Y)):
+        found = evaluate(made, data, y, 20.0, roc=True, random_state=0)
+        assert found.auc == pytest.approx(roc_auc_score(Y, made.decision_function(data)), abs=0.01)
+    places = search([{"features": [2]}, {"features": [0, 1]}]).fit(X, Y)
+    by_name.set_params(candidates=places.candidates).fit(X, Y)
+    np.testing.assert_array_equal(by_name.predict(X), places.predict(X))  # names are forgotten
 
 
 def test_names_of_columns_without_a_schema() -> None:

@@ -33,6 +33,10 @@ _PROBLEM = {
     "epsilon", "delta", "n", "features", "task", "loss", "radius", "regularization", "data_norm",
     "calibration", "schedule", "steps", "step_size", "max_records",
 }  # fmt: skip
+_NOT_THE_CHOICE = (
+    "this model was chosen by a private search. Its own fit is audited here; other fits and the "
+    "choice, which its certificate covers too, are not."
+)
 _OF_EVALUATIONS = {"epsilon", "delta", "n", "max_records"}
 
 
@@ -90,7 +94,8 @@ def command(target: str, as_json: bool, **options: Any) -> None:
     """Run an algorithm on the worst neighbouring data sets, and bound its ε from below.
 
     TARGET is the name of an algorithm such as DPGDSC, "auto", or the file of a saved model, whose
-    plan is audited; options that describe a problem are then refused. No data is needed: the audit
+    plan is audited, and that of its evaluation on held-out records, if it has one; options that
+    describe a problem are then refused. No data is needed: the audit
     searches for the worst synthetic neighbours. With --data, one record of a given table is
     replaced; the report is then NOT private, unless the table is public.
 
@@ -114,17 +119,17 @@ def command(target: str, as_json: bool, **options: Any) -> None:
     if evaluation is not None:
         _show([_audited(evaluation, options, as_json)], as_json)
         return
+    options["evaluations"] = []
     plans = _plans(target, options)
     shared = {name: options[name] for name in ("full", "runs", "climbs", "jobs", "seed")}
     shared.update(data=options["records"], canary=options["canary"])
-    confidence = options["confidence"]
-    if len(plans) > 1:  # several audits share the allowed error
-        confidence = 1 - (1 - confidence) / len(plans)
-    shared["confidence"] = confidence
-    _show(
-        [audit_plan(plan, progress=False if as_json else None, **shared) for plan in plans],
-        as_json,
-    )
+    evaluations = options["evaluations"]
+    if len(plans) + len(evaluations) > 1:  # several audits share the allowed error
+        allowed = 1 - options["confidence"]
+        options["confidence"] = 1 - allowed / (len(plans) + len(evaluations))
+    shared["confidence"] = options["confidence"]
+    reports = [audit_plan(plan, progress=False if as_json else None, **shared) for plan in plans]
+    _show([*reports, *(_audited(plan, options, as_json) for plan in evaluations)], as_json)
 
 
 def _show(reports: list[AuditReport], as_json: bool) -> None:
@@ -204,6 +209,9 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
         raise ValueError(f"{target} contains no model with a certificate")
     if any(plan.task.budget is None for plan in plans):
         raise ValueError(f"{target} claims no privacy: there is nothing to audit")
+    options["evaluations"] = [step.evaluation_.plan for step in steps if _has_evaluation(step)]
+    if any(_is_of_search(step) for step in steps):
+        click.echo(f"Note: {_NOT_THE_CHOICE}", err=True)
     if options["data"] is not None:
         from pairdp.cli.audit_data import read_data_for
 
@@ -213,6 +221,17 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
         found = read_data_for(steps, options["data"], options["label"], plans[0].task.n)
         options["records"] = found.coded_for(plans[0])
     return plans
+
+
+def _has_evaluation(step: Any) -> bool:
+    return hasattr(step, "evaluation_")
+
+
+def _is_of_search(step: Any) -> bool:
+    """Return whether a model was chosen among others, so that its certificate covers more."""
+    if not hasattr(step, "plan_") or _has_evaluation(step):
+        return False
+    return bool(step.certificate_.algorithm != step.plan_.certificate.algorithm)
 
 
 def _read_data(options: dict[str, Any]) -> AuditData:

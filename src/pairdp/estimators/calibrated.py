@@ -82,6 +82,16 @@ class CalibratedMixin:
         high = self.calibration_.calibration.probability(self.decision_function(X))
         return np.column_stack([1 - high, high])
 
+    def _separate_calibration(self) -> ScoreResult | None:
+        """Return the evaluation that calibrates the model, unless its certificate covers it.
+
+        It covers the evaluation on records that were held out from the fit, ``evaluation_``.
+        """
+        found: ScoreResult | None = self.__dict__.get("calibration_")
+        own = self.__dict__.get("evaluation_")
+        covered = found is not None and own is not None and found.numbers() == own.numbers()
+        return None if covered else found
+
     def _forget_calibration(self) -> None:
         """Remove the calibration of scores that have changed."""
         self.__dict__.pop("calibration_", None)

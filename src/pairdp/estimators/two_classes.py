@@ -33,6 +33,12 @@ from pairdp.estimators.validation import (
 )
 from pairdp.schema import Schema
 
+_CALIBRATED = (
+    "The probabilities of this model are NOT covered by the statement above: they follow from a\n"
+    "private evaluation, which is a release of its own. For a record that was used for both, the\n"
+    "costs add up. The statement of the evaluation:"
+)
+
 
 class AUCScoreMixin:
     """A mixin whose score is the AUC."""
@@ -182,7 +188,11 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
         """Return the privacy statement of the fitted model, for a privacy officer."""
         statement = super().privacy_statement()
         low, high = self.classes_.tolist()
-        return f"{statement}\n\nLabel {high!r} is ranked above label {low!r}."
+        statement = f"{statement}\n\nLabel {high!r} is ranked above label {low!r}."
+        other = self._separate_calibration()
+        if other is None:
+            return statement
+        return f"{statement}\n\n{_CALIBRATED}\n\n{other.privacy_statement()}"
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return scores: ⟨coef_, x⟩ + intercept_, larger for the second class.

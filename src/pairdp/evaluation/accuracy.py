@@ -24,13 +24,14 @@ from pairdp.evaluation.inversion import LEVEL, Interval
 from pairdp.evaluation.noisy_accuracy import NoisyAccuracy
 from pairdp.evaluation.plan import (
     HOPELESS,
-    PUBLIC_MODEL,
     EvaluationPlan,
     EvaluationStatistic,
     Noise,
     Part,
+    about_model,
     check_noise,
     noise_of,
+    not_covered,
 )
 from pairdp.evaluation.ratios import Estimate
 from pairdp.evaluation.result import Evaluation
@@ -49,12 +50,6 @@ _TYPICAL = 0.8
 _NULL = (
     "A record without a prediction, or without a class that the model knows, is a null record: it "
     "counts in n, and is neither right nor wrong."
-)
-_REFERENCE = (
-    "The model holds raw reference records, from which it predicts. This certificate covers the "
-    "records that were evaluated. It does NOT cover the reference records: the accuracy depends on "
-    "them, and one of them may change many predictions. They must be public, or be others than "
-    "those that were evaluated, of people to whom nothing is promised here."
 )
 
 
@@ -90,10 +85,7 @@ class AccuracyEvaluation(EvaluationStatistic):
             Sensitivity.of(RIGHT_IN_L1, n=n),
             Sensitivity.of(RIGHT_IN_L2, n=n),
         )
-        about = [_REFERENCE] if self.holds_records else []
-        about += [PUBLIC_MODEL.format("prediction"), _NULL]
-        if self.holds_records:
-            about[1] = "The prediction for a record depends on this record and on the model alone."
+        about = [*about_model("prediction", self.holds_records), _NULL]
         facts = {"null_records": self.null_records, "holds_records": self.holds_records}
         certified = self._certified(NAME, n, budget, unit, [part], facts, about)
         return AccuracyPlan(self, certified)
@@ -220,6 +212,4 @@ class AccuracyResult(Evaluation):
             ("accuracy", str(self._estimate)),
             ("records", about if known else f"n = {self.certificate.n}"),
         ]
-        if self.plan.evaluation.holds_records:
-            lines.append(("not covered", "the reference records that the model predicts from"))
-        return lines
+        return [*lines, *not_covered(self.plan.evaluation.holds_records)]

@@ -21,13 +21,14 @@ from pairdp.evaluation.inversion import LEVEL, Interval
 from pairdp.evaluation.noisy_errors import NoisyErrors
 from pairdp.evaluation.plan import (
     HOPELESS,
-    PUBLIC_MODEL,
     EvaluationPlan,
     EvaluationStatistic,
     Noise,
     Part,
+    about_model,
     check_noise,
     noise_of,
+    not_covered,
 )
 from pairdp.evaluation.ratios import Estimate
 from pairdp.evaluation.result import Evaluation
@@ -64,11 +65,14 @@ class ErrorEvaluation(EvaluationStatistic):
         Whether null records may occur. Then the number of others is released as well.
     noise : {"auto", "laplace", "gaussian"}, default="auto"
         "auto" is Laplace noise or, if δ > 0 and this is less, Gaussian noise.
+    holds_records : bool, default=False
+        Whether the model holds reference records, as a k-nearest-neighbour model does.
     """
 
     target: tuple[float, float]
     null_records: bool = False
     noise: Noise = "auto"
+    holds_records: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.target, tuple | list) or len(self.target) != 2:
@@ -78,6 +82,7 @@ class ErrorEvaluation(EvaluationStatistic):
             raise ValueError(f"target must be a range (low, high), got {self.target!r}")
         keep(self, "target", (low, high))
         flag("null_records", self.null_records)
+        flag("holds_records", self.holds_records)
         check_noise(self.noise)
 
     def plan(self, n: int, budget: Budget, unit: Unit | None = None) -> ErrorPlan:
@@ -89,8 +94,8 @@ class ErrorEvaluation(EvaluationStatistic):
             Sensitivity.of(ERRORS_IN_L1, n=n),
             Sensitivity.of(ERRORS_IN_L2, n=n),
         )
-        about = [_RANGE.format(*self.target), PUBLIC_MODEL.format("prediction"), _NULL]
-        facts = {"null_records": self.null_records}
+        about = [*about_model("prediction", self.holds_records), _RANGE.format(*self.target), _NULL]
+        facts = {"null_records": self.null_records, "holds_records": self.holds_records}
         return ErrorPlan(self, self._certified(NAME, n, budget, unit, [part], facts, about))
 
 
@@ -244,11 +249,12 @@ class ErrorResult(Evaluation):
 
     def _figure_lines(self) -> list[tuple[str, str]]:
         low, high = self.plan.evaluation.target
-        return [
+        lines = [
             ("mean absolute error", _in_words(self.mean_absolute_error)),
             ("root mean squared error", _in_words(self.root_mean_squared_error)),
             ("records", f"n = {self.certificate.n}, targets from {low:g} to {high:g}"),
         ]
+        return [*lines, *not_covered(self.plan.evaluation.holds_records)]
 
 
 def _scaled(estimate: Estimate, factor: float) -> Estimate:

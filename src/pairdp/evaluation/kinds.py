@@ -27,7 +27,7 @@ from pairdp.evaluation.pair_distances import matched_pairs
 from pairdp.evaluation.plan import EvaluationStatistic, Noise
 from pairdp.evaluation.planning import ScoreEvaluation
 from pairdp.evaluation.score_bins import BINS, half_range, spread_edges
-from pairdp.evaluation.scoring import ScoredModel, has_two_scores, model_parts
+from pairdp.evaluation.scoring import ScoredModel, has_two_scores, holds_records, model_parts
 from pairdp.tables import TableError, TwoLabels
 
 Array = NDArray[np.float64]
@@ -239,8 +239,7 @@ class OfPredictions(EvaluatedModel):
     def statistic(self, null_records: bool, options: Options) -> AccuracyEvaluation:
         """Return what is evaluated, by public facts alone."""
         options.refuse_counts()
-        holds = hasattr(self.model.last, "kneighbors")
-        return AccuracyEvaluation(null_records, options.noise, holds)
+        return AccuracyEvaluation(null_records, options.noise, holds_records(self.model.last))
 
     @property
     def _classes(self) -> list[Any]:
@@ -291,7 +290,8 @@ class OfErrors(EvaluatedModel):
     def statistic(self, null_records: bool, options: Options) -> ErrorEvaluation:
         """Return what is evaluated, by public facts alone."""
         options.refuse_counts()
-        return ErrorEvaluation(self.target_range, null_records, options.noise)
+        holds = holds_records(self.model.last)
+        return ErrorEvaluation(self.target_range, null_records, options.noise, holds)
 
     def outputs(self, X: Any, invalid: Invalid) -> Array:
         """Return predictions, NaN for null records."""

@@ -41,7 +41,27 @@ PUBLIC_MODEL = (
     "The {0} of a record depends on this record and on the model alone, and the model is public: "
     "it was released with differential privacy, or was made without these records."
 )
+REFERENCE = (
+    "The model holds raw reference records, from which it predicts. This certificate covers the "
+    "records that were evaluated. It does NOT cover the reference records: what is released "
+    "depends on them, and one of them may change many predictions. They must be public, or be "
+    "others than those that were evaluated, of people to whom nothing is promised here."
+)
 _SLACK = 1 - 2e-9
+
+
+def about_model(output: str, holds_records: bool) -> tuple[str, ...]:
+    """Return what is assumed of a model, and what is not covered if it holds raw records."""
+    if not holds_records:
+        return (PUBLIC_MODEL.format(output),)
+    alone = f"The {output} for a record depends on this record and on the model alone."
+    return REFERENCE, alone
+
+
+def not_covered(holds_records: bool) -> list[tuple[str, str]]:
+    """Return what is printed of reference records."""
+    words = "the reference records that the model predicts from"
+    return [("not covered", words)] if holds_records else []
 
 
 class Part(NamedTuple):

@@ -30,6 +30,8 @@ _UNREADABLE = (
     "some records cannot be read, because of a missing, infinite or huge number or an unknown "
     'category: leave them out, or pass invalid="null", which makes them null records'
 )
+_OF_RECORDS = ("kneighbors", "radius_neighbors", "support_vectors_", "X_train_")
+"""What models have that hold records: those of neighbours, with support vectors, or kernels."""
 
 
 class ScoredModel(NamedTuple):
@@ -169,14 +171,30 @@ def model_parts(model: Any) -> ScoredModel:
     """Return the steps of a model, and the schema that encodes its tables."""
     steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
     steps = [step for step in steps if step is not None and not isinstance(step, str)]
-    *before, last = steps
+    *before, last = map(_of_tables, steps)
+    steps = [*before, last]
     return ScoredModel(before, last, getattr(steps[0], "schema_", None))
+
+
+def _of_tables(step: Any) -> Any:
+    """Return the chosen model of a search, if it takes tables; any other step as it is."""
+    chosen = getattr(step, "best_estimator_", None)
+    return chosen if hasattr(chosen, "schema_") else step
 
 
 def has_two_scores(last: Any) -> bool:
     """Return whether a fitted model gives scores for two classes."""
     classes = getattr(last, "classes_", None)
     return hasattr(last, "decision_function") and classes is not None and np.shape(classes) == (2,)
+
+
+def holds_records(last: Any) -> bool:
+    """Return whether a model, or one that it is made of, predicts from records that it holds."""
+    if any(hasattr(last, name) for name in _OF_RECORDS):
+        return True
+    inner = [getattr(last, name, None) for name in ("best_estimator_", "estimator_")]
+    inner += np.ravel(np.array(getattr(last, "estimators_", []), dtype=object)).tolist()
+    return any(holds_records(one) for one in inner if one is not None)
 
 
 def _check_names(known: Sequence[str], given: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date as Date  # noqa: N812 - the field is called date
 from functools import cached_property
@@ -15,6 +15,7 @@ import sklearn
 from pairdp._version import __version__
 from pairdp.drawing import Figure
 from pairdp.privacy import BudgetLedger, Certificate, CertificateError, PrivacyCurve
+from pairdp.privacy.accounting.events import Event, ParallelEvent, SequentialEvent
 from pairdp.privacy.certificates.recomputation import Check
 from pairdp.privacy.ledger.balance import Remaining
 from pairdp.privacy.ledger.entries import Spend
@@ -92,13 +93,17 @@ class LedgerFacts:
     def of(cls, ledger: BudgetLedger, certificates: dict[str, Certificate]) -> LedgerFacts:
         """Return a ledger, with the entries whose cost is that of a certificate marked."""
         delta = ledger.budget.delta
+        costs = {name: _in_any_order(one.event) for name, one in certificates.items()}
         entries = tuple(
             LedgerEntry(
                 spend,
                 PrivacyCurve(spend.event).epsilon(delta),
-                ", ".join(name for name, one in certificates.items() if one.event == spend.event),
+                ", ".join(
+                    name for name, cost in costs.items() if cost == _in_any_order(spend.event)
+                ),
             )
             for spend in ledger.spends
+            for paid in (_in_any_order(spend.event),)
         )
         return cls(
             ledger.budget.epsilon,
@@ -109,6 +114,16 @@ class LedgerFacts:
             ledger.spent(),
             ledger.remaining(),
         )
+
+
+def _in_any_order(event: Event) -> str:
+    """Return an event as text, whatever the order: a search lists the chosen model first."""
+    match event:
+        case SequentialEvent(events):
+            return f"in sequence: {sorted(map(_in_any_order, events))}"
+        case ParallelEvent(parts):
+            return f"in parallel: {sorted(map(_in_any_order, parts))}"
+    return repr(event)
 
 
 @dataclass(frozen=True)
@@ -141,6 +156,9 @@ class ReportFacts:
         The ledger that paid.
     files : tuple of SourceFile
         The files that the report is about, the model first.
+    others : tuple of (str, Certificate)
+        What else this report or the model shows of records, that the certificate of the model does
+        not cover: an evaluation on other records than those held out, or a calibration by one.
     """
 
     card: ModelCard
@@ -155,6 +173,7 @@ class ReportFacts:
     held_out: bool = False
     ledger: LedgerFacts | None = None
     files: tuple[SourceFile, ...] = ()
+    others: tuple[tuple[str, Certificate], ...] = ()
 
     @property
     def certificate(self) -> Certificate:
@@ -255,7 +274,22 @@ def collect_facts(
         held_out=evaluation is not None and evaluation is own,
         ledger=LedgerFacts.of(ledger, certificates) if isinstance(ledger, BudgetLedger) else None,
         files=tuple(files),
+        others=tuple(_others(estimator, evaluation)),
     )
+
+
+def _others(estimator: Any, evaluation: Any) -> Iterator[tuple[str, Certificate]]:
+    """Yield what is shown of records in addition to what the certificate of a model covers."""
+    calibration = None
+    if hasattr(estimator, "_separate_calibration"):
+        calibration = estimator._separate_calibration()
+    if calibration is not None:
+        yield "the calibration of its probabilities", calibration.certificate
+    covered = (getattr(estimator, "evaluation_", None), calibration)
+    if evaluation is not None and not any(
+        known is evaluation or known == evaluation for known in covered if known is not None
+    ):
+        yield "the evaluation in this report", evaluation.certificate
 
 
 def _verified(reports: Any) -> Verified:

@@ -149,8 +149,10 @@ def _one_sentence(facts: ReportFacts) -> str:
     they = "the person is in the data"
     if unit is not None:
         mine, they = f"all records of any one {unit.name}", "they are in the data"
+    others = "".join(f" This does not include {what}." for what, _ in facts.others)
     return (
         f"Whoever sees this model learns almost the same as if {mine} had been left out or were "
         f"different: an attacker who knows everything else, and guesses whether {they}, is right "
         f"in at most {percent(attackers.guess, up=True)} of cases, instead of {percent(0.5)}."
+        + others
     )

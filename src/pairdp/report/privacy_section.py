@@ -12,7 +12,7 @@ from pairdp.privacy.mechanisms.additive_noise import NoMechanism
 from pairdp.report.attackers import Attackers
 from pairdp.report.facts import ReportFacts
 from pairdp.report.html import Html, paragraphs, section, table, tag
-from pairdp.report.words import count, one_in, percent, whose
+from pairdp.report.words import budget_words, count, one_in, percent, whose
 
 _PRIORS = (0.01, 0.1, 0.5)
 _RATES = (0.001, 0.01, 0.05, 0.1, 0.5)
@@ -103,15 +103,22 @@ def _in_words(facts: ReportFacts, attackers: Attackers) -> Iterator[str]:
     unit = facts.certificate.unit
     mine = "one person's record was" if unit is None else f"the records of one {unit.name} were"
     yield (
-        "Assume the strongest attacker: one who sees everything released, knows the method and all "
-        f"public numbers, and knows every other record. Whether {mine} in the data, or what was in "
-        "it, is all that this attacker does not know."
+        "Assume the strongest attacker: one who sees everything listed above, knows the method and "
+        f"all public numbers, and knows every other record. Whether {mine} in the data, or what "
+        "was in it, is all that this attacker does not know."
     )
     yield (
         "If a coin decided whether the record was used, a guess without the model would be right "
         f"in {percent(0.5)} of cases. With the model, no method is right in more than "
         f"{percent(attackers.guess, up=True)}."
     )
+    for what, certificate in facts.others:
+        yield (
+            f"These bounds do NOT include {what}, a release of its own with "
+            f"{budget_words(certificate.budget)}. For a person whose record was used for it too, "
+            "privacy losses add up, and an attacker who sees both can do better than is stated "
+            "here."
+        )
 
 
 def _odds_table(attackers: Attackers) -> Html:
@@ -126,7 +133,7 @@ def _odds_table(attackers: Attackers) -> Html:
         else f"except with a probability of at most {number(failing)} ({one_in(failing)}) over the "
         "noise"
     )
-    head = ("the attacker's belief before", "after seeing everything released")
+    head = ("the attacker's belief before", "after seeing what is listed above")
     belief = (
         "Belief that a person's record is in the data, or that it has one rather than another "
         f"content; {except_with}"

@@ -282,7 +282,7 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
     @property
     def _names(self) -> Any:
         """The names of the columns of X, if it has some and there is no schema."""
-        return getattr(self, "feature_names_in_", None)
+        return self.__dict__.get("_names_of_columns")
 
     def _read(self, X: Any, y: Any, groups: Any) -> tuple[SearchPlan, _Records]:
         """Return the plan for some records, and the records, after checking what is public."""
@@ -295,6 +295,7 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         if known is not None:
             self._paying(known)
         rows, labels = validated(self, X, y, invalid=first.invalid, ensure_min_samples=2)
+        self._names_of_columns = getattr(self, "feature_names_in_", None)
         return known or self.plan(*rows.shape), _Records(rows, labels, groups)
 
     def _paying(self, plan: SearchPlan) -> BudgetLedger | None:
