@@ -26,6 +26,7 @@ EXAMPLES = [
     "docs/scorecard.md",
     "docs/evaluation.md",
     "docs/selection.md",
+    "docs/neural.md",
     "docs/report.md",
     "docs/migrating_from_metric_learn.md",
 ]
