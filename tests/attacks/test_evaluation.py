@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pairdp import Budget, NoiseSource, evaluate, plan_evaluation
 from pairdp.audit import audit
-from pairdp.evaluation.kinds import evaluated_model
+from pairdp.evaluation.measures import evaluated_model
 from pairdp.evaluation.planning import ScoreEvaluation, ScorePlan
 from pairdp.privacy import GaussianMechanism, L1LaplaceMechanism
 from tests.evaluation.test_evaluate import SCHEMA, TABLE, X, Y, fitted, model

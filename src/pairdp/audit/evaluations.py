@@ -19,6 +19,7 @@ from pairdp.audit.likelihood_ratios import (
 from pairdp.audit.repeated_runs import run_many
 from pairdp.audit.report import AuditReport, check_confidence
 from pairdp.evaluation.accuracy import AccuracyPlan
+from pairdp.evaluation.concordance import ConcordancePlan
 from pairdp.evaluation.errors import ErrorPlan
 from pairdp.evaluation.plan import EvaluationPlan
 from pairdp.evaluation.planning import ScorePlan
@@ -113,12 +114,12 @@ def _values(plan: EvaluationPlan, one: Records, other: Records) -> list[NoisyVal
 
 def _neighbours(plan: EvaluationPlan) -> Iterator[tuple[Records, Records]]:
     """Yield neighbours, in which all records of one unit are replaced."""
-    replaced = min(records_of(plan.certificate.unit), plan.n)
+    replaced = min(records_of(plan.certificate.unit), plan.items)
     if isinstance(plan, ScorePlan):
-        yield from _of_scores(plan, min(replaced, plan.items))
-    elif isinstance(plan, AccuracyPlan):
-        right = np.ones(plan.n)
-        for changed in (0.0, *([np.nan] if plan.evaluation.null_records else [])):
+        yield from _of_scores(plan, replaced)
+    elif isinstance(plan, AccuracyPlan | ConcordancePlan):
+        right = np.ones(plan.items)
+        for changed in (0.0, *([np.nan] if plan.certificate.problem["null_records"] else [])):
             yield (right,), (_with(right, changed, replaced),)
     elif isinstance(plan, ErrorPlan):
         low, high = plan.evaluation.target

@@ -99,8 +99,8 @@ def command(target: str, as_json: bool, **options: Any) -> None:
     searches for the worst synthetic neighbours. With --data, one record of a given table is
     replaced; the report is then NOT private, unless the table is public.
 
-    TARGET can also be the file of an evaluation, or what it measures: auc, accuracy, error or
-    pair_auc. Then it is audited on the records that change it most.
+    TARGET can also be the file of an evaluation, or what it measures: auc, accuracy, error,
+    pair_auc or concordance. Then it is audited on the records that change it most.
 
     The verdict is "violated" if the lower bound is above the claimed ε, with exit code 4.
     Otherwise it is "consistent", which is not a proof.
@@ -147,7 +147,7 @@ def _show(reports: list[AuditReport], as_json: bool) -> None:
 def _evaluation(target: str, options: dict[str, Any]) -> EvaluationPlan | None:
     """Return the plan of an evaluation, in a file or of a measure; None for other targets."""
     from pairdp.evaluation import Evaluation, plan_evaluation
-    from pairdp.evaluation.kinds import MEASURES
+    from pairdp.evaluation.measures import MEASURES
     from pairdp.evaluation.result import is_evaluation
 
     found: EvaluationPlan

@@ -30,7 +30,8 @@ from pairdp.evaluation.evaluate import (
     run_plan,
     used_records,
 )
-from pairdp.evaluation.kinds import MEASURES, Options, evaluated_model
+from pairdp.evaluation.kinds import Options
+from pairdp.evaluation.measures import MEASURES, evaluated_model
 from pairdp.privacy import Budget, BudgetLedger, Unit
 from pairdp.tables import TableError
 
@@ -122,10 +123,11 @@ def command(
     For models with scores of two classes this is the AUC: the chance that a record of the second
     class scores above one of the first. For regressors it is the mean absolute and the mean squared
     error, for metrics the chance that a pair of the same class is closer than one of different
-    classes, and with --measure accuracy the share of right predictions. It is
-    released with differential privacy, with a 95 % interval that covers both this noise and that of
-    sampling. Use records that the model was not fitted to. What the evaluation costs adds to what
-    other releases of these records cost.
+    classes, for rankers of graded responses the chance that of two records with different responses
+    the one with the larger response has the larger score, and with --measure accuracy the share of
+    right predictions. It is released with differential privacy, with a 95 % interval that covers
+    both this noise and that of sampling. Use records that the model was not fitted to. What the
+    evaluation costs adds to what other releases of these records cost.
 
     The number of records is public. A record that cannot be scored or has another label is an
     error, which reveals something about the data. With --invalid null it becomes a null record,

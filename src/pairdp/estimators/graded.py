@@ -91,6 +91,11 @@ def coded_responses(y: ArrayLike, bounds: ResponseBounds, invalid: Invalid) -> A
     return np.where(unreadable, np.nan, coded)
 
 
+def decoded_responses(coded: Array, bounds: ResponseBounds) -> Array:
+    """Return responses that were mapped to [-1, 1] in their own range."""
+    return bounds.low + (bounds.high - bounds.low) * (1 + coded) / 2
+
+
 def concordance(y: Array, scores: Array) -> float:
     """Return how often the record with the larger response has the larger score; ties count 1/2.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # a fit without an evaluation does not need them
     from pairdp.estimators.held_out_records import HeldOutPlan, HeldOutRecords
     from pairdp.evaluation.result import Evaluation
 
-Measured = tuple[Literal["auc", "error", "pair_auc"], tuple[float, float] | None]
+Measured = tuple[Literal["auc", "error", "pair_auc", "concordance"], tuple[float, float] | None]
 """What a model is evaluated by, and the range of its target if it has one."""
 _REQUESTED, _RECORDS = "_evaluation_requested", "_held_out_records"
 

@@ -26,7 +26,8 @@ from pairdp.evaluation.evaluate import (
     run_plan,
     used_records,
 )
-from pairdp.evaluation.kinds import Measure, Options, evaluated_model
+from pairdp.evaluation.kinds import Options
+from pairdp.evaluation.measures import Measure, evaluated_model
 from pairdp.evaluation.plan import EvaluationPlan, Noise
 from pairdp.evaluation.result import Evaluation
 from pairdp.evaluation.score_bins import BINS, spread_edges

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -259,6 +260,8 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
         groups: ArrayLike | None = None,
         *,
         preprocessor: ArrayLike | None = None,
+        evaluation_share: float | None = None,
+        evaluation_options: Mapping[str, Any] | None = None,
     ) -> Self:
         """Fit the metric and release it.
 
@@ -277,11 +280,18 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
             The records that ``pairs`` refers to; with a schema, a table with named columns. Unlike
             in metric-learn it is not a parameter of the estimator, because a fitted model contains
             no records.
+        evaluation_share, evaluation_options
+            Must be None: pairs cannot be held out. Use `pairdp.evaluate` with other pairs.
 
         Returns
         -------
         self
         """
+        if evaluation_share is not None or evaluation_options is not None:
+            raise ValueError(
+                "evaluation_share: given pairs cannot be held out. Leave it out, fit the metric to "
+                "some of the pairs, and pass others to pairdp.evaluate"
+            )
         if self.epsilon is not None:
             warn_of_search(self)
         with unchanged_on_error(self), self._pinned_schema() as schema:

@@ -20,8 +20,8 @@ from pairdp.algorithms.threshold import THRESHOLD
 from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.chosen_model import ChosenModel
-from pairdp.estimators.graded import GradedResponses
-from pairdp.estimators.held_out import HoldsOut, Measured
+from pairdp.estimators.graded import GradedResponses, decoded_responses
+from pairdp.estimators.held_out import Measured
 from pairdp.estimators.score_models import ScoreRanker, arrays_of, check_arrays
 from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.two_classes import AUCScoreMixin
@@ -247,7 +247,12 @@ class PrivateRanker(GradedResponses, AUCScoreMixin, ChosenModel, ScoreRanker):
         return self._is_graded
 
     def _measure(self) -> Measured:
-        return HoldsOut._measure(self) if self._responses() is not None else super()._measure()
+        bounds = self._responses()
+        return super()._measure() if bounds is None else ("concordance", (bounds.low, bounds.high))
+
+    def _decoded(self, labels: NDArray[Any]) -> NDArray[Any]:
+        bounds = self._responses()
+        return super()._decoded(labels) if bounds is None else decoded_responses(labels, bounds)
 
     def _check_schema(self, schema: Schema) -> None:
         if self.response_bounds is not None and schema.response is not None:

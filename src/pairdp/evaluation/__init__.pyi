@@ -1,5 +1,7 @@
 from .accuracy import AccuracyEvaluation as AccuracyEvaluation
 from .accuracy import AccuracyResult as AccuracyResult
+from .concordance import ConcordanceEvaluation as ConcordanceEvaluation
+from .concordance import ConcordanceResult as ConcordanceResult
 from .errors import ErrorEvaluation as ErrorEvaluation
 from .errors import ErrorResult as ErrorResult
 from .evaluate import HopelessEvaluationWarning as HopelessEvaluationWarning

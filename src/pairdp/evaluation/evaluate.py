@@ -14,16 +14,10 @@ from numpy.typing import ArrayLike
 from pairdp._checks import one_of, probability
 from pairdp._reading import Invalid
 from pairdp.evaluation.accuracy import AccuracyEvaluation
+from pairdp.evaluation.concordance import ConcordanceEvaluation
 from pairdp.evaluation.errors import ErrorEvaluation
-from pairdp.evaluation.kinds import (
-    MEASURES,
-    SAME_CLASS,
-    Array,
-    EvaluatedModel,
-    Measure,
-    Options,
-    evaluated_model,
-)
+from pairdp.evaluation.kinds import SAME_CLASS, Array, EvaluatedModel, Options
+from pairdp.evaluation.measures import MEASURES, Measure, evaluated_model
 from pairdp.evaluation.plan import EvaluationPlan, EvaluationStatistic, Noise
 from pairdp.evaluation.planning import ScoreEvaluation
 from pairdp.evaluation.result import Evaluation
@@ -70,7 +64,7 @@ def plan_evaluation(
         half of the budget is for counts.
     max_records, unit
         See `evaluate`.
-    measure : {"auc", "accuracy", "error", "pair_auc"}, default="auc"
+    measure : {"auc", "accuracy", "error", "pair_auc", "concordance"}, default="auc"
         See `evaluate`.
     target_range : tuple of two float, optional
         For "error", the public range of the target.
@@ -79,7 +73,7 @@ def plan_evaluation(
     -------
     EvaluationPlan
         Printable, with the expected interval: of the AUC for several shares of positives, of an
-        accuracy of 0.8, or of a mean absolute error of a tenth of the range.
+        accuracy or concordance of 0.8, or of a mean absolute error of a tenth of the range.
 
     Examples
     --------
@@ -100,6 +94,8 @@ def plan_evaluation(
         raise ValueError('edges are for measure="auc"')
     if measure == "accuracy":
         evaluation = AccuracyEvaluation(null, noise)
+    elif measure == "concordance":
+        evaluation = ConcordanceEvaluation(noise)
     elif measure == "pair_auc":
         evaluation = ScoreEvaluation(SAME_CLASS, null, noise, items="matched pairs")
     elif measure == "error":
@@ -200,7 +196,7 @@ def evaluate(
         The name of the data set, for the entry in the ledger.
     random_state : int, RandomState or Generator, optional
         A seed, for studies and tests; leave it out for sensitive data.
-    measure : {"auto", "auc", "accuracy", "error", "pair_auc"}, default="auto"
+    measure : {"auto", "auc", "accuracy", "error", "pair_auc", "concordance"}, default="auto"
         What is released. "auto" is
 
         - "auc" for models with scores for two classes, such as `PrivateRanker`;
@@ -208,7 +204,9 @@ def evaluate(
           model of nearest neighbours holds raw reference records, which are *not* covered;
         - "error", the mean absolute and the mean squared error, for regressors;
         - "pair_auc" for metrics: how often a pair of the same class is closer than a pair of
-          different classes.
+          different classes;
+        - "concordance" for rankers of graded responses: how often, of two records with different
+          responses, the one with the larger response has the larger score.
     target_range : tuple of two float, optional
         For regressors: a public range, to which targets and predictions are clipped. By default,
         that of the schema, or ±``target_bound``.
@@ -216,7 +214,7 @@ def evaluate(
     Returns
     -------
     Evaluation
-        A `ScoreResult`, `AccuracyResult` or `ErrorResult`, by the measure.
+        A `ScoreResult`, `AccuracyResult`, `ErrorResult` or `ConcordanceResult`, by the measure.
 
     Raises
     ------

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._checks import flag, one_of, positive, real
+from pairdp._checks import flag, positive
 from pairdp._reading import (
     Invalid,
     equal_to,
@@ -22,18 +21,17 @@ from pairdp._reading import (
     uses_null_records,
 )
 from pairdp.evaluation.accuracy import AccuracyEvaluation
+from pairdp.evaluation.concordance import ConcordanceEvaluation
 from pairdp.evaluation.errors import ErrorEvaluation
-from pairdp.evaluation.pair_distances import matched_pairs
+from pairdp.evaluation.pair_distances import matched_pairs, ordered_pairs
 from pairdp.evaluation.plan import EvaluationStatistic, Noise
 from pairdp.evaluation.planning import ScoreEvaluation
 from pairdp.evaluation.score_bins import BINS, half_range, spread_edges
-from pairdp.evaluation.scoring import ScoredModel, has_two_scores, holds_records, model_parts
+from pairdp.evaluation.scoring import ScoredModel, holds_records
 from pairdp.tables import TableError, TwoLabels
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Measure = Literal["auto", "auc", "accuracy", "error", "pair_auc"]
-MEASURES = ("auto", "auc", "accuracy", "error", "pair_auc")
 SAME_CLASS = ("different", "same")
 SIMILAR = ("dissimilar", "similar")
 _LARGEST = 1e150
@@ -287,7 +285,7 @@ class OfErrors(EvaluatedModel):
 
     target_range: tuple[float, float]
 
-    def statistic(self, null_records: bool, options: Options) -> ErrorEvaluation:
+    def statistic(self, null_records: bool, options: Options) -> EvaluationStatistic:
         """Return what is evaluated, by public facts alone."""
         options.refuse_counts()
         holds = holds_records(self.model.last)
@@ -318,6 +316,25 @@ class OfErrors(EvaluatedModel):
         return np.where(unused, np.nan, outputs), labels
 
 
+@dataclass(frozen=True)
+class OfResponses(OfErrors):
+    """The concordance of a ranker with graded responses, whose range is that of a target."""
+
+    def statistic(self, null_records: bool, options: Options) -> ConcordanceEvaluation:
+        """Return what is evaluated, by public facts alone; there may always be null pairs."""
+        options.refuse_counts()
+        return ConcordanceEvaluation(options.noise)
+
+    def outputs(self, X: Any, invalid: Invalid) -> Array:
+        """Return scores, NaN for null records."""
+        return self.model.scores(X, invalid)
+
+    def records(self, outputs: Array, labels: Array, unused: Mask) -> tuple[Array, ...]:
+        """Return 1 for pairs in the right order, 0 for others, ½ for ties, NaN for null pairs."""
+        responses = np.clip(labels, *self.target_range)
+        return (ordered_pairs(outputs, np.where(unused, np.nan, responses)),)
+
+
 def _number(text: str | None) -> float | None:
     try:
         return None if text is None else float({"True": "1", "False": "0"}.get(text, text))
@@ -331,84 +348,3 @@ def _places(labels: NDArray[Any], classes: list[Any]) -> Array:
     for place, name in enumerate(classes):
         found[equal_to(labels, name)] = place
     return found
-
-
-def evaluated_model(
-    model: Any, measure: Measure = "auto", target_range: tuple[float, float] | None = None
-) -> EvaluatedModel:
-    """Return a fitted model with the measure that fits it, or with a given one.
-
-    Raises
-    ------
-    TypeError
-        If it is not a model that can be evaluated, or not by this measure.
-    """
-    one_of("measure", measure, *MEASURES)
-    parts = model_parts(model)
-    found = _natural_measure(parts.last) if measure == "auto" else measure
-    if found not in _possible_measures(parts.last):
-        raise TypeError(
-            "evaluate needs a fitted model: one with scores (decision_function) for two classes "
-            "such as PrivateRanker, a classifier, a regressor or a metric, or a Pipeline that ends "
-            f"with one; got {type(parts.last).__name__}"
-            + ("" if measure == "auto" else f", which has no {measure}")
-        )
-    if found == "error":
-        return OfErrors(parts, _range_of(parts.last, target_range))
-    if target_range is not None:
-        raise ValueError("target_range is for regressors, and this model predicts no number")
-    given_pairs = found == "pair_auc" and has_two_scores(parts.last)
-    kinds: dict[str, Callable[[ScoredModel], EvaluatedModel]] = {
-        "auc": OfScores,
-        "accuracy": OfPredictions,
-        "pair_auc": OfGivenPairs if given_pairs else OfMatchedPairs,
-    }
-    return kinds[found](parts)
-
-
-def _possible_measures(last: Any) -> list[str]:
-    """Return the measures of a fitted model, the natural one first."""
-    if hasattr(last, "components_") and hasattr(last, "pair_distance"):
-        return ["pair_auc"]
-    found = []
-    if has_two_scores(last):
-        found.append("auc")
-    if hasattr(last, "predict") and hasattr(last, "classes_") and np.ndim(last.classes_) == 1:
-        found.append("accuracy")
-    if not found and hasattr(last, "predict") and _is_fitted_regressor(last):
-        found.append("error")
-    return found
-
-
-def _natural_measure(last: Any) -> str:
-    return next(iter(_possible_measures(last)), "auto")
-
-
-def _is_fitted_regressor(last: Any) -> bool:
-    from sklearn.base import is_regressor  # verifying certificates does not need it
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    try:
-        check_is_fitted(last)
-    except (NotFittedError, TypeError):
-        return False
-    return bool(is_regressor(last))
-
-
-def _range_of(last: Any, given: tuple[float, float] | None) -> tuple[float, float]:
-    """Return the public range of the target, by the model or as it is given."""
-    schema = getattr(last, "schema_", None)
-    declared = None if schema is None else schema.target
-    if declared is not None:
-        if given is not None and tuple(given) != tuple(declared):
-            raise ValueError("the schema gives the range of the target: leave out target_range")
-        return float(declared[0]), float(declared[1])
-    if given is not None:
-        return given
-    bound = getattr(last, "target_bound", None)
-    if bound is None:
-        raise ValueError(
-            "the range of the target is not known: pass target_range=(low, high), from public facts"
-        )
-    return -real("target_bound", bound), real("target_bound", bound)

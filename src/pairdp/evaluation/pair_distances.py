@@ -1,4 +1,4 @@
-r"""Pairs of records for the AUC of distances: a matching of the places, fixed by n.
+r"""Pairs of records, by a matching of the places that is fixed by n.
 
 How well a metric separates pairs of the same class from pairs of different classes is an AUC of
 pairs, with minus the distance as their score. If all pairs were used, one record would be in n - 1
@@ -64,3 +64,29 @@ def matched_pairs(rows: Array, codes: Array) -> tuple[Array, Array]:
     null = np.isnan(one) | np.isnan(other) | np.isnan(distances)
     signs = np.where(null, 0.0, np.where(one == other, 1.0, -1.0))
     return np.where(null, np.nan, -distances), signs
+
+
+def ordered_pairs(scores: Array, responses: Array) -> Array:
+    """Return whether the record with the larger response has the larger score, for each pair.
+
+    Parameters
+    ----------
+    scores, responses : array of shape (n,)
+        NaN for null records.
+
+    Returns
+    -------
+    array of shape (⌊n/2⌋,)
+        1 for pairs in the right order, 0 for pairs in the wrong one, and ½ for equal scores; NaN
+        for equal responses, and for pairs with a null record.
+    """
+    first, second = matching(len(scores))
+    by_score = _order(scores[first], scores[second])
+    by_response = _order(responses[first], responses[second])
+    return np.where(by_response == 0, np.nan, (1 + by_score * by_response) / 2)
+
+
+def _order(one: Array, other: Array) -> Array:
+    """Return 1, 0 or -1 as numbers are larger, equal or smaller than others; NaN with NaN."""
+    found = (one > other).astype(np.float64) - (one < other)
+    return np.where(np.isnan(one) | np.isnan(other), np.nan, found)

@@ -186,6 +186,11 @@ class EvaluationPlan(ABC):
         return self.certificate.n
 
     @property
+    def items(self) -> int:
+        """The number of what is evaluated: of records or, for some measures, of pairs."""
+        return self.n
+
+    @property
     def together(self) -> int:
         """How many records a unit has at most: these may depend on each other."""
         return records_of(self.certificate.unit)
@@ -208,7 +213,7 @@ class EvaluationPlan(ABC):
         share : float, default=0.5
             An assumed share of positive records, for an AUC; other measures do not depend on it.
         """
-        return self.n < self.enough
+        return self.items < self.enough
 
     @abstractmethod
     def hopeless_words(self, share: float = 0.5) -> str:
