@@ -20,7 +20,12 @@ from numpy.typing import NDArray
 
 from pairdp import Budget, Unit, evaluate
 from pairdp.audit import audit_evaluation
-from pairdp.evaluation import AccuracyEvaluation, ErrorEvaluation, ScoreEvaluation
+from pairdp.evaluation import (
+    AccuracyEvaluation,
+    ConcordanceEvaluation,
+    ErrorEvaluation,
+    ScoreEvaluation,
+)
 from pairdp.evaluation.pair_distances import matching
 from pairdp.evaluation.plan import EvaluationStatistic
 from tests.attacks.test_evaluation import tapped
@@ -125,6 +130,7 @@ STATISTICS: dict[str, EvaluationStatistic] = {
     "distances": ScoreEvaluation(("different", "same"), items="matched pairs"),
     "accuracy": AccuracyEvaluation(null_records=True),
     "errors": ErrorEvaluation((-1.0, 1.0)),
+    "concordance": ConcordanceEvaluation(),
 }
 
 

@@ -87,7 +87,7 @@ def test_the_schedule_of_a_theorem_is_consistent(name: str) -> None:
     assert report["verdict"] == "consistent"
 
 
-@pytest.mark.parametrize("measure", ["auc", "accuracy", "error", "pair_auc"])
+@pytest.mark.parametrize("measure", ["auc", "accuracy", "error", "pair_auc", "concordance"])
 def test_evaluations_are_audited(measure: str) -> None:
     audit = ["audit", measure, "--epsilon", "1", "--n", "40", "--runs", "20000", *SURE]
     found = run_json(*audit)

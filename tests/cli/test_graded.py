@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 
+from pairdp import load
 from tests.cli.helpers import N, ranker_of, refused, run, run_json, table, write
 
 FIT = ["fit", "graded.csv", "--label", "grade", "--bounds", "bounds.json", "--seed", "1"]
@@ -31,6 +34,25 @@ def test_from_a_table_to_predictions() -> None:
     statement = run(*GRADED, "--response-levels", "6", "--force").stdout
     assert ranker_of("graded.pairdp").response_levels == 6
     assert "Larger responses are ranked above smaller ones." in statement
+
+
+def test_the_concordance_is_evaluated() -> None:
+    write(graded(), "graded.csv")
+    run(*GRADED, "--epsilon", "100", "--evaluate", "0.4")
+    assert "concordance" in run("show", "graded.pairdp").stdout
+    assert "holds" in run("verify", "graded.pairdp").stdout
+    run("report", "graded.pairdp", "-o", "report.html")
+    assert "concordance" in Path("report.html").read_text()
+    evaluate = ["evaluate", "graded.pairdp", "graded.csv", "--label", "grade", "--epsilon", "5"]
+    assert "concordance of 0.8" in run(*evaluate, "--plan").stdout
+    found = run_json(*evaluate, "--seed", "0", "-o", "evaluation.json")
+    responses = np.clip(graded()["grade"].astype(float), -1, 4)
+    exact = load("graded.pairdp").score(graded().drop(columns="grade"), responses)
+    low, high = found["figures"]["concordance_interval"]
+    assert low < exact < high
+    assert "holds" in run("verify", "evaluation.json").stdout
+    plan = ["plan", "--n", "500", "--features", "3", "--response-bounds", "0", "5"]
+    assert "concordance of 0.8" in run(*plan, "--epsilon", "1", "--evaluate").stdout
 
 
 def test_cells_that_are_no_numbers() -> None:

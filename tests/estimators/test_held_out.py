@@ -22,6 +22,7 @@ from pairdp import (
     PrivateLinearClassifier,
     PrivateLinearRegressor,
     PrivateMetric,
+    PrivatePairMetric,
     PrivateRanker,
     PrivateScorecard,
     evaluate,
@@ -207,11 +208,10 @@ def test_what_cannot_work_costs_nothing(options: dict[str, Any], message: str) -
 
 
 def test_models_without_an_evaluation_say_so() -> None:
-    graded = PrivateRanker(1.0, data_norm=1.0, response_bounds=(-1, 1))
-    stream = OnlinePrivateRanker(1.0, data_norm=1.0)
-    for model in (graded, stream):
-        with pytest.raises(ValueError, match="cannot be evaluated privately"):
-            model.fit(X, TARGETS, evaluation_share=SHARE)
+    with pytest.raises(ValueError, match="cannot be evaluated privately"):
+        OnlinePrivateRanker(1.0, data_norm=1.0).fit(X, TARGETS, evaluation_share=SHARE)
+    with pytest.raises(ValueError, match="given pairs cannot be held out"):
+        PrivatePairMetric(1.0, data_norm=1.0).fit(X, Y, evaluation_share=SHARE)
     with pytest.raises(ValueError, match="epsilon is None"):
         made("classifier", epsilon=None, delta=None).fit(X, Y, evaluation_share=SHARE)
     with pytest.raises(ValueError, match="evaluated by another measure"):

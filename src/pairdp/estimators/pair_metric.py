@@ -253,7 +253,7 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
             )
         return () if groups is None else (persons(groups),)
 
-    def fit(  # type: ignore[override]
+    def fit(
         self,
         pairs: ArrayLike,
         y: ArrayLike | None = None,
