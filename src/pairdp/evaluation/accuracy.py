@@ -11,34 +11,26 @@ the certificate says that reference records are not covered.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import flag, integer, probability
-from pairdp.evaluation.inversion import LEVEL, Interval
+from pairdp._checks import flag, integer
+from pairdp.evaluation.inversion import Interval
 from pairdp.evaluation.noisy_accuracy import NoisyAccuracy
 from pairdp.evaluation.plan import (
-    HOPELESS,
-    EvaluationPlan,
     EvaluationStatistic,
     Noise,
     Part,
     about_model,
     check_noise,
-    noise_of,
     not_covered,
 )
-from pairdp.evaluation.ratios import Estimate
-from pairdp.evaluation.result import Evaluation
+from pairdp.evaluation.right_share import RightSharePlan, RightShareResult
 from pairdp.privacy import Budget, Certificate, Sensitivity, Unit
 from pairdp.privacy.bounds.record_errors import (
     MOST_N,
-    RIGHT_COUNT_WEIGHT,
     RIGHT_IN_L1,
     RIGHT_IN_L2,
 )
@@ -46,7 +38,6 @@ from pairdp.privacy.bounds.record_errors import (
 Array = NDArray[np.float64]
 
 NAME = "Private evaluation of accuracy"
-_TYPICAL = 0.8
 _NULL = (
     "A record without a prediction, or without a class that the model knows, is a null record: it "
     "counts in n, and is neither right nor wrong."
@@ -92,26 +83,12 @@ class AccuracyEvaluation(EvaluationStatistic):
 
 
 @dataclass(frozen=True)
-class AccuracyPlan(EvaluationPlan):
+class AccuracyPlan(RightSharePlan):
     """The plan of an evaluation of accuracy."""
 
     evaluation: AccuracyEvaluation
     streams = ("accuracy",)
-
-    def expected_interval(self, accuracy: float = _TYPICAL) -> Interval:
-        """Return the interval for an assumed accuracy if the noise happened to be zero."""
-        centred = self.n * (probability("accuracy", accuracy) - 0.5)
-        known = [self.n * self._weight] if self.evaluation.null_records else []
-        return self.read([centred, *known]).accuracy.interval
-
-    def hopeless_words(self, share: float = 0.5) -> str:
-        """Return why nothing can be said, with the expected interval."""
-        lower, upper = self.expected_interval()
-        return (
-            f"with {self.n} records and this budget, nothing can be said: an accuracy of "
-            f"{_TYPICAL} would typically have the interval {lower:.2f} to {upper:.2f}. About "
-            f"{HOPELESS:g}/ε records are needed"
-        )
+    figure, article, counted = "accuracy", "an", "records"
 
     def exact(self, *records: Array) -> list[Array]:
         """Return the number of right predictions, less half of all.
@@ -127,37 +104,13 @@ class AccuracyPlan(EvaluationPlan):
         vector = np.array([(hits - misses) / 2, self._weight * (hits + misses)])
         return [vector[: self.certificate.releases[0].dimension]]
 
-    def read(self, *numbers: Sequence[float]) -> NoisyAccuracy:
-        """Return what released numbers say; nothing else is known of the records."""
-        ((centred, *known),) = numbers
-        noise = noise_of(self.certificate.releases[0])
-        count = known[0] if known else None
-        return NoisyAccuracy(self.n, centred, count, self._weight, noise, self.together)
-
     def result(self, released: NoisyAccuracy, certificate: Certificate) -> AccuracyResult:
         """Return what users see of released numbers."""
         return AccuracyResult(released, self, certificate)
 
-    def expected(self) -> list[dict[str, Any]]:
-        """Return the expected interval of a typical accuracy, as JSON values."""
-        interval = list(self.expected_interval())
-        return [{"accuracy": _TYPICAL, "interval": interval, "hopeless": self.is_hopeless()}]
-
-    @property
-    def _weight(self) -> float:
-        return RIGHT_COUNT_WEIGHT[self.norm]
-
-    def __str__(self) -> str:
-        lower, upper = self.expected_interval()
-        says = "  nothing can be said" if self.is_hopeless() else ""
-        return (
-            f"{self._head()}\nexpected 95 % interval of an accuracy of {_TYPICAL}: "
-            f"{lower:.3f} to {upper:.3f}{says}"
-        )
-
 
 @dataclass(frozen=True)
-class AccuracyResult(Evaluation):
+class AccuracyResult(RightShareResult):
     """The released accuracy; everything in it is a function of noisy numbers.
 
     Attributes
@@ -166,7 +119,6 @@ class AccuracyResult(Evaluation):
         As for `Evaluation`.
     """
 
-    released: NoisyAccuracy
     plan: AccuracyPlan
 
     @property
@@ -185,25 +137,7 @@ class AccuracyResult(Evaluation):
     @property
     def null_records(self) -> float:
         """The estimated number of null records."""
-        return self.certificate.n - self.released.predicted
-
-    @cached_property
-    def _estimate(self) -> Estimate:
-        return self.released.accuracy
-
-    def figures(self) -> dict[str, Any]:
-        """Return all figures as JSON values."""
-        return {
-            "accuracy": self.accuracy,
-            "accuracy_interval": list(self.accuracy_interval),
-            "level": LEVEL,
-            "null_records": self.null_records,
-        }
-
-    def numbers(self) -> tuple[tuple[float, ...], ...]:
-        """Return the noisy numbers of each release."""
-        known = () if self.released.known is None else (self.released.known,)
-        return ((self.released.centred, *known),)
+        return self._null
 
     def _figure_lines(self) -> list[tuple[str, str]]:
         about = f"about {self.released.predicted:.0f} of n = {self.certificate.n}"

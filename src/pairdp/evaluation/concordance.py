@@ -15,41 +15,33 @@ another one, so a pair depends on at most 2k - 1 pairs, itself included.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import integer, probability
-from pairdp.evaluation.inversion import LEVEL, Interval
+from pairdp._checks import integer
+from pairdp.evaluation.inversion import Interval
 from pairdp.evaluation.noisy_accuracy import NoisyAccuracy
 from pairdp.evaluation.plan import (
-    HOPELESS,
     PUBLIC_MODEL,
-    EvaluationPlan,
     EvaluationStatistic,
     Noise,
     Part,
     check_noise,
-    noise_of,
 )
-from pairdp.evaluation.ratios import Estimate
-from pairdp.evaluation.result import Evaluation
+from pairdp.evaluation.right_share import RightSharePlan, RightShareResult
 from pairdp.privacy import Budget, Certificate, Sensitivity, Unit
 from pairdp.privacy.bounds.concordant_pairs import (
     CONCORDANT_IN_L1,
     CONCORDANT_IN_L2,
     number_of_pairs,
 )
-from pairdp.privacy.bounds.record_errors import MOST_N, RIGHT_COUNT_WEIGHT
+from pairdp.privacy.bounds.record_errors import MOST_N
 
 Array = NDArray[np.float64]
 
 NAME = "Private evaluation of concordance"
-_TYPICAL = 0.8
 _MATCHED = (
     "Each record is in at most one pair, with a record at a place that is a function of n and of "
     "its own place. A pair with equal responses, or with a record that has no response or no "
@@ -87,11 +79,12 @@ class ConcordanceEvaluation(EvaluationStatistic):
 
 
 @dataclass(frozen=True)
-class ConcordancePlan(EvaluationPlan):
+class ConcordancePlan(RightSharePlan):
     """The plan of an evaluation of concordance."""
 
     evaluation: ConcordanceEvaluation
     streams = ("concordance",)
+    figure, counted = "concordance", "pairs"
 
     @property
     def items(self) -> int:
@@ -102,23 +95,6 @@ class ConcordancePlan(EvaluationPlan):
     def together(self) -> int:
         """How many pairs may depend on each other: those with records of the units of one pair."""
         return 2 * super().together - 1
-
-    def expected_interval(self, concordance: float = _TYPICAL) -> Interval:
-        """Return the interval for an assumed concordance if the noise happened to be zero.
-
-        All pairs are assumed to have different responses.
-        """
-        centred = self.items * (probability("concordance", concordance) - 0.5)
-        return self.read([centred, self.items * self._weight]).accuracy.interval
-
-    def hopeless_words(self, share: float = 0.5) -> str:
-        """Return why nothing can be said, with the expected interval."""
-        lower, upper = self.expected_interval()
-        return (
-            f"with {self.items} pairs and this budget, nothing can be said: a concordance of "
-            f"{_TYPICAL} would typically have the interval {lower:.2f} to {upper:.2f}. About "
-            f"{HOPELESS:g}/ε pairs are needed, and each record is in one of them"
-        )
 
     def exact(self, *records: Array) -> list[Array]:
         """Return the number of concordant pairs, less half of all, and a multiple of all.
@@ -134,36 +110,13 @@ class ConcordancePlan(EvaluationPlan):
         hits, misses, ties = (int(np.sum(right == value)) for value in (1.0, 0.0, 0.5))
         return [np.array([(hits - misses) / 2, self._weight * (hits + misses + ties)])]
 
-    def read(self, *numbers: Sequence[float]) -> NoisyAccuracy:
-        """Return what released numbers say; nothing else is known of the records."""
-        ((centred, known),) = numbers
-        noise = noise_of(self.certificate.releases[0])
-        return NoisyAccuracy(self.items, centred, known, self._weight, noise, self.together)
-
     def result(self, released: NoisyAccuracy, certificate: Certificate) -> ConcordanceResult:
         """Return what users see of released numbers."""
         return ConcordanceResult(released, self, certificate)
 
-    def expected(self) -> list[dict[str, Any]]:
-        """Return the expected interval of a typical concordance, as JSON values."""
-        interval = list(self.expected_interval())
-        return [{"concordance": _TYPICAL, "interval": interval, "hopeless": self.is_hopeless()}]
-
-    @property
-    def _weight(self) -> float:
-        return RIGHT_COUNT_WEIGHT[self.norm]
-
-    def __str__(self) -> str:
-        lower, upper = self.expected_interval()
-        says = "  nothing can be said" if self.is_hopeless() else ""
-        return (
-            f"{self._head()}\nexpected 95 % interval of a concordance of {_TYPICAL}, if all "
-            f"{self.items} pairs have different responses: {lower:.3f} to {upper:.3f}{says}"
-        )
-
 
 @dataclass(frozen=True)
-class ConcordanceResult(Evaluation):
+class ConcordanceResult(RightShareResult):
     """The released concordance; everything in it is a function of noisy numbers.
 
     Attributes
@@ -172,7 +125,6 @@ class ConcordanceResult(Evaluation):
         As for `Evaluation`.
     """
 
-    released: NoisyAccuracy
     plan: ConcordancePlan
 
     @property
@@ -191,24 +143,7 @@ class ConcordanceResult(Evaluation):
     @property
     def null_pairs(self) -> float:
         """The estimated number of pairs with equal responses, or with a null record."""
-        return self.plan.items - self.released.predicted
-
-    @cached_property
-    def _estimate(self) -> Estimate:
-        return self.released.accuracy
-
-    def figures(self) -> dict[str, Any]:
-        """Return all figures as JSON values."""
-        return {
-            "concordance": self.concordance,
-            "concordance_interval": list(self.concordance_interval),
-            "level": LEVEL,
-            "null_pairs": self.null_pairs,
-        }
-
-    def numbers(self) -> tuple[tuple[float, ...], ...]:
-        """Return the noisy numbers of each release."""
-        return ((self.released.centred, float(self.released.known or 0.0)),)
+        return self._null
 
     def _figure_lines(self) -> list[tuple[str, str]]:
         different = f"about {self.released.predicted:.0f} of {self.plan.items} with different"
