@@ -9,6 +9,9 @@ from pairdp.score_sums.dense_pieces import DenseSums
 from pairdp.score_sums.pieces import choose_pieces
 from pairdp.score_sums.sparse_pieces import SparseSums
 
+_MOST_NUMBERS = 50_000
+"""The largest number of moments of a part that are sent whether a piece has records or not."""
+
 
 @dataclass(frozen=True)
 class Analytic(Structure):
@@ -31,16 +34,23 @@ class Analytic(Structure):
 
     def sums(self, phi: Function, slope: Function, low: float, high: float, n: int) -> ScoreSums:
         """Return sums over all pieces, or only over those with records if these are few."""
-        pieces = choose_pieces(low, high, self.strip, n)
-        sparse = SparseSums(
-            phi, slope, self.strip, self.linear_beyond, self.left_slope, self.right_slope
-        )
+        pieces, sparse = choose_pieces(low, high, self.strip, n), self._sparse(phi, slope)
         if pieces.cost(n) <= sparse.cost(high - low, n):
             return DenseSums(phi, slope, pieces)
         return sparse
 
+    def _sparse(self, phi: Function, slope: Function) -> SparseSums:
+        return SparseSums(
+            phi, slope, self.strip, self.linear_beyond, self.left_slope, self.right_slope
+        )
+
     def sums_in_parts(
         self, phi: Function, slope: Function, low: float, high: float, n: int
     ) -> ScoreSums:
-        """Return sums over all pieces, of a number whose moments make small messages."""
-        return DenseSums(phi, slope, choose_pieces(low, high, self.strip, n, in_parts=True))
+        """Return sums over all pieces, of a number whose moments make small messages.
+
+        If there are many all the same, only over those with records.
+        """
+        pieces = choose_pieces(low, high, self.strip, n, in_parts=True)
+        small = pieces.numbers <= _MOST_NUMBERS
+        return DenseSums(phi, slope, pieces) if small else self._sparse(phi, slope)
