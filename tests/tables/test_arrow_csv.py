@@ -121,7 +121,7 @@ def test_every_record_of_every_file_is_read_as_by_lines(
 
 
 @pytest.mark.slow
-@settings(max_examples=2_000, deadline=None, suppress_health_check=SHARED_PATH)
+@settings(max_examples=600, deadline=None, suppress_health_check=SHARED_PATH)
 @given(files(), st.integers(1, 60), st.integers(1, 4))
 def test_more_files_are_read_as_by_lines(
     tmp_path: Path, file: tuple[bytes, TextFormat], block: int, size: int
