@@ -32,6 +32,8 @@ COMMANDS = {
     "show": ["model"],
     "predict": ["model", "data.csv"],
     "evaluate": ["model", "data.csv", "--epsilon", "1"],
+    "calibrate": ["model", "evaluation.json", "-o", "calibrated"],
+    "report": ["model", "-o", "report.html"],
     "compare": ["--n", "100"],
     "verify": ["model"],
     "ledger": ["new", "ledger.json"],
