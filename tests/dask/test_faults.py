@@ -32,9 +32,9 @@ def ranker(**parameters: Any) -> DaskPrivateRanker:
 
 @pytest.fixture
 def kill_at(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that arranges for a worker to be killed when a step was submitted."""
+    """Return a function that arranges for the workers with a part to be killed in a step."""
 
-    def arrange(call: int, then: Any = lambda: None) -> list[int]:
+    def arrange(call: int, then: Any = None) -> list[int]:
         killed: list[int] = []
         calls = [0]
         submit = DaskEngine._submit
@@ -43,10 +43,14 @@ def kill_at(monkeypatch: pytest.MonkeyPatch) -> Any:
             found = submit(self, function, parts, shared)
             calls[0] += 1
             if calls[0] == call:
-                then()
-                (address, *_) = self.client.who_has(parts)[parts[0].key]
-                killed.append(self.client.run(os.getpid)[address])
-                os.kill(killed[0], signal.SIGKILL)
+                processes = self.client.run(os.getpid)
+                holders = self.client.who_has(parts)[parts[0].key]  # the scheduler may copy a part
+                if then is not None:
+                    then()
+                    holders = list(processes)  # all, so that every part is read again
+                killed.extend(processes[address] for address in holders)
+                for process in killed:
+                    os.kill(process, signal.SIGKILL)
             return found
 
         monkeypatch.setattr(DaskEngine, "_submit", submit_and_kill)
