@@ -1,8 +1,9 @@
 """Time and memory of fits and predictions from tables, beside what reading the file takes.
 
-Each case is a process of its own: its time includes starting Python and importing libraries. Cases
-are interleaved and repeated; the best time of each is printed, and its ratio to the process in
-which pyarrow reads the same CSV file into memory.
+Each case is a process of its own. Its time includes its start, which is that of the same command on
+1000 rows, and is printed too. Ratios are to the process in which
+pyarrow reads the same file into memory: of the whole processes, and without their starts. Cases are
+interleaved and repeated; the best time of each is printed.
 
 Options: ``--rows N`` and ``--rounds N``.
 """
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-ROWS, ROUNDS = 3_000_000, 3
+ROWS, ROUNDS = 3_000_000, 2
 NUMBERS = [f"x{i}" for i in range(10)]
 WARDS = ["ICU", "Medicine", "Surgery", "Emergency"]
 SCHEMA: dict[str, Any] = {
@@ -31,7 +32,6 @@ SCHEMA: dict[str, Any] = {
     "died": {"label": ["no", "yes"]},
 }
 FIT = "--algorithm moments --force"  # sums over the records: the rest of the fit takes no time
-PAIRDP = "from pairdp.cli.main import main; main({!r}.split())"
 FRAME = """
 import {library}
 from pairdp import PrivateRanker
@@ -40,38 +40,71 @@ import time; start = time.process_time()
 PrivateRanker(schema="schema.json", algorithm="moments").fit(frame)
 print(time.process_time() - start)
 """
-CASES = {
-    "pyarrow reads mixed.csv": "import pyarrow.csv as c; c.read_csv('mixed.csv')",
-    "pandas reads mixed.csv": "import pandas as c; c.read_csv('mixed.csv')",
-    "pairdp fit mixed.csv, by a schema": PAIRDP.format(
-        f"fit mixed.csv --schema schema.json -o mixed.pairdp {FIT}"
-    ),
-    "the same of 1000 rows": PAIRDP.format(
-        f"fit small.csv --schema schema.json -o small.pairdp {FIT}"
-    ),
-    "the same with --invalid null": PAIRDP.format(
-        f"fit mixed.csv --schema schema.json -o null.pairdp --invalid null {FIT}"
-    ),
-    "the same, text in quotation marks": PAIRDP.format(
-        f"fit quoted.csv --schema schema.json -o quoted.pairdp {FIT}"
-    ),
-    "the same from mixed.parquet": PAIRDP.format(
-        f"fit mixed.parquet --schema schema.json -o parquet.pairdp {FIT}"
-    ),
-    "the same from a directory": PAIRDP.format(
-        f"fit parts --schema schema.json -o parts.pairdp {FIT}"
-    ),
-    "pairdp predict mixed.csv": PAIRDP.format(
-        "predict mixed.pairdp mixed.csv --force -o scores.csv"
-    ),
-    "pyarrow reads numbers.csv": "import pyarrow.csv as c; c.read_csv('numbers.csv')",
-    "pairdp fit numbers.csv, by bounds": PAIRDP.format(
-        f"fit numbers.csv --label died --classes 0,1 --bounds bounds.json -o numbers.pairdp {FIT}"
-    ),
-    "pairdp predict numbers.csv": PAIRDP.format(
-        "predict numbers.pairdp numbers.csv --force -o scores.csv"
-    ),
+READ = {
+    ".csv": "import pyarrow.csv as c; c.read_csv({!r})",
+    ".parquet": "import pyarrow.parquet as p; p.read_table({!r})",
 }
+SCHEMA_FIT = "fit {} --schema schema.json -o {}.pairdp " + FIT
+BOUNDS_FIT = "fit {} --label died --classes 0,1 --bounds bounds.json -o {}.pairdp " + FIT
+PREDICT = "predict small_{}.pairdp {} --force -o scores.csv"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A process: what it does, its code, its start, and the case in which pyarrow reads."""
+
+    name: str
+    code: str
+    start: str
+    read: str
+
+
+def pairdp(arguments: str) -> str:
+    """Return the code of a command."""
+    return f"from pairdp.cli.main import main; main({arguments!r}.split())"
+
+
+def cases() -> tuple[dict[str, str], list[Case]]:
+    """Return the processes that measure starts, by name, and all cases."""
+    starts = {
+        "pyarrow .csv": READ[".csv"].format("small_mixed.csv"),
+        "pyarrow .parquet": READ[".parquet"].format("small_mixed.parquet"),
+        "fit by a schema": pairdp(SCHEMA_FIT.format("small_mixed.csv", "small_mixed")),
+        "fit by bounds": pairdp(BOUNDS_FIT.format("small_numbers.csv", "small_numbers")),
+    }
+    found: list[Case] = []
+
+    def reading(file: str) -> str:
+        name = f"pyarrow reads {file}"
+        kind = Path(file).suffix or ".parquet"
+        found.append(Case(name, READ[kind].format(file), f"pyarrow {kind}", name))
+        return name
+
+    def command(file: str, what: str, arguments: str, read: str) -> None:
+        found.append(Case(f"pairdp {what} {file}", pairdp(arguments), what, read))
+
+    for kind, fit, form in (
+        ("mixed", "fit by a schema", SCHEMA_FIT),
+        ("numbers", "fit by bounds", BOUNDS_FIT),
+    ):
+        predict = f"predict {kind}"
+        starts[predict] = pairdp(PREDICT.format(kind, f"small_{kind}.csv"))
+        for file in (f"{kind}.csv", f"{kind}.parquet"):
+            read = reading(file)
+            command(file, fit, form.format(file, "model"), read)
+            found.append(Case(f"pairdp predict {file}", pairdp(PREDICT.format(kind, file)),
+                              predict, read))  # fmt: skip
+    schema = "fit by a schema"
+    read = "pyarrow reads mixed.csv"
+    null = SCHEMA_FIT.format("mixed.csv", "model") + " --invalid null"
+    found.append(Case("the same fit with --invalid null", pairdp(null), schema, read))
+    command("quoted.csv", schema, SCHEMA_FIT.format("quoted.csv", "model"), reading("quoted.csv"))
+    command("parts/", schema, SCHEMA_FIT.format("parts", "model"), reading("parts"))
+    found.append(Case("pandas reads mixed.csv", "import pandas; pandas.read_csv('mixed.csv')",
+                      "pyarrow .csv", read))  # fmt: skip
+    return starts, found
+
+
 FRAMES = {
     "pandas": "pandas.read_parquet('mixed.parquet')",
     "polars": "polars.read_parquet('mixed.parquet')",
@@ -103,10 +136,13 @@ def write_tables(rows: int) -> None:
     mixed = pa.table(columns)
     plain, quoted = (csv.WriteOptions(quoting_style=style) for style in ("none", "needed"))
     csv.write_csv(mixed, "mixed.csv", plain)
-    csv.write_csv(mixed.slice(0, 1000), "small.csv", plain)
+    csv.write_csv(mixed.slice(0, 1000), "small_mixed.csv", plain)
+    csv.write_csv(numbers.slice(0, 1000), "small_numbers.csv", plain)
     csv.write_csv(mixed, "quoted.csv", quoted)
     csv.write_csv(numbers, "numbers.csv", plain)
     parquet.write_table(mixed, "mixed.parquet")
+    parquet.write_table(numbers, "numbers.parquet")
+    parquet.write_table(mixed.slice(0, 1000), "small_mixed.parquet")
     parquet.write_to_dataset(mixed, "parts", partition_cols=["ward"])
     Path("schema.json").write_text(json.dumps(SCHEMA))
     Path("bounds.json").write_text(json.dumps({name: [0, 100] for name in NUMBERS}))
@@ -149,30 +185,40 @@ def main(arguments: list[str] | None = None) -> None:
                 f"{rows} rows; mixed.csv: 10 numbers, 2 categories and a label, {sizes[0]:.0f} MB; "
                 f"numbers.csv: 10 numbers and a label, {sizes[1]:.0f} MB"
             )
-            costs = _measured(rounds)
+            _measure(rounds)
         finally:
             os.chdir(here)
-    print(f"{'':36s} seconds  ratio   CPU s  ratio  peak MB")
-    base = None
-    for name, found in costs.items():
-        base = found if name.startswith("pyarrow reads") or base is None else base
-        print(
-            f"{name:36s} {found.wall:7.2f} {found.wall / base.wall:6.2f} {found.processor:7.2f} "
-            f"{found.processor / base.processor:6.2f} {found.megabytes:8.0f}"
-        )
 
 
-def _measured(rounds: int) -> dict[str, Cost]:
-    found: dict[str, list[Cost]] = {name: [] for name in CASES}
+def _measure(rounds: int) -> None:
+    """Run all cases and print what they cost."""
+    starts, found = cases()
+    costs: dict[str, list[Cost]] = {name: [] for name in (*starts, *(c.name for c in found))}
     frames: dict[str, list[float]] = {name: [] for name in FRAMES}
     for _ in range(rounds):
-        for name, code in CASES.items():
-            found[name].append(cost_of(code))
+        for name, code in starts.items():
+            costs[name].append(cost_of(code))
+        for case in found:
+            costs[case.name].append(cost_of(case.code))
         for name, read in FRAMES.items():
             library = "pyarrow.parquet" if name == "pyarrow" else name
             code = FRAME.format(library=library, read=read)
             done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
             frames[name].append(float(done.stdout))
-    for name, seconds in frames.items():
-        print(f"PrivateRanker.fit of a frame of {name}, in memory: {min(seconds):.2f} CPU seconds")
-    return {name: best(costs) for name, costs in found.items()}
+    least = {name: best(some) for name, some in costs.items()}
+    print("                                            by the clock              processor time")
+    print("                                    seconds start ratio without  seconds start ratio "
+          "without  peak MB")  # fmt: skip
+    begins = {case.name: case.start for case in found}
+    for case in found:
+        own, read = (least[name] for name in (case.name, case.read))
+        begun, imported = least[case.start], least[begins[case.read]]
+        print(f"{case.name:36s}", end="")
+        for time_of in ("wall", "processor"):
+            seconds, start = (getattr(cost, time_of) for cost in (own, begun))
+            base, bare = (getattr(cost, time_of) for cost in (read, imported))
+            without = (seconds - start) / (base - bare)
+            print(f"{seconds:7.2f} {start:5.2f} {seconds / base:5.2f} {without:7.2f}  ", end="")
+        print(f"{own.megabytes:7.0f}")
+    for name, times in frames.items():
+        print(f"PrivateRanker.fit of a frame of {name}, in memory: {min(times):.2f} CPU seconds")

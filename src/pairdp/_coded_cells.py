@@ -79,15 +79,15 @@ class MixedCells(_Column):
 
     Attributes
     ----------
-    numbers : array of float
-        The numbers; NaN at the places of other cells.
+    numbers : array of float or int
+        The numbers. What is at the places of other cells does not matter.
     places : array of int
         The places of the other cells, increasing.
     others : DistinctCells
         The other cells.
     """
 
-    numbers: Array
+    numbers: NDArray[Any]
     places: Places
     others: DistinctCells
 

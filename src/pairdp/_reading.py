@@ -9,13 +9,13 @@ nothing warns.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from pairdp._silence import silence
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -45,11 +45,13 @@ def read_table(x: ArrayLike | Sequence[Sequence[Any]], features: int | None = No
     features : int, optional
         d, if it is known: in a list, a row of another length then cannot be read either.
     """
-    with _silence():
+    with silence():
         values = _floats(_cells(x, features))
     if features is not None and values.shape[1] != features:
         raise ValueError(f"x has {values.shape[1]} features, not {features}")
-    values[~np.isfinite(values).all(axis=1)] = np.nan
+    finite = np.isfinite(values)
+    if not finite.all():
+        values[~finite.all(axis=1)] = np.nan
     return values
 
 
@@ -93,7 +95,7 @@ def _ends_in_nul(label: object) -> bool:
 
 def read_targets(y: ArrayLike) -> Array:
     """Return targets as numbers, NaN for those that are not finite numbers."""
-    with _silence():
+    with silence():
         targets = _floats(read_labels(y)[:, None])[:, 0]
     targets[~np.isfinite(targets)] = np.nan
     return targets
@@ -125,7 +127,7 @@ def only_known(y: NDArray[Any], known: ArrayLike) -> NDArray[Any]:
 def read_codes(y: ArrayLike) -> Array:
     """Return a code for each label, the same for equal labels; -1 if it does not name a class."""
     labels = read_labels(y)
-    with _silence():
+    with silence():
         named = named_labels(labels)
     codes = np.full(len(labels), -1.0)
     if labels.dtype.kind == "O":
@@ -183,16 +185,8 @@ def equal_to(labels: NDArray[Any], label: Any) -> Mask:
         except _UNREADABLE:
             return False
 
-    with _silence():
+    with silence():
         return np.fromiter(map(same, labels.tolist()), np.bool_, len(labels))
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Suppress warnings of conversions, which would depend on the data."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _cells(x: Any, features: int | None) -> NDArray[Any]:

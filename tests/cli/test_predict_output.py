@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pairdp._coded_cells import DistinctCells
 from pairdp.cli.predict_output import Output
@@ -38,4 +40,20 @@ def test_lines_are_those_of_the_csv_module(name: str) -> None:
     rows: list[Any] = list(output.rows())
     csv.writer(expected, lineterminator="\n").writerows(rows)
     assert output.text() == expected.getvalue()
+    assert output.lines() == expected.getvalue().encode()
     assert [row[-1] is None for row in rows] == NULL.tolist() or name in ("booleans", "only kept")
+
+
+@given(
+    st.lists(
+        st.floats() | st.integers(-(2**60), 2**60).map(float) | st.floats(1e-5, 1e-3),
+        min_size=1,
+        max_size=50,
+    )
+)
+def test_pyarrow_writes_numbers_as_python_does(values: list[float]) -> None:
+    pytest.importorskip("pyarrow")
+    numbers = np.array(values)
+    output = Output([], [numbers, numbers > 0], np.zeros(len(numbers), dtype=np.bool_))
+    expected = [f"{number!r},{number > 0}" for number in numbers.tolist()]
+    assert output.lines().decode().splitlines() == expected

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -31,6 +32,18 @@ CELLS: dict[str, list[Any]] = {
     "smoker": [True, None, False, True, True],
     "died": [0, 1, None, 1, 0],
 }
+
+
+class Exported:
+    """A table with nothing but the Arrow PyCapsule interface."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
 ARROW = pa.table(CELLS)
 CATEGORIES = ARROW.set_column(1, "ward", ARROW["ward"].dictionary_encode())
 FRAMES: dict[str, Any] = {
@@ -43,6 +56,9 @@ FRAMES: dict[str, Any] = {
     "pandas, own types": pd.DataFrame(CELLS).convert_dtypes(),
     "pandas, categories": pd.DataFrame(CELLS).astype({"ward": "category", "code": "category"}),
     "pandas of pyarrow": ARROW.to_pandas(types_mapper=pd.ArrowDtype),
+    "narwhals": nw.from_native(pl.DataFrame(CELLS)),
+    "record batch": ARROW.to_batches()[0],
+    "only exported": Exported(ARROW),
     "no pyarrow": None,
 }
 
@@ -64,3 +80,49 @@ def test_a_frame_is_encoded_as_its_cells(name: str, monkeypatch: pytest.MonkeyPa
     for row in range(5):  # a record alone is read as among others
         alone = {key: column[row : row + 1] for key, column in columns.items()}
         np.testing.assert_array_equal(SCHEMA.encode(alone, 1), expected[row : row + 1])
+
+
+LARGE = [2**62, 2**62 + 1, 7, -3]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_integers_are_not_rounded_where_one_is_missing(missing: bool) -> None:
+    schema = Schema.of({"code": {"categories": [str(number) for number in LARGE], "other": True}})
+    cells = [*LARGE, None if missing else 1]
+    arrow = pa.table({"code": pa.array(cells, pa.int64())})
+    frames = {
+        "pyarrow": arrow,
+        "polars": pl.DataFrame({"code": pl.Series(cells, dtype=pl.Int64)}),
+        "pandas": pd.DataFrame({"code": pd.array(cells, "Int64")}),
+        "only exported": Exported(arrow),
+    }
+    for name, frame in frames.items():
+        columns, n = columns_of(frame, ["code"])
+        found = schema.encode(columns, n)
+        assert np.argmax(found[:4], axis=1).tolist() == [0, 1, 2, 3], name
+
+
+def test_a_number_is_read_without_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = [1, 2, None, 4]
+    table = pa.table({"a": pa.array(values), "b": pa.array(values, pa.float32())})
+    schema = Schema.of({name: {"range": [0, 5], "missing": "indicator"} for name in "ab"})
+    expected = schema.encode({"a": values, "b": values}, 4)
+    monkeypatch.setattr("pairdp.schema.frames._objects", None)
+    columns, n = columns_of(Exported(table), "ab")
+    np.testing.assert_array_equal(schema.encode(columns, n), expected)
+
+
+def test_a_lazy_frame_is_to_be_collected() -> None:
+    with pytest.raises(ValueError, match="collect"):
+        columns_of(pl.DataFrame(CELLS).lazy(), ["age"])
+
+
+def test_errors_of_an_export_quote_no_cell() -> None:
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            raise RuntimeError("the cell 'secret' is wrong")
+
+    with pytest.raises(ValueError, match="type Broken cannot be read") as found:
+        columns_of(Broken(), ["age"])
+    assert "secret" not in str(found.value)
+    assert found.value.__suppress_context__

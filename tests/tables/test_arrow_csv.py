@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from pairdp._reading import Invalid
 from pairdp.schema import Schema
 from pairdp.tables import Table, TableError, TextFormat
 from pairdp.tables.arrow_csv import ArrowCSVTable
+from pairdp.tables.arrow_text import TextParser
 from pairdp.tables.delimited import CSVTable
 
 SCHEMA = Schema.of(
@@ -130,3 +133,29 @@ def test_more_files_are_read_as_by_lines(
     path = tmp_path / "data.csv"
     path.write_bytes(content)
     check_same(path, form, block, size)
+
+
+def test_a_table_that_is_not_read_to_its_end_waits_for_no_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The garbage collector may close it anywhere: waiting there for threads may never end."""
+    (tmp_path / "long.csv").write_text("x,y,z\n" + "1,a,0\n" * 500)
+    table = ArrowCSVTable(tmp_path / "long.csv", TextFormat())
+    table.block_size = 60
+    go_on, parse = threading.Event(), TextParser.parse
+    started: list[bytes] = []
+
+    def slow(self: TextParser, block: bytes) -> Any:
+        started.append(block)
+        if len(started) > 1:
+            go_on.wait(timeout=60)
+        return parse(self, block)
+
+    monkeypatch.setattr(TextParser, "parse", slow)
+    batches = table.batches(["x"], "z", size=5)
+    assert len(next(batches).features) == 5
+    begin = time.monotonic()
+    batches.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - begin < 30
+    assert not go_on.is_set()
+    go_on.set()

@@ -13,7 +13,8 @@ from sklearn.pipeline import Pipeline
 from pairdp._coded_cells import Column
 from pairdp.cli.unit_options import units_of
 from pairdp.estimators import Bounds, BoundsScaler, read_bounds
-from pairdp.tables import Table, TableError, TwoLabels
+from pairdp.tables import Batch, Table, TableError, TwoLabels
+from pairdp.tables.threads import in_threads
 
 Batches = Iterator[Any]
 
@@ -121,10 +122,14 @@ class NumberColumns:
             self.scaler.fit_columns(self.names)
         batches = self.table.batches(self.names, self.label, invalid=model.invalid)
         units = None if self.unit is None else units_of(self.table, self.unit, model.invalid)
-        for batch in batches:
+        read = ((batch, () if units is None else (units(batch.rows),)) for batch in batches)
+
+        def prepared(piece: tuple[Batch, tuple[list[Any], ...]]) -> Any:
+            batch, of_units = piece
             rows = batch.features if self.scaler is None else self.scaler.scale(batch.features)
-            of_units = () if units is None else (units(batch.rows),)
-            yield rows, self._coded(model, batch.labels), *of_units
+            return rows, self._coded(model, batch.labels), *of_units
+
+        yield from in_threads(prepared, read)
 
     def _coded(self, model: Any, cells: Column) -> NDArray[Any]:
         """Return signs of two classes, graded responses within ±1, or names of classes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 
 from pairdp._checks import did_you_mean
 from pairdp.cli.common import refuse_options
-from pairdp.cli.schema_table import cells_for, check_table
+from pairdp.cli.schema_table import cells_for, check_table, with_starts
 from pairdp.schema import LabelColumn, Schema, TargetColumn
 from pairdp.schema.columns import ResponseColumn
 from pairdp.tables import Cells, Table, TableError
+from pairdp.tables.threads import in_threads
 
 
 @dataclass(frozen=True)
@@ -79,18 +81,21 @@ class SchemaColumns:
         unit = [] if model.unit is None else [model.unit]
         names = [*self.names, str(self.schema.label), *unit]
         read = cells_for(self.schema, self.table, names, invalid=model.invalid)
-        start = 0
         with model._pinned_schema():
-            for cells in read:
-                yield self._batch(model, cells, start)
-                start += cells.rows
+            yield from in_threads(partial(self._batch, model), with_starts(read))
 
-    def _batch(self, model: Any, cells: Cells, start: int) -> Any:
-        if model.invalid == "error":  # an error that counts the records before this batch
-            labels = cells.columns[str(self.schema.label)]
-            self.schema.encode_label(labels, invalid="error", start=start)
-        piece = start, cells.columns, None, None
-        rows, *rest = model._table_batch(self.schema, piece, self.classes)
+    def _batch(self, model: Any, piece: tuple[int, Cells]) -> Any:
+        start, cells = piece
+        try:
+            found = model._table_batch(
+                self.schema, (start, cells.columns, None, None), self.classes
+            )
+        except ValueError:
+            if model.invalid == "error":  # one that counts the records before this batch
+                labels = cells.columns[str(self.schema.label)]
+                self.schema.encode_label(labels, invalid="error", start=start)
+            raise
+        rows, *rest = found
         rows[cells.unreadable] = np.nan  # a null record
         return rows, *rest
 

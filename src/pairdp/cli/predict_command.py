@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -11,6 +12,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._coded_cells import Column
 from pairdp._files import write_atomically
 from pairdp._reading import Invalid
 from pairdp.cli.common import (
@@ -26,9 +28,12 @@ from pairdp.cli.predict_rows import Predictor, kept_columns
 from pairdp.cli.table_options import TABLE, open_with, table_options
 from pairdp.estimators import load
 from pairdp.tables import TableError
+from pairdp.tables.threads import in_threads
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 Array = NDArray[np.float64]
+Lines = tuple[bytes, int]
+"""Lines of the output, and how many records they are of."""
 _OTHER_FORMATS = {".parquet", ".pq", ".gz", ".json", ".xlsx"}
 
 
@@ -102,28 +107,34 @@ def command(
         head.append("percentile")
     if twice := [name for name in keep if head.count(name) > 1]:
         raise TableError(f"--keep {twice[0]}: the output has another column of this name")
-    n, _ = table.count(None, invalid=invalid)
 
-    def outputs() -> Iterator[Output]:
-        kept = kept_columns(table, keep, invalid=invalid)
-        for rows, cells in zip(predictor.rows(table, invalid=invalid), kept, strict=False):
-            found, null = predictor.columns(rows)
-            if percentiles is not None:
-                found.append(percentiles(found[0]))
-            yield Output(cells, found, null)
+    def output_of(part: tuple[Callable[[], Array], Sequence[Column]]) -> Output:
+        rows, cells = part
+        found, null = predictor.columns(rows())
+        if percentiles is not None:
+            found.append(percentiles(found[0]))
+        return Output(cells, found, null)
 
-    if output is not None:
-        _save(output, head, outputs())
-        if as_json:
-            echo_json({"output": str(output), "n": n})
-        else:
-            click.echo(f"Wrote {n} records to {output}", err=True)
-    elif as_json:
-        rows = (row for some in outputs() for row in some.rows())
+    parts = zip(
+        predictor.parts(table, invalid=invalid),
+        kept_columns(table, keep, invalid=invalid),
+        strict=False,
+    )
+    if output is None and as_json:
+        rows = (row for some in in_threads(output_of, parts) for row in some.rows())
         echo_json([dict(zip(head, row, strict=True)) for row in rows])
+        return
+    written = in_threads(lambda part: _written(output_of(part)), parts)
+    first = (",".join(map(written_cell, head)) + "\n").encode()
+    if output is None:
+        for lines, _ in chain([(first, 0)], written):
+            sys.stdout.write(lines.decode())
+        return
+    n = _save(output, chain([(first, 0)], written))
+    if as_json:
+        echo_json({"output": str(output), "n": n})
     else:
-        for text in _texts(head, outputs()):
-            sys.stdout.write(text)
+        click.echo(f"Wrote {n} records to {output}", err=True)
 
 
 def _percentiles(
@@ -135,8 +146,8 @@ def _percentiles(
     table = open_with(path, options)
     predictor.check(table)
     scores = []
-    for rows in predictor.rows(table, invalid=invalid):
-        found, null = predictor.columns(rows)
+    for rows in predictor.parts(table, invalid=invalid):
+        found, null = predictor.columns(rows())
         scores.append(found[0][~null])
     known = np.sort(np.concatenate(scores or [np.empty(0)]))
     if not len(known):
@@ -149,20 +160,22 @@ def _percentiles(
     return percentiles
 
 
-def _texts(head: list[str], outputs: Iterator[Output]) -> Iterator[str]:
-    yield ",".join(map(written_cell, head)) + "\n"
-    for output in outputs:
-        yield output.text()
+def _written(output: Output) -> Lines:
+    return output.lines(), len(output.null)
 
 
-def _save(path: Path, head: list[str], outputs: Iterator[Output]) -> None:
-    """Write a CSV file atomically."""
+def _save(path: Path, parts: Iterable[Lines]) -> int:
+    """Write a CSV file atomically, and return the number of records."""
+    n = 0
 
     def write(file: BinaryIO) -> None:
-        for text in _texts(head, outputs):
-            file.write(text.encode())
+        nonlocal n
+        for lines, number in parts:
+            file.write(lines)
+            n += number
 
     try:
         write_atomically(path, write)
     except OSError as error:
         raise TableError(f"{path} cannot be written: {error.strerror}") from None
+    return n

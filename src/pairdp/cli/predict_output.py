@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._coded_cells import Column, DistinctCells
+from pairdp._coded_cells import Column, DistinctCells, has_pyarrow
+from pairdp.cli.arrow_lines import arrow_lines, written_by_arrow
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,14 @@ class Output:
             columns = [[text or '""' for text in columns[0]]]
         lines = map(",".join, zip(*columns, strict=True))
         return "\n".join([*lines, ""])
+
+    def lines(self) -> bytes:
+        """Return `text`, encoded; written by pyarrow if it is installed."""
+        if not has_pyarrow() or len(self.kept) + len(self.predicted) == 1:
+            return self.text().encode()
+        kept = [written_by_arrow(column, written_cell, None) for column in self.kept]
+        found = [written_by_arrow(column, written_cell, self.null) for column in self.predicted]
+        return arrow_lines([*kept, *found])
 
     def _values(self, column: NDArray[Any]) -> list[Any]:
         values: list[Any] = column.tolist()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -15,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from pairdp._coded_cells import Column
 from pairdp._reading import Invalid
 from pairdp.cli.predict_steps import FirstSteps
-from pairdp.cli.schema_table import cells_for, check_table, encoded
+from pairdp.cli.schema_table import cells_for, check_table, encoded, with_starts
 from pairdp.estimators import BoundsScaler, SchemaEncoder
 from pairdp.schema import Schema
 from pairdp.tables import Table, TableError
@@ -87,25 +88,30 @@ class Predictor:
         else:
             check_table(self.schema, table, response=False)
 
-    def rows(self, table: Table, *, invalid: Invalid) -> Iterator[Array]:
-        """Yield the features of a table's records, all NaN if a record cannot be read."""
+    def parts(self, table: Table, *, invalid: Invalid) -> Iterator[Callable[[], Array]]:
+        """Yield for each batch a function that returns the features of its records.
+
+        All features of a record that cannot be read are NaN. The functions may be called in
+        several threads.
+        """
         if self.first is not None:
-            yield from self.first.rows(table, invalid=invalid)
+            for rows in self.first.rows(table, invalid=invalid):
+                yield partial(np.asarray, rows)
             return
         if self.schema is None:
             for batch in table.batches(self.names, None, invalid=invalid):
-                yield batch.features
+                yield partial(np.asarray, batch.features)
             return
-        start = 0
-        for cells in cells_for(self.schema, table, self.names, invalid=invalid):
-            yield encoded(self.schema, cells, start, invalid)
-            start += cells.rows
+        batches = cells_for(self.schema, table, self.names, invalid=invalid)
+        for start, cells in with_starts(batches):
+            yield partial(encoded, self.schema, cells, start, invalid)
 
     def columns(self, rows: Array) -> tuple[Predicted, Mask]:
         """Return the predictions for all records, and for which ones there are none."""
-        unreadable = np.asarray(np.isnan(rows).any(axis=1))
-        if not unreadable.any():
-            return self.predict(rows), unreadable
+        missing = np.isnan(rows)
+        if not missing.any():
+            return self.predict(rows), np.zeros(len(rows), dtype=np.bool_)
+        unreadable = np.asarray(missing.any(axis=1))
         readable = ~unreadable
         # A record that cannot be read has the prediction of another one, which is not shown.
         found = self.predict(rows[readable]) if readable.any() else [np.zeros(1) for _ in self.head]
@@ -149,6 +155,8 @@ def _outputs(
             "with  pairdp evaluate --roc -o FILE , and add it to the model with  pairdp calibrate"
         )
     reverse = bool(labels) and positive == labels[0]
+    own = str(getattr(getattr(type(model), "predict", None), "__module__", ""))
+    by_score = hasattr(model, "_decided") and own.startswith("pairdp.")  # not of a user's class
     sign = -1.0 if reverse else 1.0
     for step in steps:
         vars(step).pop("feature_names_in_", None)  # rows come as arrays, in this order
@@ -160,7 +168,9 @@ def _outputs(
 
     def scores_and_labels(rows: Array) -> Predicted:
         rows = scaled(rows)
-        found: Predicted = [sign * model.decision_function(rows), model.predict(rows)]
+        scores = model.decision_function(rows)
+        decided = model._decided(scores) if by_score else model.predict(rows)
+        found: Predicted = [sign * scores, decided]
         if probability:
             found.append(model.predict_proba(rows)[:, 0 if reverse else 1])
         return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,14 @@ def cells_for(
     kinds = (NumberColumn, TargetColumn)
     numbers = {column.name for column in schema.columns if isinstance(column, kinds)}
     return table.coded_cells(list(dict.fromkeys(names)), numbers=numbers, invalid=invalid)
+
+
+def with_starts(batches: Iterable[Cells]) -> Iterator[tuple[int, Cells]]:
+    """Yield each batch of cells after the number of records before it."""
+    start = 0
+    for cells in batches:
+        yield start, cells
+        start += cells.rows
 
 
 def encoded(schema: Schema, cells: Cells, start: int, invalid: Invalid) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp._arrow_tables import as_labels, as_table
 from pairdp._coded_cells import Column
 from pairdp._reading import (
     Invalid,
@@ -37,8 +38,9 @@ def table_length(X: Any) -> int:
 
 def encoded_rows(schema: Schema, X: Any, invalid: Invalid, start: int = 0) -> Array:
     """Return the encoded rows of a table; rows of null records are NaN."""
-    schema.check_table(table_columns(X) or ())
-    columns, n = columns_of(X, schema.features)
+    table = as_table(X)
+    schema.check_table(table_columns(table) or ())
+    columns, n = columns_of(table, schema.features)
     return schema.encode(columns, n, invalid=invalid, start=start)
 
 
@@ -94,11 +96,12 @@ def table_records(
     start : int
         The number of records before these, for errors.
     """
-    rows = encoded_rows(schema, X, invalid, start)
-    labels = table_labels(schema, X, y, invalid=invalid, numeric=numeric)
+    table = as_table(X)
+    rows = encoded_rows(schema, table, invalid, start)
+    labels = table_labels(schema, table, as_labels(y), invalid=invalid, numeric=numeric)
     if labels.shape != (len(rows),):
         raise ValueError(f"y has {len(labels)} labels, and the table has {len(rows)} records")
-    return TableRecords(rows, labels, None if unit is None else column_of(X, unit))
+    return TableRecords(rows, labels, None if unit is None else column_of(table, unit))
 
 
 def table_labels(
@@ -134,5 +137,6 @@ def pieces(batches: Any) -> Iterator[tuple[int, Any, Any, Any]]:
                 "a batch must be (X, y) or (X, y, groups); y may be None with a schema"
             )
         x, y, *groups = batch
+        x, y = as_table(x), as_labels(y)
         yield start, x, y, groups[0] if groups else None
         start += table_length(x)

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
+from pairdp._arrow_tables import as_labels, as_table
 from pairdp._reading import (
     Invalid,
     equal_to,
@@ -59,13 +60,15 @@ def validated(
     With ``invalid="null"`` only shape and names are checked, and arrays are returned unchanged;
     `Records` reads them row by row.
     """
-    if uses_null_records(invalid) and not issparse(X):
-        return _read(estimator, X, *y, **checks)
+    table = as_table(X)
+    y = tuple(as_labels(labels) for labels in y)
+    if uses_null_records(invalid) and not issparse(table):
+        return _read(estimator, table, *y, **checks)
     try:
         # scikit-learn sums the values to detect infinities, which may warn of overflow.
         with np.errstate(all="ignore"):
             labels = [label if label is None else label_array(label) for label in y]
-            return validate_data(estimator, X, *labels, dtype=np.float64, **checks)
+            return validate_data(estimator, table, *labels, dtype=np.float64, **checks)
     except TypeError as error:
         if "NA is ambiguous" not in str(error):
             raise

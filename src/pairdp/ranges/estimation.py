@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairdp._arrow_tables import as_table
 from pairdp._checks import did_you_mean
 from pairdp._reading import read_targets
 from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource, Unit
@@ -170,6 +171,7 @@ def _cells(X: Any, columns: Sequence[str] | None) -> tuple[list[str], list[NDArr
     """Return the names and the cells of the columns."""
     if isinstance(columns, str):
         raise TypeError("columns must be a sequence of names: put a single one into a list")
+    X = as_table(X)
     known = table_columns(X)
     if known is None:
         table = np.asarray(X) if hasattr(X, "shape") else np.array(X, dtype=object)

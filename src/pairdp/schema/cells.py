@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import datetime
 import math
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -19,6 +17,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pairdp._silence import silence
 
 Array = NDArray[np.float64]
 Cells = NDArray[Any]
@@ -129,9 +129,10 @@ def numbers(cells: Cells, missing: MissingValues) -> tuple[Array, Status]:
         if missing.numbers:
             values[np.isin(values, list(missing.numbers))] = np.nan
         status = np.zeros(len(values), dtype=np.int8)
-        status[np.isnan(values)] = Cell.MISSING
-        status[np.isinf(values)] = Cell.UNKNOWN
-        values[status != Cell.VALID] = 0.0
+        bad = ~np.isfinite(values)
+        if bad.any():
+            status[bad] = np.where(np.isnan(values[bad]), Cell.MISSING, Cell.UNKNOWN)
+            values[bad] = 0.0
     return values, status
 
 
@@ -259,11 +260,3 @@ def codes(
         found = (read[cell] if type(cell) is str else code_of(cell) for cell in listed)
     with silence():
         return np.fromiter(found, np.int64, len(cells))
-
-
-@contextmanager
-def silence() -> Iterator[None]:
-    """Suppress warnings of conversions, which would depend on the data."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        yield

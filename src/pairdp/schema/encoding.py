@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from pairdp.schema.flag_column import FlagColumn
 from pairdp.schema.frames import as_cells
 
 _BLOCK = 65_536
+_CACHED = 32_768  # numbers, of 8 bytes
 
 
 class CellCounts(NamedTuple):
@@ -58,31 +60,51 @@ def encode_rows(
     """Return the encoded rows; see `Schema.encode`."""
     null_allowed = uses_null_records(invalid)
     columns: tuple[FeatureColumn, ...] = schema.feature_columns
-    rows = np.empty((n, schema.width))
     null = np.zeros(n, dtype=np.bool_)
     factors, flag_norm = shares(columns, schema.sparse)
     flags = np.zeros(schema.width, dtype=np.bool_)
+    blocks: list[Array] = []
     place = 0
     for column, factor in zip(columns, factors, strict=True):
         found = as_cells(cells[column.name])
         if found.shape != (n,):
             raise ValueError(f"the column {column.name!r} does not have {n} cells")
-        width = len(column.feature_names)
-        values, status = _read(column.encode, found, missing_values(schema, column))
-        if status.any():  # not all cells are valid
+        part = slice(place, place := place + len(column.feature_names))
+        flags[part] = sparse = schema.sparse is not None and isinstance(column, FlagColumn)
+        read = partial(_scaled, column, factor, sparse)
+        values, status = _read(read, found, missing_values(schema, column))
+        blocks.append(values)
+        if (status & 1).any():  # some cells are missing or unknown, whose codes are odd
             refused = column.is_refused(status)
             if not null_allowed:
                 check_refused(column, status, refused, start)
             null |= refused | column.is_null(status)
-        if schema.sparse is not None and isinstance(column, FlagColumn):
-            flags[place : place + width] = True
-            values = np.maximum(values, 0.0)
-        rows[:, place : place + width] = values * factor
-        place += width
+    rows = _side_by_side(blocks, n)
     if flags.any():
         _clip_flags(rows, flags, flag_norm)
-    rows[null] = np.nan
+    if null.any():
+        rows[null] = np.nan
     return rows
+
+
+def _side_by_side(blocks: Sequence[Array], n: int) -> Array:
+    """Return a table of the columns of blocks; a few rows at a time, which fit into the cache."""
+    width = sum(block.shape[1] for block in blocks)
+    rows = np.empty((n, width))
+    for first in range(0, n, size := max(1, _CACHED // max(1, width))):
+        np.concatenate([b[first : first + size] for b in blocks], 1, rows[first : first + size])
+    return rows
+
+
+def _scaled(
+    column: FeatureColumn, factor: float, sparse: bool, cells: Any, missing: MissingValues
+) -> tuple[Array, Status]:
+    """Return the block of each cell times the factor of its column; sparse flags are 0 and 1."""
+    values, status = column.encode(cells, missing)
+    if sparse:
+        np.maximum(values, 0.0, out=values)
+    values *= factor
+    return values, status
 
 
 def _read(
@@ -93,7 +115,7 @@ def _read(
     """Return what a function that reads each cell by itself returns for all cells of a column."""
     if isinstance(cells, DistinctCells):
         values, status = read(cells.distinct, missing)
-        return values[cells.codes], status[cells.codes]
+        return values.take(cells.codes, axis=0), status.take(cells.codes)
     if isinstance(cells, MixedCells):
         values, status = read(cells.numbers, missing)
         values[cells.places], status[cells.places] = _read(read, cells.others, missing)

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp._arrow_tables import as_table
 from pairdp._checks import did_you_mean
 from pairdp._coded_cells import Column, DistinctCells, MixedCells, distinct_cells, has_pyarrow
 
 Cells = Column
 _INTEGERS = frozenset(f"{kind}{bits}" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64))
 _WITH_MISSING = ("Float32", "Float64", "Date")
-_BY_VALUE = ("String", "Categorical", "Enum", "Boolean", "Int", "UInt")  # types of polars
+_BY_ARROW = ("String", "Categorical", "Enum", "Boolean", "Int", "UInt", "Datetime")  # of polars
 _NOT_IN_ARROW = ("Int128", "UInt128")
 
 
@@ -24,9 +25,11 @@ def table_columns(table: Any) -> list[str] | None:
     Parameters
     ----------
     table : DataFrame, Table, mapping, structured array or list of mappings
-        Of pandas, polars or pyarrow; or a mapping of names to columns. A list of records has no
-        names: which keys a record has is as private as the record.
+        Of pandas, polars, pyarrow or another library that exports Arrow (``__arrow_c_stream__``);
+        or a mapping of names to columns. A list of records has no names: which keys a record has
+        is as private as the record.
     """
+    table = as_table(table)
     if _has_records(table):
         return []
     if isinstance(table, Mapping):
@@ -51,11 +54,13 @@ def columns_of(table: Any, names: Iterable[str]) -> tuple[dict[str, Cells], int]
     ValueError
         If the table has no named columns, lacks one of the names or has one of them twice.
     """
+    table = as_table(table)
     known = table_columns(table)
     if known is None:
         raise ValueError(
             "a schema needs a table with named columns: a DataFrame of pandas or polars, a table "
-            "of pyarrow, a dict of columns, a structured array or a list of dicts; got "
+            "of pyarrow or another that exports Arrow (__arrow_c_stream__), a dict of columns, a "
+            "structured array or a list of dicts; got "
             f"{type(table).__name__}"
         )
     wanted = list(names)
@@ -148,7 +153,7 @@ def _of_polars(column: Any) -> Cells:
     if kind in _WITH_MISSING or (kind in _INTEGERS and column.null_count() == 0):
         numbers: NDArray[Any] = column.to_numpy()  # NaN and NaT for missing ones
         return numbers
-    if kind.startswith(_BY_VALUE) and kind not in _NOT_IN_ARROW and has_pyarrow():
+    if kind.startswith(_BY_ARROW) and kind not in _NOT_IN_ARROW and has_pyarrow():
         return _of_arrow(column.to_arrow())
     return _objects(column.to_list())
 
@@ -172,10 +177,19 @@ def _of_arrow(column: Any) -> Cells:
     ):
         chunks = getattr(column, "chunks", [column])
         return np.concatenate([np.asarray(chunk) for chunk in chunks] or [np.empty(0)])
+    if kind.startswith(("int", "uint")):
+        return _integers_with_missing(column)
     if _is_comparable(kind):
         whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
         return distinct_cells(whole, lambda values: _objects(values.to_pylist()))
     return _objects(column.to_pylist())
+
+
+def _integers_with_missing(column: Any) -> MixedCells:
+    """Return integers as they are; numpy has no missing ones, and they would become floats."""
+    missing = np.flatnonzero(np.asarray(column.is_null()))
+    others = DistinctCells(np.zeros(len(missing), dtype=np.intp), np.array([None], dtype=object))
+    return MixedCells(np.asarray(column.fill_null(0)), missing, others)
 
 
 def _is_comparable(kind: str) -> bool:

@@ -84,12 +84,18 @@ class NumberColumn(FeatureColumn):
         if isinstance(self.missing, float):
             values[status == Cell.MISSING] = self.missing
         clipped = np.clip(values, self.low, self.high)
-        status[(status == Cell.VALID) & (clipped != values)] = Cell.OUTSIDE
+        outside = clipped != values
+        if outside.any():
+            status[outside & (status == Cell.VALID)] = Cell.OUTSIDE
         block = self._mapped(clipped)[:, None]
         return Block(self._with_indicator(block, status), status)
 
     def _mapped(self, values: Array) -> Array:
+        """Map numbers of the range to [-1, 1], in place."""
         low, high = self.low, self.high
         if self.scale == "log":
-            values, low, high = np.log(values), math.log(low), math.log(high)
-        return np.clip((values - (low / 2 + high / 2)) / (high / 2 - low / 2), -1.0, 1.0)
+            np.log(values, out=values)
+            low, high = math.log(low), math.log(high)
+        values -= low / 2 + high / 2
+        values /= high / 2 - low / 2
+        return np.clip(values, -1.0, 1.0, out=values)

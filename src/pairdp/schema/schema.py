@@ -17,6 +17,7 @@ import numpy as np
 from pairdp._checks import integer, keep, one_of
 from pairdp._files import write_atomically
 from pairdp._reading import Invalid
+from pairdp._silence import silence
 from pairdp.schema.cells import Array, MissingValues
 from pairdp.schema.columns import (
     Column,
@@ -255,7 +256,8 @@ class Schema(Storable):
         (`pairdp.schema.features`) and w_c its weight (`pairdp.schema.encoding.shares` has the
         proof, and the rule for sparse flags). A row depends on its own cells and on the schema.
         """
-        return encode_rows(self, columns, n, invalid, start)
+        with silence():  # once, and not for each column
+            return encode_rows(self, columns, n, invalid, start)
 
     def encode_label(self, cells: Any, *, invalid: Invalid = "null", start: int = 0) -> Array:
         """Return labels as numbers, NaN for those that are missing or unknown.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,8 +22,23 @@ from pairdp.tables.delimited import CSVTable, sorted_labels
 from pairdp.tables.line_structure import number_of_lines, quotes_are_regular
 from pairdp.tables.lines import Row, next_rows, reading_errors
 from pairdp.tables.rebatching import batches_of_size, cells_of_size
+from pairdp.tables.threads import WORKERS, in_threads
 
 Raw = tuple[bytes, "Future[Parsed | None]"]
+
+
+@contextmanager
+def _reading_ahead(workers: int) -> Iterator[ThreadPoolExecutor]:
+    """Return threads that read blocks, and do not wait for them at the end.
+
+    A table that is not read to its end is finalised by the garbage collector. It may run anywhere,
+    also while a thread is started and a lock is held that joining another thread needs.
+    """
+    pool = ThreadPoolExecutor(workers)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 class ArrowCSVTable(CSVTable):
@@ -91,11 +105,12 @@ class ArrowCSVTable(CSVTable):
                 if not null and wrong.any():
                     self._refuse_cell(parsed.columns[place], place, before, wrong)
                 rows[:, j] = values
-            bad = ~np.isfinite(rows).all(axis=1)
-            if null:
+            finite = np.isfinite(rows)
+            if not finite.all():
+                bad = ~finite.all(axis=1)
+                if not null:
+                    self._refuse_infinite(before + int(np.argmax(bad)) + 1)
                 rows[bad] = np.nan
-            elif bad.any():
-                self._refuse_infinite(before + int(np.argmax(bad)) + 1)
             labels: Any = np.array([])
             if at is not None:
                 labels = self._labels_of(parsed.columns[at])
@@ -150,14 +165,21 @@ class ArrowCSVTable(CSVTable):
 
         What is in the lines is not checked.
         """
+        mark = ord(self._header.separator)
+
+        def lines_in(block: bytes) -> int | None:
+            if not null and b'"' in block:
+                feeds = block.replace(b"\r\n", b"\n") if b"\r" in block else block
+                if not quotes_are_regular(feeds, mark):
+                    return None
+            return number_of_lines(block)
+
         lines = 0
         with self._progress() as told, closing(self._blocks(told)) as blocks:
-            for block in blocks:
-                if not null and b'"' in block:
-                    feeds = block.replace(b"\r\n", b"\n") if b"\r" in block else block
-                    if not quotes_are_regular(feeds, ord(self._header.separator)):
-                        return None
-                lines += number_of_lines(block)
+            for found in in_threads(lines_in, blocks):
+                if found is None:
+                    return None
+                lines += found
         return lines
 
     def _labels_of(self, column: Column) -> DistinctCells:
@@ -185,17 +207,16 @@ class ArrowCSVTable(CSVTable):
         parser = TextParser(
             self._form, self._header.separator, len(self.columns), places, numbers, null, strip
         )
-        workers = min(8, os.cpu_count() or 1)
         before = 0
         with (
             self._progress() as told,
             closing(self._blocks(told)) as blocks,
-            ThreadPoolExecutor(workers) as pool,
+            _reading_ahead(WORKERS) as pool,
         ):
             ahead: deque[Raw] = deque()
 
             def fill() -> bool:
-                while len(ahead) <= workers and (block := next(blocks, None)) is not None:
+                while len(ahead) <= WORKERS and (block := next(blocks, None)) is not None:
                     ahead.append((block, pool.submit(parser.parse, block)))
                 return bool(ahead)
 

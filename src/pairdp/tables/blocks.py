@@ -31,16 +31,19 @@ def blocks_of(
         rest, header = b"", True
         while some := file.read(size):
             told(raw.tell())
-            rest += some
             if header:
-                end = _first_line(rest)
+                some, rest = rest + some, b""
+                end = _first_line(some)
                 if end is None:
+                    rest = some
                     continue
-                rest, header = rest[end:], False
-            cut = _last_line(rest)
+                some, header = some[end:], False
+            cut = _last_line(some)
             if cut:
-                yield rest[:cut]
-                rest = rest[cut:]
+                yield b"".join((rest, memoryview(some)[:cut]))
+                rest = some[cut:]
+            else:
+                rest += some
         told(raw.tell())
         if header:
             rest = rest[_first_line(rest + b"\n\n") or 0 :]
@@ -58,7 +61,10 @@ def _first_line(content: bytes) -> int | None:
 
 
 def _last_line(content: bytes) -> int:
-    """Return the end of the last complete line, 0 if there is none."""
-    at = content.rfind(b"\r", 0, len(content) - 1)  # after the last one, a line feed may follow
+    """Return the end of the last complete line, 0 if there is none.
+
+    A carriage return is the end of a line unless a line feed follows.
+    """
+    at = content.rfind(b"\r", 0, len(content) - 1)
     alone = at + 1 if at >= 0 and content[at + 1] != 10 else 0
     return max(content.rfind(b"\n") + 1, alone)

@@ -19,10 +19,9 @@ def number_of_lines(block: bytes) -> int:
     """Return the number of lines that are not empty; they end in CR, LF or both."""
     if b"\r" in block:
         block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    if b"\n\n" in block or block.startswith(b"\n"):
-        data = np.frombuffer(b"\n" + block, np.uint8) == _LINE_FEED
-        return int(np.count_nonzero(data[:-1] & ~data[1:]))
-    return block.count(b"\n") + (not block.endswith(b"\n"))
+    feeds = np.frombuffer(block, np.uint8) == _LINE_FEED
+    empty = np.count_nonzero(feeds[1:] & feeds[:-1]) + bool(feeds[:1].any())
+    return int(np.count_nonzero(feeds)) - int(empty) + (not block.endswith(b"\n"))
 
 
 def quotes_are_regular(block: bytes, mark: int) -> bool:

@@ -68,11 +68,13 @@ class ParquetTable(Table):
             table = np.empty((rows, len(features)))
             for j, name in enumerate(features):
                 table[:, j] = self._numbers(name, part[name], null)
-            bad = ~np.isfinite(table).all(axis=1)
-            if null:
-                table[bad] = np.nan
-            elif bad.any():
-                raise TableError(f"{self.path} has NaN or infinity: fill in or drop such records")
+            finite = np.isfinite(table)
+            if not finite.all():
+                if not null:
+                    raise TableError(
+                        f"{self.path} has NaN or infinity: fill in or drop such records"
+                    )
+                table[~finite.all(axis=1)] = np.nan
             labels: Column = np.array([])
             if label is not None:
                 labels = self._labels(label, part[label], null)
