@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pairdp.engines.base import Engine, Function
 from pairdp.engines.local import InProcess
 from pairdp.engines.parts import Part, Parts
+from pairdp.engines.scratch import Scratch
 from pairdp.records import Keys, RecordFacts, Records
 
 Array = NDArray[np.float64]
@@ -34,6 +35,8 @@ class RecordArrays(NamedTuple):
         The keys of names of classes.
     start : int
         The number of records before these in the data set.
+    scratch : Scratch or None
+        What functions keep of these records from call to call.
     """
 
     x: Array
@@ -41,6 +44,7 @@ class RecordArrays(NamedTuple):
     null: NDArray[np.bool_]
     keys: Keys | None
     start: int = 0
+    scratch: Scratch | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +133,8 @@ class PartitionedRecords:
 
 
 def arrays_of(records: Records, start: int = 0) -> RecordArrays:
-    """Return the arrays of records, without copying them."""
-    return RecordArrays(records.x, records.y, records.null, records.keys, start)
+    """Return the arrays of records as a part of a data set, without copying them."""
+    return RecordArrays(records.x, records.y, records.null, records.keys, start, Scratch())
 
 
 def _on_records(

@@ -23,6 +23,7 @@ from pairdp._reading import Invalid, label_array, read_labels, uses_null_records
 from pairdp.clipping import check_data_norm, clip_rows
 from pairdp.engines.local import InProcess
 from pairdp.engines.parts import Part, Parts
+from pairdp.engines.scratch import Scratch
 from pairdp.label_coding import Array, Mask, check_target_bound, code_labels, label_keys
 from pairdp.unit_limit import UnitLimit
 
@@ -79,9 +80,12 @@ class Records:
         How many records of each unit may be used; None if they were not limited.
     start : int
         The number of records before these, if they are a part of a data set.
+    scratch : Scratch or None
+        What functions keep from call to call, if they are a part of a data set.
     """
 
     start: int = 0
+    scratch: Scratch | None = None
 
     def __init__(
         self,
@@ -182,14 +186,21 @@ class Records:
 
     @classmethod
     def of_arrays(
-        cls, facts: RecordFacts, x: Array, y: Array, null: Mask, keys: Keys | None, start: int = 0
+        cls,
+        facts: RecordFacts,
+        x: Array,
+        y: Array,
+        null: Mask,
+        keys: Keys | None,
+        start: int = 0,
+        scratch: Scratch | None = None,
     ) -> Records:
         """Return some of the records of a data set, clipped and coded before, without copying."""
         records = object.__new__(cls)
         records.data_norm, records.binary = facts.data_norm, facts.binary
         records.target_bound, records.max_records = facts.target_bound, facts.max_records
         records.x, records.y, records.null = x.view(), y.view(), null.view()
-        records._keys, records.start = keys, start
+        records._keys, records.start, records.scratch = keys, start, scratch
         records._freeze()
         return records
 

@@ -18,6 +18,7 @@ from pairdp.algorithms import (
     NoisyGradientDescent,
     Plan,
     StreamGradientDescent,
+    WithPairDesign,
 )
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, Unconstrained
 from pairdp.losses import (
@@ -67,6 +68,8 @@ ALGORITHMS: dict[str, Callable[[Problem, int], Algorithm]] = {
     "epochs": lambda p, n: EpochGradientDescent(step_size=largest_step(p, n)),
     "stream": lambda p, n: StreamGradientDescent(None if p.regularization else 0.7),
     "gradients": lambda p, n: NoisyGradientDescent(steps=4, step_size=largest_step(p, n)),
+    "design": lambda p, n: WithPairDesign(GradientDescent("average", 5, 0.01), 2),
+    "design, gradients": lambda p, n: WithPairDesign(NoisyGradientDescent("average", 4, 0.01), 2),
     "mini-batches": lambda p, n: NoisyGradientDescent(steps=4, step_size=0.1, batch_size=3),
     "class moments": lambda p, n: MomentRelease(),
     "pair moments": lambda p, n: MomentRelease("pair"),
@@ -79,7 +82,7 @@ OF_LEAST_SQUARES = ("class moments", "pair moments", "one moment")
 def admits(algorithm: str, problem: str) -> bool:
     if algorithm in OF_LEAST_SQUARES:
         return problem == "least squares"
-    if algorithm == "average" and problem == "unbounded":
+    if algorithm in ("average", "design") and problem == "unbounded":
         return False  # refused even with its steps given; see test_plans
     return algorithm not in OF_STRONGLY_CONVEX or PROBLEMS[problem].is_strongly_convex
 

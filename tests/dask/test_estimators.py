@@ -14,11 +14,23 @@ from pairdp import (
     PrivateLinearClassifier,
     PrivateMetric,
     PrivateRanker,
+    PrivateScorecard,
     Schema,
     load,
 )
-from pairdp.algorithms import GradientDescent, MomentRelease, NoisyGradientDescent
-from pairdp.dask import DaskPrivateLinearClassifier, DaskPrivateMetric, DaskPrivateRanker
+from pairdp.algorithms import (
+    GradientDescent,
+    MinimizerRelease,
+    MomentRelease,
+    NoisyGradientDescent,
+    WithPairDesign,
+)
+from pairdp.dask import (
+    DaskPrivateLinearClassifier,
+    DaskPrivateMetric,
+    DaskPrivateRanker,
+    DaskPrivateScorecard,
+)
 from pairdp.engines import PartError
 from pairdp.verification import verify_model
 
@@ -28,6 +40,7 @@ LOCAL = {
     DaskPrivateRanker: PrivateRanker,
     DaskPrivateLinearClassifier: PrivateLinearClassifier,
     DaskPrivateMetric: PrivateMetric,
+    DaskPrivateScorecard: PrivateScorecard,
 }
 CASES: dict[str, tuple[type, dict[str, Any]]] = {
     "moments": (DaskPrivateRanker, {"algorithm": MomentRelease()}),
@@ -49,6 +62,25 @@ CASES: dict[str, tuple[type, dict[str, Any]]] = {
     ),
     "auto metric": (DaskPrivateMetric, {}),
     "scatter": (DaskPrivateMetric, {"algorithm": "scatter"}),
+    "metric of a design": (
+        DaskPrivateMetric,
+        {"algorithm": WithPairDesign(GradientDescent("average", 5, 0.1), 4)},
+    ),
+    "noisy metric of a design": (
+        DaskPrivateMetric,
+        {"algorithm": WithPairDesign(NoisyGradientDescent(steps=5, step_size=0.1), 4)},
+    ),
+    "minimised metric of a design": (
+        DaskPrivateMetric,
+        {"algorithm": WithPairDesign(MinimizerRelease(), 4), "regularization": 0.2},
+    ),
+    "hinge of a design": (
+        DaskPrivateRanker,
+        {
+            "algorithm": WithPairDesign(NoisyGradientDescent(steps=5, step_size=0.1), 4),
+            "loss": "hinge",
+        },
+    ),
 }
 
 
@@ -80,14 +112,20 @@ def test_the_model_and_certificate_are_those_of_one_process(
     check_same(found, LOCAL[kind](**given).fit(*table))
 
 
-def test_a_frame_with_a_schema_is_encoded_on_the_workers(client: Any, tmp_path: Path) -> None:
-    import dask.dataframe as dd
+def patients() -> tuple[Any, Schema]:
     import pandas as pd
 
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"age": rng.uniform(18, 90, 3000), "size": rng.uniform(0, 2, 3000)})
     frame["ill"] = np.where(frame["age"] + 30 * frame["size"] > 80, "yes", "no")
     schema = Schema.of({"age": [18, 90], "size": [0, 2], "ill": {"label": ["no", "yes"]}})
+    return frame, schema
+
+
+def test_a_frame_with_a_schema_is_encoded_on_the_workers(client: Any, tmp_path: Path) -> None:
+    import dask.dataframe as dd
+
+    frame, schema = patients()
     given = {"schema": schema, "algorithm": MomentRelease(), "random_state": 3}
     collection = dd.from_pandas(frame, npartitions=4)
     found = DaskPrivateRanker(**given).fit(collection, n=3000)
@@ -98,6 +136,22 @@ def test_a_frame_with_a_schema_is_encoded_on_the_workers(client: Any, tmp_path: 
     loaded = load(tmp_path / "model.pairdp")
     assert type(loaded) is PrivateRanker
     check_same(loaded, found)
+
+
+def test_a_scorecard_has_the_same_points(client: Any) -> None:
+    import dask.dataframe as dd
+    import pandas as pd
+
+    frame, schema = patients()
+    given = {"schema": schema, "interactions": True, "random_state": 3}
+    found = DaskPrivateScorecard(**given).fit(dd.from_pandas(frame, npartitions=4), n=3000)
+    expected = PrivateScorecard(**given).fit(frame)
+    assert found.certificate_ == expected.certificate_
+    pd.testing.assert_frame_equal(found.to_local().scorecard_, expected.scorecard_)
+    collection = dd.from_pandas(frame, npartitions=2)
+    np.testing.assert_allclose(
+        found.decision_function(collection).compute(), expected.decision_function(frame)
+    )
 
 
 def test_the_certificate_says_whether_n_was_counted(

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from pairdp import Budget, BudgetExceededError, BudgetLedger
-from pairdp.algorithms import NoisyGradientDescent
-from pairdp.dask import DaskPrivateLinearClassifier, DaskPrivateRanker
+from pairdp.algorithms import NoisyGradientDescent, WithPairDesign
+from pairdp.dask import DaskPrivateLinearClassifier, DaskPrivateMetric, DaskPrivateRanker
 from pairdp.engines import DaskEngine, PartError
 from pairdp.losses import LogisticPointwise, LogisticRanking
 
@@ -44,8 +45,9 @@ def kill_at(monkeypatch: pytest.MonkeyPatch) -> Any:
             calls[0] += 1
             if calls[0] == call:
                 processes = self.client.run(os.getpid)
-                holders = self.client.who_has(parts)[parts[0].key]  # the scheduler may copy a part
-                if then is not None:
+                if then is None:  # the scheduler may have copied a part
+                    holders = self.client.who_has(parts)[parts[0].key]
+                else:
                     then()
                     holders = list(processes)  # all, so that every part is read again
                 killed.extend(processes[address] for address in holders)
@@ -61,11 +63,49 @@ def kill_at(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_killed_worker_is_recovered_bit_for_bit(client: Any, arrays: Any, kill_at: Any) -> None:
     expected = ranker().fit(*arrays)
-    killed = kill_at(14)  # in the middle of the steps: loading takes one call for each part
+    killed = kill_at(10)  # in the middle of the steps: loading takes one call, and a step two
     found = ranker().fit(*arrays)
     assert killed
     np.testing.assert_array_equal(found.coef_, expected.coef_)
     np.testing.assert_array_equal(found.intercept_, expected.intercept_)
+
+
+def test_a_worker_that_is_killed_while_parts_exchange_records_is_recovered(
+    client: Any, arrays: Any, kill_at: Any
+) -> None:
+    model = DaskPrivateMetric(
+        data_norm=1.0, algorithm=WithPairDesign(STEPS, 4), random_state=3, client=client
+    )
+    expected = clone(model).fit(*arrays)
+    killed = kill_at(4, lambda: None)  # all of them, when the pieces of the parts are joined
+    found = clone(model).fit(*arrays)
+    assert killed
+    np.testing.assert_array_equal(found.components_, expected.components_)
+
+
+def summed(part: Any) -> float:
+    return float(part.sum())
+
+
+@pytest.mark.parametrize("count", [2, 4, 7])
+def test_tasks_run_where_their_parts_are(client: Any, count: int) -> None:
+    """The scheduler takes many tasks of few parts for sources, unless every pass is a group."""
+    engine = DaskEngine(client)
+    parts = engine.map(np.ones, client.map(int, [100_000 + i for i in range(count)], pure=False))
+    for _ in range(10):
+        engine.map_sum(summed, parts)
+    assert all(len(holders) == 1 for holders in client.who_has(parts).values())
+
+
+def shared_length(part: Any, shared: bytes) -> int:
+    return len(shared) + int(part)
+
+
+@pytest.mark.parametrize("size", [10, 70_000, 3_000_000])
+def test_what_is_shared_may_be_large(client: Any, size: int) -> None:
+    parts = client.map(int, range(20), pure=False)
+    found = DaskEngine(client).map_sum(shared_length, parts, bytes(size))
+    assert found == 20 * size + 190
 
 
 def read_rows(path: Path, start: int, stop: int) -> np.ndarray:
@@ -89,7 +129,7 @@ def test_a_part_that_is_shorter_when_it_is_read_again_stops_the_fit(
     ]
     rows = da.concatenate(blocks)
     ledger = BudgetLedger(Budget(2.0, 1e-5))
-    killed = kill_at(9, lambda: np.save(path, np.column_stack([x, y])[:100]))
+    killed = kill_at(6, lambda: np.save(path, np.column_stack([x, y])[:100]))
     model = ranker(ledger=ledger, random_state=None)
     with pytest.raises(PartError, match="the parts do not have the n = 6000 records") as error:
         model.fit(rows[:, :4].rechunk({1: -1}), rows[:, 4])
@@ -185,7 +225,7 @@ def test_unreadable_rows_are_the_error_of_one_process(client: Any, table: Any) -
 
 
 DRIVER = """
-import os, sys
+import os, signal, sys
 import numpy as np
 import dask.array as da
 from distributed import Client
@@ -199,7 +239,7 @@ if __name__ == "__main__":
     map_sum = DaskEngine.map_sum
     def die_when_paid(self, *arguments):
         if ledger.spends:
-            os._exit(9)
+            os.kill(os.getpid(), signal.SIGKILL)
         return map_sum(self, *arguments)
     DaskEngine.map_sum = die_when_paid
     rng = np.random.default_rng(0)
@@ -217,7 +257,7 @@ def test_a_driver_that_dies_has_spent(client: Any, arrays: Any, tmp_path: Path) 
     ran = subprocess.run(
         [sys.executable, str(script), address, str(path)], check=False, timeout=120
     )
-    assert ran.returncode == 9
+    assert ran.returncode == -signal.SIGKILL
     ledger = BudgetLedger(Budget(1.0, 1e-5), path)
     assert len(ledger.spends) == 1
     with pytest.raises(BudgetExceededError, match="stay spent, also those of interrupted fits"):

@@ -17,10 +17,12 @@ from pairdp.algorithms import (
     PairwiseSGD,
     ScatterMetric,
     Scorecard,
+    WithPairDesign,
     WithThreshold,
 )
 from pairdp.constraints import L2Ball, PSDFrobeniusBall, Unconstrained
 from pairdp.engines import Threads
+from pairdp.engines.scratch import Scratch
 from pairdp.losses import (
     HingeRanking,
     LeastSquaresRanking,
@@ -28,7 +30,7 @@ from pairdp.losses import (
     LogisticPointwise,
     LogisticRanking,
 )
-from pairdp.pairs import ACCURACY, risk
+from pairdp.pairs import ACCURACY, RankingSums, risk
 from pairdp.partitioned_records import PartitionedRecords
 from pairdp.pointwise_problem import PointwiseProblem
 from pairdp.problem import Problem
@@ -42,6 +44,8 @@ PLAIN = Problem(LogisticRanking(), L2Ball(2.0))
 CLASSES = PointwiseProblem(LogisticPointwise(), L2Ball(2.0))
 SCORES = PointwiseProblem(LogisticPointwise(), Unconstrained())
 METRIC = Problem(LogisticMetric(), PSDFrobeniusBall(2.0))
+STRONG_METRIC = Problem(LogisticMetric(), PSDFrobeniusBall(2.0), 0.1)
+HINGE = Problem(HingeRanking(), L2Ball(1.0))
 CASES: dict[str, tuple[Algorithm, Problem]] = {
     "moments of classes": (MomentRelease(), SQUARES),
     "moments of pairs": (MomentRelease("pair"), SQUARES),
@@ -58,6 +62,10 @@ CASES: dict[str, tuple[Algorithm, Problem]] = {
     "conditioned classes": (ConditionedDescent(steps=3), CLASSES),
     "additive scores": (Scorecard(), SCORES),
     "products": (Scorecard(interactions=True), SCORES),
+    "design": (WithPairDesign(GradientDescent("average", 5, 0.1), 4), METRIC),
+    "noisy design": (WithPairDesign(NoisyGradientDescent(steps=5, step_size=0.1), 4), METRIC),
+    "minimiser of a design": (WithPairDesign(MinimizerRelease(), 4), STRONG_METRIC),
+    "design of a hinge": (WithPairDesign(NoisyGradientDescent(steps=5, step_size=0.1), 2), HINGE),
     "scatter of means": (ScatterMetric(), METRIC),
     "scatter of pairs": (ScatterMetric("pairs"), METRIC),
     "full metric": (FisherMetric("full"), METRIC),
@@ -116,6 +124,38 @@ def test_gradients_of_parts_are_as_accurate_as_stated(
         assert parts.value(weights) == of_parts
 
 
+@pytest.mark.parametrize("null", [False, True], ids=["all", "some null"])
+def test_scores_that_parts_keep_change_no_bit(null: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither those of other weights, nor that a part lost them between both passes."""
+    records = records_for(RANKING, null=null)
+    points = [np.array([0.5, -0.5, 0.5, 0.5]), np.array([0.1, 0.0, -0.3, 0.2])]
+    of_parts = risk(LogisticRanking(), PartitionedRecords.split(records, 3))
+    kept = [of_parts.gradient(point) for point in points * 2]
+    assert of_parts.value(points[0]) == of_parts.value_and_gradient(points[0])[0]
+    monkeypatch.setattr(Scratch, "take", lambda self, name: None)
+    lost = [of_parts.gradient(point) for point in points * 2]
+    np.testing.assert_array_equal(kept, lost)
+
+
+def test_the_second_pass_does_not_read_the_rows_for_scores() -> None:
+    records = PartitionedRecords.split(records_for(RANKING), 1)
+    sums = RankingSums(LogisticRanking(), np.array([0.5, -0.5, 0.5, 0.5]), N, 1.0)
+    moments = records.map_sum(lambda some: sums.moments(some))
+    (part,) = records.parts.handles
+    kept = part.value.scratch.take("scores")
+    assert kept.values.nbytes == 8 * N
+    kept.values[:] = 0.0  # so that the second pass must differ if it uses them
+    part.value.scratch.put("scores", kept)
+    slopes = sums.slopes_for(moments)
+    found = records.map_sum(lambda some: sums.gradient_total(some, slopes)).high
+    expected = records.map_sum(lambda some: sums.gradient_total(_anew(some), slopes)).high
+    assert not np.allclose(found, expected)
+
+
+def _anew(records: Records) -> Records:
+    return records.part(slice(0, records.n))
+
+
 def test_parts_of_whole_blocks_give_the_same_bits() -> None:
     rng = np.random.default_rng(0)
     n = 8 * 4096
@@ -134,10 +174,10 @@ def test_parts_of_whole_blocks_give_the_same_bits() -> None:
         (NoisyGradientDescent(steps=5, step_size=0.1, batch_size=10), RANKING, "leave out"),
         (
             NoisyGradientDescent(steps=5, step_size=0.1),
-            Problem(HingeRanking(), L2Ball(1.0)),
+            HINGE,
             "LogisticRanking",
         ),
-        (NoisyGradientDescent(steps=5, step_size=0.1), METRIC, "FisherMetric"),
+        (NoisyGradientDescent(steps=5, step_size=0.1), METRIC, "WithPairDesign.*FisherMetric"),
     ],
     ids=["draws", "mini-batches", "hinge", "metric loss"],
 )

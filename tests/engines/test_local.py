@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from pairdp.engines import Engine, InProcess, PartError, Parts, Threads, in_pairs
 from pairdp.engines.failures import Failure
 from pairdp.engines.parts import Part
+from pairdp.engines.scratch import Scratch
 from pairdp.partitioned_records import arrays_of
 from pairdp.records import Records
 
@@ -29,6 +31,51 @@ def test_functions_are_mapped_and_added_up(engine: Engine) -> None:
     parts = parts_of([1.0, 2.0, 4.0], engine)
     assert parts.map_sum(scaled, 10.0) == 70.0
     assert parts.map(scaled, 2.0).map_sum(scaled, 10.0) == 140.0
+
+
+def shares(value: float, count: int, factor: float) -> list[tuple[int, float]]:
+    """Return a piece with the record for one new part, and empty ones for all others."""
+    return [(int(place == value % count), factor * value) for place in range(count)]
+
+
+def joined(pieces: list[float], factor: float) -> list[float]:
+    return pieces
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=repr)
+def test_parts_exchange_pieces_in_order(engine: Engine) -> None:
+    parts = parts_of([0.0, 1.0, 2.0], engine).exchange(shares, joined, 10.0)
+    assert [part.value for part in parts.handles] == [[0.0, 10.0, 20.0]] * 3
+    assert [part.n for part in parts.handles] == [1, 1, 1]
+    assert parts.map_sum(len) == 9
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda parts: parts[1:], lambda parts: [*parts[:-1], parts[0]], lambda parts: parts[::-1]],
+    ids=["lost", "twice", "turned"],
+)
+def test_an_exchange_without_every_part_once_is_an_error(change: object) -> None:
+    handles = list(parts_of([0.0, 1.0, 2.0], InProcess()).handles)
+    wrong = Parts(InProcess(), change(handles), 3)  # type: ignore[operator]
+    with pytest.raises(PartError, match="did not send its records once"):
+        wrong.exchange(shares, joined, 1.0)
+
+
+def test_pieces_must_have_all_records() -> None:
+    def too_few(value: float, count: int) -> list[tuple[int, float]]:
+        return [(0, value)] * count
+
+    with pytest.raises(PartError, match="do not have all of its records"):
+        parts_of([0.0, 1.0], InProcess()).exchange(too_few, joined)
+
+
+def test_what_a_part_keeps_does_not_travel() -> None:
+    scratch = Scratch()
+    scratch.put("scores", np.zeros(3))
+    assert pickle.loads(pickle.dumps(scratch)).take("scores") is None
+    assert scratch.take("scores") is not None
+    assert scratch.take("scores") is None
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 8, 21])

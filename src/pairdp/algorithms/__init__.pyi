@@ -8,6 +8,7 @@ from .gradient_descent import GradientDescent as GradientDescent
 from .minimizer import MinimizerRelease as MinimizerRelease
 from .moments import MomentRelease as MomentRelease
 from .noisy_descent import NoisyGradientDescent as NoisyGradientDescent
+from .pair_design import WithPairDesign as WithPairDesign
 from .pair_scatter import PairScatter as PairScatter
 from .pairwise_sgd import PairwiseSGD as PairwiseSGD
 from .phased_sgd import PhasedSGD as PhasedSGD

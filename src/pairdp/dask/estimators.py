@@ -20,6 +20,7 @@ from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.linear import PrivateLinearClassifier
 from pairdp.estimators.metric import PrivateMetric
 from pairdp.estimators.ranker import PrivateRanker
+from pairdp.estimators.scorecard import PrivateScorecard
 from pairdp.estimators.validation import unchanged_on_error
 
 _ON_DRIVER = ("ledger", "random_state", "loss", "algorithm", "verbose", "data_set")
@@ -244,6 +245,15 @@ class DaskPrivateLinearClassifier(_DaskScores, PrivateLinearClassifier):
     """`PrivateLinearClassifier` for Dask arrays and DataFrames; see `DaskPrivateRanker`."""
 
     _local = PrivateLinearClassifier
+
+
+class DaskPrivateScorecard(_DaskScores, PrivateScorecard):
+    """`PrivateScorecard` for Dask arrays and DataFrames; see `DaskPrivateRanker`.
+
+    Its tables, figures and programs are those of ``to_local()``.
+    """
+
+    _local = PrivateScorecard
 
 
 class DaskPrivateMetric(DaskEstimator, PrivateMetric):

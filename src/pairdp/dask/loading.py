@@ -51,11 +51,11 @@ class BlockReader:
     width: int
     facts: RecordFacts
 
-    def read(self, x: Any, y: Any) -> Loaded:
+    def read(self, x: Any, y: Any, number: int) -> Loaded:
         """Return the records of a block, clipped and coded."""
         facts, estimator = self.facts, self.estimator
         if not len(x):
-            return self._empty()
+            return self._empty(number)
         if self.schema is not None:
             rows, labels = estimator._table_batch(self.schema, (0, x, y, None), self.labels)
         else:
@@ -75,11 +75,12 @@ class BlockReader:
             coded = records.y >= 0
             _, places = np.unique(records.y[coded], return_index=True)
             names = tuple(read_labels(labels)[coded][places].tolist())
-        return Loaded(arrays_of(records), names)
+        return Loaded(number, arrays_of(records), names)
 
-    def _empty(self) -> Loaded:
+    def _empty(self, number: int) -> Loaded:
         of_classes = not self.facts.binary and self.facts.target_bound is None
         return Loaded(
+            number,
             RecordArrays(
                 np.zeros((0, self.facts.features)),
                 np.zeros(0),
@@ -92,8 +93,9 @@ class BlockReader:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Loaded:
-    """The records of a block, and the names of its classes in the order of their codes."""
+    """The number of a block, its records, and the names of its classes in order of their codes."""
 
+    number: int
     arrays: RecordArrays
     names: tuple[Any, ...]
 
@@ -110,7 +112,8 @@ def loaded(engine: DaskEngine, reader: BlockReader, blocks: Blocks) -> Partition
     delayed = import_module("dask").delayed
     payload = delayed(pickled(reader))
     read = delayed(_read, pure=False)
-    tasks = [read(x, y, payload) for x, y in zip(blocks.rows, blocks.labels, strict=True)]
+    pairs = zip(blocks.rows, blocks.labels, strict=True)
+    tasks = [read(x, y, number, payload) for number, (x, y) in enumerate(pairs)]
     futures = engine.client.compute(tasks)
     lengths = engine.results(engine.client.map(_length, futures, pure=False))
     if sum(lengths) != reader.facts.n:
@@ -121,11 +124,7 @@ def loaded(engine: DaskEngine, reader: BlockReader, blocks: Blocks) -> Partition
     known: dict[Any, int] = {}
     if not reader.facts.binary and reader.facts.target_bound is None:
         known = _numbered(engine.map_sum(_names, futures))
-    starts = [0, *accumulate(lengths)]
-    handles = [
-        engine.map(_placed, [future], number, starts[number], known)[0]
-        for number, future in enumerate(futures)
-    ]
+    handles = engine.map(_placed, futures, [0, *accumulate(lengths)], known)
     return PartitionedRecords(reader.facts, Parts(engine, handles, reader.facts.n))
 
 
@@ -169,10 +168,10 @@ def _flat(y: Any) -> Any:
     return np.ravel(y) if np.ndim(y) == 2 and np.shape(y)[1] == 1 else y
 
 
-def _read(x: Any, y: Any, payload: bytes) -> Loaded | Failure:
+def _read(x: Any, y: Any, number: int, payload: bytes) -> Loaded | Failure:
     try:
         reader: BlockReader = import_module("cloudpickle").loads(payload)
-        return reader.read(x, y)
+        return reader.read(x, y, number)
     except Exception as error:
         return Failure.of(error)
 
@@ -185,12 +184,12 @@ def _names(found: Loaded) -> Names:
     return Names(found.names)
 
 
-def _placed(found: Loaded, number: int, start: int, known: Mapping[Any, int]) -> Part:
-    arrays = found.arrays._replace(start=start)
+def _placed(found: Loaded, starts: list[int], known: Mapping[Any, int]) -> Part:
+    arrays = found.arrays._replace(start=starts[found.number])
     if known and found.names:
         codes = np.array([*(known[name] for name in found.names), -1], dtype=np.float64)
         arrays = arrays._replace(y=codes[arrays.y.astype(np.intp)])
-    return Part(number, len(arrays.y), arrays)
+    return Part(found.number, len(arrays.y), arrays)
 
 
 def _count(x: Any) -> int | Failure:

@@ -23,6 +23,15 @@ class Engine(Protocol):
     def map_sum(self, function: Function, parts: Sequence[Any], *shared: Any) -> Any:
         """Return the sum of ``function(part, *shared)`` over all parts, of which there is one."""
 
+    def exchange(
+        self, split: Function, join: Function, parts: Sequence[Any], *shared: Any
+    ) -> list[Any]:
+        """Return as many new parts, each of pieces of all parts.
+
+        ``split(part, *shared)`` returns a list with a piece for each new part; a new part is
+        ``join(pieces, *shared)`` of the pieces for it, in the order of the parts.
+        """
+
 
 def in_pairs(values: Sequence[Any]) -> Any:
     """Return the sum of values with ``+``: of the sums of neighbours, pair by pair.

@@ -18,7 +18,7 @@ from uuid import uuid4
 from pairdp.engines.base import Function, in_pairs
 from pairdp.engines.failures import Failure, PartError
 
-_GROUP = 8  # a power of two, so that groups add up in the order of `in_pairs`
+_GROUP = 16  # a power of two, so that groups add up in the order of `in_pairs`
 _LARGE = 65_536
 
 
@@ -42,10 +42,22 @@ class DaskEngine:
         """Return the sum of ``function(part, *shared)`` over all parts."""
         sums = self._submit(function, parts, shared)
         while len(sums) > _GROUP:
-            sums = [
-                self._task("add", _added, sums[i : i + _GROUP]) for i in range(0, len(sums), _GROUP)
-            ]
+            groups = [sums[i : i + _GROUP] for i in range(0, len(sums), _GROUP)]
+            sums = self._map("add", _added, groups)
         return in_pairs(self.results(sums))
+
+    def exchange(
+        self, split: Function, join: Function, parts: Sequence[Any], *shared: Any
+    ) -> list[Any]:
+        """Return as many new parts, each of pieces of all parts, which stay on the workers.
+
+        Every piece is a result of its own, so that it alone is sent to the worker of its new part.
+        """
+        split_parts = self._submit(split, parts, shared)
+        pieces = [
+            self._map("piece", _piece, split_parts, place=place) for place in range(len(parts))
+        ]
+        return self._submit(join, pieces, shared)
 
     def _submit(
         self, function: Function, parts: Sequence[Any], shared: tuple[Any, ...]
@@ -53,15 +65,18 @@ class DaskEngine:
         payload: Any = pickled((function, shared))
         if len(payload) > _LARGE:
             # A task of its own: the driver sends it once, and workers get it from each other.
-            payload = self._task("shared", bytes, payload)
+            (payload,) = self._map("shared", bytes, [payload])
         name = getattr(function, "__name__", "map").strip("_")
-        keys = [f"pairdp-{name}-{uuid4().hex}" for _ in parts]
-        found = self.client.map(_applied, parts, [payload] * len(parts), key=keys, pure=False)
-        return list(found)
+        return self._map(name, _applied, parts, payload=payload)
 
-    def _task(self, name: str, function: Function, *arguments: Any) -> Any:
-        key = f"pairdp-{name}-{uuid4().hex}"
-        return self.client.submit(function, *arguments, key=key, pure=False)
+    def _map(self, name: str, function: Function, parts: Sequence[Any], **shared: Any) -> list[Any]:
+        """Submit one task for each part, in one message to the scheduler."""
+        # The first entry names the group of a key. A group of the tasks of all calls would be many
+        # tasks of few parts, which the scheduler takes for sources: it would run them anywhere, and
+        # move their parts.
+        group = f"pairdp-{name}-{uuid4().hex}"
+        keys = [(group, number) for number in range(len(parts))]
+        return list(self.client.map(function, parts, key=keys, pure=False, **shared))
 
     def result(self, future: Any) -> Any:
         """Return the result of a task; an error says nothing of the data."""
@@ -92,6 +107,8 @@ def pickled(what: Any) -> bytes:
 
 
 def _applied(part: Any, payload: bytes) -> Any:
+    if isinstance(part, list):
+        part = next((one for one in part if isinstance(one, Failure)), part)
     if isinstance(part, Failure):
         return part
     try:
@@ -115,6 +132,10 @@ def _sendable(value: Any) -> Any:
             "it was pickled): a task must return sums and arrays, not Records or their moments"
         ) from None
     return value
+
+
+def _piece(pieces: Any, place: int) -> Any:
+    return pieces if isinstance(pieces, Failure) else pieces[place]
 
 
 def _added(values: list[Any]) -> Any:

@@ -30,6 +30,12 @@ class InProcess:
         """Return their sum."""
         return in_pairs(self.map(function, parts, *shared))
 
+    def exchange(
+        self, split: Function, join: Function, parts: Sequence[Any], *shared: Any
+    ) -> list[Any]:
+        """Return as many new parts, each of pieces of all parts."""
+        return self.map(join, _turned(self.map(split, parts, *shared)), *shared)
+
 
 @dataclass(frozen=True)
 class Threads:
@@ -54,6 +60,17 @@ class Threads:
     def map_sum(self, function: Function, parts: Sequence[Any], *shared: Any) -> Any:
         """Return their sum."""
         return in_pairs(self.map(function, parts, *shared))
+
+    def exchange(
+        self, split: Function, join: Function, parts: Sequence[Any], *shared: Any
+    ) -> list[Any]:
+        """Return as many new parts, each of pieces of all parts."""
+        return self.map(join, _turned(self.map(split, parts, *shared)), *shared)
+
+
+def _turned(pieces: list[Any]) -> list[Any]:
+    """Return the pieces for each new part, given those of each part."""
+    return [list(some) for some in zip(*pieces, strict=True)]
 
 
 def _called(function: Function, shared: tuple[Any, ...], part: Any) -> Any:

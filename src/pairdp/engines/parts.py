@@ -100,6 +100,49 @@ class Parts:
             )
         return found.value
 
+    def exchange(self, split: Function, join: Function, *shared: Any) -> Parts:
+        """Return as many new parts, whose values are ``join(pieces, *shared)``.
+
+        ``split(value, count, *shared)`` returns ``count`` pieces of a part, one for each new part,
+        each with the number of its records; a new part has the pieces for it of all parts, in their
+        order.
+        """
+        count = len(self.handles)
+        handles = self.engine.exchange(_split, _joined, self.handles, count, split, join, shared)
+        return Parts(self.engine, handles, self.n)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Piece:
+    """What one part sends to another."""
+
+    source: int
+    place: int
+    n: int
+    value: Any
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + array_bytes(self.value)
+
+
+def _split(
+    part: Part, count: int, split: Function, join: Function, shared: tuple[Any, ...]
+) -> list[_Piece]:
+    pieces = split(part.value, count, *shared)
+    if len(pieces) != count or sum(n for n, _ in pieces) != part.n:
+        raise PartError("the pieces of a part do not have all of its records")
+    return [_Piece(part.number, place, n, value) for place, (n, value) in enumerate(pieces)]
+
+
+def _joined(
+    pieces: list[_Piece], count: int, split: Function, join: Function, shared: tuple[Any, ...]
+) -> Part:
+    place = pieces[0].place
+    if [(one.source, one.place) for one in pieces] != [(i, place) for i in range(count)]:
+        raise PartError("a part is lost or was read twice: it did not send its records once")
+    value = join([one.value for one in pieces], *shared)
+    return Part(place, sum(one.n for one in pieces), value)
+
 
 def _mapped(part: Part, function: Function, shared: tuple[Any, ...]) -> Part:
     return Part(part.number, part.n, function(part.value, *shared))

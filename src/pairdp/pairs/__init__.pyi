@@ -1,5 +1,6 @@
 from .base import ACCURACY as ACCURACY
 from .base import Risk as Risk
+from .block_design import BlockDesign as BlockDesign
 from .blocked import add_up as add_up
 from .design import PairDesign as PairDesign
 from .one_record import one_against as one_against

@@ -13,7 +13,7 @@ rows of a stacked, and the gradients of single pairs are not computed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from pairdp.pairs.design import PairDesign
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Summed = Callable[[Array, Array, Array, Array, Mask | None], Array]
+Runs = Iterable[tuple[slice, slice]]
 
 _NUMBERS = 2**18
 """Default number of pairs in a block times parameters: 2 MB of gradients.
@@ -67,13 +68,9 @@ def design_value(
     block : int, optional
         Number of pairs that are evaluated at a time; by default 2 MB of gradients, and at least 16.
     """
-
-    def summed(x: Array, y: Array, other_x: Array, other_y: Array, counted: Mask | None) -> Array:
-        return np.asarray(_masked(loss.value(parameters, x, y, other_x, other_y), counted).sum())
-
-    size = _size(block, parameters)
-    sums = _sums(summed, loss.symmetric, x, y, design, size, null)
-    return math.fsum(map(float, sums)) / design.pairs
+    runs = design.runs(pairs_at_a_time(parameters, block))
+    shuffled = _shuffled(x, y, null, design)
+    return math.fsum(map(float, value_sums(loss, parameters, *shuffled, runs))) / design.pairs
 
 
 def design_gradient(
@@ -92,11 +89,54 @@ def design_gradient(
     `pairdp.pairs.design`.
     """
     parameters = np.asarray(parameters, dtype=np.float64)
-    summed, size = _summed_gradient(loss, parameters), _size(block, parameters)
-    return add_up(_sums(summed, loss.symmetric, x, y, design, size, null)) / design.pairs
+    runs = design.runs(pairs_at_a_time(parameters, block))
+    shuffled = _shuffled(x, y, null, design)
+    return add_up(gradient_sums(loss, parameters, *shuffled, runs)) / design.pairs
 
 
-def _size(block: int | None, parameters: Array) -> int:
+def value_sums(
+    loss: PairwiseLoss,
+    parameters: Array,
+    records: Array,
+    labels: Array,
+    present: Mask | None,
+    runs: Runs,
+) -> Iterator[Array]:
+    """Iterate over sums of the mean loss of both orders of a pair, over runs of pairs.
+
+    Parameters
+    ----------
+    loss, parameters
+        The loss, and where it is evaluated.
+    records, labels : arrays of shape (n, d) and (n,)
+        Records in the order of the runs; see `PairDesign.runs`.
+    present : array of bool of shape (n,), optional
+        Which records are not null.
+    runs : iterable of pairs of slices
+        The places of both records of the pairs.
+    """
+
+    def summed(x: Array, y: Array, other_x: Array, other_y: Array, counted: Mask | None) -> Array:
+        return np.asarray(_masked(loss.value(parameters, x, y, other_x, other_y), counted).sum())
+
+    return _sums(summed, loss.symmetric, records, labels, present, runs)
+
+
+def gradient_sums(
+    loss: PairwiseLoss,
+    parameters: Array,
+    records: Array,
+    labels: Array,
+    present: Mask | None,
+    runs: Runs,
+) -> Iterator[Array]:
+    """Iterate over sums of the mean gradient of both orders of a pair; see `value_sums`."""
+    summed = _summed_gradient(loss, parameters)
+    return _sums(summed, loss.symmetric, records, labels, present, runs)
+
+
+def pairs_at_a_time(parameters: Array, block: int | None = None) -> int:
+    """Return the number of pairs to evaluate at a time: by default 2 MB of gradients."""
     if block is not None:
         return integer("block", block)
     return max(_FEWEST, _NUMBERS // max(1, np.size(parameters)))
@@ -105,16 +145,13 @@ def _size(block: int | None, parameters: Array) -> int:
 def _sums(
     summed: Summed,
     symmetric: bool,
-    x: Array,
-    y: Array,
-    design: PairDesign,
-    size: int,
-    null: Mask | None,
+    records: Array,
+    labels: Array,
+    present: Mask | None,
+    runs: Runs,
 ) -> Iterator[Array]:
-    """Iterate over the sums of blocks of pairs, with the mean of both orders of a pair."""
-    records, labels = _shuffled(x, y, design)
-    present = None if null is None else ~null[design.permutation]
-    for left, right in design.runs(size):
+    """Iterate over the sums of runs of pairs, with the mean of both orders of a pair."""
+    for left, right in runs:
         first, second = (records[left], labels[left]), (records[right], labels[right])
         # Null records keep their positions: the position of a pair in a block must not depend on
         # them.
@@ -132,7 +169,9 @@ def _masked(values: Array, counted: Mask | None) -> Array:
     return np.where(counted.reshape(-1, *(1,) * (values.ndim - 1)), values, 0.0)
 
 
-def _shuffled(x: Array, y: Array, design: PairDesign) -> tuple[Array, Array]:
+def _shuffled(
+    x: Array, y: Array, null: Mask | None, design: PairDesign
+) -> tuple[Array, Array, Mask | None]:
     records, labels = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if records.ndim != 2 or labels.shape != records.shape[:1]:
         raise ValueError(
@@ -140,7 +179,8 @@ def _shuffled(x: Array, y: Array, design: PairDesign) -> tuple[Array, Array]:
         )
     if len(records) != design.n:
         raise ValueError(f"the design is for {design.n} records, got {len(records)}")
-    return records[design.permutation], labels[design.permutation]
+    present = None if null is None else ~null[design.permutation]
+    return records[design.permutation], labels[design.permutation], present
 
 
 def _summed_gradient(loss: PairwiseLoss, parameters: Array) -> Summed:

@@ -122,19 +122,23 @@ class PairDesign:
         With ``shuffled = X[design.permutation]``, the pairs of a run are those of the rows
         ``shuffled[left]`` and ``shuffled[right]``: views, without copying rows.
         """
-        size, n = integer("size", size), self.n
-        for offset in self.offsets:
-            # At and after ``wrap``, the second record of a pair wraps around the circle.
-            last, wrap = (offset if 2 * offset == n else n), n - offset
-            for begin, end, shift in ((0, min(wrap, last), offset), (wrap, last, offset - n)):
-                for start in range(begin, end, size):
-                    stop = min(start + size, end)
-                    yield slice(start, stop), slice(start + shift, stop + shift)
+        return circle_runs(self.n, self.offsets, integer("size", size))
 
     def blocks(self, size: int) -> Iterator[tuple[Indices, Indices]]:
         """Iterate over all pairs as two arrays of at most ``size`` positions of records."""
         for left, right in self.runs(size):
             yield self.permutation[left], self.permutation[right]
+
+
+def circle_runs(n: int, offsets: tuple[int, ...], size: int) -> Iterator[tuple[slice, slice]]:
+    """Iterate over the pairs of a circle of n places at some distances; see `PairDesign.runs`."""
+    for offset in offsets:
+        # At and after ``wrap``, the second record of a pair wraps around the circle.
+        last, wrap = (offset if 2 * offset == n else n), n - offset
+        for begin, end, shift in ((0, min(wrap, last), offset), (wrap, last, offset - n)):
+            for start in range(begin, end, size):
+                stop = min(start + size, end)
+                yield slice(start, stop), slice(start + shift, stop + shift)
 
 
 def _feasible(n: int, m: int) -> tuple[int, int]:

@@ -23,14 +23,16 @@ def check_parts(loss: PairwiseLoss) -> None:
     if not isinstance(loss, RankingLoss):
         raise ValueError(
             f"{type(loss).__name__} over all pairs compares records of different parts, and they "
-            "are not sent to each other: learn a metric from sums with FisherMetric or "
-            "ScatterMetric, or fit records in one place"
+            "are not sent to each other: use WithPairDesign(algorithm), for some pairs of each "
+            "record, learn a metric from sums with FisherMetric or ScatterMetric, or fit records "
+            "in one place"
         )
     own = type(loss).value is RankingLoss.value and type(loss).gradient is RankingLoss.gradient
     if not own or not has_small_moments(loss):
         raise ValueError(
             f"the sums of {type(loss).__name__} over all pairs need all scores in one place: for "
-            "records in parts use LogisticRanking or LeastSquaresRanking"
+            "records in parts use LogisticRanking or LeastSquaresRanking, or "
+            "WithPairDesign(algorithm) for some pairs of each record"
         )
 
 

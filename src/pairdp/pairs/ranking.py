@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,11 +32,13 @@ from numpy.typing import NDArray
 from pairdp._checks import integer
 from pairdp._sums import LARGEST_N, Total, weighted_rows
 from pairdp.clipping import check_data_norm
+from pairdp.engines.scratch import Scratch
 from pairdp.losses.ranking import RankingLoss
 from pairdp.records import Records
 from pairdp.score_sums.base import Array, Index, Moments, ScoreSums
 
 _BLOCK = 16_384
+_SCORES = "scores"
 Slopes = Callable[[Array, Index], Array]
 """The slopes of scores, given their classes; see `ScoreSums.slopes_for`."""
 
@@ -72,6 +74,23 @@ class RankingMoments:
         if self.made_for != other.made_for:
             raise ValueError("moments must have the same loss, weights, n and data_norm")
         return RankingMoments(self.made_for, self.moments + other.moments, self.n + other.n)
+
+
+@dataclass(frozen=True, eq=False)
+class _KeptScores:
+    """The scores of a part: those of the given weights if they are known, else to be filled in."""
+
+    weights: bytes
+    values: Array
+    known: bool
+
+    @classmethod
+    def take(cls, scratch: Scratch, n: int, weights: Array) -> _KeptScores:
+        """Return what the scratch has, which it then has no more, or an array to fill in."""
+        found, wanted = scratch.take(_SCORES), weights.tobytes()
+        if found is None:
+            return cls(wanted, np.empty(n), known=False)
+        return cls(wanted, found.values, known=found.weights == wanted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +154,7 @@ class RankingSums:
         """Yield blocks: their places, the scaled scores that are not of null records, and classes.
 
         The rows of a block fit into the cache: x is read once for scores and products. The next
-        block overwrites the arrays.
+        block overwrites the arrays. The scores of a part stay in its `Scratch` for the second pass.
         """
         if part.data_norm > self.data_norm or not part.binary:
             raise ValueError(
@@ -147,16 +166,22 @@ class RankingSums:
             )
         scaled = self.loss.scale * self.weights
         size = _BLOCK if has_small_moments(self.loss) else max(part.n, 1)
+        kept = None if part.scratch is None else _KeptScores.take(part.scratch, part.n, scaled)
         scores, classes = np.empty(size), np.empty(size, dtype=np.intp)
         for start in range(0, max(part.n, 1), size):
             some = slice(start, min(start + size, part.n))
             u, positive = scores[: some.stop - start], classes[: some.stop - start]
-            np.matmul(part.x[some], scaled, out=u)
+            if kept is not None:
+                u = kept.values[some]
+            if kept is None or not kept.known:
+                np.matmul(part.x[some], scaled, out=u)
             np.greater(part.y[some], 0.0, out=positive)
             if part.has_null:
                 present = ~part.null[some]
                 u, positive = u[present], positive[present]
             yield some, u, positive
+        if kept is not None and part.scratch is not None:
+            part.scratch.put(_SCORES, replace(kept, known=True))
 
     def moments(self, part: Records) -> RankingMoments:
         """Return the moments of one part; add those of all parts with ``+``."""

@@ -16,8 +16,10 @@ from pairdp.losses.metric import MetricLoss
 from pairdp.losses.minimum_error_entropy import MinimumErrorEntropy
 from pairdp.losses.ranking import RankingLoss
 from pairdp.pairs.base import Risk, check_shape
+from pairdp.pairs.block_design import BlockDesign
 from pairdp.pairs.blocked import design_gradient, design_value
 from pairdp.pairs.design import PairDesign
+from pairdp.pairs.design_in_parts import BlockDesignRisk
 from pairdp.pairs.error_entropy import ErrorEntropyRisk
 from pairdp.pairs.graded import GradedRisk
 from pairdp.pairs.metric import metric_gradient, metric_value, metric_value_and_gradient
@@ -39,7 +41,7 @@ Array = NDArray[np.float64]
 def risk(
     loss: PairwiseLoss,
     records: Records | PartitionedRecords,
-    design: PairDesign | None = None,
+    design: PairDesign | BlockDesign | None = None,
 ) -> Risk:
     """Return the average loss over all n(n-1) ordered pairs, or over a design.
 
@@ -53,8 +55,9 @@ def risk(
         error entropy, O(n²d) for a metric or a similarity, and O(n²) evaluations for any other; the
         memory is O(nd).
     records : Records or PartitionedRecords
-        The data. Records in parts need a ranking loss whose sums have small moments.
-    design : PairDesign, optional
+        The data. Records in parts need a ranking loss whose sums have small moments, or a
+        `BlockDesign`.
+    design : PairDesign or BlockDesign, optional
         The pairs to average over, in O(nm) time; must be drawn before the data is read.
     """
     if records.n < 2:
@@ -64,6 +67,8 @@ def risk(
             f"{type(loss).__name__} needs labels -1 and +1, and these records have class "
             "names: make them with binary=True, or with problem.records(x, y)"
         )
+    if isinstance(design, BlockDesign):
+        return BlockDesignRisk.of(loss, records, design)
     if isinstance(records, PartitionedRecords):
         return _risk_in_parts(loss, records, design)
     if design is not None:
@@ -88,7 +93,7 @@ def _risk_in_parts(
 ) -> Risk:
     check_parts(loss)
     if design is not None or not isinstance(loss, RankingLoss):
-        raise ValueError("a design needs all records in one place: leave it out")
+        raise ValueError("records in parts need a BlockDesign, or none for a ranking loss")
     return PartitionedRankingRisk(loss, records)
 
 
