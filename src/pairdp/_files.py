@@ -8,6 +8,7 @@ regular file (a device, a pipe, a socket, a directory) is never replaced.
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import secrets
 import stat
@@ -20,6 +21,7 @@ Content = bytes | Callable[[BinaryIO], object]
 """Bytes, or a function that writes to an open file."""
 
 _OWNER = 0o600
+_WRITING = ".writing"
 _NO_LINKS = {errno.EPERM, errno.EACCES, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -78,14 +80,17 @@ class Draft:
         The destination, with links resolved.
     beside : Path
         The temporary file next to it, which only its owner can read.
+    token : str
+        A random name of the draft, by which `drafts_of` finds it after a crash; empty if ``alone``.
     """
 
     def __init__(
         self, path: Path, content: Content, *, secret: bool = False, alone: bool = False
     ) -> None:
         self.path = destination(path)
-        own = "" if alone else f".{secrets.token_hex(8)}"
-        self.beside = self.path.with_name(f".{self.path.name}{own}.writing")
+        self.token = "" if alone else secrets.token_hex(16)
+        own = f".{self.token}" if self.token else ""
+        self.beside = self.path.with_name(f".{self.path.name}{own}{_WRITING}")
         self._discarded = self._published = False
         if alone:
             self.beside.unlink(missing_ok=True)
@@ -151,6 +156,14 @@ class Draft:
         if not self.is_published:
             self._discarded = True
             self.beside.unlink(missing_ok=True)
+
+
+def drafts_of(path: Path) -> dict[str, Path]:
+    """Return the drafts of a file that were left by a crash, by their tokens."""
+    target = destination(path)
+    before = f".{target.name}."
+    found = target.parent.glob(f"{glob.escape(before)}*{_WRITING}")
+    return {place.name.removeprefix(before).removesuffix(_WRITING): place for place in found}
 
 
 def write_atomically(path: Path, content: Content) -> None:

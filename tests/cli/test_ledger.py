@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from pairdp import load
-from tests.cli.helpers import SECRET, run, run_json
+from pairdp import BudgetLedger, load
+from pairdp._files import drafts_of
+from tests.cli.helpers import SECRET, refused, run, run_json
 
 NEW = ["ledger", "new", "study.ledger", "--epsilon", "5", "--delta", "1e-5"]
 PAID = [*SECRET, "--ledger", "study.ledger"]
@@ -60,3 +64,59 @@ def test_many_columns_are_counted_and_a_note_needs_a_ledger() -> None:
     ledger.annotated(columns=[f"column {i}" for i in range(9)]).spend(Budget(0.5), "wide")
     assert "column 3 and 5 more" in run("ledger", "show", "wide.ledger").stdout
     assert "give --ledger too" in run(*SECRET, "--note", "x", code=1).stderr
+
+
+KILLED = """
+import os, signal
+from pairdp._files import Draft
+from pairdp.cli.main import main
+publish = Draft.publish
+def kill(*of):
+    if isinstance(of[0], Draft) and of[0].path.name != "model.pairdp":
+        return publish(of[0])  # the ledger
+    os.kill(os.getpid(), signal.SIGKILL)
+{where} = kill
+main({arguments!r})
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_a_fit_that_is_killed_says_on_restart_what_it_has_spent() -> None:
+    run(*NEW)
+
+    def kill(where: str) -> None:
+        code = KILLED.format(where=where, arguments=PAID)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+        assert done.returncode == -signal.SIGKILL
+
+    kill("import pairdp.privacy as p; p.BudgetLedger._add")  # the file is complete, and unpaid
+    assert run_json("ledger", "show", "study.ledger")["spends"] == []
+    (unpaid,) = drafts_of(Path("model.pairdp"))
+
+    kill("Draft.publish")  # after the ledger was charged
+    (spend,) = run_json("ledger", "show", "study.ledger")["spends"]
+    assert not Path("model.pairdp").exists()
+    before = Path("study.ledger").read_bytes()
+    error = refused(*PAID)
+    assert "interrupted after" in error
+    assert "was spent from the ledger" in error
+    assert spend["time"] in error
+    assert Path("study.ledger").read_bytes() == before
+
+    (entry,) = BudgetLedger.load("study.ledger").spends
+    paid = drafts_of(Path("model.pairdp"))[entry.id]
+    assert str(paid) in error
+    assert unpaid not in error
+    paid.rename("model.pairdp")
+    assert "holds" in run("verify", "model.pairdp").stdout
+    assert load("model.pairdp")[-1].certificate_.event == entry.event
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_a_fit_that_is_killed_before_it_is_paid_for_costs_nothing() -> None:
+    run(*NEW)
+    code = KILLED.format(where="import pairdp.algorithms as a; a.Plan.run", arguments=PAID)
+    subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert run_json("ledger", "show", "study.ledger")["spends"] == []
+    run(*PAID)
+    assert len(run_json("ledger", "show", "study.ledger")["spends"]) == 1

@@ -195,6 +195,7 @@ def _ledger(
         model_file=output.name,
         note=options["note"],
     )
+    ledger.check_finished(output)
     ledger.check(released, plan.algorithm.name)
     return ledger
 

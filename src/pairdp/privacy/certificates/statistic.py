@@ -36,6 +36,15 @@ def is_of_statistic(certificate: Certificate) -> bool:
     return isinstance(certificate.plan, Mapping) and _KEY in certificate.plan
 
 
+def statistic_of(certificate: Certificate, trusted: Trusted | None = None) -> Statistic:
+    """Return the statistic of a certificate; for errors, see `certify_again`."""
+    fields = fields_of("plan", certificate.to_dict()["plan"], required={_KEY})
+    statistic = decode(fields[_KEY], trusted or Trusted())
+    if not isinstance(statistic, Statistic):
+        raise ValueError("the statistic of its plan is not a Statistic")
+    return statistic
+
+
 def certify_again(certificate: Certificate, trusted: Trusted | None = None) -> Certificate:
     """Return the certificate that this version makes from the facts of a certificate alone.
 
@@ -46,10 +55,7 @@ def certify_again(certificate: Certificate, trusted: Trusted | None = None) -> C
     UntrustedClassError, UnknownObjectError
         If they name a class that is not trusted or cannot be imported.
     """
-    fields = fields_of("plan", certificate.to_dict()["plan"], required={_KEY})
-    statistic = decode(fields[_KEY], trusted or Trusted())
-    if not isinstance(statistic, Statistic):
-        raise ValueError("the statistic of its plan is not a Statistic")
+    statistic = statistic_of(certificate, trusted)
     if certificate.budget is None:
         raise ValueError("a statistic needs a budget")
     return statistic.certify(certificate.n, certificate.budget, certificate.unit)

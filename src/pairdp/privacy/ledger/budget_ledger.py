@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pairdp._checks import text
-from pairdp._files import Draft
+from pairdp._files import Draft, drafts_of
 from pairdp.privacy.accounting.budget import Budget, check_budget
 from pairdp.privacy.certificates.certificate import Certificate
 from pairdp.privacy.errors import BudgetExceededError, DataSetWarning, LedgerError
@@ -334,7 +335,8 @@ class BudgetLedger:
             With a message that says what was spent.
         """
         try:
-            spend = self._entry(cost, label)
+            # The entry has the token of its draft, by which `check_finished` finds it after a crash.
+            spend = replace(self._entry(cost, label), id=draft.token)
         except BaseException:
             draft.discard()
             raise
@@ -353,6 +355,24 @@ class BudgetLedger:
                 raise KeyboardInterrupt(message) from error
             raise LedgerError(message) from error
         return spend
+
+    def check_finished(self, path: str | Path) -> None:
+        """Raise an error if an earlier release was paid for, and ended before its file was renamed.
+
+        Parameters
+        ----------
+        path : path-like
+            The destination of the file, as in `release`.
+        """
+        drafts = drafts_of(Path(path))
+        for spend in self.spends:
+            if spend.id in drafts:
+                raise LedgerError(
+                    f"an earlier run was interrupted after {cost_in_words(spend.event)} was spent "
+                    f"from {self._store} at {spend.time} for {spend.label}. What it released is "
+                    f"complete in {drafts[spend.id]}: rename it to {path}, or remove it to spend "
+                    "again"
+                )
 
     def _explain(self, error: BaseException, spend: Spend, cost: Cost, draft: Draft) -> str:
         """Return what a failed release has spent, and where its file is."""
