@@ -46,7 +46,7 @@ test-dask: $(VENV)/.pairdp-dask ## Run the tests on a Dask cluster of two worker
 
 # The core: everything that guarantees rest on.
 CORE := privacy losses constraints pairs score_sums algorithms engines \
-  records partitioned_records clipping label_coding problem pointwise_problem
+  records partitioned_records clipping label_coding problem pointwise_problem design_problem
 CORE_TESTS := tests/privacy tests/losses tests/constraints tests/pairs tests/score_sums tests/engines \
   tests/algorithms tests/online tests/attacks tests/testing tests/test_*.py
 

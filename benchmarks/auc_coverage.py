@@ -4,9 +4,9 @@ For each number of records, share of positives, AUC and ε, with normal scores: 
 releases whose interval holds the AUC of the population, which should be at least 95 %, the median
 width of the interval, and that of DeLong's interval without privacy. Then, in fewer cells, the AUC
 with Gaussian noise, null records, units of records that are all equal, and scores that have the
-largest variance; the accuracy of classifiers; and the errors of regressors. The last line is the
-smallest share. ``python -m benchmarks auc_coverage --quick`` takes a tenth of the releases, and
-``--others`` leaves out the first table.
+largest variance; the accuracy of classifiers; and the errors and R² of regressors. The last line is
+the smallest share. ``python -m benchmarks auc_coverage --quick`` takes a tenth of the releases,
+``--others`` leaves out the first table, and ``--r2`` all but R².
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pairdp import Budget, Unit
 from pairdp.evaluation import AccuracyEvaluation, ErrorEvaluation, EvaluationPlan, ScoreEvaluation
 from pairdp.evaluation.noisy_auc import NoisyAUC
 from pairdp.evaluation.noisy_errors import TESTED_AT
+from pairdp.evaluation.noisy_r2 import NoisyR2
 from pairdp.evaluation.pair_sum import pair_sum
 from pairdp.evaluation.plan import Noise, noise_of
 from pairdp.privacy.bounds.centred_auc import CentredAUC
@@ -34,8 +35,9 @@ SIZES, SHARES, AUCS = (300, 1000, 10_000, 100_000), (0.5, 0.1, 0.01), (0.6, 0.8,
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
 OTHER_CELLS = ((300, 0.5, 0.6), (300, 0.1, 0.95), (3000, 0.5, 0.95), (3000, 0.1, 0.6))
 RELEASES, MEASURED = 4000, 40
-_EXACT = 1
-"""The place of accuracies: their coverage is 0.96, and not more, so more releases are needed."""
+_OF_R2 = 3000
+_DIVISORS = {"_auc_rows": 2, "_accuracy_rows": 1, "_error_rows": 2, "_r2_rows": 16}
+"""Accuracies have a coverage of 0.96, so they need more releases; R² takes longest."""
 _DATA_SETS = {300: 1000, 1000: 1000, 10_000: 800, 100_000: 200}
 
 
@@ -187,7 +189,8 @@ def _error_rows() -> Iterator[Row]:
             return np.where(rng.random(n) < null, np.nan, errors), np.zeros(n)
 
         def holds(found: Any, mean: float = mean, square: float = square) -> list[bool]:
-            tails = found.absolute_tail(np.array([mean])), found.squared_tail(np.array([square]))
+            own = found.errors
+            tails = own.absolute_tail(np.array([mean])), own.squared_tail(np.array([square]))
             return [bool(tail[0] >= 1 - TESTED_AT) for tail in tails]
 
         cell_name = f"n = {n}, {noise} noise, {null:.0%} null records, units of {together}"
@@ -196,6 +199,50 @@ def _error_rows() -> Iterator[Row]:
             lambda e, s=evaluation, n=n, d=delta, u=unit: s.plan(n, Budget(e, d), u),  # type: ignore[misc]
             draw,
             holds,
+        )
+
+
+def _targets(kind: str, size: int, missed: float, rng: np.random.Generator) -> Records:
+    """Return predictions and targets from 0 to 1, with an R² of about 1 - ``missed``."""
+    if kind == "two values":
+        targets = (rng.random(size) < 0.5).astype(float)
+        wrong = rng.random(size) < 0.25 * missed
+        return np.where(wrong, 1 - targets, targets), targets
+    spread = 0.15
+    targets = np.clip(0.5 + spread * rng.normal(size=size), 0, 1)
+    if kind == "skewed":
+        targets, spread = rng.beta(1, 6, size), math.sqrt(6 / 392)
+    return np.clip(targets + math.sqrt(missed) * spread * rng.normal(size=size), 0, 1), targets
+
+
+def _r2_rows() -> Iterator[Row]:
+    for kind, missed, (noise, null, together) in itertools.product(
+        ("normal", "skewed", "two values"),
+        (0.1, 0.6),
+        (("laplace", 0.0, 1), ("gaussian", 0.2, 1), ("laplace", 0.0, 3)),
+    ):
+        predicted, targets = _targets(kind, 4_000_000, missed, np.random.default_rng(0))
+        true = float(np.mean((predicted - targets) ** 2) / targets.var())
+        unit = Unit("unit", together) if together > 1 else None
+        delta = 1e-6 if noise == "gaussian" else 0.0
+        evaluation = ErrorEvaluation((0.0, 1.0), null > 0 or together > 1, noise, r2=True)  # type: ignore[arg-type]
+
+        def draw(
+            rng: np.random.Generator,
+            kind: str = kind,
+            missed: float = missed,
+            null: float = null,
+            together: int = together,
+        ) -> Records:
+            both = _targets(kind, _OF_R2 // together, missed, rng)
+            predicted, targets = (np.repeat(each, together) for each in both)
+            return np.where(rng.random(_OF_R2) < null, np.nan, predicted), targets
+
+        yield (
+            [f"R² of {1 - true:.2f}, {kind}: {noise}, {null:.0%} null, units of {together}"],
+            lambda e, s=evaluation, d=delta, u=unit: s.plan(_OF_R2, Budget(e, d), u),  # type: ignore[misc]
+            draw,
+            lambda found, true=true: [bool(NoisyR2(*found).kept(np.array([true]))[0])],  # type: ignore[misc]
         )
 
 
@@ -213,8 +260,9 @@ def coverage(row: Row, releases: int, rng: np.random.Generator) -> Array:
 def main(options: Sequence[str] = ()) -> None:
     """Print the tables."""
     releases = RELEASES // 10 if "--quick" in options else RELEASES
-    found = [] if "--others" in options else [_normal_scores(releases)]
-    found.append(_others(releases))
+    tables = [_auc_rows, _accuracy_rows, _error_rows, _r2_rows]
+    found = [] if {"--others", "--r2"} & set(options) else [_normal_scores(releases)]
+    found.append(_others(releases, tables[3:] if "--r2" in options else tables))
     print(f"smallest coverage: {min(found):.4f}")
 
 
@@ -234,14 +282,15 @@ def _normal_scores(releases: int) -> float:
     return worst
 
 
-def _others(releases: int) -> float:
+def _others(releases: int, tables: Sequence[Callable[[], Iterator[Row]]]) -> float:
     """Print the coverage of other cells, and return the smallest."""
     print(f"Coverage for ε = {', '.join(f'{epsilon:g}' for epsilon in EPSILONS)}")
     worst = 1.0
-    for kind, rows in enumerate((_auc_rows(), _accuracy_rows(), _error_rows())):
-        for number, row in enumerate(rows):
+    for rows in tables:
+        kind = list(_DIVISORS).index(rows.__name__)
+        for number, row in enumerate(rows()):
             rng = np.random.default_rng([2027, kind, number])
-            found = coverage(row, releases if kind == _EXACT else releases // 2, rng)
+            found = coverage(row, releases // _DIVISORS[rows.__name__], rng)
             worst = min(worst, float(found.min()))
             for name, shares in zip(row[0], found, strict=True):
                 print("  ".join(f"{held:.3f}" for held in shares), f" {name}", flush=True)

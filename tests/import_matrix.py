@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1] / "src" / "pairdp"
 
 # Lowest first, as in docs/architecture.md. Those on one line do not import each other.
 LAYERS = (
+    ("_silence", "_coded_cells"),
     (
         "_version",
         "_checks",
@@ -20,7 +21,7 @@ LAYERS = (
         "_sums",
         "_provenance",
         "_reading",
-        "_coded_cells",
+        "_arrow_tables",
         "_discovery",
         "drawing",
     ),
@@ -39,7 +40,7 @@ LAYERS = (
     ("losses",),
     ("pairs", "testing"),
     ("problem",),
-    ("pointwise_problem",),
+    ("pointwise_problem", "design_problem"),
     ("algorithms", "theory"),
     ("diagnostics",),
     ("online", "model_file"),

@@ -130,6 +130,7 @@ STATISTICS: dict[str, EvaluationStatistic] = {
     "distances": ScoreEvaluation(("different", "same"), items="matched pairs"),
     "accuracy": AccuracyEvaluation(null_records=True),
     "errors": ErrorEvaluation((-1.0, 1.0)),
+    "errors and targets": ErrorEvaluation((-1.0, 1.0), r2=True),
     "concordance": ConcordanceEvaluation(),
 }
 

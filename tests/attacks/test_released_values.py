@@ -17,7 +17,14 @@ import numpy as np
 import pytest
 
 from pairdp import PrivateLinearClassifier, PrivateLinearRegressor, PrivateMetric, PrivateRanker
-from pairdp.algorithms import Fit, GradientDescent, NoisyGradientDescent, Plan, find_algorithm
+from pairdp.algorithms import (
+    Fit,
+    GradientDescent,
+    NoisyGradientDescent,
+    Plan,
+    WithPairDesign,
+    find_algorithm,
+)
 from pairdp.audit.transcripts import Run, record_run
 from pairdp.online import CenteredMoments, OnlineDescent, OnlineMoments
 from pairdp.privacy.mechanisms.additive_noise import _Scaled
@@ -26,6 +33,10 @@ from tests.audit.cases import ALL, BUDGET, METRIC, PURE, RANKING, SQUARES, plan,
 
 MORE: dict[str, Callable[[], Plan]] = {
     **CONDITIONED,
+    # Over two pairs of each of four records, the gradient of the audits' loss is often zero.
+    "pair design": lambda: WithPairDesign(NoisyGradientDescent(steps=2, step_size=0.2), 2).plan(
+        RANKING, 20, 3, BUDGET
+    ),
     "hidden iterates": lambda: NoisyGradientDescent("last", steps=20).plan(RANKING, 40, 3, BUDGET),
     "hidden matrices": lambda: NoisyGradientDescent("last", steps=20).plan(
         replace(METRIC, regularization=0.5), 40, 3, BUDGET

@@ -16,6 +16,7 @@ from pairdp.algorithms import (
     PairwiseSGD,
     Plan,
     ScatterMetric,
+    WithPairDesign,
     WithThreshold,
 )
 from pairdp.algorithms.conditioned import ConditionedDescent
@@ -85,6 +86,7 @@ ALL: dict[str, tuple[Algorithm, Problem]] = {
     "given pairs": (PairScatter(), GIVEN_PAIRS),
     "metric": (GradientDescent("average", steps=2, step_size=0.05), METRIC),
     "minimiser": (MinimizerRelease(), TIGHT),
+    "pair design": (WithPairDesign(NoisyGradientDescent(steps=2, step_size=0.2), 2), TIGHT),
     "threshold": (WithThreshold(GradientDescent(steps=2)), RANKING),
     "losses of one record": (GradientDescent(steps=2), POINTS),
     "scorecard": (Scorecard(), POINTS),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pairdp import PrivateRanker, PrivateSearch
@@ -116,11 +118,21 @@ def test_the_evaluation_in_a_model_is_audited_too() -> None:
     assert evaluation["confidence"] == pytest.approx(1 - 0.5e-8, abs=1e-12)
 
 
-def test_what_is_not_audited_of_a_search_is_said() -> None:
+@pytest.mark.parametrize(
+    ("candidates", "method", "fits"),
+    [
+        ({"regularization": [0.0, 0.1]}, "auto", 1),
+        ([{"features": [0]}, {"features": [1]}], "split", 2),
+        ([{"features": [0]}, {"features": [1]}], "repeat", 2),
+    ],
+)
+def test_a_search_is_audited_with_its_choice(candidates: Any, method: Any, fits: int) -> None:
     x, y = two_classes()
     ranker = PrivateRanker(1.0, model="linear", algorithm="moments", data_norm=1.0)
-    search = PrivateSearch(ranker, {"regularization": [0.0, 0.1]}, unpromising="ignore")
+    search = PrivateSearch(ranker, candidates, method=method, unpromising="ignore")
     search.fit(x, y).save("search.pairdp")
     audited = run("audit", "search.pairdp", "--climbs", "0", "--runs", "20000", *SURE)
-    assert "chosen by a private search" in audited.stderr
-    assert audited.stdout.startswith("consistent: Least squares from moments")
+    assert "pairdp.selection.audit_search audits the whole" in audited.stderr
+    assert audited.stdout.count("consistent: Least squares from moments") == fits
+    chosen = "consistent: Private choice of a model"
+    assert audited.stdout.count(chosen) == (0 if method == "repeat" else 1)

@@ -75,3 +75,12 @@ def test_a_fit_says_why_its_model_was_chosen() -> None:
         "-o",
         "m",
     )
+
+
+def test_a_scorecard_is_smoothed() -> None:
+    fit = ["fit", "data.csv", "--schema", "schema.json", "--seed", "1"]
+    run(*fit, "--scorecard", "--smoothing", "2", "--shrinkage", "0.5", "-o", "card.pairdp")
+    card = load("card.pairdp")
+    assert (card.smoothing, card.shrinkage) == (2.0, 0.5)
+    assert "holds" in run("verify", "card.pairdp").stdout
+    assert "add --scorecard" in refused(*fit, "--smoothing", "2", "-o", "m.pairdp")

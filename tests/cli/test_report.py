@@ -117,6 +117,12 @@ def test_an_evaluation_of_another_model_is_refused() -> None:
     other = PrivateRanker(1.0, data_norm=100.0).fit(frame[["age", "bmi"]], frame["outcome"])
     evaluate(other, frame[["age", "bmi"]], frame["outcome"], 1.0).save("other.json")
     assert "of another model" in refused(*REPORT, "--evaluation", "other.json")
+    same_classes = table()
+    columns, labels = same_classes[["age", "bmi"]], same_classes["outcome"]
+    other = PrivateRanker(1.0, data_norm=100.0, model="linear").fit(columns, labels)
+    evaluate(other, columns, labels, 1.0).save("other.json")
+    found = refused(*REPORT, "--evaluation", "other.json")
+    assert "the evaluation is of another model: the digest of what that model released" in found
     assert "report.html" not in there()
 
 

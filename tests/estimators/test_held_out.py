@@ -291,3 +291,16 @@ def test_probabilities_follow_from_the_counts_of_the_evaluation(tmp_path: Path) 
     loaded = load(tmp_path / "model.pairdp")
     assert np.array_equal(loaded.predict_proba(X)[:, 1], probabilities)
     assert all(report.holds for report in verify_file(tmp_path / "model.pairdp"))
+
+
+def test_an_evaluation_that_fails_says_what_was_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = BudgetLedger(Budget(1.0, 1e-6))
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("pairdp.estimators.held_out_records.HeldOutRecords.evaluate", fail)
+    with pytest.raises(MemoryError) as raised:
+        fitted(random_state=None, ledger=ledger)
+    assert "Budget(epsilon=1.0, delta=1e-06) was spent" in raised.value.__notes__[-1]
+    assert len(ledger.spends) == 1

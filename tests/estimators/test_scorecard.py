@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from pairdp import NoSignalWarning, PrivateScorecard, load, verify
 from pairdp.cli.main import main
 from pairdp.model_file import ModelFileError
+from pairdp.verification import verify_model
 from tests.estimators.data import FEW_RECORDS
 
 pytestmark = pytest.mark.filterwarnings(FEW_RECORDS)
@@ -138,6 +139,25 @@ def test_monotone_points(table: pd.DataFrame) -> None:
         PrivateScorecard(schema=SCHEMA, monotone={"sex": 1}).fit(table)
     with pytest.raises(ValueError, match="-1 or 1"):
         PrivateScorecard(schema=SCHEMA, monotone={"age": 2}).fit(table)
+
+
+def test_smoothing_pulls_the_points_of_neighbours_together(
+    table: pd.DataFrame, model: PrivateScorecard
+) -> None:
+    smooth = PrivateScorecard(2.0, schema=SCHEMA, smoothing=5.0, random_state=0).fit(table)
+    np.testing.assert_array_equal(smooth.edges_, model.edges_)
+    for column in ("age", "ward"):
+        rough, even = (
+            np.abs(np.diff(one.scorecard_.query(f"column == {column!r}")["points"])).sum()
+            for one in (model, smooth)
+        )
+        assert even < 0.9 * rough
+    assert smooth.score(hospital(seed=1)) > 0.8
+    assert all(report.holds for report in verify_model(smooth))
+    with pytest.raises(ValueError, match="smoothing must be"):
+        PrivateScorecard(schema=SCHEMA, smoothing=-1.0).fit(table)
+    with pytest.raises(ValueError, match="shrinkage must be from 0 to 1"):
+        PrivateScorecard(schema=SCHEMA, shrinkage=2.0).fit(table)
 
 
 def test_sql_gives_the_same_scores(model: PrivateScorecard) -> None:

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.stats import beta, binom
+from sklearn.metrics import r2_score
 
 from pairdp import Budget, Unit
 from pairdp.evaluation import AccuracyEvaluation, ErrorEvaluation
 from pairdp.evaluation.inversion import inverted
 from pairdp.evaluation.noisy_errors import TESTED_AT, NoisyErrors, largest_fourth_moment
+from pairdp.evaluation.noisy_r2 import NoisyR2
 from pairdp.evaluation.plan import EvaluationPlan, noise_of
 
 Array = NDArray[np.float64]
@@ -34,10 +36,10 @@ ERRORS: dict[str, tuple[Callable[[int], Array], float, float]] = {
 
 
 def noisy(plan: EvaluationPlan, *records: Array) -> Any:
-    (release,), (exact,) = plan.certificate.releases, plan.exact(*records)
-    scale, gaussian = noise_of(release)
+    scale, gaussian = noise_of(plan.certificate.releases[0])  # the same for all releases
     draw = RNG.normal if gaussian else RNG.laplace
-    return plan.read((exact + draw(scale=scale, size=exact.size)).tolist())
+    noised = [exact + draw(scale=scale, size=exact.size) for exact in plan.exact(*records)]
+    return plan.read(*(numbers.tolist() for numbers in noised))
 
 
 @pytest.mark.slow
@@ -69,7 +71,7 @@ def test_intervals_of_errors_cover(kind: str, noise: Any, together: int) -> None
         kept = np.zeros(2)
         for _ in range(DRAWS):
             errors = np.repeat(sample(n // together), together)
-            found = noisy(plan, errors, np.zeros(n))
+            found = noisy(plan, errors, np.zeros(n)).errors
             tails = found.absolute_tail(np.array([mean])), found.squared_tail(np.array([square]))
             kept += [tail[0] >= 1 - TESTED_AT for tail in tails]
         assert kept.min() >= FEWEST, (epsilon, kept)
@@ -83,7 +85,7 @@ def test_intervals_that_leave_sampling_out_are_found(monkeypatch: pytest.MonkeyP
     )
     plan = ErrorEvaluation((0.0, 1.0)).plan(300, Budget(10.0))
     sample, mean, _ = ERRORS["normal"]
-    found = [noisy(plan, sample(300), np.zeros(300)) for _ in range(DRAWS)]
+    found = [noisy(plan, sample(300), np.zeros(300)).errors for _ in range(DRAWS)]
     assert sum(each.absolute_tail(np.array([mean]))[0] >= 1 - TESTED_AT for each in found) < FEWEST
 
 
@@ -116,3 +118,48 @@ def test_an_interval_between_two_steps_is_found() -> None:
     assert found.lower == pytest.approx(0.33332, abs=1e-7)
     assert found.upper == pytest.approx(0.33334, abs=1e-7)
     assert inverted(lambda values: values > 2, 0.4) == (0.4, 0.4)
+
+
+def regression(n: int, missed: float, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return predictions and targets with an R² of 1 - missed, nearly."""
+    targets = np.clip(0.5 + 0.15 * rng.normal(size=n), 0, 1)
+    return np.clip(targets + math.sqrt(missed) * 0.15 * rng.normal(size=n), 0, 1), targets
+
+
+@pytest.mark.parametrize(("noise", "null"), [("laplace", 0.0), ("gaussian", 0.2)])
+@pytest.mark.parametrize("missed", [0.2, 0.8])
+def test_intervals_of_r2_cover(missed: float, noise: Any, null: float) -> None:
+    """If 95 % of them do, fewer of 60 hold R² with probability 1e-7."""
+    rng = np.random.default_rng(0)
+    n, kept = 3000, 0
+    evaluation = ErrorEvaluation((0.0, 1.0), null > 0, noise, r2=True)
+    plan = evaluation.plan(n, Budget(2.0, 1e-6 if noise == "gaussian" else 0.0))
+    for _ in range(60):
+        predicted, targets = regression(n, missed, rng)
+        predicted[rng.random(n) < null] = np.nan
+        found = NoisyR2(*noisy(plan, predicted, targets))
+        kept += bool(found.kept(np.array([missed]))[0])
+    assert kept >= binom.ppf(1e-7, 60, 0.95)
+    assert found.estimate.interval.width < 0.9
+
+
+def exact_r2(plan: Any, predicted: Array, targets: Array) -> Any:
+    numbers = plan.exact(predicted, targets)
+    return NoisyR2(*plan.read(*(each.tolist() for each in numbers))).estimate
+
+
+def test_r2_without_noise_is_that_of_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    plan = ErrorEvaluation((0.0, 1.0), r2=True).plan(3000, Budget(1e6))
+    for missed in (0.05, 0.5, 0.95):
+        predicted, targets = regression(3000, missed, rng)
+        found = exact_r2(plan, predicted, targets)
+        assert found.value == pytest.approx(r2_score(targets, predicted), abs=1e-6)
+        assert found.interval.lower < found.value < found.interval.upper
+    worse = exact_r2(plan, 1 - targets, targets)  # R² is -3
+    assert (worse.value, worse.interval.lower) == (0.0, 0.0)
+    assert worse.interval.upper < 0.01
+    perfect = exact_r2(plan, targets, targets)
+    assert perfect.value == pytest.approx(1.0, abs=1e-6)
+    constant = exact_r2(plan, np.full(3000, 0.5), np.full(3000, 0.5))
+    assert constant.interval.width > 0.99  # nothing can be said

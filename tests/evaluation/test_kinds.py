@@ -293,3 +293,24 @@ def test_a_sorted_file_has_pairs_of_the_same_class() -> None:
     for classes in (np.arange(1000) // 500, np.arange(1000) % 2, np.arange(1000) // 100):
         same = np.mean(classes[first] == classes[second])
         assert same == pytest.approx(1 / (classes.max() + 1), abs=0.07)
+
+
+def test_r2_is_released_if_it_is_paid_for() -> None:
+    found = evaluate(model("regressor"), X, TARGET, 20.0, r2=True, random_state=0)
+    predicted = np.clip(model("regressor").predict(X), -1, 1)
+    true = 1 - np.mean((predicted - TARGET) ** 2) / np.var(TARGET)
+    assert found.r2.interval.lower <= max(true, 0) <= found.r2.interval.upper
+    assert "R²" in str(found)
+    assert found.figures()["r2"]["value"] == found.r2.value
+    assert [release.name for release in found.certificate.releases] == [
+        "errors, their squares",
+        "targets, their squares",
+    ]
+    read_again(found)
+    without = evaluate(model("regressor"), X, TARGET, 20.0, random_state=0)
+    with pytest.raises(AttributeError, match="was not paid for"):
+        _ = without.r2
+    with pytest.raises(ValueError, match="r2 is for"):
+        evaluate(model("classifier"), X, Y, 20.0, r2=True)
+    with pytest.raises(ValueError, match="r2 is for"):
+        plan_evaluation(1000, 1.0, r2=True)

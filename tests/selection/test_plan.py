@@ -15,7 +15,7 @@ from pairdp import (
     PrivateScorecard,
     PrivateSearch,
 )
-from pairdp.algorithms import MomentRelease
+from pairdp.algorithms import MomentRelease, Scorecard
 from pairdp.evaluation.selection import ModelSelection
 from pairdp.privacy import NoiseSource, Unit
 from pairdp.selection import SearchPlan
@@ -46,10 +46,33 @@ def test_what_is_computed_from_one_release_is_paid_for_once(free: object) -> Non
         assert each.plan.certificate.releases == found.candidates[0].plan.certificate.releases
 
 
-def test_monotone_scorecards_are_free() -> None:
+@pytest.mark.parametrize(
+    "free",
+    [
+        {"monotone": [None, {"x0": 1}, {"x0": -1}]},
+        {"smoothing": [0.0, 1.0, 10.0], "shrinkage": [0.0, 0.5, 1.0]},
+        {"smoothing": [0.0, 1.0], "monotone": [None, {"x0": 1}]},
+    ],
+)
+def test_scorecards_from_the_same_histograms_are_free(free: object) -> None:
+    found = PrivateSearch(PrivateScorecard(1.0, 1e-6, data_norm=1.0), free).plan(5000, 3)
+    assert found.method == "free"
+    for each in found.candidates:
+        assert each.plan.task.budget == Budget(1.0, 1e-6)
+        assert each.plan.certificate.releases == found.candidates[0].plan.certificate.releases
+
+
+def test_an_additive_ranker_has_the_same_free_candidates() -> None:
+    schema = {"x": [0, 1], "z": ["a", "b"], "y": {"label": ["no", "yes"]}}
+    ranker = PrivateRanker(1.0, 1e-6, schema=schema)
+    grid = {"algorithm": [Scorecard(smoothing=strength) for strength in (0.0, 1.0)]}
+    assert PrivateSearch(ranker, grid).plan(5000).method == "free"
+
+
+def test_scorecards_with_other_products_are_paid_for() -> None:
     card = PrivateScorecard(1.0, 1e-6, data_norm=1.0)
-    search = PrivateSearch(card, {"monotone": [None, {"x0": 1}, {"x0": -1}]})
-    assert search.plan(5000, 3).method == "free"
+    search = PrivateSearch(card, {"interactions": [False, True], "smoothing": [0.0, 1.0]})
+    assert search.plan(50_000, 3).groups == 2
 
 
 @pytest.mark.parametrize(

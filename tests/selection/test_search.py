@@ -67,6 +67,40 @@ def test_the_chosen_model_is_what_a_fit_to_the_training_part_gives() -> None:
         )
 
 
+def test_scorecards_of_one_release_are_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every candidate is what a fit of its own with the same noise gives, and one is fitted."""
+    card = PrivateScorecard(1.0, 1e-6, data_norm=1.0)
+    grid = {"smoothing": [0.0, 1.0, 8.0], "shrinkage": [0.0, 1.0], "monotone": [None, {"x3": 1}]}
+    fits: list[Any] = []
+    fitted = PrivateScorecard._release
+
+    def counted(self: Any, *data: Any) -> Any:
+        fits.append(fitted(self, *data))
+        return fits[-1]
+
+    monkeypatch.setattr(PrivateScorecard, "_release", counted)
+    made = search(grid, card).fit(X, Y)
+    assert len(fits) == 1
+    best = made.best_estimator_
+    assert (best.smoothing, best.shrinkage) == (
+        made.best_params_["smoothing"],
+        made.best_params_["shrinkage"],
+    )
+    assert verify(made.certificate_).holds
+    assert all(report.holds for report in verify_model(made))
+    rows = ~made.plan_.held_out.places(N)
+    leader = clone(card).set_params(random_state=3)
+    fit = leader._release(X[rows], Y[rows], None)
+    for each in made.plan_.candidates:
+        params = each.candidate.params
+        expected = clone(card).set_params(random_state=3, **params).fit(X[rows], Y[rows])
+        twin = clone(card).set_params(**params)
+        assert twin._set_from(leader, each.plan, fit)
+        np.testing.assert_array_equal(twin.points_, expected.points_)
+        np.testing.assert_array_equal(twin.deviations_, expected.deviations_)
+        np.testing.assert_array_equal(twin.decision_function(X), expected.decision_function(X))
+
+
 def test_it_finds_the_good_candidate() -> None:
     candidates = [{"features": [2]}, {"features": [0, 1]}, {"features": [2, 3]}]
     made = search(candidates, budget=Budget(5.0, 1e-6)).fit(X, Y)
@@ -122,8 +156,29 @@ def test_a_ledger_pays_once_and_before_data_is_read() -> None:
     made = search(random_state=None, ledger=BudgetLedger(Budget(1.0, 1e-6)))
     with pytest.raises(ValueError, match="only one class") as raised:
         made.fit(X, np.zeros(N))
-    assert "was spent from the ledger" in raised.value.__notes__[0]
+    (note,) = raised.value.__notes__
+    assert note.startswith("Budget(epsilon=1.0, delta=1e-06) was spent from the ledger for ")
+    assert note.endswith(" (training) and Private choice of a model (selection)")
     assert not hasattr(made, "n_features_in_")  # nothing is left of a fit that failed
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_unreadable_cells_of_a_table_say_what_was_spent(held_out: bool) -> None:
+    """Tables are read by the schema of each candidate, after the search is paid for."""
+    table = (
+        pd.DataFrame(X, columns=list("abcd")).astype(object).assign(y=np.where(Y > 0, "yes", "no"))
+    )
+    schema = {name: [-1, 1] for name in "abcd"} | {"y": {"label": ["no", "yes"]}}
+    ranker = PrivateRanker(1.0, 1e-6, algorithm="moments", schema=schema)
+    ledger = BudgetLedger(Budget(1.0, 1e-6))
+    made = search(estimator=ranker, random_state=None, ledger=ledger)
+    row = int(np.flatnonzero(made.plan(N).held_out.places(N) == held_out)[0])
+    table.loc[row, "a"] = "unknown"
+    with pytest.raises(ValueError, match="'a'") as raised:
+        made.fit(table)
+    assert "Budget(epsilon=1.0, delta=1e-06) was spent" in raised.value.__notes__[-1]
+    assert len(ledger.spends) == 1
+    assert not hasattr(made, "best_estimator_")
 
 
 def test_warnings_come_before_anything_is_spent() -> None:

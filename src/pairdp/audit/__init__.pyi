@@ -1,3 +1,4 @@
+from .choices import audit_choice as audit_choice
 from .counting import Counts as Counts
 from .estimators import audit_estimator as audit_estimator
 from .evaluations import audit_evaluation as audit_evaluation

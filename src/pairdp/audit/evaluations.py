@@ -126,6 +126,9 @@ def _neighbours(plan: EvaluationPlan) -> Iterator[tuple[Records, Records]]:
         targets = np.full(plan.n, low)
         for changed in (high, *([np.nan] if plan.evaluation.null_records else [])):
             yield (targets, targets), (_with(targets, changed, replaced), targets)
+            moved = _with(targets, changed, replaced)
+            yield (targets, targets), (targets, moved)
+            yield (targets, targets), (moved, moved)
     else:
         raise TypeError(f"there is no audit for {type(plan).__name__}")
 

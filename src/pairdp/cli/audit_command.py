@@ -27,15 +27,21 @@ if TYPE_CHECKING:
     from pairdp.audit import AuditReport
     from pairdp.cli.audit_data import AuditData
     from pairdp.evaluation import EvaluationPlan
+    from pairdp.evaluation.selection import SelectionPlan
+    from pairdp.privacy import Certificate
 
 _TIGHT = "tight"
 _PROBLEM = {
     "epsilon", "delta", "n", "features", "task", "loss", "radius", "regularization", "data_norm",
     "calibration", "schedule", "steps", "step_size", "max_records",
 }  # fmt: skip
-_NOT_THE_CHOICE = (
-    "this model was chosen by a private search. Its own fit is audited here; other fits and the "
-    "choice, which its certificate covers too, are not."
+_OF_SEARCH = (
+    "this model was chosen by a private search. All fits that its certificate covers, and the "
+    "choice, are audited here one by one: pairdp.selection.audit_search audits the whole."
+)
+_OF_RUNS = (
+    "this model was chosen among a random number of fits. Each candidate is audited here: "
+    "pairdp.selection.audit_search audits the whole."
 )
 _OF_EVALUATIONS = {"epsilon", "delta", "n", "max_records"}
 
@@ -94,7 +100,8 @@ def command(target: str, as_json: bool, **options: Any) -> None:
     """Run an algorithm on the worst neighbouring data sets, and bound its ε from below.
 
     TARGET is the name of an algorithm such as DPGDSC, "auto", or the file of a saved model, whose
-    plan is audited, and that of its evaluation on held-out records, if it has one; options that
+    plan is audited, and that of its evaluation on held-out records, if it has one; of a private
+    search, all fits and the choice. Options that
     describe a problem are then refused. No data is needed: the audit
     searches for the worst synthetic neighbours. With --data, one record of a given table is
     replaced; the report is then NOT private, unless the table is public.
@@ -119,17 +126,17 @@ def command(target: str, as_json: bool, **options: Any) -> None:
     if evaluation is not None:
         _show([_audited(evaluation, options, as_json)], as_json)
         return
-    options["evaluations"] = []
+    options["evaluations"], options["choices"] = [], []
     plans = _plans(target, options)
     shared = {name: options[name] for name in ("full", "runs", "climbs", "jobs", "seed")}
     shared.update(data=options["records"], canary=options["canary"])
-    evaluations = options["evaluations"]
-    if len(plans) + len(evaluations) > 1:  # several audits share the allowed error
-        allowed = 1 - options["confidence"]
-        options["confidence"] = 1 - allowed / (len(plans) + len(evaluations))
+    evaluations, choices = options["evaluations"], options["choices"]
+    allowed = 1 - options["confidence"]  # which several audits share
+    options["confidence"] = 1 - allowed / (len(plans) + len(evaluations) + len(choices))
     shared["confidence"] = options["confidence"]
     reports = [audit_plan(plan, progress=False if as_json else None, **shared) for plan in plans]
-    _show([*reports, *(_audited(plan, options, as_json) for plan in evaluations)], as_json)
+    reports += [_audited(plan, options, as_json) for plan in evaluations]
+    _show([*reports, *(_audited_choice(plan, options, as_json) for plan in choices)], as_json)
 
 
 def _show(reports: list[AuditReport], as_json: bool) -> None:
@@ -178,6 +185,13 @@ def _audited(plan: EvaluationPlan, options: dict[str, Any], as_json: bool) -> Au
     return audit_evaluation(plan, progress=False if as_json else None, **shared)
 
 
+def _audited_choice(plan: SelectionPlan, options: dict[str, Any], as_json: bool) -> AuditReport:
+    from pairdp.audit import audit_choice
+
+    shared = {name: options[name] for name in ("confidence", "jobs", "seed")}
+    return audit_choice(plan, progress=False if as_json else None, **shared)
+
+
 def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
     from pairdp.algorithms import algorithms
 
@@ -210,8 +224,9 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
     if any(plan.task.budget is None for plan in plans):
         raise ValueError(f"{target} claims no privacy: there is nothing to audit")
     options["evaluations"] = [step.evaluation_.plan for step in steps if _has_evaluation(step)]
-    if any(_is_of_search(step) for step in steps):
-        click.echo(f"Note: {_NOT_THE_CHOICE}", err=True)
+    for step in steps:
+        if _is_of_search(step) and options["data"] is None:
+            plans += _add_search(step.certificate_, options)
     if options["data"] is not None:
         from pairdp.cli.audit_data import read_data_for
 
@@ -232,6 +247,35 @@ def _is_of_search(step: Any) -> bool:
     if not hasattr(step, "plan_") or _has_evaluation(step):
         return False
     return bool(step.certificate_.algorithm != step.plan_.certificate.algorithm)
+
+
+def _add_search(certificate: Certificate, options: dict[str, Any]) -> list[Plan]:
+    """Return the plans of the other fits of a search, and add its choice to what is audited."""
+    from pairdp.algorithms.repeated_search import RepeatedSearch
+    from pairdp.algorithms.stored_plans import stored_plan
+    from pairdp.evaluation.selection import ModelSelection
+    from pairdp.privacy import Certificate
+    from pairdp.privacy.certificates.combined import certificates_in, is_combined
+    from pairdp.privacy.certificates.statistic import is_of_statistic, statistic_of
+    from pairdp.storage import Trusted
+
+    trusted = Trusted(options["trusted"])
+    if not is_combined(certificate):
+        click.echo(f"Note: {_OF_RUNS}", err=True)
+        search = statistic_of(certificate)
+        if not isinstance(search, RepeatedSearch):
+            return []
+        fits = [Certificate.from_json(text) for text in search.candidates]
+        return [stored_plan(fit, trusted=trusted) for fit in fits[1:]]
+    click.echo(f"Note: {_OF_SEARCH}", err=True)
+    fits = []
+    for _, own in certificates_in(certificate):
+        statistic = statistic_of(own) if is_of_statistic(own) else None
+        if isinstance(statistic, ModelSelection) and own.budget is not None:
+            options["choices"].append(statistic.plan(own.n, own.budget, own.unit))
+        else:
+            fits.append(own)
+    return [stored_plan(fit, trusted=trusted) for fit in fits[1:]]  # the first is the model's
 
 
 def _read_data(options: dict[str, Any]) -> AuditData:

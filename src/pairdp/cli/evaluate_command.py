@@ -32,6 +32,7 @@ from pairdp.evaluation.evaluate import (
 )
 from pairdp.evaluation.kinds import Options
 from pairdp.evaluation.measures import MEASURES, evaluated_model
+from pairdp.evaluation.result import digest_of
 from pairdp.privacy import Budget, BudgetLedger, Unit
 from pairdp.tables import TableError
 
@@ -98,6 +99,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
     metavar="BOUND",
     help="With --roc: a public bound on the absolute value of most scores.",
 )
+@click.option("--r2", is_flag=True, help="For regressors: release R² too, for half of the budget.")
 @click.option("-o", "--output", type=FILE, help="JSON file for figures and certificate.")
 @click.option("--figure", type=FILE, help="SVG file for the ROC curve, with --roc.")
 @click.option("--force", is_flag=True, help="Replace existing files.")
@@ -178,7 +180,7 @@ def command(
     if len(outputs) != n or len(labels) != n:
         raise TableError(f"{data} changed while it was read: nothing was released")
     used = used_records(plan, evaluated, outputs, labels, groups)
-    found = run_plan(plan, *used, random_state=seed)
+    found = run_plan(plan, *used, model=digest_of(evaluated.model.last), random_state=seed)
     _release(found, options["output"], ledger)
     if options["figure"] is not None and isinstance(found, ScoreResult):
         write_atomically(options["figure"], write_svg(found.roc.figure()).encode())

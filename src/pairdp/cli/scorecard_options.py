@@ -10,7 +10,9 @@ import click
 from pairdp.cli.common import refuse_options
 from pairdp.tables import TableError
 
-_OF_SCORECARDS = ("increasing", "decreasing", "pair", "interactions")
+_OF_SCORECARDS = (
+    "increasing", "decreasing", "pair", "interactions", "smoothing", "shrinkage",
+)  # fmt: skip
 _OF_OTHERS = (
     "task",
     "model",
@@ -56,6 +58,16 @@ def scorecard_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="all|NUMBER",
             help="All products for a scorecard, or so many that are chosen privately.",
         ),
+        click.option(
+            "--smoothing",
+            type=click.FloatRange(min=0),
+            help="How strongly points of neighbouring bins are pulled together; 0 by default.",
+        ),
+        click.option(
+            "--shrinkage",
+            type=click.FloatRange(min=0, max=1),
+            help="How far points are pulled towards those of naive Bayes; 0 by default.",
+        ),
     )
     for option in reversed(added):
         command = option(command)
@@ -75,6 +87,9 @@ def scorecard_parameters(options: dict[str, Any]) -> dict[str, Any]:
         raise TableError(f"{min(both)!r} cannot be both --increasing and --decreasing")
     monotone = dict.fromkeys(options["increasing"], 1) | dict.fromkeys(options["decreasing"], -1)
     found: dict[str, Any] = {"monotone": monotone} if monotone else {}
+    found |= {
+        name: options[name] for name in ("smoothing", "shrinkage") if options[name] is not None
+    }
     given, pairs = options["interactions"], [tuple(pair) for pair in options["pair"]]
     if given is not None and pairs:
         raise TableError("give one of --pair and --interactions")

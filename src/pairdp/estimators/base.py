@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp import model_file, privacy
+from pairdp._arrow_tables import as_labels, as_table
 from pairdp._checks import did_you_mean
 from pairdp.algorithms import Fit, Plan
 from pairdp.estimators.fit_warnings import warn_before, warn_of_search
@@ -26,7 +27,9 @@ from pairdp.estimators.schema_tables import (
     table_records,
 )
 from pairdp.estimators.validation import public_shape, unchanged_on_error, validated
+from pairdp.model_file.digest import released_digest
 from pairdp.privacy import NoiseSource
+from pairdp.privacy.payment import paid_by
 from pairdp.records import Batch
 from pairdp.schema import Schema
 
@@ -153,7 +156,8 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
         ----------
         X : array-like of shape (n_samples, n_features)
             Records. Rows are clipped to ``data_norm``. With a schema, a table with named columns:
-            a DataFrame of pandas or polars, a table of pyarrow, or a dict of columns.
+            a DataFrame of pandas or polars, a table of pyarrow or another that exports Arrow
+            (``__arrow_c_stream__``), or a dict of columns.
         y : array-like of shape (n_samples,)
             Their labels, or their targets for regression. By default, the column that the schema
             declares as the label.
@@ -184,11 +188,12 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
         """Fit the model, and return all that was released."""
         if self.epsilon is not None:
             warn_of_search(self)
+        table, labels = as_table(X), as_labels(y)
         with unchanged_on_error(self), self._pinned_schema() as schema:
             if schema is None:
-                fit = self._fit_rows(X, y, groups)
+                fit = self._fit_rows(table, labels, groups)
             else:
-                fit = self._fit_table(X, y, groups, schema)
+                fit = self._fit_table(table, labels, groups, schema)
         self._warn_of_release()
         return fit
 
@@ -233,7 +238,11 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
                 plan = self._affordable_plan(n, n_features)
                 known = self._labels(None, labels)
                 coded: Iterator[Any] = (
-                    (x, self._coded(y, known), *self._checked_groups(groups[0] if groups else None))
+                    (
+                        as_table(x),
+                        self._coded(as_labels(y), known),
+                        *self._checked_groups(groups[0] if groups else None),
+                    )
                     for x, y, *groups in batches
                 )
                 self._fit_plan(plan, coded, n_features, known)
@@ -331,25 +340,24 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
         warn_before(plan, norm_is_given=self._norm_is_given)
         source = self._source(plan)
         released = plan.certificate if held_out is None else held_out.plan.certificate
-        spent = None if self.ledger is None else self._entry().spend(released)
-        try:
+        with paid_by(None if self.ledger is None else self._entry(), released):
             fit = plan.run(records, source, progress=self.verbose)
-        except BaseException as error:
-            if spent is not None:
-                error.add_note(f"{plan.task.budget} was spent from the ledger for {spent.label}")
-            raise
-        if self._schema() is None:
-            self.n_features_in_ = n_features
-        if labels is not None:
-            self.classes_ = labels
-        self._set_release(plan, fit)
-        self.__dict__.pop("evaluation_", None)
-        if held_out is not None:
-            self.evaluation_ = held_out.evaluate(self)
-            self.certificate_ = held_out.plan.combined(
-                fit.certificate, self.evaluation_.certificate
-            )
+            if self._schema() is None:
+                self.n_features_in_ = n_features
+            if labels is not None:
+                self.classes_ = labels
+            self._set_release(plan, fit)
+            self.__dict__.pop("evaluation_", None)
+            if held_out is not None:
+                self.evaluation_ = held_out.evaluate(self)
+                self.certificate_ = held_out.plan.combined(
+                    fit.certificate, self.evaluation_.certificate
+                )
         return fit
+
+    def _released_digest(self) -> str | None:
+        """Return the digest of what was released, which says which model an evaluation is of."""
+        return released_digest(self)
 
     def _set_release(self, plan: Plan, fit: Fit) -> None:
         """Set the attributes of a fitted model from its plan and what it released."""

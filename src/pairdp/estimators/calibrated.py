@@ -115,3 +115,4 @@ def check_calibration(model: Any, evaluation: object) -> None:
             f"the evaluation is of a model with the classes {' and '.join(planned.classes)}, and "
             f"this one has {' and '.join(labels) or 'none'}"
         )
+    evaluation.check_model(model)

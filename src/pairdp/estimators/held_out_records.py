@@ -29,7 +29,7 @@ from pairdp.evaluation.evaluate import (
 from pairdp.evaluation.kinds import Options
 from pairdp.evaluation.measures import Measure, evaluated_model
 from pairdp.evaluation.plan import EvaluationPlan, Noise
-from pairdp.evaluation.result import Evaluation
+from pairdp.evaluation.result import Evaluation, digest_of
 from pairdp.evaluation.score_bins import BINS, spread_edges
 from pairdp.evaluation.scoring import ScoredModel, bare
 from pairdp.privacy import Budget, Certificate
@@ -61,6 +61,7 @@ class EvaluationOptions:
     roc: bool = False
     threshold: float | None = None
     score_range: float | None = None
+    r2: bool = False
     share: float | None = None
     hopeless: Hopeless = "error"
 
@@ -87,9 +88,11 @@ class EvaluationOptions:
 
     def measured(self, measure: Measure) -> Options:
         """Return what an evaluation by a measure is told; an error if it takes no such options."""
-        told = Options(self.noise, flag("roc", self.roc), self.threshold, self.score_range)
+        told = Options(self.noise, flag("roc", self.roc), self.threshold, self.score_range, self.r2)
         if measure != "auc":
             told.refuse_counts()
+        if measure != "error":
+            told.refuse_r2()
         return told
 
     def edges(self) -> tuple[float, ...]:
@@ -198,7 +201,7 @@ class HeldOutRecords:
         labels = np.nan_to_num(coded) if measure == "auc" else of_rows.coded(coded, "null")
         groups = None if planned.unit is None else self._groups
         records = used_records(plan, of_rows, outputs, labels, groups)
-        return run_plan(plan, *records, random_state=model.random_state)
+        return run_plan(plan, *records, model=digest_of(model), random_state=model.random_state)
 
     def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError("records are raw data and cannot be pickled")
@@ -229,6 +232,7 @@ def plan_held_out(
             edges=options.edges(),
             measure=measure,
             target_range=target_range,
+            r2=options.r2,
             **units,  # type: ignore[arg-type]
         )
     return HeldOutPlan(n, split, training, evaluation)

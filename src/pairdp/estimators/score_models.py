@@ -132,6 +132,7 @@ class ScoreRanker(TwoClassEstimator):
         ):  # fmt: skip
             if name in self.__dict__:
                 setattr(card, name, self.__dict__[name])
+        card.set_params(smoothing=algorithm.smoothing, shrinkage=algorithm.shrinkage)
         card.interactions = algorithm.interactions or algorithm.chosen or False
         if algorithm.pairs:
             columns = card.column_names() if schema is not None else range(task.features)
@@ -141,6 +142,10 @@ class ScoreRanker(TwoClassEstimator):
         statistics = {name: getattr(self, f"{name}_") for name in algorithm.score_statistics}
         shifted = np.append(self.parameters_[:-1], self.parameters_[-1] + self.intercept_[0])
         card._set_fitted(Fit(shifted, self.certificate_, statistics))
+        for name in ("calibration_", "evaluation_"):  # of the same scores
+            if name in card.__dict__:
+                found = replace(card.__dict__[name], model=card._released_digest())
+                setattr(card, name, found)
         return card
 
     def weights_frame(self) -> Any:

@@ -108,6 +108,13 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
     monotone : mapping of str to {-1, 1}, default=None
         Columns whose points must not increase (-1) or not decrease (1) with the number. It must not
         be chosen by looking at the data. Products with other columns are not constrained.
+    smoothing : float, default=0.0
+        How strongly the points of neighbouring bins of a number, and those of all categories of a
+        column, are pulled together: 1 as much as an average bin holds its own points, so that rare
+        bins move most. It costs nothing, and `PrivateSearch` chooses among values of it, and of
+        ``shrinkage``, for the price of one fit.
+    shrinkage : float, default=0.0
+        How far points are pulled towards those of naive Bayes, from 0 to 1.
     data_norm, classes, ledger, data_set, unit, max_records, random_state, verbose, invalid
         As for `PrivateRanker`.
 
@@ -162,6 +169,8 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
         schema: GivenSchema | None = None,
         interactions: bool | int | str | Sequence[tuple[str, str]] = False,
         monotone: Mapping[str, int] | None = None,
+        smoothing: float = 0.0,
+        shrinkage: float = 0.0,
         data_norm: float | None = None,
         classes: ArrayLike | None = None,
         ledger: privacy.BudgetLedger | None = None,
@@ -177,6 +186,8 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
         self.schema = schema
         self.interactions = interactions
         self.monotone = monotone
+        self.smoothing = smoothing
+        self.shrinkage = shrinkage
         self.data_norm = data_norm
         self.classes = classes
         self.ledger = ledger
@@ -195,7 +206,12 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
         self._checked_monotone(None if schema is None else dict(columns_of_schema(schema)))
         columns = () if schema is None else tuple(cells for _, cells in columns_of_schema(schema))
         names = None if schema is None else [name for name, _ in columns_of_schema(schema)]
-        return Scorecard(columns, **_products(self.interactions, names))
+        return Scorecard(
+            columns,
+            **_products(self.interactions, names),
+            smoothing=self.smoothing,
+            shrinkage=self.shrinkage,
+        )
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
         raise ValueError("a scorecard is fitted by one algorithm: use plan to see what it does")

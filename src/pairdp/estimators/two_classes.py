@@ -12,6 +12,7 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from pairdp._arrow_tables import as_labels, as_table
 from pairdp._reading import (
     check_names_of_classes,
     label_array,
@@ -60,8 +61,11 @@ class AUCScoreMixin:
         ValueError
             If y has labels other than the two in ``classes_``, or only one of them.
         """
+        table, labels = as_table(X), as_labels(y)
         scores, positive, sample_weight = without_null(
-            self.decision_function(X), self._known(X, y) == self.classes_[1], sample_weight
+            self.decision_function(table),
+            self._known(table, labels) == self.classes_[1],
+            sample_weight,
         )
         counted = positive
         if sample_weight is not None and np.shape(sample_weight) == positive.shape:
@@ -178,8 +182,9 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
         ValueError
             If y has labels other than the two in ``classes_``.
         """
+        table, labels = as_table(X), as_labels(y)
         scores, known, sample_weight = without_null(
-            self.decision_function(X), self._known(X, y), sample_weight
+            self.decision_function(table), self._known(table, labels), sample_weight
         )
         predicted = self._decided(scores)
         return float(accuracy_score(known, predicted, sample_weight=sample_weight))

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pairdp._checks import flag, integer, keep, real
 from pairdp.evaluation.inversion import LEVEL, Interval
 from pairdp.evaluation.noisy_errors import NoisyErrors
+from pairdp.evaluation.noisy_r2 import NoisyR2
 from pairdp.evaluation.plan import (
     HOPELESS,
     EvaluationPlan,
@@ -67,12 +68,15 @@ class ErrorEvaluation(EvaluationStatistic):
         "auto" is Laplace noise or, if δ > 0 and this is less, Gaussian noise.
     holds_records : bool, default=False
         Whether the model holds reference records, as a k-nearest-neighbour model does.
+    r2 : bool, default=False
+        Whether sums of targets are released as well, for R². They cost half of the budget.
     """
 
     target: tuple[float, float]
     null_records: bool = False
     noise: Noise = "auto"
     holds_records: bool = False
+    r2: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.target, tuple | list) or len(self.target) != 2:
@@ -83,20 +87,31 @@ class ErrorEvaluation(EvaluationStatistic):
         keep(self, "target", (low, high))
         flag("null_records", self.null_records)
         flag("holds_records", self.holds_records)
+        flag("r2", self.r2)
         check_noise(self.noise)
 
     def plan(self, n: int, budget: Budget, unit: Unit | None = None) -> ErrorPlan:
         """Return the plan for n records; a unit of k records multiplies the noise by k."""
         n = integer("n", n, at_most=MOST_N)
-        part = Part(
-            "errors, their squares" + (", predictions" if self.null_records else ""),
-            2 + self.null_records,
-            Sensitivity.of(ERRORS_IN_L1, n=n),
-            Sensitivity.of(ERRORS_IN_L2, n=n),
-        )
+        parts = [
+            Part(
+                f"{name}, their squares" + (", predictions" if self.null_records else ""),
+                2 + self.null_records,
+                Sensitivity.of(ERRORS_IN_L1, n=n),
+                Sensitivity.of(ERRORS_IN_L2, n=n),
+            )
+            for name in ("errors", "targets")[: 1 + self.r2]
+        ]
         about = [*about_model("prediction", self.holds_records), _RANGE.format(*self.target), _NULL]
         facts = {"null_records": self.null_records, "holds_records": self.holds_records}
-        return ErrorPlan(self, self._certified(NAME, n, budget, unit, [part], facts, about))
+        return ErrorPlan(self, self._certified(NAME, n, budget, unit, parts, facts, about))
+
+
+class ReleasedErrors(NamedTuple):
+    """The released numbers of errors and, if R² was paid for, of targets."""
+
+    errors: NoisyErrors
+    targets: NoisyErrors | None = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +119,7 @@ class ErrorPlan(EvaluationPlan):
     """The plan of an evaluation of errors."""
 
     evaluation: ErrorEvaluation
-    streams = ("errors",)
+    streams = ("errors", "targets")
 
     @property
     def width(self) -> float:
@@ -122,7 +137,9 @@ class ErrorPlan(EvaluationPlan):
         square = math.pi / 2 * _TYPICAL**2
         w, gamma = self._weights
         numbers = [self.n * (_TYPICAL - 0.5), self.n * w * (square - _TYPICAL), self.n * gamma]
-        found = self.read(numbers[: self.certificate.releases[0].dimension]).absolute.interval
+        found = self.read(
+            numbers[: self.certificate.releases[0].dimension]
+        ).errors.absolute.interval
         return Interval(found.lower * self.width, found.upper * self.width)
 
     def hopeless_words(self, share: float = 0.5) -> str:
@@ -148,23 +165,34 @@ class ErrorPlan(EvaluationPlan):
         with np.errstate(all="ignore"):
             apart = np.clip(predictions, low, high) - np.clip(targets, low, high)
             errors = np.minimum(np.abs(apart) / self.width, 1.0)
-        errors = errors[~np.isnan(errors)]
+            places = np.clip((np.clip(targets, low, high) - low) / self.width, 0.0, 1.0)
+        known = ~np.isnan(errors)
+        values = (errors, places)[: len(self.certificate.releases)]
+        return [self._sums(each[known]) for each in values]
+
+    def _sums(self, values: Array) -> Array:
+        """Return the sums of numbers from 0 to 1, and of their squares."""
         w, gamma = self._weights
         vector = [
-            math.fsum((errors - 0.5).tolist()),
-            w * math.fsum((errors * errors - errors).tolist()),
-            gamma * errors.size,
+            math.fsum((values - 0.5).tolist()),
+            w * math.fsum((values * values - values).tolist()),
+            gamma * values.size,
         ]
-        return [np.array(vector[: self.certificate.releases[0].dimension])]
+        return np.array(vector[: self.certificate.releases[0].dimension])
 
-    def read(self, *numbers: Sequence[float]) -> NoisyErrors:
+    def read(self, *numbers: Sequence[float]) -> ReleasedErrors:
         """Return what released numbers say; nothing else is known of the records."""
-        ((centred, product, *known),) = numbers
         noise = noise_of(self.certificate.releases[0])
-        count = known[0] if known else None
-        return NoisyErrors(self.n, centred, product, count, *self._weights, noise, self.together)
+        found = []
+        for centred, product, *known in numbers:
+            count = known[0] if known else None
+            weights = self._weights
+            found.append(
+                NoisyErrors(self.n, centred, product, count, *weights, noise, self.together)
+            )
+        return ReleasedErrors(*found)
 
-    def result(self, released: NoisyErrors, certificate: Certificate) -> ErrorResult:
+    def result(self, released: ReleasedErrors, certificate: Certificate) -> ErrorResult:
         """Return what users see of released numbers."""
         return ErrorResult(released, self, certificate)
 
@@ -202,20 +230,22 @@ class ErrorResult(Evaluation):
     mean_absolute_error, mean_squared_error, root_mean_squared_error : Estimate
         A ``value`` with a 95 % ``interval`` for the population that the records are from, in units
         of the target. The interval includes the noise of privacy and that of sampling.
+    r2 : Estimate
+        R², at least 0, if it was paid for.
     """
 
-    released: NoisyErrors
+    released: ReleasedErrors
     plan: ErrorPlan
 
     @cached_property
     def mean_absolute_error(self) -> Estimate:
         """The mean of |prediction - target|."""
-        return _scaled(self.released.absolute, self.plan.width)
+        return _scaled(self.released.errors.absolute, self.plan.width)
 
     @cached_property
     def mean_squared_error(self) -> Estimate:
         """The mean of (prediction - target)²."""
-        return _scaled(self.released.squared, self.plan.width**2)
+        return _scaled(self.released.errors.squared, self.plan.width**2)
 
     @property
     def root_mean_squared_error(self) -> Estimate:
@@ -223,14 +253,28 @@ class ErrorResult(Evaluation):
         value, (lower, upper) = self.mean_squared_error
         return Estimate(math.sqrt(value), Interval(math.sqrt(lower), math.sqrt(upper)))
 
+    @cached_property
+    def r2(self) -> Estimate:
+        """R², the explained share of the variance of the target, at least 0.
+
+        Raises
+        ------
+        AttributeError
+            If it was not paid for.
+        """
+        if self.released.targets is None:
+            raise AttributeError("R² was not paid for: evaluate with r2=True")
+        return NoisyR2(self.released.errors, self.released.targets).estimate
+
     @property
     def null_records(self) -> float:
         """The estimated number of null records."""
-        return self.certificate.n - self.released.predicted
+        return self.certificate.n - self.released.errors.predicted
 
     def figures(self) -> dict[str, Any]:
         """Return all figures as JSON values."""
-        names = ("mean_absolute_error", "mean_squared_error", "root_mean_squared_error")
+        names = ["mean_absolute_error", "mean_squared_error", "root_mean_squared_error"]
+        names += [] if self.released.targets is None else ["r2"]
         found: dict[str, Estimate] = {name: getattr(self, name) for name in names}
         return {
             **{
@@ -244,14 +288,18 @@ class ErrorResult(Evaluation):
 
     def numbers(self) -> tuple[tuple[float, ...], ...]:
         """Return the noisy numbers of each release."""
-        known = () if self.released.known is None else (self.released.known,)
-        return ((self.released.centred, self.released.product, *known),)
+        return tuple(
+            (one.centred, one.product, *(() if one.known is None else (one.known,)))
+            for one in self.released
+            if one is not None
+        )
 
     def _figure_lines(self) -> list[tuple[str, str]]:
         low, high = self.plan.evaluation.target
         lines = [
             ("mean absolute error", _in_words(self.mean_absolute_error)),
             ("root mean squared error", _in_words(self.root_mean_squared_error)),
+            *([] if self.released.targets is None else [("R²", str(self.r2))]),
             ("records", f"n = {self.certificate.n}, targets from {low:g} to {high:g}"),
         ]
         return [*lines, *not_covered(self.plan.evaluation.holds_records)]

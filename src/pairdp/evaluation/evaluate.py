@@ -6,11 +6,13 @@ import hashlib
 import json
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pairdp._arrow_tables import as_labels, as_table
 from pairdp._checks import one_of, probability
 from pairdp._reading import Invalid
 from pairdp.evaluation.accuracy import AccuracyEvaluation
@@ -20,8 +22,9 @@ from pairdp.evaluation.kinds import SAME_CLASS, Array, EvaluatedModel, Options
 from pairdp.evaluation.measures import MEASURES, Measure, evaluated_model
 from pairdp.evaluation.plan import EvaluationPlan, EvaluationStatistic, Noise
 from pairdp.evaluation.planning import ScoreEvaluation
-from pairdp.evaluation.result import Evaluation
+from pairdp.evaluation.result import Evaluation, digest_of
 from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource, Unit
+from pairdp.privacy.payment import paid_by
 from pairdp.unit_limit import UnitLimit
 
 Hopeless = Literal["error", "warn"]
@@ -44,6 +47,7 @@ def plan_evaluation(
     unit: str = "unit",
     measure: Measure = "auc",
     target_range: tuple[float, float] | None = None,
+    r2: bool = False,
 ) -> Any:
     """Return what `evaluate` would do with n records, without any data.
 
@@ -68,6 +72,8 @@ def plan_evaluation(
         See `evaluate`.
     target_range : tuple of two float, optional
         For "error", the public range of the target.
+    r2 : bool, default=False
+        For "error", whether R² is released as well; see `evaluate`.
 
     Returns
     -------
@@ -101,7 +107,9 @@ def plan_evaluation(
     elif measure == "error":
         if target_range is None:
             raise ValueError('measure="error" needs target_range, the public range of the target')
-        evaluation = ErrorEvaluation(target_range, null, noise)
+        evaluation = ErrorEvaluation(target_range, null, noise, r2=r2)
+    if r2 and measure != "error":
+        raise ValueError('r2 is for measure="error"')
     return evaluation.plan(n, Budget(epsilon, delta), _protected(max_records, unit))
 
 
@@ -145,6 +153,7 @@ def evaluate(
     random_state: Any = None,
     measure: Measure = "auto",
     target_range: tuple[float, float] | None = None,
+    r2: bool = False,
 ) -> Any:
     """Release how good a model is on sensitive records, with an interval.
 
@@ -210,6 +219,9 @@ def evaluate(
     target_range : tuple of two float, optional
         For regressors: a public range, to which targets and predictions are clipped. By default,
         that of the schema, or ±``target_bound``.
+    r2 : bool, default=False
+        For regressors: whether to release sums of targets too, for R². They cost half of the
+        budget.
 
     Returns
     -------
@@ -242,22 +254,29 @@ def evaluate(
             "groups and max_records belong together: the unit of each row, and how many records of "
             "each unit are used"
         )
+    table, given = as_table(X), as_labels(y)
     evaluated = evaluated_model(model, measure, target_range)
     plan = plan_model(
         evaluated,
-        evaluated.number_of(X),
+        evaluated.number_of(table),
         Budget(epsilon, delta),
         _protected(max_records, unit),
         invalid=invalid,
-        options=Options(noise, roc, threshold, score_range),
+        options=Options(noise, roc, threshold, score_range, r2),
     )
     check_hope(plan, share, hopeless)
     paying = check_ledger(plan.certificate, ledger, data_set, random_state)
-    outputs, labels = evaluated.outputs(X, invalid), evaluated.labels(X, y, invalid)
+    outputs, labels = evaluated.outputs(table, invalid), evaluated.labels(table, given, invalid)
     if len(labels) != len(outputs):
         raise ValueError(f"y has {len(labels)} labels, and X has {len(outputs)} records")
     records = used_records(plan, evaluated, outputs, labels, groups)
-    return run_plan(plan, *records, ledger=paying, random_state=random_state)
+    return run_plan(
+        plan,
+        *records,
+        model=digest_of(evaluated.model.last),
+        ledger=paying,
+        random_state=random_state,
+    )
 
 
 def check_hope(plan: EvaluationPlan, share: float | None, hopeless: Hopeless) -> None:
@@ -310,15 +329,16 @@ def used_records(
 def run_plan(
     plan: EvaluationPlan,
     *records: Array,
+    model: str | None,
     ledger: BudgetLedger | None = None,
     random_state: Any = None,
 ) -> Evaluation:
-    """Pay for a plan and run it on what `used_records` returned."""
+    """Pay for a plan and run it on what `used_records` returned, for a model with a digest."""
     source = _source(plan, random_state)
-    if ledger is not None:
-        ledger.spend(plan.certificate)
-    released = plan.run(source, *records)
-    return plan.result(released, plan.certificate.with_noise_source(source))
+    with paid_by(ledger, plan.certificate):
+        released = plan.run(source, *records)
+        found = plan.result(released, plan.certificate.with_noise_source(source))
+        return replace(found, model=model)
 
 
 def _source(plan: EvaluationPlan, random_state: Any) -> NoiseSource:

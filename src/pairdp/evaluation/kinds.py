@@ -44,6 +44,12 @@ class Options(NamedTuple):
     roc: bool = False
     threshold: float | None = None
     score_range: float | None = None
+    r2: bool = False
+
+    def refuse_r2(self) -> None:
+        """Raise an error if R² is asked for, where there are no targets."""
+        if flag("r2", self.r2):
+            raise ValueError("r2 is for the errors of regressors, and this is another measure")
 
     def refuse_counts(self) -> None:
         """Raise an error if counts of scores are asked for, where there are no scores."""
@@ -109,6 +115,7 @@ class OfScores(EvaluatedModel):
 
     def statistic(self, null_records: bool, options: Options) -> ScoreEvaluation:
         """Return what is evaluated, by public facts alone."""
+        options.refuse_r2()
         edges = self._edges(options)
         return ScoreEvaluation(self.model.classes, null_records, options.noise, edges)
 
@@ -159,6 +166,7 @@ class OfGivenPairs(OfScores):
     def statistic(self, null_records: bool, options: Options) -> ScoreEvaluation:
         """Return what is evaluated, by public facts alone."""
         options.refuse_counts()
+        options.refuse_r2()
         return ScoreEvaluation(SIMILAR, null_records, options.noise, items="given pairs")
 
     def makes_null_records(self, invalid: Invalid) -> bool:
@@ -209,6 +217,7 @@ class OfMatchedPairs(EvaluatedModel):
     def statistic(self, null_records: bool, options: Options) -> ScoreEvaluation:
         """Return what is evaluated, by public facts alone."""
         options.refuse_counts()
+        options.refuse_r2()
         return ScoreEvaluation(SAME_CLASS, null_records, options.noise, items="matched pairs")
 
     def outputs(self, X: Any, invalid: Invalid) -> Array:
@@ -237,6 +246,7 @@ class OfPredictions(EvaluatedModel):
     def statistic(self, null_records: bool, options: Options) -> AccuracyEvaluation:
         """Return what is evaluated, by public facts alone."""
         options.refuse_counts()
+        options.refuse_r2()
         return AccuracyEvaluation(null_records, options.noise, holds_records(self.model.last))
 
     @property
@@ -289,7 +299,7 @@ class OfErrors(EvaluatedModel):
         """Return what is evaluated, by public facts alone."""
         options.refuse_counts()
         holds = holds_records(self.model.last)
-        return ErrorEvaluation(self.target_range, null_records, options.noise, holds)
+        return ErrorEvaluation(self.target_range, null_records, options.noise, holds, options.r2)
 
     def outputs(self, X: Any, invalid: Invalid) -> Array:
         """Return predictions, NaN for null records."""
@@ -323,6 +333,7 @@ class OfResponses(OfErrors):
     def statistic(self, null_records: bool, options: Options) -> ConcordanceEvaluation:
         """Return what is evaluated, by public facts alone; there may always be null pairs."""
         options.refuse_counts()
+        options.refuse_r2()
         return ConcordanceEvaluation(options.noise)
 
     def outputs(self, X: Any, invalid: Invalid) -> Array:

@@ -91,23 +91,31 @@ class NoisyErrors:
 
     def absolute_tail(self, m: Array) -> Array:
         """Return the probability of what was released, or of what is farther off, for each m."""
-        variance = m * (1 - m) - np.minimum(self._least_v, m * (1 - m))
-        off = self.centred - self._count * (m - 0.5)
+        variance = m * (1 - m) - np.minimum(self.least_v, m * (1 - m))
+        off = self.centred - self.count * (m - 0.5)
         return self._tail(off, variance, [1.0], np.abs(m - 0.5))
 
     def squared_tail(self, q: Array) -> Array:
         """Return the probability of what was released, or of what is farther off, for each q."""
-        variance = np.maximum(largest_fourth_moment(q, self._least_v) - q**2, 0.0)
-        off = self.centred + self.product / self.square_weight + self._count * (0.5 - q)
+        variance = np.maximum(largest_fourth_moment(q, self.least_v) - q**2, 0.0)
+        off = self.centred + self.product / self.square_weight + self.count * (0.5 - q)
         return self._tail(off, variance, [1.0, 1 / self.square_weight], np.abs(q - 0.5))
 
     @property
-    def _count(self) -> float:
+    def count(self) -> float:
         """K̂ as it was released, which has mean K."""
         return float(self.n) if self.known is None else self.known / self.count_weight
 
     @property
-    def _least_v(self) -> float:
+    def most(self) -> float:
+        """The largest value of K that is within 99 % of its noise."""
+        if self.known is None:
+            return float(self.n)
+        reach = self.noise.reach * self.noise.scale / self.count_weight
+        return min(max(self.count + reach, 1.0), float(self.n))
+
+    @property
+    def least_v(self) -> float:
         """The smallest value of v that is within 99 % of its noise."""
         k = self.predicted
         estimate = -self.product / self.square_weight / k
@@ -116,12 +124,11 @@ class NoisyErrors:
 
     def _tail(self, off: Array, variance: Array, parts: list[float], of_count: Array) -> Array:
         """Return the probability to be so far off, with noise of some parts and of K̂."""
-        scale, most = self.noise.scale, float(self.n)
+        scale = self.noise.scale
         scales = [np.full(off.shape, part * scale) for part in parts]
         if self.known is not None:
-            most = min(max(self._count + self.noise.reach * scale / self.count_weight, 1.0), most)
             scales.append(of_count * scale / self.count_weight)
-        normal = self.together * most * variance
+        normal = self.together * self.most * variance
         if self.noise.gaussian:
             return two_sided_tail(np.abs(off), np.sqrt(normal + sum(s**2 for s in scales)))
         return two_sided_tail(np.abs(off), np.sqrt(normal), *scales)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 import json
 import math
+import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from pairdp.storage import NOT_VALID, decode
 FORMAT = "pairdp evaluation"
 FORMAT_VERSION = 1
 _SAME = 1e-6
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,15 @@ class Evaluation(ABC):
         What was fixed before any record was read.
     certificate : Certificate
         What was released, and why it is private. `pairdp.verify` checks it.
+    model : str or None
+        The SHA-256 of what the evaluated model has released; None if this is not known, as for
+        models that are not private, or that hold records.
     """
 
     released: Any
     plan: Any
     certificate: Certificate
+    model: str | None = None
 
     @abstractmethod
     def figures(self) -> dict[str, Any]:
@@ -63,6 +69,7 @@ class Evaluation(ABC):
             "figures": self.figures(),
             "released": [list(numbers) for numbers in self.numbers()],
             "certificate": self.certificate.to_dict(),
+            **({} if self.model is None else {"model": self.model}),
         }
 
     def to_json(self) -> str:
@@ -96,11 +103,15 @@ class Evaluation(ABC):
     @classmethod
     def _read(cls, values: dict[str, object]) -> tuple[Evaluation, object]:
         names = {"format", "format_version", "figures", "released", "certificate"}
-        fields = fields_of("evaluation", values, required=names)
+        fields = fields_of("evaluation", values, required=names, optional={"model"})
         if (fields["format"], fields["format_version"]) != (FORMAT, FORMAT_VERSION):
             raise ValueError("its format is not known to this version of pairdp")
         certificate = Certificate.from_json(seal(fields["certificate"]))
-        return cls.of_numbers(certificate, fields["released"]), fields["figures"]
+        model = fields.get("model")
+        if model is not None and not (isinstance(model, str) and _DIGEST.fullmatch(model)):
+            raise ValueError("the digest of its model is malformed")
+        found = cls.of_numbers(certificate, fields["released"])
+        return replace(found, model=model), fields["figures"]
 
     @classmethod
     def of_numbers(cls, certificate: Certificate, released: Any) -> Evaluation:
@@ -124,6 +135,19 @@ class Evaluation(ABC):
             raise ValueError("its released numbers are not those of its plan")
         return plan.result(plan.read(*numbers), certificate)
 
+    def is_of(self, model: Any) -> bool | None:
+        """Return whether it is an evaluation of a model; None if this cannot be checked."""
+        own = digest_of(model)
+        return None if own is None or self.model is None else own == self.model
+
+    def check_model(self, model: Any) -> None:
+        """Raise ValueError if it is an evaluation of another model than this one."""
+        if self.is_of(model) is False:
+            raise ValueError(
+                "the evaluation is of another model: the digest of what that model released is "
+                f"{str(self.model)[:16]}…, and that of this model is {str(digest_of(model))[:16]}…"
+            )
+
     def _lines(self) -> list[tuple[str, str]]:
         unit = self.certificate.unit
         protects = "each record" if unit is None else f"all records of one {unit.name}"
@@ -142,6 +166,16 @@ class Evaluation(ABC):
             for name, value in self._lines()
         )
         return f"<table><caption>Private evaluation</caption><tbody>{rows}</tbody></table>"
+
+
+def digest_of(model: Any) -> str | None:
+    """Return the digest of what a model, or the one that a search chose, has released.
+
+    None for a model that is not private.
+    """
+    chosen = getattr(model, "best_estimator_", model)
+    stated = getattr(chosen, "_released_digest", None)
+    return None if stated is None else stated()
 
 
 def is_evaluation(path: Path) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from pairdp.algorithms.facts import n_is_counted
 from pairdp.algorithms.parameter_noise import ParameterNoise
 from pairdp.algorithms.schema_rows import schema_of
 from pairdp.algorithms.stored_plans import stored_plan
+from pairdp.model_file.digest import released_digest
 from pairdp.model_file.output_config import output_of, set_output
 from pairdp.model_file.registry import Shape, find_stored, stored_class
 from pairdp.privacy import Certificate
@@ -147,6 +149,8 @@ def with_state(state: dict[str, Any], prefix: str, arrays: Arrays, trusted: Trus
         from pairdp.evaluation import Evaluation
 
         model.calibrate(Evaluation.from_json(json.dumps(fields["calibration"])))
+    if hasattr(model, "evaluation_"):
+        model.evaluation_ = replace(model.evaluation_, model=released_digest(model))
     return model
 
 

@@ -14,6 +14,7 @@ import sklearn
 
 from pairdp._version import __version__
 from pairdp.drawing import Figure
+from pairdp.evaluation.result import Evaluation
 from pairdp.privacy import BudgetLedger, Certificate, CertificateError, PrivacyCurve
 from pairdp.privacy.accounting.events import Event, ParallelEvent, SequentialEvent
 from pairdp.privacy.certificates.recomputation import Check
@@ -150,6 +151,8 @@ class ReportFacts:
         A private evaluation of the model, or another object with ``figures`` and ``certificate``.
     evaluation_verified : Verified or None
         The result of verifying its certificate.
+    of_this_model : bool or None
+        Whether the evaluation states the digest of this model; None if that cannot be checked.
     held_out : bool
         Whether the evaluation is of records that were held out from the fit.
     ledger : LedgerFacts or None
@@ -170,6 +173,7 @@ class ReportFacts:
     is_stream: bool = False
     evaluation: Any = None
     evaluation_verified: Verified | None = None
+    of_this_model: bool | None = None
     held_out: bool = False
     ledger: LedgerFacts | None = None
     files: tuple[SourceFile, ...] = ()
@@ -257,6 +261,8 @@ def collect_facts(
     certificates = {"this model": card.certificate}
     if evaluation is not None:
         _check_evaluation(evaluation, card)
+        if isinstance(evaluation, Evaluation):
+            evaluation.check_model(estimator)
         certificates["this evaluation"] = evaluation.certificate
     ledger = getattr(estimator, "ledger", None) if ledger is None else ledger
     return ReportFacts(
@@ -271,6 +277,7 @@ def collect_facts(
         evaluation_verified=None
         if evaluation is None
         else _verified(lambda: (verify(evaluation.certificate, trusted=trusted),)),
+        of_this_model=evaluation.is_of(estimator) if isinstance(evaluation, Evaluation) else None,
         held_out=evaluation is not None and evaluation is own,
         ledger=LedgerFacts.of(ledger, certificates) if isinstance(ledger, BudgetLedger) else None,
         files=tuple(files),

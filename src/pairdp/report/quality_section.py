@@ -26,8 +26,12 @@ _HELD_OUT = (
 )
 _OTHER_RECORDS = (
     "For records that were also used to fit the model, both budgets add up; for other records, "
-    "each guarantee holds by itself. That these figures are of this model is stated by whoever "
-    "made the evaluation: its certificate names the classes, and not the model."
+    "each guarantee holds by itself. {}"
+)
+_OF_THIS_MODEL = "The evaluation states the digest of what this model has released: {}…"
+_NOT_CHECKED = (
+    "Whether these figures are of this model cannot be checked, since the evaluation does not say "
+    "of which model it is: this is stated by whoever made it."
 )
 
 
@@ -71,6 +75,13 @@ def title_of(name: str) -> str:
     return {"auc": "AUC"}.get(name, name.replace("_", " "))
 
 
+def _of_which_model(report: ReportFacts) -> str:
+    """Return whether the evaluation is known to be of this model."""
+    if not report.of_this_model:
+        return _NOT_CHECKED
+    return _OF_THIS_MODEL.format(str(report.evaluation.model)[:16])
+
+
 def quality_figures(report: ReportFacts) -> list[Figure]:
     """Return the ROC curve and the calibration, where counts of scores were paid for."""
     evaluation = report.evaluation
@@ -104,7 +115,7 @@ def quality_section(report: ReportFacts, figures: list[Figure]) -> Html:
         (
             f"The evaluation used n = {count(certificate.n)} records with the budget "
             f"{budget_words(certificate.budget)}, and protects {protects(certificate)}. "
-            f"{_HELD_OUT if report.held_out else _OTHER_RECORDS}"
+            f"{_HELD_OUT if report.held_out else _OTHER_RECORDS.format(_of_which_model(report))}"
         ),
     ]
     if figures:

@@ -93,7 +93,10 @@ def read_candidates(estimator: Any, given: Any) -> tuple[Candidate, ...]:
     found = tuple(_read(estimator, entry) for entry in given)
     for candidate in found:
         if not is_classifier(candidate.estimator):
-            raise ValueError("a search is for two classes, and not for a graded response")
+            raise ValueError(
+                "a search is for two classes, and not for a graded response: compare models by "
+                "pairdp.evaluate, with a part of the budget for each"
+            )
     if len({candidate.estimator.schema is None for candidate in found}) > 1:
         raise ValueError("all candidates must have a schema, or none of them")
     if len(found) < 2:
@@ -126,7 +129,8 @@ def _checked(estimator: Any) -> PrivateEstimator:
     if not isinstance(estimator, PrivateEstimator) or not hasattr(estimator, "decision_function"):
         raise TypeError(
             "a search chooses among private estimators with scores for two classes, such as "
-            f"PrivateRanker, got {type(estimator).__name__}"
+            f"PrivateRanker, got {type(estimator).__name__}: compare others by "
+            "pairdp.evaluate, with a part of the budget for each"
         )
     if estimator.ledger is not None:
         raise ValueError("give the ledger to PrivateSearch: it pays for the search as a whole")

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import warnings
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import one_of
-from pairdp.algorithms import Fit
 from pairdp.algorithms.plan import Progress
 from pairdp.estimators import PrivateEstimator
 from pairdp.estimators.fit_warnings import warn_caller, warn_of_search
 from pairdp.estimators.schema_tables import table_length
 from pairdp.estimators.validation import public_shape, unchanged_on_error, validated
 from pairdp.evaluation.evaluate import check_ledger
-from pairdp.evaluation.scoring import bare, model_parts
-from pairdp.evaluation.selection import RepeatedChoice, centred_sum
+from pairdp.evaluation.scoring import bare
 from pairdp.privacy import Budget, BudgetLedger, Certificate, NoiseSource
-from pairdp.privacy.certificates.held_out import HeldOutForSelection, Placed
+from pairdp.privacy.certificates.held_out import HeldOutForSelection
+from pairdp.privacy.payment import paid_by
 from pairdp.selection.candidates import Candidate, read_candidates
-from pairdp.selection.plan import PlannedCandidate, SearchPlan, SearchWarning
+from pairdp.selection.plan import SearchPlan, SearchWarning
 from pairdp.selection.planning import Method, plan_search
-from pairdp.selection.rows import rows_at, units_of
-from pairdp.unit_limit import UnitLimit
+from pairdp.selection.rows import units_of
+from pairdp.selection.run import SearchRecords, run_search, source_of
 
 Array = NDArray[np.float64]
 
@@ -212,83 +208,21 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         plan, records = self._read(X, y, groups)
         ledger = self._paying(plan)
         self._warn(plan)
-        source = _source(plan, self.random_state)
-        spent = None if ledger is None else ledger.spend(plan.certificate)
-        try:
-            place, model = self._run(plan, records, source)
-        except BaseException as error:
-            if spent is not None:
-                budget = plan.certificate.budget
-                error.add_note(f"{budget} was spent from the ledger for {spent.label}")
-            raise
-        self._set_chosen(plan, place, model, source)
-
-    def _run(
-        self, plan: SearchPlan, records: _Records, source: NoiseSource
-    ) -> tuple[int, PrivateEstimator]:
-        """Return the place of the chosen candidate, and its model."""
-        placed = plan.held_out.rows(plan.n).of_batch(plan.n, records.groups)
-        training, held_out = (
-            records.at(placed, places) for places in (placed.training, placed.evaluation)
-        )
-        if isinstance(plan.selection, RepeatedChoice):
-            return self._best_of_runs(plan, plan.selection, training, held_out, source)
-        models = self._fitted(plan, training, source)
-        scored = [
-            _scored(plan, each, model, held_out, self._names)
-            for each, model in zip(plan.candidates, models, strict=True)
-        ]
-        scores, signs = zip(*scored, strict=True)
-        place = plan.selection.run(scores, signs, source.child("selection"))
-        return place, models[place]
-
-    def _best_of_runs(
-        self,
-        plan: SearchPlan,
-        choice: RepeatedChoice,
-        training: _Records,
-        held_out: _Records,
-        source: NoiseSource,
-    ) -> tuple[int, PrivateEstimator]:
-        """Return the candidate of the best of a random number of runs, and its model."""
-        mechanism, draws = choice.mechanism, source.stream("runs")
-        best: tuple[float, int, int, PrivateEstimator] | None = None
-        count = mechanism.number_of_runs(draws)
-        # Neither a bar nor the number of warnings may tell how many runs there are.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for run in Progress(self.verbose).steps(count, "fits", counted=False):
-                place, tie_break = mechanism.draw(draws), int(draws.integers(2**63))
-                each = plan.candidates[place]
-                model: PrivateEstimator = clone(each.candidate.estimator)
-                model.set_params(
-                    verbose=False,
-                    random_state=None if source.is_secure else source.stream("fit", run),
-                )
-                model._release(
-                    each.candidate.columns(training.rows, self._names),
-                    training.labels,
-                    training.groups,
-                )
-                model.set_params(verbose=each.candidate.estimator.verbose, random_state=None)
-                total = centred_sum(*_scored(plan, each, model, held_out, self._names))
-                noisy = float(mechanism.release([total], source.stream("score", run))[0])
-                if best is None or (noisy, tie_break) > best[:2]:
-                    best = noisy, tie_break, place, model
-        if best is None:
-            raise RuntimeError("there is always one run")
-        return best[2:]
+        source = source_of(plan, self.random_state)
+        with paid_by(ledger, plan.certificate):
+            place, model = run_search(plan, records, source, self._names, Progress(self.verbose))
+            self._set_chosen(plan, place, model, source)
 
     @property
     def _names(self) -> Any:
         """The names of the columns of X, if it has some and there is no schema."""
         return self.__dict__.get("_names_of_columns")
 
-    def _read(self, X: Any, y: Any, groups: Any) -> tuple[SearchPlan, _Records]:
+    def _read(self, X: Any, y: Any, groups: Any) -> tuple[SearchPlan, SearchRecords]:
         """Return the plan for some records, and the records, after checking what is public."""
         first = read_candidates(self.estimator, self.candidates)[0].estimator
         if first.schema is not None:
-            return self.plan(table_length(X)), _Records(X, y, units_of(first, X, groups))
+            return self.plan(table_length(X)), SearchRecords(X, y, units_of(first, X, groups))
         first._checked_groups(groups)
         shape = public_shape(X)
         known = None if shape is None else self.plan(*shape)
@@ -296,7 +230,7 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
             self._paying(known)
         rows, labels = validated(self, X, y, invalid=first.invalid, ensure_min_samples=2)
         self._names_of_columns = getattr(self, "feature_names_in_", None)
-        return known or self.plan(*rows.shape), _Records(rows, labels, groups)
+        return known or self.plan(*rows.shape), SearchRecords(rows, labels, groups)
 
     def _paying(self, plan: SearchPlan) -> BudgetLedger | None:
         """Return the ledger for the entry of a plan; an error if it has no room."""
@@ -309,26 +243,6 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
             raise ValueError(f"{plan.warnings[-1]}; nothing was spent")
         for sentence in plan.warnings:
             warn_caller(sentence, SearchWarning)
-
-    def _fitted(
-        self, plan: SearchPlan, records: _Records, source: NoiseSource
-    ) -> list[PrivateEstimator]:
-        """Return all candidates: one of each group fitted to records, others to its release."""
-        leaders: dict[int, tuple[PrivateEstimator, Fit]] = {}
-        fitted = []
-        steps = Progress(self.verbose).steps(len(plan.candidates), "candidates")
-        for _, each in zip(steps, plan.candidates, strict=True):
-            model: PrivateEstimator = clone(each.candidate.estimator)
-            if each.group in leaders:
-                _fit_to_release(model, each, *leaders[each.group])
-            else:
-                if not source.is_secure:
-                    model.set_params(random_state=source.stream("fit", each.group))
-                rows = each.candidate.columns(records.rows, self._names)
-                fit = model._release(rows, records.labels, records.groups)
-                leaders[each.group] = model.set_params(random_state=None), fit
-            fitted.append(model)
-        return fitted
 
     def _set_chosen(
         self, plan: SearchPlan, place: int, model: PrivateEstimator, source: NoiseSource
@@ -386,49 +300,3 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         """
         check_is_fitted(self, "best_estimator_")
         self.best_estimator_.save(path)
-
-
-class _Records(NamedTuple):
-    """Records: rows, labels and units, the latter two None if there are none."""
-
-    rows: Any
-    labels: Any
-    groups: Any
-
-    def at(self, placed: Placed, places: NDArray[np.intp]) -> _Records:
-        """Return the records of a part."""
-        labels = None if self.labels is None else rows_at(self.labels, places)
-        groups = None if placed.groups is None else placed.groups_of(places)[0]
-        return _Records(rows_at(self.rows, places), labels, groups)
-
-
-def _scored(
-    plan: SearchPlan,
-    planned: PlannedCandidate,
-    model: PrivateEstimator,
-    records: _Records,
-    names: Any,
-) -> tuple[Array, Array]:
-    """Return the scores and signs of held-out records, for one model."""
-    n, unit = plan.selection.n, plan.certificate.unit
-    unused = np.zeros(n, dtype=np.bool_)
-    if unit is not None:
-        unused = UnitLimit(unit.max_records).unused(records.groups, n)
-    scored, rows = model_parts(model), planned.candidate.columns(records.rows, names)
-    labels = scored.given_labels(rows, records.labels)
-    signs = np.where(unused, 0.0, scored.coded_signs(labels, model.invalid))
-    return scored.scores(rows, model.invalid), signs
-
-
-def _fit_to_release(
-    model: PrivateEstimator, planned: PlannedCandidate, leader: PrivateEstimator, fit: Fit
-) -> None:
-    if not model._set_from(leader, planned.plan, fit):
-        raise RuntimeError("a candidate that shares a release could not be computed from it")
-
-
-def _source(plan: SearchPlan, random_state: Any) -> NoiseSource:
-    # A seed gives different noise for each plan; that of two budgets would cancel otherwise.
-    planned = json.dumps(plan.certificate.to_dict(), sort_keys=True)
-    digest = hashlib.sha256(planned.encode()).hexdigest()
-    return NoiseSource.from_random_state(random_state).child("search", digest)

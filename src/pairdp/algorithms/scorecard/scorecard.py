@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import flag, integer, keep
+from pairdp._checks import flag, integer, keep, non_negative
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.parameter_noise import ParameterNoise
@@ -19,9 +19,7 @@ from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.score_models import ModelName, ScoreModel
 from pairdp.algorithms.scorecard.cells import Cells, NumberCells
-from pairdp.algorithms.scorecard.descent import (
-    CLIP,
-)
+from pairdp.algorithms.scorecard.descent import CLIP
 from pairdp.algorithms.scorecard.expansion import (
     all_products,
     block_sizes,
@@ -30,7 +28,15 @@ from pairdp.algorithms.scorecard.expansion import (
 )
 from pairdp.algorithms.scorecard.pair_choice import Pairs
 from pairdp.algorithms.scorecard.points import Points
-from pairdp.algorithms.scorecard.run import CHOICE, COUNTS, GRADIENTS, MOMENTS, PARTITION, Run
+from pairdp.algorithms.scorecard.run import (
+    CHOICE,
+    COUNTS,
+    GRADIENTS,
+    MOMENTS,
+    PARTITION,
+    Learned,
+    Run,
+)
 from pairdp.algorithms.scorecard.shares import (
     levels_of,
     most_bins,
@@ -40,6 +46,7 @@ from pairdp.algorithms.scorecard.shares import (
     shares_of,
     steps_of,
 )
+from pairdp.algorithms.scorecard.shrinkage import Pulled
 from pairdp.algorithms.task import Settings, Task
 from pairdp.constraints import Unconstrained
 from pairdp.losses import LogisticPointwise
@@ -86,6 +93,8 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
        that noisy second moments make isotropic (`descent`). Sensitivities √2/n and 2·0.35/n.
 
     Shares of the budget, numbers of bins, levels, steps and dimensions follow from public facts.
+    4. Points may be shrunk and smoothed (`shrinkage`), which costs nothing.
+
     What a later release is computed from depends on earlier released values, and its sensitivity
     does not, so all releases compose as adaptive releases of fixed cost. A pure ε pays for counts
     with Laplace noise, and for weights of the shapes, with K-norm noise, if there are very many
@@ -103,6 +112,12 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         The places of columns whose products may be added instead.
     chosen : int
         How many pairs of columns are chosen privately instead (`pair_choice`). Sensitivity 0.7/n.
+    smoothing : float
+        How strongly the points of each column are pulled together after all releases
+        (`shrinkage`); 0 leaves them as they are.
+    shrinkage : float
+        How far points are pulled towards those of naive Bayes after all releases: 0 leaves them as
+        they are, and 1 uses counts alone.
     name : str
         Name in certificates.
     """
@@ -111,6 +126,8 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
     interactions: bool = False
     pairs: tuple[tuple[int, int], ...] = ()
     chosen: int = 0
+    smoothing: float = 0.0
+    shrinkage: float = 0.0
     name: str = "Scorecard"
 
     settings_type = ScorecardSettings
@@ -125,6 +142,10 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         flag("interactions", self.interactions)
         keep(self, "pairs", tuple(_checked_pair(pair) for pair in self.pairs))
         keep(self, "chosen", integer("chosen", self.chosen, at_least=0))
+        keep(self, "smoothing", non_negative("smoothing", self.smoothing))
+        keep(self, "shrinkage", non_negative("shrinkage", self.shrinkage))
+        if self.shrinkage > 1:
+            raise ValueError(f"shrinkage must be from 0 to 1, got {self.shrinkage!r}")
         if len(set(self.pairs)) < len(self.pairs):
             raise ValueError("a pair of columns is given twice")
         if self.interactions + bool(self.pairs) + bool(self.chosen) > 1:
@@ -249,7 +270,7 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         columns, settings = self._columns(plan.task), plan.settings
         run = Run.of(columns, records, plan.certificate.releases, noise)
         binned = run.bin(settings.bins, settings.levels)
-        found = binned.naive()
+        naive = found = binned.naive()
         if settings.steps and settings.ridge and settings.sampled:
             rarity = 4 * binned.positives * (1 - binned.positives)
             sizes, signal = self._block_sizes(columns), _signal(plan.task)
@@ -263,17 +284,49 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
                 binned, blocks, pairs, settings.steps, settings.ridge, settings.sampled, progress
             )
         edges = [np.zeros(0) if e is None else e.astype(np.float64) for e in binned.edges]
+        points, deviations = _joined(found)
+        naive_points, naive_deviations = _joined(naive)
+        statistics = {
+            "bins": np.array([len(one) for one in found.points], dtype=np.float64),
+            "edges": np.concatenate(edges),
+            "counts": np.concatenate([column.counts for column in binned.columns]),
+            "factors": np.concatenate(found.factors),
+            "positives": np.array([binned.positives]),
+            "learned points": np.append(points, found.intercept),
+            "learned deviations": deviations,
+            "learned interactions": found.interactions,
+            "learned product deviations": found.product_deviations,
+            "naive points": np.append(naive_points, naive.intercept),
+            "naive deviations": naive_deviations,
+        }
+        return self.solve(plan, statistics)
+
+    @property
+    def solves_from_release(self) -> bool:
+        """True: points are smoothed and shrunk after all releases."""
+        return True
+
+    def solve(self, plan: Plan[ScorecardSettings], statistics: Mapping[str, Array]) -> RunResult:
+        """Return the points that follow from learned ones: for any smoothing and shrinkage."""
+        (learned, weight), (naive, prior) = (
+            (statistics[f"{name} points"][:-1], statistics[f"{name} points"][-1])
+            for name in ("learned", "naive")
+        )
+        pulled = (
+            Pulled(learned, statistics["learned deviations"])
+            .towards(Pulled(naive, statistics["naive deviations"]), self.shrinkage)
+            .smoothed(
+                self._columns(plan.task), statistics["bins"], statistics["counts"], self.smoothing
+            )
+        )
+        kept = 1 - self.shrinkage
         return RunResult(
-            np.concatenate([*found.points, [found.intercept]]),
+            np.append(pulled.points, kept * weight + self.shrinkage * prior),
             {
-                "bins": np.array([len(one) for one in found.points], dtype=np.float64),
-                "edges": np.concatenate(edges),
-                "deviations": np.concatenate(found.deviations),
-                "counts": np.concatenate([column.counts for column in binned.columns]),
-                "interactions": found.interactions,
-                "factors": np.concatenate(found.factors),
-                "product_deviations": found.product_deviations,
-                "positives": np.array([binned.positives]),
+                **statistics,
+                "deviations": pulled.deviations,
+                "interactions": kept * statistics["learned interactions"],
+                "product_deviations": kept * statistics["learned product deviations"],
             },
         )
 
@@ -326,6 +379,11 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
             all_products(len(columns)) if self.interactions else len(self.pairs) or self.chosen
         )
         return block_sizes(numbers, others, products)
+
+
+def _joined(found: Learned) -> Pulled:
+    """Return the points of all columns in one array, and their deviations."""
+    return Pulled(np.concatenate(found.points), np.concatenate(found.deviations))
 
 
 def _mu(task: Task) -> float:
