@@ -335,7 +335,7 @@ class BudgetLedger:
             With a message that says what was spent.
         """
         try:
-            # The entry has the token of its draft, by which `check_finished` finds it after a crash.
+            # By the token of its draft, `check_finished` finds the entry after a crash.
             spend = replace(self._entry(cost, label), id=draft.token)
         except BaseException:
             draft.discard()
