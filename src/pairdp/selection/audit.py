@@ -61,9 +61,9 @@ def audit_search(
     ValueError
         If the data sets do not differ in exactly one record.
     """
-    data = [_arrays(*given) for given in (one, other)]
-    probes = _different_rows(*data)
-    n, features = data[0].rows.shape
+    first, second = _arrays(*one), _arrays(*other)
+    probes = _different_rows(first, second)
+    n, features = first.rows.shape
     plan = search.plan(n, features)
     claim = plan.certificate.budget if claimed is None else claimed
     if claim is None:
@@ -73,7 +73,7 @@ def audit_search(
     if runs < FEWEST:
         raise ValueError(f"runs must be at least {FEWEST}, got {runs!r}")
     here, there = run_many(
-        _Runs(plan, probes), *data, runs, seed=seed, jobs=jobs, progress=progress
+        _Runs(plan, probes), first, second, runs, seed=seed, jobs=jobs, progress=progress
     )
     return analyze_runs(
         here,
