@@ -135,11 +135,16 @@ def skip_foreign_members(
 ) -> bool | None:
     """Leave out what classes inherit from other libraries."""
     value = getattr(value, "fget", value)
-    module = getattr(inspect.unwrap(value), "__module__", "pairdp") if callable(value) else "pairdp"
+    if not callable(value):
+        return None
+    plain = inspect.unwrap(value)
+    owner = getattr(plain, "__objclass__", plain)  # methods of classes in C have no module
+    module = getattr(owner, "__module__", "pairdp")
     return None if str(module).startswith("pairdp") else True
 
 
 _CODE = re.compile(r"(`[^`]*`)")
+_BAR = re.compile(r"(?<!\\)\|")
 
 
 def escape_bars(
@@ -147,11 +152,11 @@ def escape_bars(
 ) -> None:
     """Escape the bars of norms, which would begin a substitution."""
     for i, line in enumerate(lines):
-        parts = _CODE.split(line)
-        lines[i] = "".join(
-            part if part.startswith("`") or line.lstrip().startswith(">>>") else part.replace("|", r"\|")
-            for part in parts
-        )
+        if not line.lstrip().startswith(">>>"):
+            lines[i] = "".join(
+                part if part.startswith("`") else _BAR.sub(r"\\|", part)
+                for part in _CODE.split(line)
+            )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
