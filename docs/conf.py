@@ -10,7 +10,7 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 sys.path.insert(0, str(DOCS / "_ext"))
 
-from pairdp import __version__  # noqa: E402
+from pairdp import __version__
 
 project = "pairdp"
 author = "The pairdp developers"

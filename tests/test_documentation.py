@@ -34,9 +34,7 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 
 EXAMPLES = [
-    page
-    for page in PAGES
-    if page.name != DASK and any(">>> " in text for _, text in blocks(page))
+    page for page in PAGES if page.name != DASK and any(">>> " in text for _, text in blocks(page))
 ]
 OTHERS = [
     pytest.param(page.stem.removeprefix("migrating_from_"), text, id=page.stem)
@@ -66,7 +64,9 @@ def test_code_of_other_libraries(library: str, code: str) -> None:
         exec(compiled, {})  # noqa: S102
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.parent != ROOT], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.parent != ROOT], ids=lambda page: page.name
+)
 def test_every_block_is_tested_as_its_language_says(page: Path) -> None:
     for language, text in blocks(page):
         assert language in LANGUAGES or language.startswith("{"), text

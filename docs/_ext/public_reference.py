@@ -11,12 +11,13 @@ from pathlib import Path
 from types import GenericAlias, ModuleType
 from typing import Any
 
-import pairdp
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.roles import XRefRole
+
+import pairdp
 
 _KINDS = ("Classes", "Functions", "Exceptions and warnings", "Modules")
 
@@ -125,9 +126,7 @@ def resolve_short_name(
     if len(fits) != 1:
         return text
     node["reftarget"] = fits[0]
-    return domain.resolve_xref(
-        env, node["refdoc"], app.builder, "obj", fits[0], node, text
-    )
+    return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", fits[0], node, text)
 
 
 def skip_foreign_members(

@@ -14,20 +14,22 @@ _PAGES = {
 }
 _LINK = re.compile(r"\]\((?:\.\./)+([\w./-]+)(#[\w-]+)?\)")
 _SOURCES = "source"
+_LAST_LINE = re.compile(r"\n\n```\n")  # doctest needs the empty line, readers do not
 
 
 def write_sources(app: Sphinx) -> None:
     """Write a page with the text of every Python file that a page links to."""
     docs = Path(app.srcdir)
-    links = {link[1] for page in docs.rglob("*.md") for link in _LINK.finditer(page.read_text("utf-8"))}
+    texts = [page.read_text(encoding="utf-8") for page in docs.rglob("*.md")]
+    links = {link[1] for text in texts for link in _LINK.finditer(text)}
     for link in sorted(links):
         if link.endswith(".py") and (docs.parent / link).is_file():
             page = docs / _SOURCES / f"{link}.rst"
             page.parent.mkdir(parents=True, exist_ok=True)
             title = f"{link}\n{'=' * len(link)}\n"
             text = f":orphan:\n\n{title}\n.. literalinclude:: /../{link}\n   :language: python\n"
-            if not page.exists() or page.read_text("utf-8") != text:
-                page.write_text(text, "utf-8")
+            if not page.exists() or page.read_text(encoding="utf-8") != text:
+                page.write_text(text, encoding="utf-8")
 
 
 def lead_to_the_site(app: Sphinx, page: str, source: list[str]) -> None:
@@ -41,7 +43,7 @@ def lead_to_the_site(app: Sphinx, page: str, source: list[str]) -> None:
         return link[0]
 
     if Path(app.env.doc2path(page)).suffix == ".md":
-        source[0] = _LINK.sub(target, source[0])
+        source[0] = _LAST_LINE.sub("\n```\n", _LINK.sub(target, source[0]))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

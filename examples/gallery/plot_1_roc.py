@@ -2,25 +2,28 @@
 ROC curves of private rankers
 =============================
 
-A private ranker at three budgets, on records that it was not fitted to. The breast-cancer data are public, so that
-plain ROC curves may be shown; for sensitive test records see :doc:`/evaluation`.
+A private ranker at three budgets, on records that it was not fitted to. The breast-cancer data
+are public, so that plain ROC curves may be shown; for sensitive test records see
+:doc:`/evaluation`.
 """
 
 # %%
 # Features are scaled by bounds that are known without the data.
 
 import matplotlib.pyplot as plt
-from pairdp import BoundsScaler, PrivateRanker
-from pairdp.demo import UPPER
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import RocCurveDisplay
+
+from pairdp import BoundsScaler, PrivateRanker
+from pairdp.demo import UPPER
 
 data = load_breast_cancer()
 X = BoundsScaler(0, UPPER).fit_transform(data.data)
 y = data.target
 
 # %%
-# Smaller ε is more private and noisier. ``epsilon=None`` fits without noise, and without a guarantee.
+# Smaller ε is more private and noisier. ``epsilon=None`` fits without noise, and without a
+# guarantee.
 
 figure, axes = plt.subplots(figsize=(6, 5), layout="constrained")
 for epsilon in (0.1, 1.0, None):

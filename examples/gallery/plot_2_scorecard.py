@@ -2,13 +2,14 @@
 The shapes of a scorecard
 =========================
 
-A private scorecard of a table with numbers, a category and gaps. Each column adds points to the score, by its bin. Bars
-are two standard deviations of the noise that privacy added.
+A private scorecard of a table with numbers, a category and gaps. Each column adds points to the
+score, by its bin. Bars are two standard deviations of the noise that privacy added.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+
 from pairdp import PrivateScorecard
 
 # %%

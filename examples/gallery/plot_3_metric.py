@@ -2,14 +2,15 @@
 A private metric
 ================
 
-Three classes differ in two of forty features. In the Euclidean metric the other features hide this; a private metric
-learns which directions matter.
+Three classes differ in two of forty features. In the Euclidean metric the other features hide
+this; a private metric learns which directions matter.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
-from pairdp import PrivateMetric
 from sklearn.neighbors import KNeighborsClassifier
+
+from pairdp import PrivateMetric
 
 rng = np.random.default_rng(0)
 n, d = 6000, 40
@@ -22,10 +23,14 @@ metric = PrivateMetric(epsilon=2.0, data_norm=1.0, random_state=0).fit(X[:4000],
 print(f"{metric.n_directions_} directions stand out from the noise")
 
 # %%
-# The two axes of the metric with the largest eigenvalues, beside the first two axes of a rotation that knows nothing.
+# The two axes of the metric with the largest eigenvalues, beside the first two axes of a rotation
+# that knows nothing.
 
 rotation = np.linalg.qr(rng.normal(size=(d, d)))[0]
-views = {"two directions at random": X[4000:] @ rotation, "private metric": metric.transform(X[4000:])}
+views = {
+    "two directions at random": X[4000:] @ rotation,
+    "private metric": metric.transform(X[4000:]),
+}
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 for axis, (name, rows) in zip(axes, views.items(), strict=True):
     axis.scatter(rows[:, 0], rows[:, 1], c=y[4000:], s=6, cmap="viridis")
@@ -33,8 +38,8 @@ for axis, (name, rows) in zip(axes, views.items(), strict=True):
 plt.show()
 
 # %%
-# Nearest neighbours in both metrics, on other records. The metric is private; a nearest-neighbour model holds raw
-# records, and is not.
+# Nearest neighbours in both metrics, on other records. The metric is private; a nearest-neighbour
+# model holds raw records, and is not.
 
 for name, transform in {"Euclidean": lambda rows: rows, "private": metric.transform}.items():
     neighbours = KNeighborsClassifier(5).fit(transform(X[4000:5000]), y[4000:5000])

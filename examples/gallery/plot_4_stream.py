@@ -2,11 +2,13 @@
 Learning from a stream
 ======================
 
-Records arrive in batches, and a model is released after each. One budget covers all models of the stream.
+Records arrive in batches, and a model is released after each. One budget covers all models of the
+stream.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
+
 from pairdp import OnlinePrivateRanker
 
 rng = np.random.default_rng(0)
@@ -23,8 +25,8 @@ def batch(n):
 test, stream = batch(4000), [batch(300) for _ in range(15)]
 
 # %%
-# The AUC on other records after each batch, for two budgets. The horizon, the number of records that the budget
-# covers, is declared in advance.
+# The AUC on other records after each batch, for two budgets. The horizon, the number of records
+# that the budget covers, is declared in advance.
 
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for epsilon in (0.5, 2.0):

@@ -2,12 +2,13 @@
 The interval of a private AUC
 =============================
 
-How good a model is on sensitive records is a release too. The interval covers both the noise of privacy and the chance
-of sampling, and can be planned before anything is spent.
+How good a model is on sensitive records is a release too. The interval covers both the noise of
+privacy and the chance of sampling, and can be planned before anything is spent.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
+
 from pairdp import PrivateRanker, evaluate
 
 rng = np.random.default_rng(0)
@@ -23,11 +24,13 @@ model = PrivateRanker(1.0, data_norm=1.0, random_state=0).fit(*records(4000))
 X, y = records(2000)  # the sensitive test records
 
 # %%
-# A small ε gives a wide interval. The dashed line is the AUC on the test records without privacy, which could not be
-# published.
+# A small ε gives a wide interval. The dashed line is the AUC on the test records without privacy,
+# which could not be published.
 
 epsilons = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0]
-found = [evaluate(model, X, y, epsilon=epsilon, random_state=i) for i, epsilon in enumerate(epsilons)]
+found = [
+    evaluate(model, X, y, epsilon=epsilon, random_state=i) for i, epsilon in enumerate(epsilons)
+]
 for epsilon, each in zip(epsilons, found, strict=True):
     low, high = each.auc_interval
     print(f"ε = {epsilon:<4g} AUC {each.auc:.3f}, 95 % interval {low:.3f} to {high:.3f}")

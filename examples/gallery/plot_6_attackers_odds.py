@@ -2,12 +2,13 @@
 What an attacker can reach
 ==========================
 
-A certificate knows the whole curve of ε and δ of a release. It bounds every attacker who wants to find out whether a
-record was in the data, however much they know.
+A certificate knows the whole curve of ε and δ of a release. It bounds every attacker who wants to
+find out whether a record was in the data, however much they know.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
+
 from pairdp import PrivateRanker
 
 certificates = {
@@ -16,8 +17,8 @@ certificates = {
 }
 
 # %%
-# For a share of false alarms, the largest share of true alarms that any test can have: at most e^ε times that share plus
-# δ, for every valid pair of ε and δ. The diagonal is guessing.
+# For a share of false alarms, the largest share of true alarms that any test can have: at most
+# e^ε times that share plus δ, for every valid pair of ε and δ. The diagonal is guessing.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 false_alarms = np.linspace(0, 1, 201)
@@ -40,6 +41,8 @@ for budget in certificates:
     odds = prior / (1 - prior) * np.exp(budget)
     right.plot(prior, odds / (1 + odds), label=f"ε = {budget:g}")
 right.plot([0, 1], [0, 1], ":", color="grey")
-right.set(xlabel="believed before", ylabel="believed afterwards, at most", title="Belief about one record")
+right.set(
+    xlabel="believed before", ylabel="believed afterwards, at most", title="Belief about one record"
+)
 right.legend()
 plt.show()

@@ -2,12 +2,14 @@
 Some pairs instead of all
 =========================
 
-A metric loss over all pairs takes O(n²) time. A design uses m pairs of each record, fixed before the data is read. The
-noise stays the same for every m: what changes is how well the average over these pairs stands for that over all pairs.
+A metric loss over all pairs takes O(n²) time. A design uses m pairs of each record, fixed before
+the data is read. The noise stays the same for every m: what changes is how well the average over
+these pairs stands for that over all pairs.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
+
 from pairdp import Budget
 from pairdp.constraints import PSDFrobeniusBall
 from pairdp.losses import LogisticMetric
@@ -26,13 +28,16 @@ point = np.eye(d) / np.sqrt(d)
 full = problem.gradient(point, records)
 
 # %%
-# The error of the gradient, and the noise of one private gradient at ε = 1, which does not depend on m.
+# The error of the gradient, and the noise of one private gradient at ε = 1, which does not depend
+# on m.
 
 sizes = [2, 4, 8, 16, 32, 64]
 errors = []
 for m in sizes:
     designs = [PairDesign.draw(n, m, np.random.default_rng(seed)) for seed in range(5)]
-    errors.append([np.linalg.norm(problem.gradient(point, records, each) - full) for each in designs])
+    errors.append(
+        [np.linalg.norm(problem.gradient(point, records, each) - full) for each in designs]
+    )
 mechanism = GaussianMechanism.calibrate(Budget(1.0, 1e-6), problem.sensitivity(n))
 noise = mechanism.scale * np.sqrt(d * (d + 1) / 2)  # the norm of noise on a symmetric matrix
 

@@ -20,7 +20,14 @@ SCHEMA = {
     "sex": ["F", "M"],
     "died": {"label": ["no", "yes"]},
 }
-PAGES = ["command_line.md", "estimators.md", "evaluation.md", "first_model.md", "report.md", "theory.md"]
+PAGES = [
+    "command_line.md",
+    "estimators.md",
+    "evaluation.md",
+    "first_model.md",
+    "report.md",
+    "theory.md",
+]
 # A new schema is filled in by hand before it is used.
 LEFT_OUT = ("...", "pairdp schema ")
 
@@ -66,7 +73,9 @@ def test_commands_of_a_page_run(page: str) -> None:
 
 @pytest.mark.slow
 def test_comparison_prints_what_the_page_says() -> None:
-    (text,) = (text for language, text in blocks(ROOT / "docs/estimators.md") if language == "console")
+    (text,) = (
+        text for language, text in blocks(ROOT / "docs/estimators.md") if language == "console"
+    )
     command, printed = text.split("\n", 1)
     number = re.compile(r"0\.\d{3}")
     found = run(*shlex.split(command)[2:]).stdout
