@@ -14,6 +14,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.roles import XRefRole
 
@@ -25,11 +26,11 @@ _KINDS = ("Classes", "Functions", "Exceptions and warnings", "Modules")
 def public_packages() -> Iterator[ModuleType]:
     """Yield pairdp and its packages that declare public names."""
     yield pairdp
-    for found in sorted(pkgutil.iter_modules(pairdp.__path__), key=lambda module: module.name):
-        if found.ispkg and not found.name.startswith("_"):
-            module = importlib.import_module(f"pairdp.{found.name}")
-            if getattr(module, "__all__", None):
-                yield module
+    packages = pkgutil.walk_packages(pairdp.__path__, "pairdp.")
+    for name in sorted(found.name for found in packages if found.ispkg):
+        module = importlib.import_module(name)
+        if getattr(module, "__all__", None):
+            yield module
 
 
 def public_names() -> dict[str, dict[str, str]]:
@@ -81,7 +82,7 @@ def _package_page(package: str, names: dict[str, str]) -> str:
     return page
 
 
-def write_pages(app: Sphinx) -> None:
+def write_pages(app: Sphinx, config: Config) -> None:
     """Write ``reference/<package>.rst`` for every public package, and remove pages of no name."""
     folder = Path(app.srcdir) / "reference"
     folder.mkdir(exist_ok=True)
@@ -122,7 +123,11 @@ def resolve_short_name(
         return None
     domain = env.get_domain("py")
     ends = f".{node['reftarget']}"
-    fits = [name for name in domain.objects if name.endswith(ends) and name.count(".") <= 2]
+    fits = [
+        name
+        for name, found in domain.objects.items()
+        if name.endswith(ends) and found.objtype not in ("method", "attribute", "property")
+    ]
     if len(fits) != 1:
         return text
     node["reftarget"] = fits[0]
@@ -161,7 +166,7 @@ def escape_bars(
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register this with Sphinx."""
     app.add_role("name", NameRole(innernodeclass=nodes.literal))
-    app.connect("builder-inited", write_pages, priority=100)  # before autosummary reads them
+    app.connect("config-inited", write_pages)  # before pages are looked for
     app.connect("missing-reference", resolve_short_name)
     app.connect("autodoc-skip-member", skip_foreign_members)
     app.connect("autodoc-process-docstring", escape_bars, priority=900)  # after numpydoc

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.config import Config
 
 _PAGES = {
     "CONTRIBUTING.md": "contributing",
@@ -17,7 +18,7 @@ _SOURCES = "source"
 _LAST_LINE = re.compile(r"\n\n```\n")  # doctest needs the empty line, readers do not
 
 
-def write_sources(app: Sphinx) -> None:
+def write_sources(app: Sphinx, config: Config) -> None:
     """Write a page with the text of every Python file that a page links to."""
     docs = Path(app.srcdir)
     texts = [page.read_text(encoding="utf-8") for page in docs.rglob("*.md")]
@@ -48,6 +49,6 @@ def lead_to_the_site(app: Sphinx, page: str, source: list[str]) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register this with Sphinx."""
-    app.connect("builder-inited", write_sources)
+    app.connect("config-inited", write_sources)  # before pages are looked for
     app.connect("source-read", lead_to_the_site)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

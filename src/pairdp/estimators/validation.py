@@ -77,7 +77,10 @@ def validated(
     except ValueError as error:
         message = str(error)
         if "could not convert" in message:
-            message = "X must be a table of numbers, but some of its entries are not numbers"
+            message = (
+                "X must be a table of numbers, but some of its entries are not numbers; for tables "
+                "with words, dates and gaps, describe the columns in schema= (pairdp.Schema)"
+            )
         if message.startswith("Input X contains"):
             message = f"{message.splitlines()[0]} {_way_out(estimator, checks)}"
         if "Complex data" in message:

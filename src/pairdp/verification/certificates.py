@@ -85,7 +85,7 @@ def _read(certificate: Certificate | str | bytes | Path) -> Certificate:
     if not isinstance(certificate, Certificate):
         raise TypeError(
             "certificate must be a Certificate, its JSON text or a Path, got "
-            f"{type(certificate).__name__}"
+            f"{type(certificate).__name__}; for a fitted model, pass its certificate_"
         )
     return certificate
 
