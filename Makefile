@@ -39,7 +39,7 @@ test: $(VENV)/.pairdp-test ## Run the tests, but for the slow ones.
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m 'not slow'
 
 test-slow: $(VENV)/.pairdp-test ## Run the slow tests.
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m slow
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m slow --ignore tests/dask
 
 test-dask: $(VENV)/.pairdp-dask ## Run the tests on a Dask cluster of two worker processes.
 	$(BIN)/python -m pytest -q tests/dask
