@@ -39,9 +39,9 @@ class OpacusSettings:
 
     hidden: tuple[int, ...] = (32, 16)
     batch_size: int = 2048
-    steps: int = 200
+    steps: int = 400
     learning_rate: float = 0.02
-    clip: float = 1.0
+    clip: float = 0.5
 
 
 def perceptron(features: int, hidden: tuple[int, ...]) -> Any:
