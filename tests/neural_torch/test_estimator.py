@@ -10,6 +10,8 @@ import pytest
 from sklearn.base import clone
 
 from pairdp import (
+    Budget,
+    BudgetExceededError,
     BudgetLedger,
     ModelFileError,
     PrivateNeuralRanker,
@@ -53,7 +55,7 @@ def test_files_need_the_class_as_trusted(fitted: PrivateNeuralRanker, tmp_path: 
         assert np.array_equal(loaded.decision_function(x), fitted.decision_function(x))
     assert loaded.certificate_ == fitted.certificate_
     assert loaded.module.arguments == {"width": 3}
-    assert verify_file(path, trusted=[PATH]).holds
+    assert all(found.holds for found in verify_file(path, trusted=[PATH]))
     assert "taken on trust" in loaded.privacy_statement()
 
 
@@ -80,10 +82,11 @@ def test_verify_plans_again_and_an_object_cannot_be_stored(
 
 def test_the_contract_of_scikit_learn_ledger_and_evaluation(fitted: PrivateNeuralRanker) -> None:
     x, y = two_classes(300)
-    ledger = BudgetLedger(10.0, 1e-4)
-    again = clone(fitted).set_params(ledger=ledger).fit(x, y)
-    assert np.array_equal(again.parameters_, fitted.parameters_)
-    assert ledger.spent(delta=1e-5).epsilon > 1 if hasattr(ledger, "spent") else True
+    ledger = BudgetLedger(Budget(10.0, 1e-4))
+    assert np.array_equal(clone(fitted).fit(x, y).parameters_, fitted.parameters_)
+    paid = clone(fitted).set_params(ledger=ledger, random_state=None).fit(x, y)
+    with pytest.raises(BudgetExceededError):
+        paid.set_params(epsilon=30.0).fit(x, y)
     found = evaluate(fitted, *two_classes(2000, seed=2), 2.0, random_state=0)
     assert found.auc_interval.lower < found.auc_interval.upper
     built_in = clone(fitted).set_params(module=None, hidden=(3,)).fit(x, y)

@@ -201,13 +201,6 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
             return Network(features, self.hidden)
         return TorchNetwork(self.module, features, self.seed, fixed)
 
-    def checked_network(self, features: int) -> ScoreNetwork:
-        """Return the network; an error if a module cannot be used."""
-        network = self.network(features)
-        if isinstance(network, TorchNetwork):
-            check_module(network)
-        return network
-
     def model_of(self, plan: Plan) -> ModelName:
         """Return "network"."""
         return "network"
@@ -221,7 +214,9 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
 
     def draft(self, task: Task) -> PlanDraft[NeuralSettings]:
         """Decide clipping, shares and noise."""
-        network = self.checked_network(task.features)
+        network = self.network(task.features)
+        if isinstance(network, TorchNetwork):
+            check_module(network)
         clip = _CLIP * network.typical_norm(self.seed)
         assumptions = () if self.module is None else (_ON_TRUST,)
         if task.follows_theorem:
@@ -327,7 +322,7 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
         self, plan: Plan[NeuralSettings], records: Records, noise: NoiseSource, progress: Progress
     ) -> RunResult:
         """Return the parameters of the network, and what standardises rows."""
-        network = self.checked_network(plan.task.features)
+        network = self.network(plan.task.features)
         run = Run(network, plan, records, noise)
         learn = run.perturb if plan.task.follows_theorem else run.learn
         found = learn(network.initial(self.seed), progress)

@@ -211,7 +211,8 @@ class TorchNetwork:
     def _with_linear(self, scores: Array, parameters: Array, rows: Array) -> Array:
         if self.source.linear:
             weights = parameters[self.linear]
-            scores = scores + (rows @ weights[:-1] + weights[-1])
+            with np.errstate(all="ignore"):  # no warning depends on rows
+                scores = scores + (rows @ weights[:-1] + weights[-1])
         return np.where(np.isfinite(scores), scores, 0.0)
 
     def _tensors(self, parameters: Array) -> dict[str, torch.Tensor]:
