@@ -1,2 +1,3 @@
 from .network import Network as Network
 from .neural_descent import NeuralDescent as NeuralDescent
+from .torch_module import TorchModule as TorchModule
