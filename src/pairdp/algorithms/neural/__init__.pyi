@@ -1,2 +1,3 @@
+from .embedding_descent import EmbeddingDescent as EmbeddingDescent
 from .network import Network as Network
 from .neural_descent import NeuralDescent as NeuralDescent
