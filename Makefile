@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-dask coverage lint format bench clean
+.PHONY: help demo test test-slow test-dask test-torch coverage lint format bench clean
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 11
@@ -28,6 +28,12 @@ $(VENV)/.pairdp-dask: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,dask]'
 	@touch $@ $(VENV)/.pairdp-test $(VENV)/.pairdp
 
+# One version of torch, for it decides how gradients of a module are computed.
+$(VENV)/.pairdp-torch: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,torch]'
+	@touch $@ $(VENV)/.pairdp-test $(VENV)/.pairdp
+
 $(VENV)/.pairdp-lint: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lint]'
 	@touch $@ $(VENV)/.pairdp
@@ -43,6 +49,9 @@ test-slow: $(VENV)/.pairdp-test ## Run the slow tests.
 
 test-dask: $(VENV)/.pairdp-dask ## Run the tests on a Dask cluster of two worker processes.
 	$(BIN)/python -m pytest -q tests/dask
+
+test-torch: $(VENV)/.pairdp-torch ## Run the tests of networks that are torch modules.
+	$(BIN)/python -m pytest -q tests/neural_torch
 
 # The core: everything that guarantees rest on.
 CORE := privacy losses constraints pairs score_sums algorithms engines \

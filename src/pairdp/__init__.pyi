@@ -1,4 +1,5 @@
 from ._version import __version__ as __version__
+from .algorithms.neural import TorchModule as TorchModule
 from .comparison import compare as compare
 from .estimators import BoundsScaler as BoundsScaler
 from .estimators import DataNormWarning as DataNormWarning
