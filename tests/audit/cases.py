@@ -20,7 +20,7 @@ from pairdp.algorithms import (
     WithThreshold,
 )
 from pairdp.algorithms.conditioned import ConditionedDescent
-from pairdp.algorithms.neural import EmbeddingDescent, NeuralDescent
+from pairdp.algorithms.neural import NeuralDescent
 from pairdp.algorithms.registry import algorithms
 from pairdp.algorithms.scorecard import Scorecard
 from pairdp.audit import TightLoss
@@ -93,8 +93,6 @@ ALL: dict[str, tuple[Algorithm, Problem]] = {
     "conditioned": (ConditionedDescent(steps=2), PLAIN),
     "neural": (NeuralDescent((3, 2), steps=2), NETWORK),
     "neural, pairs": (NeuralDescent((3, 2), steps=2, gradient="pairwise"), NETWORK),
-    "embedding": (EmbeddingDescent((3,), 2, steps=2), METRIC),
-    "embedding, pairs": (EmbeddingDescent((3,), 2, steps=2, gradient="pairwise"), METRIC),
     "online, noise on models": (OnlineDescent(noise="models"), TIGHT),
     "online moments": (OnlineMoments(), SQUARES),
     "online centred moments": (CenteredMoments(center_records=1, radius_records=1), SQUARES),
