@@ -6,6 +6,7 @@ from .estimators import DataNormWarning as DataNormWarning
 from .estimators import NoSignalWarning as NoSignalWarning
 from .estimators import OnlinePrivateMetric as OnlinePrivateMetric
 from .estimators import OnlinePrivateRanker as OnlinePrivateRanker
+from .estimators import PrivateEmbedding as PrivateEmbedding
 from .estimators import PrivateLinearClassifier as PrivateLinearClassifier
 from .estimators import PrivateLinearRegressor as PrivateLinearRegressor
 from .estimators import PrivateMetric as PrivateMetric

@@ -15,6 +15,14 @@ LARGEST_ROW = 2.0
 """Standardised rows, of norm about 1, are clipped to this norm."""
 
 
+def standardized(x: Array, centre: Array, scales: Array) -> Array:
+    """Return standardised rows (x - c)/(s√d), of norm at most `LARGEST_ROW`."""
+    found = (x - centre) / (scales * math.sqrt(centre.size))
+    norms = np.sqrt(np.einsum("ij,ij->i", found, found))
+    found *= (LARGEST_ROW / np.maximum(norms, LARGEST_ROW))[:, None]
+    return np.asarray(found)
+
+
 @dataclass(frozen=True, eq=False)
 class NetworkScores:
     """Scores of a network of standardised rows.
@@ -45,10 +53,7 @@ class NetworkScores:
 
     def rows(self, x: Array) -> Array:
         """Return standardised rows (x - c)/(s√d), of norm at most `LARGEST_ROW`."""
-        found = (x - self.centre) / (self.scales * math.sqrt(self.centre.size))
-        norms = np.sqrt(np.einsum("ij,ij->i", found, found))
-        found *= (LARGEST_ROW / np.maximum(norms, LARGEST_ROW))[:, None]
-        return np.asarray(found)
+        return standardized(x, self.centre, self.scales)
 
     def scores(self, rows: Array) -> Array:
         """Return the scores of rows."""
