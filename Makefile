@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-dask test-torch coverage lint format bench clean
+.PHONY: help demo docs test test-slow test-dask test-torch coverage lint format bench clean
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 11
@@ -36,6 +36,10 @@ $(VENV)/.pairdp-torch: pyproject.toml | $(BIN)/python
 
 $(VENV)/.pairdp-lint: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lint]'
+	@touch $@ $(VENV)/.pairdp
+
+$(VENV)/.pairdp-docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs,dask]'
 	@touch $@ $(VENV)/.pairdp
 
 demo: $(VENV)/.pairdp ## Fit private rankers to real data and print a privacy statement.
@@ -73,8 +77,13 @@ format: $(VENV)/.pairdp-lint ## Format the code.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Warnings are errors. The network is not needed.
+docs: $(VENV)/.pairdp-docs ## Build the documentation site into docs/_build/html.
+	$(BIN)/python -m sphinx -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
 bench: $(VENV)/.pairdp-test ## Run the benchmarks; each prints ratios measured side by side.
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove everything that the targets made.
-	rm -rf $(VENV) build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist docs/_build docs/_backreferences docs/gallery docs/reference docs/source docs/tutorials .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache

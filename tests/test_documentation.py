@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -12,37 +14,66 @@ import pytest
 from pairdp.cli.main import main
 
 ROOT = Path(__file__).parents[1]
+# Pages that are written by hand; those of the reference and the gallery are made by `make docs`.
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/explanations/*.md")])
+BLOCK = re.compile(r"^```(\S*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+DASK = "scale.md"  # its examples run in tests/dask
+# Each language of a block, and how the block is tested.
+LANGUAGES = {
+    "python": "run here, or in tests/dask; code of other libraries if they are installed",
+    "shell": "run in tests/cli/test_documented_commands.py, or their options are checked here",
+    "console": "run in tests/cli, and what they print is compared",
+    "json": "read by the commands of the page",
+    "text": "no code",
+}
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Return the language and the text of each block of a page."""
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
 EXAMPLES = [
-    "README.md",
-    "docs/privacy.md",
-    "docs/losses.md",
-    "docs/algorithms.md",
-    "docs/estimators.md",
-    "docs/schema.md",
-    "docs/online.md",
-    "docs/audit.md",
-    "docs/diagnostics.md",
-    "docs/theory.md",
-    "docs/scorecard.md",
-    "docs/evaluation.md",
-    "docs/selection.md",
-    "docs/neural.md",
-    "docs/report.md",
-    "docs/migrating_from_metric_learn.md",
+    page for page in PAGES if page.name != DASK and any(">>> " in text for _, text in blocks(page))
+]
+OTHERS = [
+    pytest.param(page.stem.removeprefix("migrating_from_"), text, id=page.stem)
+    for page in PAGES
+    if page.name.startswith("migrating_from_")
+    for language, text in blocks(page)
+    if language == "python" and ">>> " not in text
 ]
 
 
-@pytest.mark.parametrize("page", EXAMPLES)
-def test_examples_of_a_page(page: str) -> None:
+@pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.name)
+def test_examples_of_a_page(page: Path) -> None:
     # A closing fence would be read as expected output.
-    text = (ROOT / page).read_text(encoding="utf-8").replace("```", "")
-    examples = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
+    text = page.read_text(encoding="utf-8").replace("```", "")
+    examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     results = doctest.DocTestRunner().run(examples)
     assert results.attempted > 0
     assert results.failed == 0
 
 
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the other libraries
+@pytest.mark.parametrize(("library", "code"), OTHERS)
+def test_code_of_other_libraries(library: str, code: str) -> None:
+    compiled = compile(code, library, "exec")
+    if find_spec(library) is not None:
+        exec(compiled, {})  # noqa: S102
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.parent != ROOT], ids=lambda page: page.name
+)
+def test_every_block_is_tested_as_its_language_says(page: Path) -> None:
+    for language, text in blocks(page):
+        assert language in LANGUAGES or language.startswith("{"), text
+        if language == "json":
+            json.loads(text)
+        if language == "python" and ">>> " not in text:
+            assert page.name.startswith("migrating_from_"), text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

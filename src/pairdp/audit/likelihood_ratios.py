@@ -93,7 +93,7 @@ class NoisyValue:
         here, there = (
             _ratios(self.mechanism, noisy - one, noisy - other)
             for value in (one, other)
-            for noisy in (value + _draw(self.mechanism, moved.size, count, rng),)
+            for noisy in (_noisy(self.mechanism, value, count, rng),)
         )
         return here, there
 
@@ -117,6 +117,19 @@ def composed_distance(values: Iterable[NoisyValue]) -> float:
         else:
             squares += moved**2
     return math.sqrt(squares) + pure
+
+
+def _noisy(mechanism: Mechanism, value: Array, count: int, rng: np.random.Generator) -> Array:
+    """Return noisy values on the grid of the mechanism, as they are released.
+
+    Sums in floating point would have other roundings around another value, which tell the two
+    apart: an audit would find in its own noise what the noise of the mechanism does not have.
+    """
+    noise = _draw(mechanism, value.size, count, rng)
+    if isinstance(mechanism, NoMechanism):
+        return np.asarray(value + noise)
+    steps = np.round(value / mechanism.grid) + np.round(noise / mechanism.grid)
+    return np.asarray(steps * mechanism.grid)
 
 
 def _draw(mechanism: Mechanism, dimension: int, count: int, rng: np.random.Generator) -> Array:

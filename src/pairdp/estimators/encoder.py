@@ -38,7 +38,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The schema.
     n_features_in_ : int
         Number of columns that are encoded.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Their names.
 
     Examples

@@ -400,7 +400,7 @@ unit, max_records, random_state, verbose, invalid, schema
         return float(r2_score(found, predicted, sample_weight=sample_weight))
 
     def predict(self, X: ArrayLike) -> Array:
-        """Return ⟨coef_, x⟩ + intercept_; with a schema, NaN for null records.
+        """Return ``⟨coef_, x⟩ + intercept_``; with a schema, NaN for null records.
 
         Parameters
         ----------

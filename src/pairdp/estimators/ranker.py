@@ -150,7 +150,7 @@ class PrivateRanker(GradedResponses, AUCScoreMixin, ChosenModel, ScoreRanker):
         `weights_frame`.
     n_features_in_ : int
         Number of features; with a schema, of columns that are encoded.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Their names, when X has names that are strings.
     schema_ : Schema
         The schema, if there is one.

@@ -83,8 +83,8 @@ class ScoreRanker(TwoClassEstimator):
     def decision_function(self, X: ArrayLike) -> Array:
         """Return scores, larger for the second class.
 
-        They are ⟨coef_, x⟩ + intercept_ for a linear model; otherwise log-odds of the second class,
-        up to noise, minus the threshold.
+        They are ``⟨coef_, x⟩ + intercept_`` for a linear model; otherwise log-odds of the second
+        class, up to noise, minus the threshold.
 
         Parameters
         ----------

@@ -200,7 +200,7 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
         return f"{statement}\n\n{_CALIBRATED}\n\n{other.privacy_statement()}"
 
     def decision_function(self, X: ArrayLike) -> Array:
-        """Return scores: ⟨coef_, x⟩ + intercept_, larger for the second class.
+        """Return scores: ``⟨coef_, x⟩ + intercept_``, larger for the second class.
 
         Parameters
         ----------
