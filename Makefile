@@ -32,7 +32,7 @@ $(VENV)/.pairdp-lint: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lint]'
 	@touch $@ $(VENV)/.pairdp
 
-demo: $(VENV)/.pairdp ## Fit private rankers to real data and print a privacy statement.
+demo: $(VENV)/.pairdp ## Compare private models of a synthetic table, and write the report of one.
 	$(BIN)/python -m pairdp.demo
 
 test: $(VENV)/.pairdp-test ## Run the tests, but for the slow ones.
@@ -68,4 +68,4 @@ bench: $(VENV)/.pairdp-test ## Run the benchmarks; each prints ratios measured s
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove everything that the targets made.
-	rm -rf $(VENV) build dist .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist pairdp-demo .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache
