@@ -27,7 +27,7 @@ SCHEMA: dict[str, Any] = {
     "amount": {"range": [500, 100_000], "scale": "log"},
     "months": [6, 84],
     "card_use": {"range": [0, 150], "missing": "indicator"},
-    "missed_payments": [0, 12],
+    "missed_payments": {"range": [0, 12], "integer": True},
     "defaulted": {"label": ["no", "yes"]},
 }
 """The public description of the columns: limits of the form, of the law and of the products."""

@@ -10,6 +10,7 @@ import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,6 @@ from pairdp.demo.noisy_logistic import noisy_logistic
 from pairdp.estimators import NoSignalWarning, PrivateRanker, SchemaEncoder
 from pairdp.verification import verify
 
-Columns = dict[str, NDArray[np.str_]]
 DELTA = 1e-6
 EPSILONS = (0.5, 1.0, 4.0)
 TRAIN, TEST = 20_000, 10_000
@@ -40,8 +40,8 @@ class Loans:
         table = loans(TRAIN + TEST, seed)
         order = np.random.default_rng(seed).permutation(TRAIN + TEST)  # the table is sorted by date
         self.seed = seed
-        self.train: Columns = {name: cells[order[TEST:]] for name, cells in table.items()}
-        self.test: Columns = {name: cells[order[:TEST]] for name, cells in table.items()}
+        self.train: Any = {name: cells[order[TEST:]] for name, cells in table.items()}
+        self.test: Any = {name: cells[order[:TEST]] for name, cells in table.items()}
         encode = SchemaEncoder(SCHEMA).transform
         self.rows, self.other_rows = encode(self.train), encode(self.test)
         self.defaulted = self.train["defaulted"] == "yes"
@@ -123,22 +123,21 @@ def main(folder: Path = FOLDER) -> None:
         f"pairdp {__version__}: which loans will default? A private model of a synthetic table of\n"
         f"{len(SCHEMA) - 2} columns (numbers, categories, a date, gaps) from {TRAIN} loans.\n\n"
         f"AUC on {TEST} other loans, δ = {DELTA:g}, a replaced record is protected;\n"
-        f"means over {REPEATS} draws of loans and noise (and differences from the first row, ± standard\n"
-        f"errors):",
+        f"means over {REPEATS} draws of loans and noise (± error: difference from the first row):",
         flush=True,
     )
     with threadpool_limits(1):  # threads of boosting that wait for a busy core take very long
         print("\n".join(_compare()))
     print(
         "The same records, schema and guarantee for all private models. DP-GD is noisy gradient\n"
-        "descent on one-hot rows, with steps and clipping chosen on other synthetic tables. Results\n"
-        "on real tables, also where this library is weak: docs/utility.md.\n"
+        "descent on one-hot rows, with steps and clipping chosen on other synthetic tables. For\n"
+        "real tables, also where this library is weak, see docs/utility.md.\n"
     )
     table, schema = folder / "loans.csv", folder / "schema.json"
     write_loans(table, TRAIN, seed=0)
     schema.write_text(json.dumps(SCHEMA, indent=1) + "\n", encoding="utf-8")
     print("One model at ε = 1, a fifth of the loans held out to evaluate it at no further cost:")
-    model = PrivateRanker(1.0, DELTA, schema=SCHEMA, data_set="synthetic loans")
+    model: Any = PrivateRanker(1.0, DELTA, schema=SCHEMA, data_set="synthetic loans")
     model.fit(loans(TRAIN, seed=0), evaluation_share=0.2, evaluation_options={"roc": True})
     found = model.evaluation_
     print(
