@@ -1,17 +1,17 @@
-"""Which features other libraries for private or metric learning have, by the names in their sources.
+"""Which features other libraries for private or metric learning have, by names in their sources.
 
 ``pip install --no-deps --target peers diffprivlib opacus opendp interpret-core metric-learn
-jax-privacy`` and ``python -m benchmarks.peers peers`` print, for every library, its version and the
-public classes, functions and parameters whose names match a feature. Nothing of it is run, so that their
-dependencies are not needed; a feature under another name is missed, and a name says nothing about
-quality.
+jax-privacy`` and ``python -m benchmarks peers --folder peers`` print, for every library, its
+version and the public classes, functions and parameters whose names match a feature. Nothing of it
+is run, so that their dependencies are not needed. A feature under another name is missed, and a
+name says nothing about quality.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import re
-import sys
 from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
@@ -30,7 +30,7 @@ FEATURES = {
     "scikit-learn estimators": r"(?i)(classifier|regressor|regression|transformer|scaler|pca|nca)$",
     "networks": r"(?i)per_?sample_?grad|clipped_?(value_and_)?grad|GradSampleModule",
     "accountants or ledgers": r"(?i)account|odometer|ledger|(^|_)filter$",
-    "exact or secure noise": r"(?i)^(make_)?(discrete_?)?(gaussian|laplace|geometric|snapping)|secure",
+    "exact or secure noise": r"(?i)^(make_)?(discrete_?)?(gauss|laplace|geometric|snapping)|secure",
     "private evaluation": r"(?i)evaluat|(^|_)roc(_|$)|auc",
     "certificates that others verify": r"(?i)certificat|verif",
     "audits": r"(?i)audit|attack|canar",
@@ -40,7 +40,7 @@ FEATURES = {
 
 
 def public_names(folder: Path) -> Iterator[str]:
-    """Yield the names of public classes and functions, and of parameters, in the modules of a package."""
+    """Yield names of public classes and functions, and of parameters, in a package."""
     for path in sorted(folder.rglob("*.py")):
         if re.search(r"test", str(path.relative_to(folder))) or path.name.startswith("conftest"):
             continue
@@ -51,9 +51,14 @@ def public_names(folder: Path) -> Iterator[str]:
                 yield node.arg
 
 
-def main() -> None:
+def main(options: list[str] | None = None) -> None:
     """Print versions, and for each feature up to four names."""
-    target = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks peers", description=__doc__)
+    parser.add_argument("--folder", type=Path, help="where the libraries were installed")
+    target = parser.parse_args(options or []).folder
+    if target is None:
+        print("peers needs --folder, a directory with the libraries: see its --help")
+        return
     versions = {
         found.metadata["Name"].lower().replace("_", "-"): found.version
         for found in distributions(path=[str(target)])
@@ -64,7 +69,3 @@ def main() -> None:
         for feature, pattern in FEATURES.items():
             found = [each for each in names if re.search(pattern, each)]
             print(f"  {feature:34s} {len(found):3d}  {', '.join(found[:4])}")
-
-
-if __name__ == "__main__":
-    main()

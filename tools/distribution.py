@@ -26,9 +26,11 @@ def wheel_faults(names: list[str]) -> list[str]:
     }
     licences = ("LICENSE", "src/pairdp/studies/data/files/ATTRIBUTION.md")
     found = [f"missing: {name}" for name in sorted(sources - set(names))]
-    for licence in licences:
-        if not any(name.endswith(f".dist-info/licenses/{licence}") for name in names):
-            found.append(f"missing: {licence}")
+    found += [
+        f"missing: {licence}"
+        for licence in licences
+        if not any(name.endswith(f".dist-info/licenses/{licence}") for name in names)
+    ]
     others = (name for name in names if name not in sources and ".dist-info/" not in name)
     return found + [f"not part of the package: {name}" for name in others]
 
