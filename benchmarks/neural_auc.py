@@ -1,11 +1,14 @@
 """AUC of private networks beside other private rankers, where networks pay and where not.
 
 Synthetic records have a rotated structure (a wave, a product and a fold of directions across all
-features); ``adult`` is a common table of numbers and categories, if its file is there.
+features); ``adult`` is a common table of numbers and categories, if its file is there. DP-SGD of
+Opacus, with the cross-entropy of single records, is a row if torch and Opacus are installed; its
+guarantee is for an added or removed record, and its rows are standardised without privacy.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +18,7 @@ from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 from tests.studies.data.places import DATA
 
+from benchmarks.opacus_peer import RELATION, opacus_scores
 from benchmarks.utility.tables import DELTA, mixed_table
 from pairdp import PrivateNeuralRanker, PrivateRanker
 from pairdp.algorithms import ConditionedDescent
@@ -51,27 +55,42 @@ def _methods(**facts: Any) -> dict[str, Callable[[float | None, int], Any]]:
         "expanded": lambda e, s: PrivateRanker(
             e, DELTA, algorithm=expanded, random_state=s, **facts
         ),
+        "additive": lambda e, s: PrivateRanker(e, DELTA, model="additive", random_state=s, **facts),
         "auto": lambda e, s: PrivateRanker(e, DELTA, random_state=s, **facts),
     }
     return found
 
 
-def _print_rows(title: str, data: Callable[[int], Scored], **facts: Any) -> None:
+def _print_row(title: str, name: str, found: list[list[float]]) -> None:
+    cells = [f"{np.mean(s):.3f} ± {np.std(s, ddof=1) / np.sqrt(len(s)):.3f}" for s in found]
+    print(f"| {title} | {name} | {' | '.join(cells)} |", flush=True)
+
+
+def _print_rows(
+    title: str, drawn: list[Scored], numbers: list[Scored] | None = None, **facts: Any
+) -> None:
+    """Print a row for each method; ``numbers`` are the records as numbers, if they are tables."""
+
+    def auc(scores: Any, seed: int) -> float:
+        return float(roc_auc_score(drawn[seed][3], scores))
+
     for name, method in _methods(**facts).items():
-        cells = []
+        found = []
         for epsilon in EPSILONS:
-            scores = []
-            for seed in range(SEEDS):
-                x, y, test, labels = data(seed)
-                model = method(epsilon, seed).fit(x, y)
-                scores.append(roc_auc_score(labels, model.decision_function(test)))
-            error = np.std(scores, ddof=1) / np.sqrt(SEEDS)
-            cells.append(f"{np.mean(scores):.3f} ± {error:.3f}")
-        print(f"| {title} | {name} | {' | '.join(cells)} |", flush=True)
-    x, y, test, labels = data(0)
+            models = [method(epsilon, s).fit(*drawn[s][:2]) for s in range(SEEDS)]
+            found.append([auc(m.decision_function(drawn[s][2]), s) for s, m in enumerate(models)])
+        _print_row(title, name, found)
+    if importlib.util.find_spec("opacus") is not None:
+        rows = numbers or drawn
+        found = [
+            [auc(opacus_scores(*rows[s][:3], epsilon, DELTA, s), s) for s in range(SEEDS)]
+            for epsilon in EPSILONS
+        ]
+        _print_row(title, f"DP-SGD of Opacus ({RELATION})", found)
+    x, y, test, _ = drawn[0]
     model = PrivateNeuralRanker(None, n_steps=300, random_state=0, **facts).fit(x, y)
-    found = roc_auc_score(labels, model.decision_function(test))
-    print(f"| {title} | network, not private | {found:.3f} | |", flush=True)
+    plain = auc(model.decision_function(test), 0)
+    print(f"| {title} | network, not private | {plain:.3f} | |", flush=True)
 
 
 def main() -> None:
@@ -83,14 +102,12 @@ def main() -> None:
     print(f"| records | ranker | {' | '.join(f'ε = {e:g}' for e in EPSILONS)} |")
     print(f"|---|---|{'---|' * len(EPSILONS)}")
     for n in (10_000, 50_000):
-        _print_rows(f"rotated, n = {n}", lambda seed, n=n: rotated(n, seed), data_norm=1.0)
+        _print_rows(f"rotated, n = {n}", [rotated(n, s) for s in range(SEEDS)], data_norm=1.0)
     if (DATA / "adult.csv").is_file():
         split = mixed_table("adult", 32_561, 0)
-
-        def adult(seed: int) -> Scored:
-            return split.train, None, split.test, split.labels[1]
-
-        _print_rows("adult, n = 32561", adult, schema=split.schema)
+        (y, labels), (x, test) = split.labels, split.rows
+        tables = [(split.train, None, split.test, labels)] * SEEDS
+        _print_rows("adult, n = 32561", tables, [(x, y, test, labels)] * SEEDS, schema=split.schema)
 
 
 if __name__ == "__main__":

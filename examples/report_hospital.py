@@ -14,9 +14,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from hospital_table import COLUMNS, patients
-
 from pairdp import Budget, BudgetLedger, PrivateRanker, evaluate
+from pairdp.demo.hospital_table import COLUMNS, patients
 
 SCHEMA: dict[str, Any] = {
     "patient_id": "id",

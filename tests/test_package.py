@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import pairdp
-from pairdp import demo
+from pairdp import load, verify
+from pairdp.demo import run as demo
 
 ROOT = Path(pairdp.__file__).parent
 STUBS = sorted(ROOT.rglob("__init__.pyi"))
@@ -72,16 +73,17 @@ print(*sys.modules)
     assert not loaded & set(unused)
 
 
-def test_demo_fits_states_and_verifies(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_demo_compares_evaluates_verifies_and_says_where_its_report_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(demo, "SPLITS", 1)
-    demo.main()
+    for name, value in {"REPEATS": 1, "TRAIN": 5000, "TEST": 1000, "EPSILONS": (1.0,)}.items():
+        monkeypatch.setattr(demo, name, value)
+    demo.main(tmp_path / "demo")
     out = capsys.readouterr().out
-    assert "400 training records, 169 held out" in out
-    assert "PrivateRanker" in out
-    assert "DPGDSC with the paper's noise" in out
-    assert "in the metric of PrivateMetric" in out
-    assert "in the Euclidean metric" in out
-    assert "is differentially private with ε" in out
-    assert "The certificate of Least squares from moments holds" in out
+    for name in (*demo.PRIVATE, *demo.NOT_PRIVATE):
+        assert name in out
+    assert "private AUC: 0." in out
+    assert "holds: ε = 1, δ = 1e-06, n = 5000." in out
+    assert str(tmp_path / "demo" / "report.html") in out
+    assert "Signature" in (tmp_path / "demo" / "report.html").read_text("utf-8")
+    assert verify(load(tmp_path / "demo" / "model.pairdp").certificate_).holds

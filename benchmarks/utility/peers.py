@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
@@ -18,37 +17,21 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from benchmarks.utility.tables import DELTA, Columns, Split
+from pairdp.demo.noisy_logistic import noisy_logistic
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.schema import NumberColumn
 
 Array = NDArray[np.float64]
 HAS_DPEBM = find_spec("interpret") is not None
-STEPS, CLIP, STEP_SIZE = 100, 0.5, 32.0
-"""Of `gradient_descent`: the best of 27 combinations on the families in `TUNED_ON`."""
 CONFIDENCE = 0.05
 """The failure probability ρ of `adassp`, as published."""
 
 
 def gradient_descent(split: Split, epsilon: float, seed: int) -> Array:
-    """Return scores of logistic regression by noisy gradient descent (DP-GD) on all records.
-
-    The mean of gradients that are clipped to norm C moves by at most 2C/n if a record is replaced;
-    T of them are µ-GDP for σ = 2C√T/(nµ). Rows are scaled by public bounds into the unit ball,
-    with a constant for the intercept, and the last half of the iterates is averaged.
-    """
-    x, z = (np.column_stack([rows, np.ones(len(rows))]) for rows in split.rows)
-    y = split.labels[0].astype(float)
-    rng = np.random.default_rng([seed, 1])
-    deviation = 2 * CLIP * math.sqrt(STEPS) / (len(x) * gdp_mu(epsilon, DELTA))
-    weights, total = np.zeros(x.shape[1]), np.zeros(x.shape[1])
-    lengths = np.linalg.norm(x, axis=1)
-    for step in range(STEPS):
-        slopes = expit(x @ weights) - y
-        slopes *= np.minimum(1.0, CLIP / np.maximum(np.abs(slopes) * lengths, 1e-12))
-        gradient = x.T @ slopes / len(x) + deviation * rng.normal(size=weights.size)
-        weights = weights - STEP_SIZE * gradient
-        total += weights * (step >= STEPS // 2)
-    return np.asarray(z @ total)
+    """Return scores of logistic regression by noisy gradient descent (DP-GD) on all records."""
+    rows, others = split.rows
+    weights = noisy_logistic(rows, split.labels[0], (epsilon, DELTA), seed)
+    return np.asarray(others @ weights[:-1])
 
 
 def adassp(split: Split, epsilon: float, seed: int) -> Array:

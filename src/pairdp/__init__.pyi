@@ -1,10 +1,12 @@
 from ._version import __version__ as __version__
+from .algorithms.neural import TorchModule as TorchModule
 from .comparison import compare as compare
 from .estimators import BoundsScaler as BoundsScaler
 from .estimators import DataNormWarning as DataNormWarning
 from .estimators import NoSignalWarning as NoSignalWarning
 from .estimators import OnlinePrivateMetric as OnlinePrivateMetric
 from .estimators import OnlinePrivateRanker as OnlinePrivateRanker
+from .estimators import PrivateEmbedding as PrivateEmbedding
 from .estimators import PrivateLinearClassifier as PrivateLinearClassifier
 from .estimators import PrivateLinearRegressor as PrivateLinearRegressor
 from .estimators import PrivateMetric as PrivateMetric

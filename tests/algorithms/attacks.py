@@ -156,7 +156,7 @@ def places(plan: Plan) -> list[int]:
     return sorted(found)
 
 
-def attack(plan: Plan, enough: float = math.inf, tries: int = 2, climbs: int = 12) -> float:
+def attack(plan: Plan, enough: float = math.inf, tries: int = 2, climbs: int = 6) -> float:
     """Return the largest share of its sensitivity that a search moves any release by.
 
     The search takes the worst cases and random ones at every place, and then climbs from the

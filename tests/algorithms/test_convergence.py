@@ -300,7 +300,7 @@ def test_excess_risk_of_dpegd_falls_like_one_over_n_epsilon(vary: str) -> None:
     cases = [(512, 0.2), (512, 0.4), (512, 0.8)]
     if vary == "n":
         cases = [(256, 0.3), (512, 0.3), (1024, 0.3)]
-    gaps = [excess(EpochGradientDescent(), problem, n, Budget(e, 1e-5), 40) for n, e in cases]
+    gaps = [excess(EpochGradientDescent(), problem, n, Budget(e, 1e-5), 25) for n, e in cases]
     assert slope([n * e for n, e in cases], gaps) == pytest.approx(-1, abs=0.3)
     for n, e in cases:
         assert e / math.sqrt(2 * math.log(1e5)) <= 4 / math.sqrt(n)

@@ -300,6 +300,7 @@ def test_long_runs_are_compiled_and_equal(monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_allclose(fast, slow, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_numba_is_imported_by_long_runs_alone() -> None:
     code = """
 import sys

@@ -116,34 +116,33 @@ def test_a_unit_moves_no_release_further_and_nearly_as_far(algorithm: str) -> No
         assert found > 0.9
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize(
-    ("algorithm", "problem"),
-    [(a, p) for a in ALGORITHMS for p in ALL_PROBLEMS if TIGHTEST.get(a, p) == p],
-)
-def test_no_unit_moves_a_release_further(algorithm: str, problem: str, k: int) -> None:
-    if problem == "given pairs" and algorithm not in TIGHTEST:
-        pytest.skip("is for losses of pairs")
-    needs_convexity = algorithm in ("last", "minimiser", "threshold")
-    if needs_convexity and not ALL_PROBLEMS[problem].is_strongly_convex:
-        pytest.skip("needs a strongly convex problem")
+def admits(algorithm: str, problem: str) -> bool:
+    if algorithm in TIGHTEST:
+        return problem == TIGHTEST[algorithm]
+    if problem == "given pairs":
+        return False  # which are for losses of pairs
     if (algorithm, problem) in (("average", "unbounded"), ("threshold", "metric")):
-        pytest.skip("is refused")
-    for n in (k + 2, 12):
-        if algorithm == "disjoint" and n % 2:
-            continue
-        assert attack(planned(algorithm, problem, n, k), tries=3) <= 1
+        return False  # they are refused
+    needs_convexity = algorithm in ("last", "minimiser", "threshold")
+    return ALL_PROBLEMS[problem].is_strongly_convex or not needs_convexity
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("algorithm", "problem"), [(a, p) for a in ALGORITHMS for p in ALL_PROBLEMS if admits(a, p)]
+)
+def test_no_unit_moves_a_release_further(algorithm: str, problem: str) -> None:
+    for n, k in ((4, 2), (12, 3)):
+        assert attack(planned(algorithm, problem, n, k), tries=2) <= 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_bound_for_fewer_records_falls(algorithm: str) -> None:
-    k, n = 3, 40
+    k, n = 3, 20
     plan = planned(algorithm, TIGHTEST.get(algorithm, "rounded hinge"), n, k)
     most = 1 if algorithm == "stream" else k - 1
-    assert attack(tampered(plan, most / k)) > 1
-    assert attack(plan) <= 1
+    assert attack(tampered(plan, most / k), enough=1.0) > 1
 
 
 @pytest.mark.parametrize("loss", [LogisticPointwise(), LeastSquaresPointwise(0.7)])

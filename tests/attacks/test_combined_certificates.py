@@ -58,7 +58,7 @@ def test_no_edit_of_any_field_passes() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("parameters", [{}, {"max_records": 3}])
 def test_no_edit_passes_for_records_or_units(parameters: dict[str, int]) -> None:
-    assert attack(whole(**parameters), 1.0) > 500
+    assert attack(whole(**parameters), 0.4) > 200
 
 
 def refused(certificate: Certificate | str) -> str:

@@ -212,7 +212,7 @@ QUICK = [
 
 @pytest.mark.parametrize("name", QUICK)
 def test_no_edit_of_any_field_passes(name: str) -> None:
-    assert attack(name, 0.35) > 40
+    assert attack(name, 0.25) > 40
 
 
 @pytest.mark.slow

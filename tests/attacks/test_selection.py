@@ -128,6 +128,7 @@ def broken(scores: Array, seed: int) -> Array:
     return np.asarray(place)
 
 
+@pytest.mark.slow
 def test_an_audit_finds_no_violation_and_finds_too_little_noise() -> None:
     up, down = (np.r_[top, np.zeros(39)] for top in (1.0, -1.0))
     report = audit(choose, up, down, Budget(1.0), runs=3000, name="choice")

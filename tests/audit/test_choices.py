@@ -32,9 +32,8 @@ def test_scores_move_by_the_whole_sensitivity(models: int, records: int) -> None
     assert moved[2:] == [0] * (models - 2)
 
 
-@pytest.mark.parametrize("models", [2, 4])
-def test_the_lower_bound_is_close_to_the_claim_and_below(models: int) -> None:
-    plan = ModelSelection(models).plan(100, Budget(2.0))
+def test_the_lower_bound_is_close_to_the_claim_and_below() -> None:
+    plan = ModelSelection(4).plan(100, Budget(2.0))
     report = audit_choice(plan, runs=3000, confidence=SURE)
     assert not report.is_violated
     assert 0.9 < report.lower_bound <= 2.0

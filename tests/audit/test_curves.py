@@ -59,6 +59,7 @@ def test_the_point_in_danger_is_found() -> None:
     assert math.isfinite(broken.threshold)
 
 
+@pytest.mark.slow
 def test_quiet_noise_with_secret_draws_is_found() -> None:
     # At δ = 1e-5 and ε = 4 so few runs show nothing by counting, and the curve tells.
     sound = NoisyGradientDescent(steps=2, step_size=0.2, batch_size=3)

@@ -120,10 +120,16 @@ SECRET = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(set(ALL) - SECRET))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * name.startswith("neural"))
+        for name in sorted(set(ALL) - SECRET)
+    ],
+)
 def test_no_neighbours_are_further_apart_than_the_certificate_says(name: str) -> None:
     made = plan(name)
-    pair = worst_neighbours(made, climbs=10)
+    pair = worst_neighbours(made, climbs=3)
     # In units of the noise: the μ of all releases; parts are not touched together.
     parts: dict[str, float] = {}
     for release in made.certificate.releases:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
-from examples.hospital_table import COLUMNS, patients
 from pyarrow import parquet
+
+from pairdp.demo.hospital_table import COLUMNS, patients
 
 SCHEMA = """\
 {"patient_id": "id",

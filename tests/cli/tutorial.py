@@ -11,11 +11,11 @@ import tempfile
 from itertools import islice
 from pathlib import Path
 
-from examples.hospital_table import write
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from pairdp.cli import schema_command
+from pairdp.demo.hospital_table import write_patients
 from pairdp.schema import Schema
 from tests.cli.helpers import run
 
@@ -50,8 +50,8 @@ def _output(command: str) -> str:
             result = run(*args)
             return result.stdout + result.stderr
         case "python":
-            _, path, _, rows, _, seed = args
-            write(Path(path), int(rows), int(seed))
+            _, _, path, _, rows, _, seed = args
+            write_patients(Path(path), int(rows), int(seed))
             return ""
         case "cat":
             return Path(args[0]).read_text(encoding="utf-8")

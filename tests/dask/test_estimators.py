@@ -176,6 +176,12 @@ def test_the_certificate_says_whether_n_was_counted(
         verify_model(load(tmp_path / "model.pairdp"))
 
 
+@pytest.mark.parametrize("n", [300.5, "300", True])
+def test_n_must_be_an_integer(client: Any, arrays: Any, n: Any) -> None:
+    with pytest.raises(TypeError, match="n must be an integer"):
+        DaskPrivateRanker(1.0, data_norm=1.0).fit(*arrays, n=n)
+
+
 def test_another_number_of_records_fails_before_anything_is_paid(client: Any, arrays: Any) -> None:
     from pairdp import Budget, BudgetLedger
 

@@ -11,9 +11,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.feature_selection import SequentialFeatureSelector
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import (
     FixedThresholdClassifier,
     GridSearchCV,
+    TunedThresholdClassifierCV,
     cross_val_predict,
     cross_val_score,
 )
@@ -47,6 +49,21 @@ def test_they_warn_and_name_the_way_out(name: str) -> None:
         assert "no certificate covers its result" in said
         assert "PrivateSearch" in said
         assert found[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    "search",
+    [CalibratedClassifierCV(cv=2), TunedThresholdClassifierCV(None, cv="prefit", refit=False)],
+)
+def test_they_warn_for_models_that_are_not_fitted_again(search: Any) -> None:
+    model = clone(RANKER).fit(X, Y)
+    frozen = model if hasattr(search, "refit") else FrozenEstimator(model)
+    with pytest.warns(UncoveredSearchWarning, match="labels of records, without noise") as found:
+        calibrated = clone(search).set_params(estimator=frozen).fit(X, Y)
+    assert str(found[0].message).startswith(type(search).__name__)
+    assert "model.calibrate" in str(found[0].message)
+    assert found[0].filename == __file__
+    calibrated.predict(X)  # for new records, without labels, there is no warning
 
 
 def test_the_warning_is_shown_once_and_can_be_silenced() -> None:

@@ -21,8 +21,10 @@ pytestmark = pytest.mark.slow
 
 DATA_SETS, DRAWS = 250, 4
 CELLS = [
-    *itertools.product((300, 3000), (0.5, 0.1, 0.01), (0.6, 0.95), (0.0,)),
-    *itertools.product((1000,), (0.5, 0.1), (0.8,), (0.2,)),
+    *itertools.product((300,), (0.5, 0.1, 0.01), (0.6, 0.95), (0.0,)),
+    (3000, 0.5, 0.95, 0.0),
+    (3000, 0.01, 0.6, 0.0),
+    (1000, 0.1, 0.8, 0.2),
 ]
 EPSILONS = (0.1, 0.5, 2.0)
 # For cells that cover 0.95, the chance that any of them is below this is 1e-7.

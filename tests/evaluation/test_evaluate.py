@@ -190,8 +190,9 @@ def test_what_is_hopeless_is_refused_before_it_is_paid_for() -> None:
     options: dict[str, Any] = {"random_state": None, "ledger": ledger, "epsilon": 0.01}
     with pytest.raises(ValueError, match=r"nothing can be said.*nothing was spent"):
         of_arrays(**options)
-    with pytest.raises(ValueError, match=r"0\.001 of them positive"):
-        of_arrays(**{**options, "epsilon": 1.0}, share=0.001)
+    for counts, needed in ((False, 10), (True, 20)):  # counts have half of the budget
+        with pytest.raises(ValueError, match=rf"0\.001 of them .* about {needed} records"):
+            of_arrays(**{**options, "epsilon": 1.0}, share=0.001, roc=counts)
     assert not ledger.spends
     with pytest.warns(HopelessEvaluationWarning, match="nothing can be said"):
         found = of_arrays(**options, hopeless="warn")

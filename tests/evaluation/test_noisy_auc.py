@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.integrate import quad
+from scipy.stats import binom, poisson
 
 from pairdp.evaluation.noisy_auc import NoisyAUC
 from pairdp.evaluation.pair_sum import pair_sum
+from pairdp.evaluation.ratios import CountNoise
 from pairdp.evaluation.tails import two_sided_tail
 from pairdp.privacy.bounds.centred_auc import CentredAUC
 
@@ -106,3 +108,40 @@ def test_any_released_numbers_give_an_interval(gaussian: bool, null: float | Non
             assert 0 <= found.estimate <= 1
             assert 1 <= found.positives <= 49
             assert 0 <= found.null_records <= 50
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_a_few_records_are_in_the_interval_without_noise(gaussian: bool) -> None:
+    """Poisson numbers with any mean, tested as normal plus what intervals assume of the noise."""
+    k = np.arange(200.0)
+    least = CountNoise(1e-9, gaussian).assumed(1).scale
+
+    def missed(mean: float, scale: float) -> float:
+        normal, noise = np.full(k.shape, np.sqrt(mean)), np.full(k.shape, scale)
+        if gaussian:
+            tail = two_sided_tail(np.abs(k - mean), np.hypot(normal, noise))
+        else:
+            tail = two_sided_tail(np.abs(k - mean), normal, noise)
+        return float(poisson.pmf(k, mean)[tail < 0.04].sum())
+
+    means = np.geomspace(1e-3, 100, 500).tolist()
+    assert max(missed(mean, least) for mean in means) <= 0.05
+    assert max(missed(mean, least / 2) for mean in means) > 0.08
+
+
+def test_intervals_cover_at_a_large_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten positives, each above or below all others, with hardly any noise: exact chances."""
+    n, p = 1000, 10
+    functions = CentredAUC(n)
+
+    def coverage(auc: float) -> float:
+        held = 0.0
+        for up in range(p + 1):
+            t, height, _ = functions.vector(p, n - p, (2 * up - p) * (n - p))
+            noisy = NoisyAUC(functions, t, height, None, 1e-3)
+            held += float(binom.pmf(up, p, auc)) * bool(noisy.tail(np.array([auc]))[0] >= 0.04)
+        return held
+
+    assert min(map(coverage, (0.97, 0.985, 0.995))) >= 0.95
+    monkeypatch.setattr("pairdp.evaluation.ratios._LEAST", 0.0)
+    assert coverage(0.985) == pytest.approx(0.86, abs=0.001)

@@ -110,6 +110,7 @@ def test_a_plan_says_when_nothing_can_be_said() -> None:
         ({"classes": ("a", "")}, "class"),
         ({"classes": ("a", "b"), "noise": "none"}, "noise must be"),
         ({"classes": ("a", "b"), "null_records": 1}, "True or False"),
+        ({"classes": ("a", "b"), "edges": tuple(range(1001))}, "at most 1000 edges"),
     ],
 )
 def test_bad_facts_are_refused(facts: dict[str, object], words: str) -> None:

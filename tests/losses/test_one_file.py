@@ -224,6 +224,7 @@ def test_the_command_line_fits_it_and_verifies_it_where_it_is_trusted(tmp_path: 
     assert predicted.stdout.startswith("score,label\n"), predicted.stderr
 
 
+@pytest.mark.slow
 def test_a_file_in_the_package_is_enough(tmp_path: Path) -> None:
     """It is found by its name, and its class by the readers of files, in new processes."""
     (tmp_path / "exponential_ranking.py").write_text(FILE)

@@ -115,8 +115,8 @@ def test_no_neighbour_moves_the_stream_further(
     if noise == "models":
         units = algorithm.learner(plan, np.random.default_rng(0))._units  # type: ignore[attr-defined]
     rng = np.random.default_rng(0)
-    for place in (0, 1, 2, 3, 6):
-        pairs = [*staged(n, 1.0, place), *(drawn(n, 1.0, place, rng) for _ in range(6))]
+    for place in (0, 1, 3, 6):
+        pairs = [*staged(n, 1.0, place), *(drawn(n, 1.0, place, rng) for _ in range(2))]
         for pair in pairs:
             moved = distance(plan, pair)
             # A changed record changes nothing before it arrives.

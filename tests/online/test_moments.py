@@ -233,10 +233,10 @@ def noise_only(
 
 @pytest.mark.parametrize("lost", [None, 5, 19])
 def test_the_noise_of_running_sums_has_the_stated_size(lost: int | None) -> None:
-    # A mean of 4001 squares of normals is off by 25 % with probability below
-    # 2 exp(-4001·0.25²/8) < 1e-12, at each of 20 steps.
+    # A mean of 2501 squares of normals is off by 25 % with probability below
+    # 2 exp(-2501·0.25²/8) < 1e-8, at each of 20 steps.
     steps = 20
-    plan, sums, deviations = noise_only(steps, 2000, lost)
+    plan, sums, deviations = noise_only(steps, 1250, lost)
     scale = plan.certificate.releases[0].mechanism.scale
     np.testing.assert_allclose(np.mean(sums**2, axis=1), (scale * deviations) ** 2, rtol=0.25)
     full = PrefixFactor.of(steps).deviations()

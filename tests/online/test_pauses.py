@@ -47,7 +47,7 @@ def released(
 
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("secrets", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("secrets", [True, False])
 @pytest.mark.slow
 def test_no_neighbour_moves_a_paused_stream_further(
     name: str, shape: dict[str, int], secrets: bool, tmp_path: Path
@@ -55,7 +55,7 @@ def test_no_neighbour_moves_a_paused_stream_further(
     plan = OnlineDescent(**shape).plan(PROBLEMS[name], N, 2, Budget(1.0, 1e-5))
     limit, best = plan.certificate.releases[0].mechanism.sensitivity, 0.0
     rng = np.random.default_rng(0)
-    for place in (0, 1, 7, 23):
+    for place in (1, 23):
         for pair in (*staged(N, 1.0, place), *(drawn(N, 1.0, place, rng) for _ in range(1))):
             stops = tuple(np.sort(rng.choice(np.arange(1, N), 2, replace=False)).tolist())
             one, other = (released(plan, x, y, stops, secrets, tmp_path) for x, y in pair.both())

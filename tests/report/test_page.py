@@ -110,6 +110,14 @@ def test_names_cannot_turn_the_text_around() -> None:
     assert "age\ufffd0 = ε" in html
 
 
+def test_the_commands_verify_the_evaluation_too() -> None:
+    evaluated = Page.of(html_of("scorecard", evaluated=True)).section("verification")
+    alone = Page.of(html_of("scorecard")).section("verification")
+    for page, expected in ((evaluated, True), (alone, False)):
+        assert "pairdp verify MODEL.pairdp" in page
+        assert ("pairdp verify EVALUATION.json" in page) is expected
+
+
 def test_the_same_facts_give_the_same_page() -> None:
     model = model_of("scorecard")
     first = html_of("scorecard", evaluated=True)

@@ -104,7 +104,7 @@ def without_noise(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     )
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", ["training", pytest.param("selection", marks=pytest.mark.slow)])
 def test_removed_noise_is_found(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     without_noise(monkeypatch, part)
     found = report("free", part, 0.5, 140)

@@ -295,3 +295,25 @@ def test_seeds_and_copies() -> None:
 @pytest.mark.filterwarnings("ignore::pairdp.NoSignalWarning")
 def test_the_contract_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_splits_by_the_contents_of_records_are_refused_by_the_name_of_the_parameter() -> None:
+    for given in ("stratified", Y, 1.0):
+        with pytest.raises(ValueError, match=r"held_out must be .* between the two parts"):
+            search(held_out=given).fit(X, Y)
+    with pytest.raises(ValueError, match="0 for selection: both need at least two"):
+        search(held_out=1e-6).plan(N, 4)
+    with pytest.raises(ValueError, match="held_out_seed"):
+        search(held_out_seed=-1).plan(N, 4)
+
+
+def test_a_search_has_a_report(tmp_path: Path) -> None:
+    ledger = BudgetLedger(Budget(2.0, 1e-5))
+    made = search(random_state=None, ledger=ledger, data_set="ward 7").fit(X, Y)
+    made.save(tmp_path / "model.pairdp")
+    page = made.report(tmp_path / "report.html").html
+    for part in (page, load(tmp_path / "model.pairdp").report().html):
+        assert "ward 7" in part
+        assert "place of the best model" in part
+    assert "this model" in page  # among the entries of the ledger
+    assert (tmp_path / "report.html").read_text("utf-8") == page

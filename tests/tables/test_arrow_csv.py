@@ -18,6 +18,7 @@ from pairdp.tables import Table, TableError, TextFormat
 from pairdp.tables.arrow_csv import ArrowCSVTable
 from pairdp.tables.arrow_text import TextParser
 from pairdp.tables.delimited import CSVTable
+from pairdp.tables.threads import in_threads
 
 SCHEMA = Schema.of(
     {
@@ -158,4 +159,14 @@ def test_a_table_that_is_not_read_to_its_end_waits_for_no_thread(
     batches.close()  # type: ignore[attr-defined]
     assert time.monotonic() - begin < 30
     assert not go_on.is_set()
+    go_on.set()
+
+
+def test_functions_of_parts_that_are_not_needed_any_more_are_not_waited_for() -> None:
+    go_on = threading.Event()
+    parts = in_threads(lambda part: part == 0 or go_on.wait(timeout=60), range(9), workers=2)
+    assert next(parts)
+    begin = time.monotonic()
+    parts.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - begin < 30
     go_on.set()

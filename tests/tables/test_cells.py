@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -117,12 +120,41 @@ def test_a_file_that_is_not_utf_8_is_refused_with_the_way_out(tmp_path: Path) ->
         ({"separator": ""}, "one character"),
         ({"separator": '"'}, "one character"),
         ({"separator": "::"}, "one character"),
+        ({"separator": "\0"}, "one character"),
         ({"decimal": "'"}, "decimal mark must be"),
     ],
 )
 def test_bad_forms_are_refused(options: dict[str, str], reason: str) -> None:
     with pytest.raises(TableError, match=reason):
         TextFormat(**options)
+
+
+@pytest.mark.parametrize("encoding", [None, "u8", "UTF8", "cp65001", "utf-8-sig"])
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path, encoding: str | None) -> None:
+    (tmp_path / "data.csv").write_bytes(b"\xef\xbb\xbfa,b\n1,2\n")
+    assert open_table(tmp_path / "data.csv", TextFormat(encoding)).columns == ("a", "b")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "shift_jis"])
+@pytest.mark.parametrize("name", ["data.csv", "data.csv.gz"])
+def test_progress_is_shown_in_bytes_of_the_file(tmp_path: Path, encoding: str, name: str) -> None:
+    content = ("x,y\n" + "1,2\n" * 60_000).encode(encoding)
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    table = open_table(tmp_path / name, TextFormat(encoding))
+    told: list[int] = []
+    totals: list[int] = []
+
+    @contextmanager
+    def shown(total: int) -> Iterator[Callable[[int], object]]:
+        totals.append(total)
+        yield told.append
+
+    table.show_progress = shown
+    assert sum(batch.rows for batch in table.batches(["x"], "y")) == 60_000
+    size = (tmp_path / name).stat().st_size
+    assert totals == [size]
+    assert told == sorted(told)
+    assert told[-1] == size
 
 
 def test_a_form_is_not_for_parquet(tmp_path: Path) -> None:

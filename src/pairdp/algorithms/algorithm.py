@@ -62,6 +62,8 @@ class PlanDraft(Generic[S]):
         The problem that is solved, if it differs from the task's problem.
     departures : tuple of str
         See `Plan`.
+    assumptions : tuple of str
+        What the certificate assumes besides, in sentences.
     """
 
     releases: tuple[Release, ...]
@@ -69,6 +71,7 @@ class PlanDraft(Generic[S]):
     reasons: tuple[str, ...] = ()
     problem: Problem | None = None
     departures: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
 
 
 class Algorithm(Storable, ABC, Generic[S]):
@@ -201,6 +204,7 @@ class Algorithm(Storable, ABC, Generic[S]):
                 f"Every record is clipped to norm {problem.data_norm:g}, which is public.",
                 problem.labels_in_words,
                 *assumption_sentences(solved, draft.releases, assumed, type(self).__name__),
+                *draft.assumptions,
                 *(condition.sentence for condition in conditions),
             ),
             plan=plan_facts(self, problem, task, draft.settings, departures, conditions),

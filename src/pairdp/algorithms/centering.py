@@ -26,6 +26,13 @@ _ROOMY = 2.0
 _LEAST_RADIUS = 1e-6
 _FIRST = ("mean of records", "mean squared norm")
 _SCALED = ("mean of scaled records", "mean squared norm, scaled")
+SQUARES, AGAIN = "mean squares of features", "mean squares of scaled features"
+
+# r² relative to the mean squared norm, for the second and third pass over the records, and for the
+# features after the first scaling. Most records are clipped to norm R: noise makes estimates of
+# their norm too large, and records that are small relative to R drown in it.
+_FIRST_SPREAD, _SPREAD, _SCALED_SPREAD = 0.5, 0.2, 0.3
+_LEAST_VARIANCE = 0.01
 
 
 class Statistic(NamedTuple):
@@ -93,3 +100,27 @@ def centered(
         unit = radius / bound
         rows = ScaledRecords(records, inside, unit)
     return rows
+
+
+def standardized(records: Records | PartitionedRecords, noisy: NoisyStatistics) -> ScaledRecords:
+    """Return records with centred features of about equal variance, of mean squared norm R².
+
+    Mean squares of features are released twice, after `centered`: those of features that are small
+    beside the others drown in noise until they are scaled.
+    """
+    rows = centered(records, noisy, _SPREAD, _FIRST_SPREAD)
+    norm, d = records.data_norm, records.features
+    for name, floor, spread in ((SQUARES, 2.0, _SCALED_SPREAD), (AGAIN, 1.0, 1.0)):
+        squares = noisy(name, rows.squares())
+        variances = _floored(squares, floor * noisy.sigma[name], norm**2)
+        # The mean squared norm of the scaled records is at most R².
+        unit = rows.unit * np.sqrt(spread * variances * d) / norm
+        rows = ScaledRecords(records, rows.center, unit)
+    return rows
+
+
+def _floored(squares: Array, noise: float, largest: float) -> Array:
+    """Return positive variances: at least about their noise, and 1 % of their mean."""
+    found = np.hypot(np.maximum(squares, 0.0), noise)
+    least = max(_LEAST_VARIANCE * float(found.mean()), 1e-12 * largest)
+    return np.maximum(found, least)

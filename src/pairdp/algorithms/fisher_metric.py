@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from pairdp._checks import RECORDS, between, integer, keep, one_of
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.centering import (
+    AGAIN,
+    SQUARES,
     NoisyStatistics,
     Statistic,
-    centered,
     centering_statistics,
+    standardized,
 )
 from pairdp.algorithms.choice.candidates import Candidate, register_candidates
 from pairdp.algorithms.class_separation import MOST_CLASSES, ClassCode, Separation
@@ -25,7 +27,6 @@ from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
 from pairdp.algorithms.plan import Fit, Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
-from pairdp.algorithms.scaled_records import ScaledRecords
 from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import MetricLoss
 from pairdp.partitioned_records import PartitionedRecords
@@ -36,16 +37,10 @@ if TYPE_CHECKING:
     from pairdp.algorithms.choice import MetricTask
 
 Array = NDArray[np.float64]
-_SQUARES, _AGAIN = "mean squares of features", "mean squares of scaled features"
 _MOMENTS = "second moments of standardised records"
 _COUNTS, _SUMS = "counts of classes", "encoded class sums"
 _BUCKETS, _PURE_BUCKETS, _MOST_BUCKETS = 256, 8, 2**20
 
-# r² relative to the mean squared norm, for the second and third pass over the records, and for the
-# features after the first scaling. Most records are clipped to norm R: noise makes estimates of
-# their norm too large, and records that are small relative to R drown in it.
-_FIRST_SPREAD, _SPREAD, _SCALED_SPREAD = 0.5, 0.2, 0.3
-_LEAST_VARIANCE = 0.01
 _LEAST_RELIABLE = 0.75
 _UNRELIABLE = 0.1  # the weight of the Euclidean metric, times the ratio of noise to signal
 _LARGEST_HIDDEN = 0.08
@@ -199,16 +194,16 @@ class FisherMetric(Algorithm[FisherSettings]):
         if self.form == "diagonal":
             return (
                 *centering_statistics(task),
-                Statistic(_SQUARES, squares, d, 0.09),
-                Statistic(_AGAIN, squares, d, 0.13),
+                Statistic(SQUARES, squares, d, 0.09),
+                Statistic(AGAIN, squares, d, 0.13),
                 counts,
                 Statistic(_SUMS, sums, width, 0.61),
             )
         moments = task.sensitivity("second moments of records", **inputs)
         return (
             *centering_statistics(task),
-            Statistic(_SQUARES, squares, d, 0.07),
-            Statistic(_AGAIN, squares, d, 0.1),
+            Statistic(SQUARES, squares, d, 0.07),
+            Statistic(AGAIN, squares, d, 0.1),
             Statistic(_MOMENTS, moments, packed_dimension(d), 0.15),
             counts,
             Statistic(_SUMS, sums, width, 0.51),
@@ -232,14 +227,9 @@ class FisherMetric(Algorithm[FisherSettings]):
     ) -> Array:
         """Return the metric, projected."""
         noisy = NoisyStatistics(plan.certificate.releases, noise, "fisher noise")
-        rows = centered(records, noisy, _SPREAD, _FIRST_SPREAD)
+        rows = standardized(records, noisy)
+        unit: Array = np.asarray(rows.unit)
         norm, d, n = records.data_norm, records.features, records.n
-        for name, floor, spread in ((_SQUARES, 2.0, _SCALED_SPREAD), (_AGAIN, 1.0, 1.0)):
-            squares = noisy(name, rows.squares())
-            variances = _floored(squares, floor * noisy.sigma[name], norm**2)
-            # The mean squared norm of the scaled records is at most R².
-            unit = rows.unit * np.sqrt(spread * variances * d) / norm
-            rows = ScaledRecords(records, rows.center, unit)
         scale = math.sqrt(d) / norm  # to features of unit variance
         total = np.eye(d)
         if self.form == "full":
@@ -271,13 +261,6 @@ class FisherMetric(Algorithm[FisherSettings]):
         divisor = unit / unit.max()
         stretch = stretch / np.outer(divisor, divisor)
         return np.asarray(stretch + weight / float(np.mean(divisor**2)) * np.eye(len(unit)))
-
-
-def _floored(squares: Array, noise: float, largest: float) -> Array:
-    """Return positive variances: at least about their noise, and 1 % of their mean."""
-    found = np.hypot(np.maximum(squares, 0.0), noise)
-    least = max(_LEAST_VARIANCE * float(found.mean()), 1e-12 * largest)
-    return np.maximum(found, least)
 
 
 def class_noise(release: Release, task: Task) -> float:

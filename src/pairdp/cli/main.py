@@ -32,7 +32,7 @@ _COMMANDS = {
     "ledger": "Create a privacy budget, and show what is left of it.",
     "audit": "Try to break the guarantee of an algorithm or a model.",
     "study": "Reproduce the papers' experiments and write a report.",
-    "demo": "Fit private models to public data and print their scores.",
+    "demo": "Compare private models of a synthetic table; write a report.",
 }
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from pairdp._checks import integer
 from pairdp.algorithms.choice import Choice
 from pairdp.dask.collections import Blocks, client_of, is_collection
 from pairdp.dask.loading import BlockReader, counted, loaded, occurring
@@ -134,7 +135,7 @@ class DaskEstimator(PrivateEstimator):
         with unchanged_on_error(self), self._pinned_schema() as schema:
             if n is None and blocks.n is None:
                 n, self.n_is_counted_ = counted(engine, blocks), True
-            size = int(blocks.n if n is None else n)  # type: ignore[arg-type]
+            size = integer("n", blocks.n if n is None else n)
             width = self._width(None if schema is not None else blocks.width)
             plan = self._affordable_plan(size, width)
             plan.algorithm.check_parts(plan)

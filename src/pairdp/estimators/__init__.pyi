@@ -1,6 +1,7 @@
 from .base import PrivateEstimator as PrivateEstimator
 from .bounds import Bounds as Bounds
 from .bounds import read_bounds as read_bounds
+from .embedding import PrivateEmbedding as PrivateEmbedding
 from .encoder import SchemaEncoder as SchemaEncoder
 from .files import load as load
 from .files import save as save

@@ -187,7 +187,7 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
     def _release(self, X: Any, y: Any, groups: Any) -> Fit:
         """Fit the model, and return all that was released."""
         if self.epsilon is not None:
-            warn_of_search(self)
+            warn_of_search()
         table, labels = as_table(X), as_labels(y)
         with unchanged_on_error(self), self._pinned_schema() as schema:
             if schema is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from typing import Any
 
 from pairdp.algorithms import Plan
 
@@ -41,6 +40,12 @@ _UNCOVERED = (
     "PrivateSearch chooses among candidates, and pairdp.evaluate states an AUC, each within one "
     "budget. If the records are public, ignore pairdp.UncoveredSearchWarning"
 )
+_CALIBRATED = (
+    "{who} compares the scores of a private model with the labels of records, without noise: no "
+    "certificate covers its result. pairdp.evaluate(model, X, y, epsilon, roc=True) with "
+    "model.calibrate, or with a threshold, does so within a budget. If the records are public, "
+    "ignore pairdp.UncoveredSearchWarning"
+)
 _SEARCHES = (
     "sklearn.model_selection",
     "sklearn.calibration",
@@ -48,17 +53,38 @@ _SEARCHES = (
     "sklearn.ensemble",
 )
 _ONE_FIT = ("FixedThresholdClassifier",)
-
+_BY_LABELS = ("CalibratedClassifierCV", "TunedThresholdClassifierCV")
 
 _SHOWN: set[tuple[str, str, int]] = set()
 
 
-def warn_of_search(estimator: Any) -> None:
+def warn_of_search() -> None:
     """Warn if an estimator is fitted by a search, a validation or a calibration of scikit-learn.
 
     These call `fit` on copies, in this process or another, and say so nowhere but in the call
     stack: one of the callers is a function of a module of theirs.
     """
+    _warn_of(_UNCOVERED)
+
+
+def warn_of_calibration() -> None:
+    """Warn if scores are for a calibration, or for a threshold, by scikit-learn.
+
+    A model that is frozen, or fitted before, is not fitted again, and then no other warning says
+    that labels are used.
+    """
+    frame = inspect.currentframe()
+    while frame is not None:
+        name, module = frame.f_code.co_name, frame.f_globals.get("__name__", "")
+        if name == "fit" and module.startswith(_SEARCHES):
+            if type(frame.f_locals.get("self")).__name__ in _BY_LABELS:
+                _warn_of(_CALIBRATED)
+            return
+        frame = frame.f_back
+
+
+def _warn_of(sentence: str) -> None:
+    """Warn of the outermost caller in scikit-learn that is a search; nothing if there is none."""
     who, frame, level = None, inspect.currentframe(), 0
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
@@ -76,7 +102,7 @@ def warn_of_search(estimator: Any) -> None:
     if place in _SHOWN and not _is_shown_always(UncoveredSearchWarning):
         return
     _SHOWN.add(place)
-    warnings.warn(_UNCOVERED.format(who=who), UncoveredSearchWarning, stacklevel=level + 1)
+    warnings.warn(sentence.format(who=who), UncoveredSearchWarning, stacklevel=level + 1)
 
 
 def _is_shown_always(category: type[Warning]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,35 @@ Array = NDArray[np.float64]
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-class MahalanobisMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # type: ignore[misc]
+class PairScores(ABC):
+    """Scores of pairs by their distance."""
+
+    @abstractmethod
+    def pair_distance(self, pairs: ArrayLike) -> Array:
+        """Return the distance of each pair."""
+
+    def pair_score(self, pairs: ArrayLike) -> Array:
+        """Return the similarity of each pair: minus its distance, so larger is more similar."""
+        return -self.pair_distance(pairs)
+
+    def score_pairs(self, pairs: ArrayLike) -> Array:
+        """Return the distance of each pair, so *smaller* is more similar.
+
+        This is what metric-learn's method of this name returns, which it deprecates for its
+        ambiguous sign: use `pair_distance` or `pair_score` in new code.
+        """
+        return self.pair_distance(pairs)
+
+
+def checked_pairs(pairs: ArrayLike, d: int) -> Array:
+    """Return pairs of records of d features as an array; an error if they are not."""
+    checked = checked_array(pairs, allow_nd=True, input_name="pairs")
+    if checked.ndim != 3 or checked.shape[1:] != (2, d):
+        raise ValueError(f"pairs must have shape (n_pairs, 2, {d}), got {checked.shape}")
+    return checked
+
+
+class MahalanobisMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairScores):  # type: ignore[misc]
     """A metric d(x, x')² = |L(x - x')|² with axes L, which are functions of a released matrix."""
 
     n_components: int | None = None
@@ -61,27 +90,12 @@ class MahalanobisMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):  # ty
             Pairs of records; with a schema, of encoded ones (`SchemaEncoder`).
         """
         check_is_fitted(self, "components_")
-        checked = checked_array(pairs, allow_nd=True, input_name="pairs")
-        d = self.components_.shape[1]
-        if checked.ndim != 3 or checked.shape[1:] != (2, d):
-            raise ValueError(f"pairs must have shape (n_pairs, 2, {d}), got {checked.shape}")
+        checked = checked_pairs(pairs, self.components_.shape[1])
         halves = products(checked[:, 0] / 2 - checked[:, 1] / 2, self.components_.T)
         largest = np.maximum(np.abs(halves).max(axis=1), _TINY)
         unit = halves / largest[:, None]  # its squares neither overflow nor underflow
         with np.errstate(over="ignore"):
             return finite(np.sqrt(np.einsum("ij,ij->i", unit, unit)) * 2 * largest)
-
-    def pair_score(self, pairs: ArrayLike) -> Array:
-        """Return the similarity of each pair: minus its distance, so larger is more similar."""
-        return -self.pair_distance(pairs)
-
-    def score_pairs(self, pairs: ArrayLike) -> Array:
-        """Return the distance of each pair, so *smaller* is more similar.
-
-        This is what metric-learn's method of this name returns, which it deprecates for its
-        ambiguous sign: use `pair_distance` or `pair_score` in new code.
-        """
-        return self.pair_distance(pairs)
 
     def get_metric(self) -> Callable[..., float]:
         """Return a function of two records that gives their distance.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
@@ -22,8 +23,31 @@ from pairdp.privacy import Budget, BudgetLedger
 from pairdp.schema import Schema
 
 
+class ClassLabels:
+    """A mixin for estimators of records with labels of any number of classes."""
+
+    invalid: Invalid
+    _schema: Callable[[], Schema | None]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.target_tags.required = True
+        return tags
+
+    def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> None:
+        schema = self._schema()
+        if schema is not None and schema.response is not None:
+            return  # its classes are those of the schema
+        if y is not None and not uses_null_records(self.invalid):
+            check_labels(y)
+
+    def _check_schema(self, schema: Schema) -> None:
+        if schema.target is not None:
+            raise ValueError(f"{type(self).__name__} needs a label with classes, not a target")
+
+
 @stored_in_model_files({"components_": ("k", "d"), "eigenvalues_": ("d",)}, check=check_axes)
-class PrivateMetric(MahalanobisMixin, PrivateEstimator):
+class PrivateMetric(MahalanobisMixin, ClassLabels, PrivateEstimator):
     """A supervised Mahalanobis metric with a privacy guarantee for every training record.
 
     It learns a positive semidefinite matrix M such that records of the same class are close and
@@ -129,11 +153,6 @@ unit, max_records, random_state, verbose, invalid, schema
         self.invalid = invalid
         self.schema = schema
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
     _loss_kind = MetricLoss
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
@@ -145,19 +164,8 @@ unit, max_records, random_state, verbose, invalid, schema
     def _default_loss(self, algorithm: Algorithm) -> MetricLoss:
         return LogisticMetric()
 
-    def _labels(self, y: NDArray[Any] | None, given: ArrayLike | None) -> None:
-        schema = self._schema()
-        if schema is not None and schema.response is not None:
-            return  # its classes are those of the schema
-        if y is not None and not uses_null_records(self.invalid):
-            check_labels(y)
-
     def _measure(self) -> Measured:
         return "pair_auc", None
-
-    def _check_schema(self, schema: Schema) -> None:
-        if schema.target is not None:
-            raise ValueError(f"{type(self).__name__} needs a label with classes, not a target")
 
     def plan(self, n: int, n_features: int | None = None) -> Plan:
         """Return what `fit` would do with data of this size, without any data.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -18,20 +19,23 @@ from pairdp.constraints import Unconstrained
 from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.two_classes import AUCScoreMixin, TwoClassEstimator
 from pairdp.losses import LogisticRanking, RankingLoss
-from pairdp.model_file.registry import stored_in_model_files
+from pairdp.model_file.registry import Shape, stored_in_model_files
 from pairdp.privacy import Budget
 
 Array = NDArray[np.float64]
+
+
+def _arrays_of(model: Any) -> Mapping[str, Shape]:
+    check_is_fitted(model, "plan_")
+    statistics = {f"{name}_": ("*",) for name in model.plan_.algorithm.score_statistics}
+    return {"parameters_": ("*",), **statistics, "intercept_": (1,)}
 
 
 def _check_arrays(model: Any) -> None:
     model._network_scores()
 
 
-@stored_in_model_files(
-    {"parameters_": ("*",), "centre_": ("*",), "scales_": ("*",), "intercept_": (1,)},
-    check=_check_arrays,
-)
+@stored_in_model_files(_arrays_of, check=_check_arrays)
 class PrivateNeuralRanker(AUCScoreMixin, TwoClassEstimator):
     """A ranker by a small network, with a privacy guarantee for every training record.
 
@@ -44,7 +48,11 @@ class PrivateNeuralRanker(AUCScoreMixin, TwoClassEstimator):
     epsilon, delta
         As for `PrivateRanker`; δ must be above 0.
     hidden : sequence of int, default=(32, 16)
-        The widths of the layers.
+        The widths of the layers of the built-in network.
+    module : torch.nn.Module, a class derived from it, or TorchModule, default=None
+        A network of your own instead (``pip install 'pairdp[torch]'``), which maps rows of shape
+        (b, d) to scores of shape (b,) or (b, 1). A class is called with the number of features,
+        and with the arguments of `pairdp.TorchModule`; the weights of an object must be public.
     n_steps : int, default=120
         Number of noisy gradients of the whole network.
     gradient : {"reference", "pairwise"}, default="reference"
@@ -55,6 +63,9 @@ class PrivateNeuralRanker(AUCScoreMixin, TwoClassEstimator):
         by default.
     learning_rate : float, default=0.05
         The step size.
+    batch_size : int, default=None
+        The number of records of each gradient of the whole network, drawn without replacement; by
+        default all records, which needs less noise for as many steps.
     data_norm, threshold, classes, ledger, data_set, unit, max_records, random_state, verbose, \
 invalid, schema
         As for `PrivateRanker`. The threshold is a number.
@@ -65,6 +76,8 @@ invalid, schema
         The parameters of the network.
     centre_, scales_ : arrays of shape (n_features,)
         The noisy centre and scales by which rows are standardised.
+    fixed_ : array
+        Of a module of your own, the buffers and the parameters that need no gradient.
     intercept_ : array of shape (1,)
         Minus the threshold.
     classes_, certificate_, plan_, schema_, n_features_in_, feature_names_in_
@@ -96,10 +109,12 @@ invalid, schema
         delta: float | None = None,
         *,
         hidden: tuple[int, ...] = (32, 16),
+        module: Any = None,
         n_steps: int = 120,
         gradient: Literal["reference", "pairwise"] = "reference",
         loss: str | RankingLoss | None = None,
         learning_rate: float = 0.05,
+        batch_size: int | None = None,
         data_norm: float | None = None,
         threshold: float = 0.0,
         classes: ArrayLike | None = None,
@@ -115,10 +130,12 @@ invalid, schema
         self.epsilon = epsilon
         self.delta = delta
         self.hidden = hidden
+        self.module = module
         self.n_steps = n_steps
         self.gradient = gradient
         self.loss = loss
         self.learning_rate = learning_rate
+        self.batch_size = batch_size
         self.data_norm = data_norm
         self.threshold = threshold
         self.classes = classes
@@ -139,6 +156,8 @@ invalid, schema
             steps=self.n_steps,
             gradient=self.gradient,
             learning_rate=self.learning_rate,
+            module=self.module,
+            batch_size=self.batch_size,
         )
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:
@@ -152,14 +171,18 @@ invalid, schema
 
     def _set_fitted(self, fit: Fit) -> None:
         self.parameters_ = np.array(fit.parameters)
-        self.centre_ = np.array(fit.statistics["centre"])
-        self.scales_ = np.array(fit.statistics["scales"])
+        self.__dict__.pop("fixed_", None)  # of another network
+        for name in self._descent.score_statistics:
+            setattr(self, f"{name}_", np.array(fit.statistics[name]))
         self.intercept_ = np.array([0.0 - float(self.threshold)])
 
+    @property
+    def _descent(self) -> NeuralDescent:
+        return self.plan_.algorithm  # type: ignore[return-value]
+
     def _network_scores(self) -> NetworkScores:
-        algorithm: NeuralDescent = self.plan_.algorithm  # type: ignore[assignment]
-        network = algorithm.network(self.plan_.task.features)
-        return NetworkScores(network, self.centre_, self.scales_, self.parameters_)
+        statistics = {name: getattr(self, f"{name}_") for name in self._descent.score_statistics}
+        return self._descent.score_function(self.plan_, self.parameters_, statistics)
 
     def weights_frame(self) -> Any:
         """Raise an error: the parameters of a network are not weights of features."""

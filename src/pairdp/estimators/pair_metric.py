@@ -293,7 +293,7 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
                 "some of the pairs, and pass others to pairdp.evaluate"
             )
         if self.epsilon is not None:
-            warn_of_search(self)
+            warn_of_search()
         with unchanged_on_error(self), self._pinned_schema() as schema:
             if groups is None and preprocessor is not None and self.max_pairs is not None:
                 groups = pairs

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairdp._reading import Invalid
+from pairdp.estimators.fit_warnings import warn_of_calibration
 from pairdp.estimators.schema_tables import encoded_rows
 from pairdp.estimators.validation import validated
 from pairdp.schema import Schema
@@ -105,6 +106,8 @@ class TableInput:
 
     def _features(self, X: ArrayLike) -> Array:
         """Return the features of records to predict; with a schema, NaN for null records."""
+        if hasattr(self, "decision_function"):
+            warn_of_calibration()
         schema: Schema | None = self.__dict__.get("schema_")
         if schema is not None:
             return encoded_rows(schema, X, self.invalid)

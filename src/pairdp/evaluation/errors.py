@@ -21,7 +21,6 @@ from pairdp.evaluation.inversion import LEVEL, Interval
 from pairdp.evaluation.noisy_errors import NoisyErrors
 from pairdp.evaluation.noisy_r2 import NoisyR2
 from pairdp.evaluation.plan import (
-    HOPELESS,
     EvaluationPlan,
     EvaluationStatistic,
     Noise,
@@ -148,7 +147,7 @@ class ErrorPlan(EvaluationPlan):
         return (
             f"with {self.n} records and this budget, nothing can be said: a mean absolute error of "
             f"{self.typical:.4g} would typically have the interval {lower:.4g} to {upper:.4g}. "
-            f"About {HOPELESS:g}/ε records are needed"
+            f"About {self.enough:.0f} records are needed"
         )
 
     def exact(self, *records: Array) -> list[Array]:

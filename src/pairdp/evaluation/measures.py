@@ -60,7 +60,7 @@ def evaluated_model(
 
 def _possible_measures(last: Any) -> list[str]:
     """Return the measures of a fitted model, the natural one first."""
-    if hasattr(last, "components_") and hasattr(last, "pair_distance"):
+    if hasattr(last, "pair_distance") and _is_fitted(last):
         return ["pair_auc"]
     if getattr(last, "_is_graded", False):
         return ["concordance"] if _is_fitted(last) else []

@@ -8,12 +8,13 @@ denominator is covered where it is as large as the denominator itself). θ is ke
 
 .. math:: |\tilde T - ĝ(θ - ½)|
 
-is not in the tail, of probability 1 - level, of N(0, s²) + L + L₂ + L₃. Here L is the noise of T;
-L₂ and L₃ are the noise of h and γZ times |θ - ½| and the largest slopes of g in the box of m and Z
-that holds 99 % of the noise; and s² is the largest value in that box of g²·θ(1-θ)/min(P, Q), which
-bounds the variance that the sampling of records gives to T (Birnbaum and Klose 1957). The interval
-is for the AUC of the population that the records are drawn from. It is approximate; the level 0.96
-leaves room for that where 0.95 is stated (`tests/evaluation/test_coverage.py`).
+is not in the tail, of probability 1 - level, of N(0, s²) + L + L₂ + L₃. Here L is the noise of T,
+at least `CountNoise.assumed`; L₂ and L₃ are the noise of h and γZ times |θ - ½| and the largest
+slopes of g in the box of m and Z that holds 99 % of the noise; and s² is the largest value in that
+box of g²·θ(1-θ)/min(P, Q), which bounds the variance that the sampling of records gives to T
+(Birnbaum and Klose 1957). The interval is for the AUC of the population that the records are drawn
+from. It is approximate; the level 0.96 leaves room for that where 0.95 is stated
+(`tests/evaluation/test_coverage.py`).
 
 The bound on the variance is attained if each record of the smaller class is above all or below all
 of the other: without another release about the scores, it cannot be smaller. Records of one unit
@@ -110,7 +111,8 @@ class NoisyAUC:
         box, off = self._box, np.abs(theta - 0.5)
         t = np.abs(self.t - box.g * (theta - 0.5))
         sampling = np.sqrt(box.variance * theta * (1 - theta))
-        noise = [np.full(theta.shape, self.scale), off * box.by_height * self.scale]
+        of_t = CountNoise(self.scale, self.gaussian).assumed(self.together).scale
+        noise = [np.full(theta.shape, of_t), off * box.by_height * self.scale]
         if self.null is not None:
             noise.append(off * box.by_null * self._null_scale)
         if self.gaussian:

@@ -12,7 +12,8 @@ distributions with the same m and q, E a⁴ is largest for one at 1 and at x = v
 this polynomial bounds a⁴, and both are equal at x and at 1.
 
 **Intervals.** A value of m, or of q, is kept if what was released is not in the tail, of
-probability 1 - level, of a normal variable with this variance plus the noise of the numbers. v is
+probability 1 - level, of a normal variable with this variance plus the noise of the numbers, that
+of U and W at least `CountNoise.assumed`. v is
 replaced by the smallest value that is within 99 % of its noise, which makes both variances larger:
 the bound on E a⁴ is concave in v, as the value of a linear program, and falls from v = 0, where a²
 bounds a⁴. Units of k records have k times the variance at most. The intervals are approximate; the
@@ -124,10 +125,10 @@ class NoisyErrors:
 
     def _tail(self, off: Array, variance: Array, parts: list[float], of_count: Array) -> Array:
         """Return the probability to be so far off, with noise of some parts and of K̂."""
-        scale = self.noise.scale
+        scale = self.noise.assumed(self.together).scale
         scales = [np.full(off.shape, part * scale) for part in parts]
         if self.known is not None:
-            scales.append(of_count * scale / self.count_weight)
+            scales.append(of_count * self.noise.scale / self.count_weight)
         normal = self.together * self.most * variance
         if self.noise.gaussian:
             return two_sided_tail(np.abs(off), np.sqrt(normal + sum(s**2 for s in scales)))

@@ -28,7 +28,6 @@ from pairdp.evaluation.inversion import Interval
 from pairdp.evaluation.noisy_auc import NoisyAUC
 from pairdp.evaluation.pair_sum import pair_sum
 from pairdp.evaluation.plan import (
-    HOPELESS,
     PUBLIC_MODEL,
     EvaluationPlan,
     EvaluationStatistic,
@@ -209,7 +208,7 @@ class ScorePlan(EvaluationPlan):
         return (
             f"with {self.items} {what}, {share:.2g} of them positive, and this budget, nothing can "
             f"be said: an AUC of {_TYPICAL_AUC} would typically have the interval {lower:.2f} to "
-            f"{upper:.2f}. The smaller class needs about {HOPELESS:g}/ε {what}"
+            f"{upper:.2f}. The smaller class needs about {self.enough:.0f} {what}"
         )
 
     @property

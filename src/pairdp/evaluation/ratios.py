@@ -5,6 +5,9 @@ N = A + B, and its noise is (1-r) times that of A less r times that of B. A valu
 what was released is not in the tails of their sum. The noise of A is a sum of j independent Laplace
 variables, one for each bin; in its place is a normal plus a Laplace variable of scale j^¼b, whose
 sum has the same second and fourth moments.
+
+Sampling is taken as normal, which is too narrow where a few records are expected on one side: there
+noise that is smaller than a record would not hide this. So intervals assume `CountNoise.assumed`.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ Array = NDArray[np.float64]
 _STEPS = 1001
 _REACH = 2.6
 _BOX = 0.99
+_LEAST = 0.4
 
 
 class NoisyCount(NamedTuple):
@@ -48,6 +52,15 @@ class CountNoise(NamedTuple):
     def reach(self) -> float:
         """How many scales from zero 99 % of the noise is."""
         return float(ndtri((1 + _BOX) / 2)) if self.gaussian else -math.log(1 - _BOX)
+
+    def assumed(self, together: int) -> CountNoise:
+        """Return the noise that intervals assume: at least enough to hide one unit.
+
+        If λ records are expected, a Poisson number of them lies in the tails of N(0, λ) plus noise
+        of this size with a probability of at most 0.05, whatever λ is.
+        """
+        least = _LEAST * together * (math.sqrt(2) if self.gaussian else 1.0)
+        return self._replace(scale=max(self.scale, least))
 
     def parts(self, bins: int) -> tuple[float, float]:
         """Return the variance of a normal variable and the scale of a Laplace variable."""
@@ -83,6 +96,7 @@ def share_of(
     together : int, default=1
         How many records may depend on each other, which multiplies the variance of sampling.
     """
+    noise = noise.assumed(together)
     total = max(a.value + b.value, 0.0)
     most = total + _REACH * noise.deviation * math.sqrt(a.bins + b.bins)
     estimate = min(max(a.value, 0.0) / total, 1.0) if total > 0 else 0.5

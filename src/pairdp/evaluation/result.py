@@ -92,11 +92,12 @@ class Evaluation(ABC):
         """
         try:
             found, stated = cls._read(unseal(document))
+            follows = _same(json.loads(json.dumps(found.figures())), stated)
         except CertificateError:
             raise
         except NOT_VALID as error:
             raise CertificateError(f"not a valid evaluation: {error}") from None
-        if not _same(json.loads(json.dumps(found.figures())), stated):
+        if not follows:
             raise CertificateError("the figures do not follow from what was released")
         return found
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from pairdp._checks import probability
 from pairdp.evaluation.inversion import LEVEL, Interval
 from pairdp.evaluation.noisy_accuracy import NoisyAccuracy
-from pairdp.evaluation.plan import HOPELESS, EvaluationPlan, noise_of
+from pairdp.evaluation.plan import EvaluationPlan, noise_of
 from pairdp.evaluation.ratios import Estimate
 from pairdp.evaluation.result import Evaluation
 from pairdp.privacy.bounds.record_errors import RIGHT_COUNT_WEIGHT
@@ -44,7 +44,7 @@ class RightSharePlan(EvaluationPlan):
         return (
             f"with {self.items} {self.counted} and this budget, nothing can be said: "
             f"{self._typical} would typically have the interval {lower:.2f} to {upper:.2f}. About "
-            f"{HOPELESS:g}/ε {self.counted} are needed"
+            f"{self.enough:.0f} {self.counted} are needed"
         )
 
     def read(self, *numbers: Sequence[float]) -> NoisyAccuracy:

@@ -13,6 +13,7 @@ from pairdp._checks import integer, real
 Array = NDArray[np.float64]
 
 BINS = 16
+_MOST_BINS = 1000
 _BEND, _LOG_ODDS = 3.0, 6.0
 
 
@@ -49,7 +50,7 @@ def spread_edges(half: float, bins: int = BINS, *more: float) -> tuple[float, ..
     """
     if not (math.isfinite(half) and half > 0):
         raise ValueError(f"scores must have a positive range, got {half!r}")
-    m = integer("bins", bins, at_least=2, at_most=1000) // 2
+    m = integer("bins", bins, at_least=2, at_most=_MOST_BINS) // 2
     inner = [half * math.sinh(_BEND * i / m) / math.sinh(_BEND) for i in range(1 - m, m)]
     return checked_edges((*inner, *more))
 
@@ -59,6 +60,8 @@ def checked_edges(edges: Any) -> tuple[float, ...]:
     found = sorted({real("edge", edge) + 0.0 for edge in edges})
     if any(math.isinf(edge) for edge in found):
         raise ValueError("the edges of bins must be finite")
+    if len(found) > _MOST_BINS:
+        raise ValueError(f"there may be at most {_MOST_BINS} edges of bins, got {len(found)}")
     return tuple(found)
 
 

@@ -152,7 +152,7 @@ class ScoredModel(NamedTuple):
         if not self.before:
             return []
         first, *rest = self.before
-        encodes = not hasattr(first, "components_")
+        encodes = not hasattr(first, "pair_distance")
         return rest if encodes else [bare(first), *rest]  # a metric with a schema
 
 

@@ -257,7 +257,7 @@ def _purpose(estimator: Any, ranked: tuple[str, str] | None) -> str:
             f"{article} {kind} ranker: label {ranked[1]} has higher scores than label "
             f"{ranked[0]}{more}"
         )
-    if _is_metric(estimator):
+    if hasattr(estimator, "pair_distance"):
         return "a metric in which similar records are close"
     if not hasattr(estimator, "coef_"):
         return "a private model"

@@ -14,7 +14,7 @@ from pairdp.privacy import BudgetLedger
 from pairdp.report.facts import SourceFile, collect_facts
 from pairdp.report.page import render
 
-_COMMAND = "pairdp verify MODEL.pairdp"
+_OF_MODEL, _OF_EVALUATION = "pairdp verify MODEL.pairdp", "pairdp verify EVALUATION.json"
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def write_report(
     date: Date | None = None,
     trusted: Iterable[type | str] = (),
     files: Iterable[SourceFile] = (),
-    command: str = _COMMAND,
+    command: str | None = None,
 ) -> ModelReport:
     """Return the report on a fitted model, for the person who decides on its release.
 
@@ -83,8 +83,9 @@ def write_report(
         Classes outside pairdp that may be called to verify; see `pairdp.verify`.
     files : iterable of SourceFile, default=()
         Files that the report is about, with their digests.
-    command : str
-        The command that repeats the verification.
+    command : str, optional
+        The command that repeats the verification; by default, with names for files that may be
+        written later.
 
     Raises
     ------
@@ -110,6 +111,9 @@ def write_report(
     facts = collect_facts(
         model, evaluation=evaluation, ledger=ledger, date=date, trusted=trusted, files=files
     )
+    if command is None:
+        separate = facts.evaluation is not None and not facts.held_out
+        command = f"{_OF_MODEL}\n{_OF_EVALUATION}" if separate else _OF_MODEL
     warning = None if facts.warning is None else ". ".join(facts.warning)
     report = ModelReport(render(facts, command), warning, facts.refused)
     if path is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,9 @@ from pairdp.selection.plan import SearchPlan, SearchWarning
 from pairdp.selection.planning import Method, plan_search
 from pairdp.selection.rows import units_of
 from pairdp.selection.run import SearchRecords, run_search, source_of
+
+if TYPE_CHECKING:
+    from pairdp.report import ModelReport
 
 Array = NDArray[np.float64]
 
@@ -88,8 +91,9 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
     -----
     Candidates that are computed from the same released statistics are *free*: with
     ``algorithm="moments"``, all values of ``regularization``, ``radius`` and of the ridge; for a
-    scorecard, ``monotone``. Others share the budget. `plan` says which is which, what the search
-    costs, and whether it is expected to lose against one fit by ``algorithm="auto"``.
+    scorecard, ``smoothing``, ``shrinkage`` and ``monotone``. Others share the budget, also those
+    that differ in how a fit divides it. `plan` says which is which, what the search costs, and
+    whether it is expected to lose against one fit by ``algorithm="auto"``.
 
     No score is released, only the choice: use `pairdp.evaluate` on other records, or with a budget
     of its own, to state how good the model is.
@@ -199,7 +203,7 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         self
         """
         one_of("unpromising", self.unpromising, "warn", "error", "ignore")
-        warn_of_search(self)
+        warn_of_search()
         with unchanged_on_error(self):
             self._search(X, y, groups)
         return self
@@ -251,6 +255,7 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         self.plan_, self.best_index_, self.best_params_ = plan, place, dict(chosen.params)
         self.certificate_ = plan.certificate_of(place).with_noise_source(source)
         model.certificate_ = self.certificate_
+        model.set_params(data_set=self.data_set)  # for its report
         self.best_estimator_, self.classes_ = model, model.classes_
         if model.schema is not None:
             self.n_features_in_ = model.n_features_in_
@@ -292,6 +297,11 @@ class PrivateSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type
         """Return the privacy statement of the search, for a privacy officer."""
         check_is_fitted(self, "certificate_")
         return self.certificate_.statement()
+
+    def report(self, path: str | Path | None = None, **options: Any) -> ModelReport:
+        """Return the report on the chosen model, as an HTML page; see `PrivateRanker.report`."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.report(path, **{"ledger": self.ledger, **options})
 
     def save(self, path: str | Path) -> None:
         """Write the chosen model, with the certificate of the search, to a file.

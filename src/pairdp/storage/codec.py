@@ -2,7 +2,7 @@
 
 No file names code to be run: an object is written as the name of its class and its fields, and read
 back by calling that class, which checks them. The class is part of this library, or a user's class
-that the caller trusts.
+that the caller trusts. A user's class can be a value too, by its import path.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ def encode(value: Any) -> Any:
     if isinstance(value, list | tuple):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [encode(item) for item in value]}
+    if isinstance(value, type) and not of_library(value):
+        return {"type": path_of(value)}
     if dataclasses.is_dataclass(value):
         return _encode_object(value)
     if isinstance(value, Mapping) or hasattr(value, "to_dict"):  # a pandas Series has it
@@ -117,6 +119,8 @@ def decode(value: Any, trusted: Trusted = _NO_CLASSES) -> Any:
         case {"class": str(path), "fields": dict(fields), **rest} if not rest:
             kind = trusted[path]
             return kind(**{key: decode(item, trusted) for key, item in fields.items()})
+        case {"type": str(path), **rest} if not rest:
+            return trusted[path]
     raise ValueError(f"not an encoded value: {type(value).__name__}")
 
 
@@ -128,6 +132,8 @@ def user_classes(value: Any) -> Iterator[str]:
         of_estimator = value.keys() >= {"class", "params"} and ":" in str(path)
         if isinstance(path, str) and (of_object or of_estimator):
             yield path
+        if value.keys() == {"type"} and isinstance(value["type"], str):
+            yield value["type"]
         for item in value.values():
             yield from user_classes(item)
     elif isinstance(value, list | tuple):

@@ -30,7 +30,8 @@ def find_study(name: str, scale: Scale) -> Study:
             f"unknown study {name!r}; known: {', '.join(STUDIES)}, all"
             + did_you_mean(name, STUDIES)
         )
-    make: Callable[[Scale], Study] = import_module(f"pairdp.studies.papers.{name}").study
+    module = name.replace("-", "_")
+    make: Callable[[Scale], Study] = import_module(f"pairdp.studies.papers.{module}").study
     return make(scale)
 
 

@@ -6,8 +6,8 @@ import csv
 import io
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from concurrent.futures import Future
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -22,23 +22,9 @@ from pairdp.tables.delimited import CSVTable, sorted_labels
 from pairdp.tables.line_structure import number_of_lines, quotes_are_regular
 from pairdp.tables.lines import Row, next_rows, reading_errors
 from pairdp.tables.rebatching import batches_of_size, cells_of_size
-from pairdp.tables.threads import WORKERS, in_threads
+from pairdp.tables.threads import WORKERS, in_threads, working_ahead
 
 Raw = tuple[bytes, "Future[Parsed | None]"]
-
-
-@contextmanager
-def _reading_ahead(workers: int) -> Iterator[ThreadPoolExecutor]:
-    """Return threads that read blocks, and do not wait for them at the end.
-
-    A table that is not read to its end is finalised by the garbage collector. It may run anywhere,
-    also while a thread is started and a lock is held that joining another thread needs.
-    """
-    pool = ThreadPoolExecutor(workers)
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 class ArrowCSVTable(CSVTable):
@@ -211,7 +197,7 @@ class ArrowCSVTable(CSVTable):
         with (
             self._progress() as told,
             closing(self._blocks(told)) as blocks,
-            _reading_ahead(WORKERS) as pool,
+            working_ahead(WORKERS) as pool,
         ):
             ahead: deque[Raw] = deque()
 

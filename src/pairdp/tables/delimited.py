@@ -114,16 +114,18 @@ class CSVTable(Table):
     def _lines(self) -> Iterator[Row | None]:
         """Yield each line as a record, None if it is malformed."""
         width = len(self.columns)
-        for row in records_of_lines(self.path, self._form):
-            yield row if row is not None and len(row) == width else None
+        with self._progress() as told:
+            for row in records_of_lines(self.path, self._form, told):
+                yield row if row is not None and len(row) == width else None
 
     def _batches(self, size: int) -> Iterator[list[Row]]:
         before = 0
-        rows = (row for row in rows_of(self.path, self._form) if row)  # not empty lines
-        while batch := list(islice(rows, size)):
-            self._check_widths(batch, before)
-            before += len(batch)
-            yield batch
+        with self._progress() as told:
+            rows = (row for row in rows_of(self.path, self._form, told) if row)  # not empty lines
+            while batch := list(islice(rows, size)):
+                self._check_widths(batch, before)
+                before += len(batch)
+                yield batch
 
     def _check_widths(self, rows: Sequence[Row], before: int) -> None:
         """Raise an error for the first row that has too few or too many entries."""

@@ -8,7 +8,7 @@ import io
 import re
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -18,6 +18,8 @@ from pairdp.tables.base import TableError
 from pairdp.tables.text_format import SEPARATORS, TextFormat
 
 Row = list[str]
+Told = Callable[[int], object]
+_AT_ONCE = 1024
 
 
 class Header(NamedTuple):
@@ -40,7 +42,7 @@ class Header(NamedTuple):
 
 def read_header(path: Path, form: TextFormat) -> Header:
     """Return the first row of a file; other lines are not decoded."""
-    with _text(path, form, by_line=form.has_byte_lines) as file:
+    with _text(path, form, by_line=form.has_byte_lines) as (file, _):
         lines = _decoded(file, form.codec, "strict") if form.has_byte_lines else file
         mark, lines = _separator(lines, form)
         rows = csv.reader(lines, delimiter=mark, strict=True)
@@ -48,31 +50,37 @@ def read_header(path: Path, form: TextFormat) -> Header:
         return Header(names, mark, rows.line_num <= 1)
 
 
-def rows_of(path: Path, form: TextFormat) -> Iterator[Row]:
-    """Yield all rows after the first; entries in quotation marks may have line breaks."""
-    with _text(path, form) as file:
+def rows_of(path: Path, form: TextFormat, told: Told) -> Iterator[Row]:
+    """Yield all rows after the first; entries in quotation marks may have line breaks.
+
+    Now and then, ``told`` is called with the number of bytes of the file that were read.
+    """
+    with _text(path, form) as (file, raw):
         mark, lines = _separator(file, form)
         rows = _reader(lines, mark)
         next_rows(rows, 1)
-        while some := next_rows(rows, 1024):
+        while some := next_rows(rows, _AT_ONCE):
+            told(raw.tell())
             yield from some
 
 
-def records_of_lines(path: Path, form: TextFormat) -> Iterator[Row | None]:
+def records_of_lines(path: Path, form: TextFormat, told: Told) -> Iterator[Row | None]:
     """Yield every line after the first as a record, None if it is malformed.
 
     Lines are split in the bytes of the file and decoded one by one, with bytes that are not text
-    replaced, so that no line affects how another one is read.
+    replaced, so that no line affects how another one is read. ``told`` is as in `rows_of`.
     """
     if not form.has_byte_lines:
         raise TableError(
             f"{path}: in {form.encoding}, one damaged character can affect all lines after it, so "
             "records cannot be read one by one: convert the file to UTF-8"
         )
-    with _text(path, form, by_line=True) as file:
+    with _text(path, form, by_line=True) as (file, raw):
         mark, lines = _separator(_decoded(file, form.codec, "replace"), form)
         next_rows(_reader(lines, mark), 1)
-        for line in file:
+        for number, line in enumerate(file):
+            if number % _AT_ONCE == 0:
+                told(raw.tell())
             # An empty line is not a record, but bytes that are decoded to nothing are one.
             if line.strip("\r\n"):
                 yield record_of(_decode(line, form.codec, "replace"), mark)
@@ -89,11 +97,13 @@ def _decode(line: str, codec: str, errors: str) -> str:
 
 
 @contextmanager
-def _text(path: Path, form: TextFormat, *, by_line: bool = False) -> Iterator[Iterator[str]]:
-    """Open a file as text."""
+def _text(
+    path: Path, form: TextFormat, *, by_line: bool = False
+) -> Iterator[tuple[Iterator[str], BinaryIO]]:
+    """Open a file as text; give its bytes too, as they are on disk."""
     codec = "latin-1" if by_line else form.codec
     with reading_errors(path, form), path.open("rb") as raw, open_binary(path, raw) as binary:
-        yield io.TextIOWrapper(binary, encoding=codec, newline="")
+        yield io.TextIOWrapper(binary, encoding=codec, newline=""), raw
 
 
 @contextmanager

@@ -38,7 +38,7 @@ class TextFormat:
             _check_encoding(self.encoding)
         if self.separator == "tab":
             keep(self, "separator", "\t")
-        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
+        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n\0'):
             raise TableError(
                 f"the separator must be one character such as ';' (or tab), got {self.separator!r}"
             )
@@ -48,7 +48,7 @@ class TextFormat:
     @property
     def codec(self) -> str:
         """The codec that reads the text; that of UTF-8 accepts a byte order mark."""
-        if self.encoding is None or self.encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+        if self.encoding is None or codecs.lookup(self.encoding).name == "utf-8":
             return "utf-8-sig"
         return self.encoding
 

@@ -17,6 +17,7 @@ def find(rows: list[Row], algorithm: str, epsilon: float, delta: float) -> Row:
     return row
 
 
+@pytest.mark.slow
 def test_dpgdc2_fails_as_printed(rows: list[Row]) -> None:
     row = find(rows, "DPGDC2", 2.0, 1e-5)
     assert row.true_epsilon_any_loss == pytest.approx(2.115, abs=5e-4)

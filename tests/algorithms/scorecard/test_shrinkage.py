@@ -34,21 +34,25 @@ def run(budget: Budget = BUDGET, **options: Any) -> Fit:
 
 def test_all_values_are_functions_of_one_release() -> None:
     """A plan with other values gives from another's fit what its own run gives with that noise."""
-    for budget in (BUDGET, Budget(4.0), Budget(0.05, 1e-6)):
-        for products in ({}, {"interactions": True}, {"pairs": ((0, 1),)}):
-            plain = run(budget, **products)
-            for smoothing, shrinkage in ((0.0, 0.5), (2.0, 0.0), (0.3, 1.0)):
-                given_options = {**products, "smoothing": smoothing, "shrinkage": shrinkage}
-                own = run(budget, **given_options)
-                algorithm = Scorecard(**given_options)  # type: ignore[arg-type]
-                plan = algorithm.plan(algorithm.own_problem(1.0), N, 3, budget)
-                assert plan.certificate.releases == plain.certificate.releases
-                found = plan.from_release(plain)
-                assert found is not None
-                assert found.certificate == own.certificate
-                np.testing.assert_array_equal(found.parameters, own.parameters)
-                for name in Scorecard.score_statistics:
-                    np.testing.assert_array_equal(found.statistics[name], own.statistics[name])
+    cases: list[tuple[Budget, dict[str, Any]]] = [
+        (BUDGET, {}),
+        (Budget(4.0), {"interactions": True}),
+        (Budget(0.05, 1e-6), {"pairs": ((0, 1),)}),
+    ]
+    for budget, products in cases:
+        plain = run(budget, **products)
+        for smoothing, shrinkage in ((0.0, 0.5), (2.0, 0.0), (0.3, 1.0)):
+            given_options = {**products, "smoothing": smoothing, "shrinkage": shrinkage}
+            own = run(budget, **given_options)
+            algorithm = Scorecard(**given_options)
+            plan = algorithm.plan(algorithm.own_problem(1.0), N, 3, budget)
+            assert plan.certificate.releases == plain.certificate.releases
+            found = plan.from_release(plain)
+            assert found is not None
+            assert found.certificate == own.certificate
+            np.testing.assert_array_equal(found.parameters, own.parameters)
+            for name in Scorecard.score_statistics:
+                np.testing.assert_array_equal(found.statistics[name], own.statistics[name])
 
 
 def test_without_them_points_are_those_learned() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pairdp.privacy import (
     Budget,
     FixedSizeSampling,
+    GaussianEvent,
     PoissonSampling,
     PrivacyCurve,
     SampledEvent,
@@ -19,12 +20,15 @@ from pairdp.privacy import (
 )
 from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.calibration import _sampled_multiplier
+from pairdp.privacy.accounting.events import Event
 from pairdp.privacy.accounting.second_routes.moment_inversion import inverted_delta
 
 
-def true_delta(multiplier: float, budget: Budget, steps: int, sampling: Sampling) -> float:
+def true_delta(
+    multiplier: float, budget: Budget, steps: int, sampling: Sampling, *others: Event
+) -> float:
     event = SampledEvent(1 / multiplier, sampling, steps)
-    found = inverted_delta([event], budget.epsilon)
+    found = inverted_delta([*others, event], budget.epsilon)
     assert found.error < 1e-3 * found.delta
     return found.delta
 
@@ -88,6 +92,19 @@ def test_its_own_curve_stays_within_the_budget(
     found = noise_multiplier(budget, steps, sampling)
     assert PrivacyCurve(SampledEvent(1 / found, sampling, steps)).delta(epsilon) <= budget.delta
     assert found <= noise_multiplier(budget, steps) * 1.001
+
+
+@pytest.mark.parametrize("share", [0.01, 0.35, 0.9])
+def test_beside_other_releases_it_is_within_the_budget_and_not_much_below(share: float) -> None:
+    budget, steps, sampling = Budget(1.0, 1e-6), 120, FixedSizeSampling(256, 10_000)
+    other = math.sqrt(share) * gaussian.gdp_mu(1.0, 1e-6)
+    found = noise_multiplier(budget, steps, sampling, other)
+    assert true_delta(found, budget, steps, sampling, GaussianEvent(other)) <= budget.delta
+    assert true_delta(found / 1.01, budget, steps, sampling, GaussianEvent(other)) > budget.delta
+    whole = noise_multiplier(budget, steps, beside=other)
+    assert whole == pytest.approx(noise_multiplier(budget, steps) / math.sqrt(1 - share))
+    with pytest.raises(ValueError, match="leave nothing"):
+        noise_multiplier(budget, steps, sampling, 5.0)
 
 
 def test_more_budget_needs_less_noise_and_more_steps_need_more() -> None:

@@ -29,7 +29,7 @@ EVENTS = {
     "approximate": ApproximateEvent(0.7, 1e-3),
     "without replacement": SampledEvent(1.0, FixedSizeSampling(10, 50), 3),
     "poisson": SampledEvent(1.0, PoissonSampling(0.2), 3),
-    "repeated draws": SampledEvent(0.5, RepeatedDraws(20, 20), 1),
+    "repeated draws": SampledEvent(0.5, RepeatedDraws(10, 10), 1),
 }
 
 

@@ -11,30 +11,32 @@ negatives j within [-1, 0], :math:`Σ_{ij} a_{ij}(u_i - u_j)/(n(n-1)) = Σ_i c_i
 (`pairdp.privacy.bounds.score_gradients`). Scores are clipped to ±`LARGEST_SCORE`, so that a
 slope is a function of two records.
 
-**Rounding.** Clipping factors and norms are computed in double precision from the factors of the
-gradients as they are, whatever their own rounding errors; norms are of relative accuracy better
-than `_SLACK`, which the clipping leaves as room. Terms are added up as `pairdp._sums` describes.
-A row of a matrix product depends on that row and on the shapes alone, so a record changes no
-other's term.
+**Mini-batches.** The same sums over the b records of a batch that was drawn without replacement,
+with b for n.
+
+**Rounding.** Clipping factors and norms are computed in double precision from the gradients as they
+are, whatever their own rounding errors; norms are of relative accuracy better than `CLIP_SLACK`
+leaves room for. Terms are added up as `pairdp._sums` describes. A row of a matrix product depends
+on that row and on the shapes alone, so a record changes no other's term.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._sums import BLOCK, Total
-from pairdp.algorithms.neural.network import Gradients, Network
+from pairdp.algorithms.neural.score_network import ScoreNetwork, clipping_factors
 from pairdp.losses.ranking import RankingLoss
 from pairdp.pairs.ranking import score_sums
 
 Array = NDArray[np.float64]
 LARGEST_SCORE = 15.0
 """Scores are clipped to ± this in sums over pairs."""
-_SLACK = 1 - 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,7 @@ class NetworkRecords:
 
     Attributes
     ----------
-    network : Network
+    network : ScoreNetwork
         The network.
     rows : array of shape (n, d)
         Standardised rows.
@@ -51,7 +53,7 @@ class NetworkRecords:
         -1 and 1; 0 for null records.
     """
 
-    network: Network
+    network: ScoreNetwork
     rows: Array
     y: Array
 
@@ -60,14 +62,19 @@ class NetworkRecords:
         """Number of records."""
         return len(self.rows)
 
+    def drawn(self, places: NDArray[np.intp]) -> NetworkRecords:
+        """Return the records at some places: a mini-batch."""
+        return NetworkRecords(self.network, self.rows[places], self.y[places])
+
     def _blocks(self) -> Iterator[slice]:
-        return (slice(start, start + BLOCK) for start in range(0, self.n, BLOCK))
+        size = min(self.network.block, BLOCK)
+        return (slice(start, start + size) for start in range(0, self.n, size))
 
     def scores(self, parameters: Array) -> Array:
         """Return the score of each record."""
         found = np.empty(self.n)
         for some in self._blocks():
-            found[some] = self.network.forward(parameters, self.rows[some]).scores
+            found[some] = self.network.scores(parameters, self.rows[some])
         return found
 
     def mean_of_clipped(
@@ -91,13 +98,12 @@ class NetworkRecords:
         only_linear : bool
             Whether gradients are in the linear part only, and zero elsewhere.
         """
-        total = Total.zeros(self.network.size)
-        for some in self._blocks():
-            found = self.network.forward(parameters, self.rows[some])
-            gradients = self.network.gradients(parameters, found, only_linear=only_linear)
-            slope = slopes(found.scores, self.y[some])
-            total += self.network.weighted_sum(gradients, slope * _factors(gradients, clip, slope))
-        return np.asarray(total.high / self.n)
+
+        def weights(some: slice, scores: Array, norms: Array) -> Array:
+            slope = slopes(scores, self.y[some])
+            return slope * clipping_factors(np.abs(slope) * norms, clip)
+
+        return self._mean(parameters, weights, only_linear=only_linear)
 
     def mean_over_pairs(
         self, parameters: Array, loss: RankingLoss, clip: float, *, only_linear: bool = False
@@ -112,16 +118,23 @@ class NetworkRecords:
             sums = score_sums(loss, -largest, largest, self.n)
             found = sums.all_slopes(margins[used], positive) / loss.derivative_bound(2 * largest)
             coefficients[used] = found * (2 * positive - 1) / (self.n - 1)
+
+        def weights(some: slice, scores: Array, norms: Array) -> Array:
+            return coefficients[some] * clipping_factors(norms, clip)
+
+        return self._mean(parameters, weights, only_linear=only_linear)
+
+    def _mean(
+        self,
+        parameters: Array,
+        weights: Callable[[slice, Array, Array], Array],
+        *,
+        only_linear: bool,
+    ) -> Array:
+        """Return Σ weight·gradient over all records, divided by their number."""
         total = Total.zeros(self.network.size)
         for some in self._blocks():
-            found_pass = self.network.forward(parameters, self.rows[some])
-            gradients = self.network.gradients(parameters, found_pass, only_linear=only_linear)
-            factors = _factors(gradients, clip, np.ones(len(gradients.squares)))
-            total += self.network.weighted_sum(gradients, coefficients[some] * factors)
+            total += self.network.gradient_sum(
+                parameters, self.rows[some], partial(weights, some), only_linear=only_linear
+            )
         return np.asarray(total.high / self.n)
-
-
-def _factors(gradients: Gradients, clip: float, slopes: Array) -> Array:
-    """Return the factors that clip slope·gradient to a norm."""
-    norms = np.abs(slopes) * np.sqrt(gradients.squares)
-    return np.asarray(clip * _SLACK / np.maximum(norms, clip))

@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer
+from pairdp._sums import BLOCK
+from pairdp.algorithms.neural.score_network import Weights
 
 Array = NDArray[np.float64]
 _BIAS = 0.5
@@ -91,6 +93,11 @@ class Network:
         return sum(math.prod(shape) for shape in self.shapes)
 
     @property
+    def block(self) -> int:
+        """The number of rows of a block."""
+        return BLOCK
+
+    @property
     def linear(self) -> slice:
         """The places of the linear part, which come last."""
         return slice(self.size - self.features - 1, self.size)
@@ -156,6 +163,18 @@ class Network:
             if place:
                 delta = (delta @ parts[place][:-1].T) * (1 - layers[place] ** 2)
         return Gradients(layers, deltas, squares)
+
+    def scores(self, parameters: Array, rows: Array) -> Array:
+        """Return the scores of rows."""
+        return self.forward(parameters, rows).scores
+
+    def gradient_sum(
+        self, parameters: Array, rows: Array, weights: Weights, *, only_linear: bool = False
+    ) -> Array:
+        """Return Σ weight·gradient over rows; see `ScoreNetwork`."""
+        found = self.forward(parameters, rows)
+        gradients = self.gradients(parameters, found, only_linear=only_linear)
+        return self.weighted_sum(gradients, weights(found.scores, np.sqrt(gradients.squares)))
 
     def weighted_sum(self, gradients: Gradients, weights: Array) -> Array:
         """Return Σ weight·gradient over a block, of size `size`; zeros where there is none."""

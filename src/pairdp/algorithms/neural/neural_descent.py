@@ -10,10 +10,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._checks import integer, keep, one_of, positive
-from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp._checks import integer, keep, keep_given, one_of, positive
+from pairdp.algorithms import printed
+from pairdp.algorithms.algorithm import WITH_DRAWS, Algorithm, PlanDraft
 from pairdp.algorithms.conditioned.location import COUNTS as RADIUS_COUNTS
 from pairdp.algorithms.conditioned.run import MEANS, RADIUS, SCALES
+from pairdp.algorithms.neural.module_checks import check_module
 from pairdp.algorithms.neural.network import Network, checked_hidden
 from pairdp.algorithms.neural.reference_slopes import BINS
 from pairdp.algorithms.neural.run import (
@@ -23,8 +25,11 @@ from pairdp.algorithms.neural.run import (
     STEPS_PER_COUNT,
     Run,
 )
+from pairdp.algorithms.neural.score_network import ScoreNetwork
 from pairdp.algorithms.neural.scores import NetworkScores
 from pairdp.algorithms.neural.settings import NeuralSettings
+from pairdp.algorithms.neural.torch_module import TorchModule
+from pairdp.algorithms.neural.torch_network import TorchNetwork
 from pairdp.algorithms.noise import noise_to_signal, shared_release
 from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
 from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
@@ -33,7 +38,14 @@ from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.score_models import ModelName, ScoreModel
 from pairdp.algorithms.task import Task
 from pairdp.losses.ranking import RankingLoss
-from pairdp.privacy import NoiseSource, Release
+from pairdp.privacy import (
+    FixedSizeSampling,
+    GaussianMechanism,
+    NoiseSource,
+    Release,
+    Sensitivity,
+)
+from pairdp.privacy.accounting.events import GaussianEvent
 from pairdp.privacy.bounds.score_gradients import BOTH_SIGNS
 from pairdp.records import Records
 
@@ -45,6 +57,17 @@ _CLIP = 0.3
 """Gradients are clipped to this share of their typical norm."""
 _ROW = math.sqrt(2)
 """The typical norm of a gradient in the linear part, for rows of norm 1."""
+_ON_TRUST = (
+    "The network is a module of the user's own. Each record's score and gradient are computed from "
+    "that record alone and clipped, whatever the module computes; that its initial weights are "
+    "public, and that it neither stores rows nor raises errors that depend on them, is taken on "
+    "trust."
+)
+_CLIPPED = (
+    "gradients of scores are clipped, so the theorems on accuracy, which need smooth losses and "
+    "the Polyak–Łojasiewicz condition, do not apply: T and η are those that are given"
+)
+_DEPARTURES = (_CLIPPED, "the first iterate is random by a public seed")
 
 
 @dataclass(frozen=True)
@@ -62,6 +85,17 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
     pairs of the loss of the problem, as in Kang 2021, with gradients of scores clipped
     (`clipped_sums`). Sensitivity 2C/n for losses that decrease, 4C/n for others.
 
+    With ``batch_size`` b, each gradient in all parameters is that of b records, drawn without
+    replacement, with b for n in its sensitivity; the accountant composes these with all other
+    releases. Means, counts, histograms and gradients in the linear part stay on all records: they
+    need only sums of rows and of scores, and sampling would not lower their noise.
+
+    With ``schedule="theorem"`` and sums over pairs of all records, steps are plain, from the
+    initial weights, without projection and without preparation but a division of rows by the data
+    norm, and the last iterate is released: Algorithm 1 of Kang 2021 for a score model. Its
+    privacy needs bounded gradients only, which clipping provides: a pair has a gradient of norm at
+    most 2C, so the printed noise is σ = 8·2C√(T·ln(1/δ))/(nε), and the certified one 2C√T/(nμ).
+
     Only norms of gradients matter: the guarantee needs neither convexity nor smoothness.
 
     Parameters
@@ -78,6 +112,10 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
         The public seed of the initial weights.
     name : str
         Name in certificates.
+    module : TorchModule, optional
+        A network of the user's own, instead of one with ``hidden`` layers.
+    batch_size : int, optional
+        b; all records by default.
     """
 
     hidden: tuple[int, ...] = (32, 16)
@@ -86,13 +124,14 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
     learning_rate: float = 0.05
     seed: int = 0
     name: str = "Neural descent"
+    module: TorchModule | None = None
+    batch_size: int | None = None
 
     settings_type = NeuralSettings
     needs_delta: ClassVar[bool] = True
     without_delta: ClassVar[str] = "use PrivateRanker"
     only_pairs: ClassVar[bool] = True
-    offers_units: ClassVar[bool] = True
-    score_statistics: ClassVar[Mapping[str, int]] = {"centre": 1, "scales": 1}
+    why_no_units: ClassVar[str] = WITH_DRAWS
 
     def __post_init__(self) -> None:
         keep(self, "hidden", checked_hidden(self.hidden))
@@ -100,6 +139,30 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
         one_of("gradient", self.gradient, "reference", "pairwise")
         keep(self, "learning_rate", positive("learning_rate", self.learning_rate))
         keep(self, "seed", integer("seed", self.seed, at_least=0))
+        keep_given(self, "batch_size", integer)
+        if self.module is not None:
+            keep(self, "module", TorchModule.of(self.module))
+
+    @property
+    def offers_units(self) -> bool:  # type: ignore[override]
+        """Whether every step uses all records."""
+        return self.batch_size is None
+
+    @property
+    def is_printed(self) -> bool:  # type: ignore[override]
+        """Whether it is gradient perturbation on all pairs, as in Kang 2021."""
+        return self.gradient == "pairwise" and self.batch_size is None
+
+    @property
+    def has_theorem(self) -> bool:  # type: ignore[override]
+        """Whether it is an algorithm of a paper."""
+        return self.is_printed
+
+    @property
+    def score_statistics(self) -> Mapping[str, int]:  # type: ignore[override]
+        """The centre and the scales of rows, and the numbers of a module that are not trained."""
+        fixed = {} if self.module is None else {"fixed": 1}
+        return {"centre": 1, "scales": 1, **fixed}
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -116,10 +179,27 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
             )
         if task.problem.regularization > 0:
             raise ValueError(f"{self.name} has no penalty: leave out regularization")
+        if task.is_printed and not task.follows_theorem:
+            raise ValueError(
+                f"the printed noise of {self.name} is for the steps of the paper: use "
+                'schedule="theorem", or calibration="certified"'
+            )
+        if self.batch_size is not None and not 2 <= self.batch_size <= task.n:
+            raise ValueError(f"batch_size must be from 2 to n = {task.n}, got {self.batch_size}")
 
-    def network(self, features: int) -> Network:
-        """Return the network for rows of so many features."""
-        return Network(features, self.hidden)
+    def network(self, features: int, fixed: Array | None = None) -> ScoreNetwork:
+        """Return the network for rows of so many features.
+
+        Parameters
+        ----------
+        features : int
+            Their number.
+        fixed : array, optional
+            The numbers of a module that are not trained; by default those of a new module.
+        """
+        if self.module is None:
+            return Network(features, self.hidden)
+        return TorchNetwork(self.module, features, self.seed, fixed)
 
     def model_of(self, plan: Plan) -> ModelName:
         """Return "network"."""
@@ -129,59 +209,111 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
         self, plan: Plan, parameters: Array, statistics: Mapping[str, Array]
     ) -> NetworkScores:
         """Return the scores of the network."""
-        network = self.network(plan.task.features)
+        network = self.network(plan.task.features, statistics.get("fixed"))
         return NetworkScores(network, statistics["centre"], statistics["scales"], parameters)
 
     def draft(self, task: Task) -> PlanDraft[NeuralSettings]:
         """Decide clipping, shares and noise."""
-        n, d = task.n, task.features
-        network = self.network(d)
+        network = self.network(task.features)
+        if isinstance(network, TorchNetwork):
+            check_module(network)
         clip = _CLIP * network.typical_norm(self.seed)
+        assumptions = () if self.module is None else (_ON_TRUST,)
+        if task.follows_theorem:
+            release = self._gradients_of_paper(task, clip, network.size)
+            settings = NeuralSettings(network.size, self.steps, 0, clip, clip, self.learning_rate)
+            return PlanDraft((release,), settings, departures=_DEPARTURES, assumptions=assumptions)
+        is_linear = network.linear.start < network.linear.stop
+        linear_steps = _LINEAR_STEPS if is_linear else 0
         linear_clip = _CLIP * _ROW
+        releases = self._preparation(task)
+        rest, times = 1 - math.fsum(_SHARES.values()), None
+        if self.gradient == "reference":
+            times = -(-(self.steps + linear_steps) // STEPS_PER_COUNT)
+            table = task.sensitivity("histograms of columns", columns=1)
+            counts = shared_release(SCORES, task, table, 2 * BINS, _SCORES / times)
+            releases.append(replace(counts, count=times))
+            rest -= _SCORES
+        if is_linear:
+            sensitivity = self._sensitivity(task, linear_clip, task.features + 1, task.n)
+            share = _LINEAR / linear_steps
+            first = shared_release(LINEAR_GRADIENTS, task, sensitivity, task.features + 1, share)
+            releases.append(replace(first, count=linear_steps))
+            rest -= _LINEAR
+        releases.append(self._gradients(task, clip, network.size, rest, releases))
+        settings = NeuralSettings(
+            network.size,
+            self.steps,
+            linear_steps,
+            clip,
+            linear_clip,
+            self.learning_rate,
+            times,
+            self._drawn(task),
+        )
+        return PlanDraft(tuple(releases), settings, assumptions=assumptions)
+
+    def _preparation(self, task: Task) -> list[Release]:
+        """Return the releases that standardise rows."""
+        n, d = task.n, task.features
         means = task.sensitivity("means of clipped rows", largest=task.problem.data_norm, used=n)
         counts = task.sensitivity("number of records in a set", sets=1)
         squares = task.sensitivity("mean squares of clipped rows", largest=1.0, used=n)
         radius = shared_release(RADIUS, task, counts, 1, _SHARES[RADIUS] / RADIUS_COUNTS)
-        releases = [
+        return [
             shared_release(MEANS, task, means, 2 * d + 1, _SHARES[MEANS]),
             replace(radius, count=RADIUS_COUNTS),
             shared_release(SCALES, task, squares, d, _SHARES[SCALES]),
         ]
-        rest = 1 - math.fsum(_SHARES.values()) - _LINEAR
-        times = None
-        if self.gradient == "reference":
-            times = -(-(self.steps + _LINEAR_STEPS) // STEPS_PER_COUNT)
-            table = task.sensitivity("histograms of columns", columns=1)
-            release = shared_release(SCORES, task, table, 2 * BINS, _SCORES / times)
-            releases.append(replace(release, count=times))
-            rest -= _SCORES
-        releases += [
-            self._gradients(task, LINEAR_GRADIENTS, linear_clip, d + 1, _LINEAR, _LINEAR_STEPS),
-            self._gradients(task, GRADIENTS, clip, network.size, rest, self.steps),
-        ]
-        settings = NeuralSettings(
-            network.size, self.steps, _LINEAR_STEPS, clip, linear_clip, self.learning_rate, times
-        )
-        return PlanDraft(tuple(releases), settings)
+
+    def _drawn(self, task: Task) -> int | None:
+        """Return the number of records of a mini-batch, None for all records."""
+        return None if self.batch_size in (None, task.n) else self.batch_size
+
+    def _sensitivity(self, task: Task, clip: float, size: int, used: int) -> Sensitivity:
+        """Return the sensitivity of a gradient over so many records."""
+        loss: RankingLoss = task.problem.loss  # type: ignore[assignment]
+        pairs = self.gradient == "pairwise"
+        if pairs and not loss.decreasing:
+            return task.sensitivity(BOTH_SIGNS, clip=clip, n=used)
+        bound = "clipped gradients of pairs" if pairs else "clipped gradients of rows"
+        return task.sensitivity(bound, clip=clip, used=used, width=size, amplification=0.0)
 
     def _gradients(
-        self, task: Task, name: str, clip: float, size: int, share: float, steps: int
+        self, task: Task, clip: float, size: int, share: float, others: list[Release]
     ) -> Release:
-        loss: RankingLoss = task.problem.loss  # type: ignore[assignment]
-        if self.gradient == "pairwise" and not loss.decreasing:
-            sensitivity = task.sensitivity(BOTH_SIGNS, clip=clip, n=task.n)
-        else:
-            pairs = self.gradient == "pairwise"
-            bound = "clipped gradients of pairs" if pairs else "clipped gradients of rows"
-            sensitivity = task.sensitivity(
-                bound, clip=clip, used=task.n, width=size, amplification=0.0
-            )
-        return replace(shared_release(name, task, sensitivity, size, share / steps), count=steps)
+        """Return the noisy gradients in all parameters, with what the others leave."""
+        drawn = self._drawn(task)
+        sensitivity = self._sensitivity(task, clip, size, drawn or task.n)
+        if drawn is None or task.budget is None:
+            release = shared_release(GRADIENTS, task, sensitivity, size, share / self.steps)
+            return replace(release, count=self.steps)
+        sampling = FixedSizeSampling(drawn, task.n)
+        mus = [one.event.mu for one in others if isinstance(one.event, GaussianEvent)]
+        mechanism = GaussianMechanism.calibrate(
+            task.budget,
+            sensitivity.value,
+            dimension=size,
+            steps=self.steps,
+            sampling=sampling,
+            beside=math.hypot(*mus),
+        )
+        return Release(GRADIENTS, mechanism, sensitivity, size, self.steps, sampling)
+
+    def _gradients_of_paper(self, task: Task, clip: float, size: int) -> Release:
+        """Return the noisy gradients of Kang 2021, with certified or printed noise."""
+        sensitivity = self._sensitivity(task, clip, size, task.n)
+        if task.budget is None or not task.is_printed:
+            release = shared_release(GRADIENTS, task, sensitivity, size, 1 / self.steps)
+            return replace(release, count=self.steps)
+        scale = printed.kang2021.gradient_noise(2 * clip, task.n, self.steps, task.budget)
+        mechanism = GaussianMechanism(sensitivity.value, scale, size)
+        return Release(GRADIENTS, mechanism, sensitivity, size, self.steps)
 
     def noise_to_signal(self, plan: Plan[NeuralSettings]) -> float:
-        """Return the noise-to-signal ratio of the gradients of the linear part."""
-        linear = next(r for r in plan.certificate.releases if r.name == LINEAR_GRADIENTS)
-        return noise_to_signal(linear, plan.task.n)
+        """Return the noise-to-signal ratio of the gradients of the linear part, or of all."""
+        found = {release.name: release for release in plan.certificate.releases}
+        return noise_to_signal(found.get(LINEAR_GRADIENTS, found[GRADIENTS]), plan.task.n)
 
     def _parameter_noise(self, plan: Plan[NeuralSettings], fit: Fit) -> ParameterNoise:
         return unknown_noise("the parameters are those of a network")
@@ -190,8 +322,14 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
         self, plan: Plan[NeuralSettings], records: Records, noise: NoiseSource, progress: Progress
     ) -> RunResult:
         """Return the parameters of the network, and what standardises rows."""
-        run = Run(self.network(plan.task.features), plan, records, noise)
-        return run.learn(self.network(plan.task.features).initial(self.seed), progress)
+        network = self.network(plan.task.features)
+        run = Run(network, plan, records, noise)
+        learn = run.perturb if plan.task.follows_theorem else run.learn
+        found = learn(network.initial(self.seed), progress)
+        if isinstance(network, TorchNetwork):
+            statistics = {**found.statistics, "fixed": network.fixed_numbers}
+            return RunResult(found.parameters, statistics)
+        return found
 
 
 register_algorithm("neural", NeuralDescent())

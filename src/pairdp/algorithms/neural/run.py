@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 from pairdp.algorithms.conditioned.run import Run as PrivateCoordinates
 from pairdp.algorithms.conditioned.run import RunFacts
 from pairdp.algorithms.neural.clipped_sums import NetworkRecords
-from pairdp.algorithms.neural.network import Network
 from pairdp.algorithms.neural.optimizer import Adam
 from pairdp.algorithms.neural.reference_slopes import BINS, ReferenceSlopes, count_scores
+from pairdp.algorithms.neural.score_network import ScoreNetwork
 from pairdp.algorithms.neural.scores import NetworkScores
 from pairdp.algorithms.neural.settings import NeuralSettings
 from pairdp.algorithms.plan import Plan, Progress, RunResult
@@ -33,7 +34,7 @@ _LINEAR_RATE = 0.6
 class Run:
     """The records of a run, which enter what it returns through releases only."""
 
-    network: Network
+    network: ScoreNetwork
     plan: Plan[NeuralSettings]
     records: Records
     noise: NoiseSource
@@ -64,6 +65,7 @@ class Run:
         settings, network = self.plan.settings, self.network
         standard = self._standardized(initial)
         records = NetworkRecords(network, standard.rows(self.records.x), self._labels())
+        draws = self.noise.stream("batches") if settings.batch_size is not None else None
         steps = settings.linear_steps + settings.steps
         parameters = initial
         adam: Adam | None = None
@@ -72,7 +74,11 @@ class Run:
             linear = step < settings.linear_steps
             if settings.counts is not None and step % STEPS_PER_COUNT == 0:
                 slopes = self._reference(records, parameters, step // STEPS_PER_COUNT).at
-            mean = self._mean(records, parameters, slopes, linear=linear)
+            used = records
+            if draws is not None and not linear:
+                b = settings.batch_size
+                used = records.drawn(draws.choice(records.n, b, replace=False, shuffle=False))
+            mean = self._mean(used, parameters, slopes, linear=linear)
             if linear:
                 place = network.linear
                 noisy = self._release(LINEAR_GRADIENTS, mean[place], step)
@@ -85,6 +91,21 @@ class Run:
             parameters = adam.parameters
         found = parameters if adam is None else adam.average
         return RunResult(found, {"centre": standard.centre, "scales": standard.scales})
+
+    def perturb(self, initial: Array, progress: Progress) -> RunResult:
+        """Return the last iterate of plain steps on all records, as in Kang 2021, Algorithm 1.
+
+        Rows are divided by the data norm, which is public; there is no other preparation.
+        """
+        settings, d = self.plan.settings, self.network.features
+        scales = np.full(d, self.plan.problem.data_norm / math.sqrt(d))
+        standard = NetworkScores(self.network, np.zeros(d), scales, initial)
+        records = NetworkRecords(self.network, standard.rows(self.records.x), self._labels())
+        parameters = initial
+        for step in progress.steps(settings.steps, "learning a network"):
+            mean = self._mean(records, parameters, None, linear=False)
+            parameters = parameters - settings.learning_rate * self._release(GRADIENTS, mean, step)
+        return RunResult(parameters, {"centre": standard.centre, "scales": standard.scales})
 
     def _labels(self) -> Array:
         return np.where(self.records.null, 0.0, self.records.y)

@@ -8,12 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._sums import BLOCK
-from pairdp.algorithms.neural.network import Network
+from pairdp.algorithms.neural.score_network import ScoreNetwork
 
 Array = NDArray[np.float64]
 LARGEST_ROW = 2.0
 """Standardised rows, of norm about 1, are clipped to this norm."""
+
+
+def standardized(x: Array, centre: Array, scales: Array) -> Array:
+    """Return standardised rows (x - c)/(s√d), of norm at most `LARGEST_ROW`."""
+    found = (x - centre) / (scales * math.sqrt(centre.size))
+    norms = np.sqrt(np.einsum("ij,ij->i", found, found))
+    found *= (LARGEST_ROW / np.maximum(norms, LARGEST_ROW))[:, None]
+    return np.asarray(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,15 +29,15 @@ class NetworkScores:
 
     Attributes
     ----------
-    network : Network
-        The shape of the network.
+    network : ScoreNetwork
+        The network.
     centre, scales : arrays of shape (d,)
         What rows are standardised by.
     parameters : array
         The parameters of the network.
     """
 
-    network: Network
+    network: ScoreNetwork
     centre: Array
     scales: Array
     parameters: Array
@@ -46,15 +53,13 @@ class NetworkScores:
 
     def rows(self, x: Array) -> Array:
         """Return standardised rows (x - c)/(s√d), of norm at most `LARGEST_ROW`."""
-        found = (x - self.centre) / (self.scales * math.sqrt(self.centre.size))
-        norms = np.sqrt(np.einsum("ij,ij->i", found, found))
-        found *= (LARGEST_ROW / np.maximum(norms, LARGEST_ROW))[:, None]
-        return np.asarray(found)
+        return standardized(x, self.centre, self.scales)
 
     def scores(self, rows: Array) -> Array:
         """Return the scores of rows."""
         found = np.empty(len(rows))
-        for start in range(0, len(rows), BLOCK):
-            some = slice(start, start + BLOCK)
-            found[some] = self.network.forward(self.parameters, self.rows(rows[some])).scores
+        size = self.network.block
+        for start in range(0, len(rows), size):
+            some = slice(start, start + size)
+            found[some] = self.network.scores(self.parameters, self.rows(rows[some]))
         return found

@@ -11,7 +11,8 @@ from pairdp.algorithms.task import Settings
 class NeuralSettings(Settings):
     """The numbers of parameters and steps, the norms that gradients are clipped to, and the step.
 
-    ``counts`` is the number of histograms of scores, None for sums over pairs.
+    ``counts`` is the number of histograms of scores, None for sums over pairs. ``batch_size`` is
+    the number of records of a mini-batch, None for all records.
     """
 
     parameters: int
@@ -21,3 +22,4 @@ class NeuralSettings(Settings):
     linear_clip: float
     learning_rate: float
     counts: int | None = None
+    batch_size: int | None = None

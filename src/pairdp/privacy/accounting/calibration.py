@@ -28,7 +28,9 @@ def require_delta(budget: Budget) -> None:
         )
 
 
-def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None = None) -> float:
+def noise_multiplier(
+    budget: Budget, steps: int = 1, sampling: Sampling | None = None, beside: float = 0.0
+) -> float:
     r"""Return the smallest σ/Δ that keeps ``steps`` Gaussian releases within a budget.
 
     Parameters
@@ -39,6 +41,8 @@ def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None =
         Number of releases, each with the same noise multiplier.
     sampling : FixedSizeSampling or PoissonSampling, optional
         How the records of each step are drawn; all records by default.
+    beside : float, default=0.0
+        The µ of Gaussian releases on all records that the budget pays for as well.
 
     Returns
     -------
@@ -59,19 +63,24 @@ def noise_multiplier(budget: Budget, steps: int = 1, sampling: Sampling | None =
         raise TypeError(
             f"sampling must be FixedSizeSampling, PoissonSampling or None, got {sampling!r}"
         )
+    mu = gaussian.gdp_mu(budget.epsilon, budget.delta)
+    if not 0 <= beside < mu:
+        raise ValueError(f"releases of µ = {beside:g} leave nothing of a budget of µ = {mu:g}")
     if sampling is None or sampling.rate == 1:
-        return math.sqrt(steps) / gaussian.gdp_mu(budget.epsilon, budget.delta)
-    return _sampled_multiplier(budget, steps, sampling)
+        return math.sqrt(steps) / math.sqrt((mu - beside) * (mu + beside))
+    return _sampled_multiplier(budget, steps, sampling, beside)
 
 
 @lru_cache(maxsize=4096)
-def _sampled_multiplier(budget: Budget, steps: int, sampling: Sampling) -> float:
+def _sampled_multiplier(budget: Budget, steps: int, sampling: Sampling, beside: float) -> float:
     log_target = math.log(budget.delta)
-    if isinstance(sampling, RepeatedDraws) and steps == 1:
+    if isinstance(sampling, RepeatedDraws) and steps == 1 and not beside:
         return _repeated_multiplier(budget, sampling)
+    others = [(accounting.dominating_pairs.GaussianPair(beside), 1)] if beside else []
 
     def curve(log_multiplier: float) -> accounting.PairComposition:
-        return accounting.PairComposition([(sampling.pair(math.exp(-log_multiplier)), steps)])
+        sampled = sampling.pair(math.exp(-log_multiplier))
+        return accounting.PairComposition([*others, (sampled, steps)])
 
     def rough(log_multiplier: float) -> float:
         return curve(log_multiplier).rough_log_delta(budget.epsilon) - log_target
@@ -80,7 +89,7 @@ def _sampled_multiplier(budget: Budget, steps: int, sampling: Sampling) -> float
         return curve(log_multiplier).log_delta(budget.epsilon) - log_target
 
     # Without sampling the noise is larger: search downwards from it, on the approximate curve.
-    start = math.log(math.sqrt(steps) / gaussian.gdp_mu(budget.epsilon, budget.delta))
+    start = math.log(noise_multiplier(budget, steps, beside=beside))
     while rough(start) > 0:
         start += 0.5
     while start > _SMALLEST and rough(start - 0.5) <= 0:

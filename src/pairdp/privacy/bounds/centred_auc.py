@@ -176,6 +176,7 @@ class CentredAUC:
         first, middle = map(float, self.steps)
         half = self.n / 2
         top = 2 * float(self.heights(np.array([half]))[0])
+        heights = np.clip(heights, 0.0, top)
         low = np.clip(np.minimum(heights, top - heights), 0.0, top / 2)
         bend = (first - middle) / self.flat
         joint = min(self.flat + 1.0, half)

@@ -43,10 +43,10 @@ Places = NDArray[np.intp]
 TRAINING, EVALUATION, SELECTION = "training", "evaluation", "selection"
 _MOST_SEED = 2**32 - 1
 _BY_CONTENT = (
-    "evaluation_share must be a number above 0 and below 1, such as 0.2, got {}: which records "
-    "are held out may depend on their number and on a public seed alone. A split by the contents "
-    "of records (stratified, sorted, hashed, or given as indices or a mask) lets one record move "
-    "others between training and evaluation, and then what the two cost adds up, or is even more"
+    "{} must be a number above 0 and below 1, such as 0.2, got {}: which records are held out may "
+    "depend on their number and on a public seed alone. A split by the contents of records "
+    "(stratified, sorted, hashed, or given as indices or a mask) lets one record move others "
+    "between the two parts, and then what both cost adds up, or is even more"
 )
 
 
@@ -74,17 +74,20 @@ class HeldOut(Split):
     seed: int = 0
     purpose: ClassVar[str] = EVALUATION
     """What the records that are held out are for, and the name of their part."""
+    parameters: ClassVar[tuple[str, str]] = ("evaluation_share", "evaluation_seed")
+    """What users call the share and the seed."""
 
     def __post_init__(self) -> None:
         share: object = self.share
+        of_share, of_seed = self.parameters
         if isinstance(share, bool) or not isinstance(share, Real):
             # Labels or row numbers that depend on them are not quoted.
             given = repr(share) if isinstance(share, str | bool) else f"a {type(share).__name__}"
-            raise ValueError(_BY_CONTENT.format(given))
-        keep(self, "share", real("evaluation_share", share))
+            raise ValueError(_BY_CONTENT.format(of_share, given))
+        keep(self, "share", real(of_share, share))
         if not 0 < self.share < 1:
-            raise ValueError(_BY_CONTENT.format(repr(self.share)))
-        keep(self, "seed", integer("evaluation_seed", self.seed, at_least=0, at_most=_MOST_SEED))
+            raise ValueError(_BY_CONTENT.format(of_share, repr(self.share)))
+        keep(self, "seed", integer(of_seed, self.seed, at_least=0, at_most=_MOST_SEED))
 
     def sizes(self, n: int) -> tuple[int, int]:
         """Return the numbers of records for training and for evaluation."""
@@ -92,8 +95,8 @@ class HeldOut(Split):
         held_out = round(self.share * n)
         if not 2 <= held_out <= n - 2:
             raise ValueError(
-                f"evaluation_share = {self.share:g} of {n} records leaves {n - held_out} for "
-                f"training and {held_out} for evaluation: both need at least two"
+                f"{self.parameters[0]} = {self.share:g} of {n} records leaves {n - held_out} for "
+                f"training and {held_out} for {self.purpose}: both need at least two"
             )
         return n - held_out, held_out
 
@@ -138,6 +141,7 @@ class HeldOutForSelection(HeldOut):
     """A share of the records on which one of several models is chosen, the others for training."""
 
     purpose: ClassVar[str] = SELECTION
+    parameters: ClassVar[tuple[str, str]] = ("held_out", "held_out_seed")
 
 
 class Placed(NamedTuple):

@@ -156,6 +156,7 @@ class GaussianMechanism(_Scaled):
         steps: int = 1,
         sampling: Sampling | None = None,
         calibration: Calibration = "certified",
+        beside: float = 0.0,
     ) -> GaussianMechanism:
         """Return the mechanism with the smallest noise for a budget.
 
@@ -174,14 +175,19 @@ class GaussianMechanism(_Scaled):
         calibration : {"certified", "printed"}, default="certified"
             "certified" is exact. "printed" is the textbook formula of the papers, for one step
             on all records; its event still states the true cost.
+        beside : float, default=0.0
+            The µ of other Gaussian releases on all records that the budget pays for as well.
         """
         _check_calibration(calibration)
         sensitivity = positive("sensitivity", sensitivity)
         dimension = integer("dimension", dimension)
         if calibration == "certified":
-            multiplier = noise_multiplier(budget, steps, sampling)
+            multiplier = noise_multiplier(budget, steps, sampling, beside)
             scale = with_rounding(sensitivity, multiplier, dimension) * multiplier
-            return _within(budget, scale, lambda s: cls(sensitivity, s, dimension), steps, sampling)
+            others = (GaussianEvent(beside),) if beside else ()
+            return _within(
+                budget, scale, lambda s: cls(sensitivity, s, dimension), steps, sampling, *others
+            )
         if integer("steps", steps) != 1 or sampling is not None:
             raise ValueError('calibration="printed" supports one step on all records only')
         require_delta(budget)
@@ -372,8 +378,9 @@ def _within(
     make: Callable[[float], _M],
     steps: int,
     sampling: Sampling | None = None,
+    *others: Event,
 ) -> _M:
-    """Return the mechanism whose event, rounding included, stays within the budget."""
+    """Return the mechanism whose event, rounding included, stays within the budget with others."""
     scale, grow = _raised(scale), 1e-15
     while True:
         mechanism = make(scale)
@@ -382,7 +389,7 @@ def _within(
             if isinstance(mechanism, GaussianMechanism)
             else mechanism.event(steps)
         )
-        curve = PrivacyCurve(event)
+        curve = PrivacyCurve(*others, event)
         if isinstance(event, PureEvent):
             if curve.epsilon(0.0) <= budget.epsilon:
                 return mechanism

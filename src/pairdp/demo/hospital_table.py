@@ -1,7 +1,7 @@
 """A synthetic hospital's table, as messy as a true one: gaps, categories, dates, ids, remarks.
 
-``python examples/hospital_table.py patients.csv --rows 4000 --seed 1`` writes it. No patient of
-any hospital is in it.
+``python -m pairdp.demo.hospital_table patients.csv --rows 4000 --seed 1`` writes it. No patient
+of any hospital is in it.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def _patient(number: int, rng: np.random.Generator) -> tuple[str, ...]:
     )
 
 
-def write(path: Path, rows: int, seed: int) -> None:
+def write_patients(path: str | Path, rows: int = 10_000, seed: int = 1) -> None:
     """Write a table of synthetic patients as a CSV file."""
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with Path(path).open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows(patients(rows, seed))
@@ -64,4 +64,4 @@ if __name__ == "__main__":
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    write(given.path, given.rows, given.seed)
+    write_patients(given.path, given.rows, given.seed)
