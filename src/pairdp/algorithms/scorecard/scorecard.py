@@ -136,6 +136,7 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
 
     settings_type = ScorecardSettings
     offers_units: ClassVar[bool] = True
+    after_release: ClassVar[frozenset[str]] = frozenset({"smoothing", "shrinkage"})
     score_statistics: ClassVar[Mapping[str, int]] = {
         "bins": 1, "edges": 1, "deviations": 1, "counts": 1, "interactions": 2, "factors": 1,
         "product_deviations": 2,
