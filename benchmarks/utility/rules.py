@@ -14,12 +14,15 @@ from pairdp.algorithms.choice.models import RULES, TableTask, rule_for
 from pairdp.algorithms.scorecard.cells import CategoryCells, NumberCells
 from pairdp.privacy import Budget
 
-UNPRIVATE = "logistic regression"
+UNPRIVATE, LINEAR = "logistic regression", "linear"
 TUNED = ("mixed", "tuned on")
 """The parts that rules were chosen on; ranges are of these alone."""
 
 
 def _task(row: Row) -> TableTask:
+    """Return the facts of a row; linear models of numbers alone need no schema."""
+    if row["method"] == LINEAR:
+        return TableTask(row["n"], row["width"], Budget(row["epsilon"], DELTA))
     numbers = [NumberCells(place, -1.0, 1.0) for place in range(row["numbers"])]
     others = [CategoryCells((place,)) for place in range(row["numbers"], row["columns"])]
     budget = Budget(row["epsilon"], DELTA)
@@ -36,9 +39,12 @@ def print_rules(rows: Sequence[Row]) -> None:
     }
     found = defaultdict(list)
     for row in used:
-        if row["method"] == CHOSEN:
+        only_numbers = row["numbers"] == row["columns"] == row["width"]
+        if row["method"] == CHOSEN or (row["method"] == LINEAR and only_numbers):
             other = plain.get((row["table"], row["n"], row["seed"]), np.nan)
-            found[rule_for(_task(row)).when].append((row["auc"], row["auc"] - other))
+            rule = rule_for(_task(row))
+            if row["method"] == CHOSEN or rule.model == LINEAR:
+                found[rule.when].append((row["auc"], row["auc"] - other))
     if not found:
         return
     print(f"{CHOSEN} by rule, on tables tuned on: 10 % and 90 % quantiles of the AUC, and of the")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,9 +70,17 @@ def test_an_additive_ranker_has_the_same_free_candidates() -> None:
     assert PrivateSearch(ranker, grid).plan(5000).method == "free"
 
 
-def test_scorecards_with_other_products_are_paid_for() -> None:
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"interactions": [False, True]},
+        {"interactions": [[(0, 1)], [(0, 2)]]},
+        {"resolution": [0, 64]},
+    ],
+)
+def test_scorecards_with_other_products_or_bins_are_paid_for(values: dict[str, Any]) -> None:
     card = PrivateScorecard(1.0, 1e-6, data_norm=1.0)
-    search = PrivateSearch(card, {"interactions": [False, True], "smoothing": [0.0, 1.0]})
+    search = PrivateSearch(card, {**values, "smoothing": [0.0, 1.0]})
     assert search.plan(50_000, 3).groups == 2
 
 

@@ -101,6 +101,11 @@ class Algorithm(Storable, ABC, Generic[S]):
     Then `draft` takes sensitivities from ``task.sensitivity``, and no release is sampled or on a
     part of the records."""
 
+    after_release: ClassVar[frozenset[str] | None] = None
+    """The hyper-parameters that no released value depends on, as these enter `solve` alone.
+
+    None if plans with equal releases always release the same statistics."""
+
     why_no_units: ClassVar[str] = "it does not declare that its bounds hold for them"
     """Why it offers no units, for the error message."""
 

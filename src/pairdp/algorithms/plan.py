@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Generic, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,6 +229,7 @@ class Plan(Generic[S]):
             own.releases == other.releases
             and (own.algorithm, own.n, own.unit) == (other.algorithm, other.n, other.unit)
             and _reading(own) == _reading(other)
+            and _released_by(own, self.algorithm) == _released_by(other, self.algorithm)
         )
 
     def from_release(self, fit: Fit) -> Fit | None:
@@ -297,6 +298,14 @@ def _reading(certificate: Certificate) -> tuple[object, ...]:
     facts = certificate.plan or {}
     data_norm = certificate.problem.get("data_norm")
     return data_norm, facts.get("features"), facts.get("conditions")
+
+
+def _released_by(certificate: Certificate, algorithm: Algorithm) -> dict[str, object]:
+    """Return the hyper-parameters in a certificate that noisy values may depend on."""
+    free = algorithm.after_release
+    facts: Mapping[str, Any] = (certificate.plan or {}).get("algorithm") or {}
+    fields = facts.get("fields") or {} if free is not None else {}
+    return {name: value for name, value in fields.items() if name not in (free or ())}
 
 
 def _shown(value: Scalar) -> str:

@@ -11,7 +11,7 @@ from pairdp.cli.common import refuse_options
 from pairdp.tables import TableError
 
 _OF_SCORECARDS = (
-    "increasing", "decreasing", "pair", "interactions", "smoothing", "shrinkage",
+    "increasing", "decreasing", "pair", "interactions", "smoothing", "shrinkage", "resolution",
 )  # fmt: skip
 _OF_OTHERS = (
     "task",
@@ -68,6 +68,11 @@ def scorecard_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.FloatRange(min=0, max=1),
             help="How far points are pulled towards those of naive Bayes; 0 by default.",
         ),
+        click.option(
+            "--resolution",
+            type=click.IntRange(min=0, max=128),
+            help="About how many bins a number has, if the budget buys fewer; 0 by default.",
+        ),
     )
     for option in reversed(added):
         command = option(command)
@@ -87,9 +92,8 @@ def scorecard_parameters(options: dict[str, Any]) -> dict[str, Any]:
         raise TableError(f"{min(both)!r} cannot be both --increasing and --decreasing")
     monotone = dict.fromkeys(options["increasing"], 1) | dict.fromkeys(options["decreasing"], -1)
     found: dict[str, Any] = {"monotone": monotone} if monotone else {}
-    found |= {
-        name: options[name] for name in ("smoothing", "shrinkage") if options[name] is not None
-    }
+    free = ("smoothing", "shrinkage", "resolution")
+    found |= {name: options[name] for name in free if options[name] is not None}
     given, pairs = options["interactions"], [tuple(pair) for pair in options["pair"]]
     if given is not None and pairs:
         raise TableError("give one of --pair and --interactions")

@@ -132,7 +132,8 @@ class ScoreRanker(TwoClassEstimator):
         ):  # fmt: skip
             if name in self.__dict__:
                 setattr(card, name, self.__dict__[name])
-        card.set_params(smoothing=algorithm.smoothing, shrinkage=algorithm.shrinkage)
+        for name in ("smoothing", "shrinkage", "resolution"):
+            setattr(card, name, getattr(algorithm, name))
         card.interactions = algorithm.interactions or algorithm.chosen or False
         if algorithm.pairs:
             columns = card.column_names() if schema is not None else range(task.features)

@@ -115,6 +115,10 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
         ``shrinkage``, for the price of one fit.
     shrinkage : float, default=0.0
         How far points are pulled towards those of naive Bayes, from 0 to 1.
+    resolution : int, default=0
+        About how many bins a number has, up to 128, if the budget buys labelled counts of fewer:
+        points then follow the number more closely, and the table is longer. 0 leaves those of the
+        counts. It costs nothing.
     data_norm, classes, ledger, data_set, unit, max_records, random_state, verbose, invalid
         As for `PrivateRanker`.
 
@@ -171,6 +175,7 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
         monotone: Mapping[str, int] | None = None,
         smoothing: float = 0.0,
         shrinkage: float = 0.0,
+        resolution: int = 0,
         data_norm: float | None = None,
         classes: ArrayLike | None = None,
         ledger: privacy.BudgetLedger | None = None,
@@ -188,6 +193,7 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
         self.monotone = monotone
         self.smoothing = smoothing
         self.shrinkage = shrinkage
+        self.resolution = resolution
         self.data_norm = data_norm
         self.classes = classes
         self.ledger = ledger
@@ -211,6 +217,7 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
             **_products(self.interactions, names),
             smoothing=self.smoothing,
             shrinkage=self.shrinkage,
+            resolution=self.resolution,
         )
 
     def _choose(self, n: int, features: int, budget: Budget | None, **facts: Any) -> Choice:

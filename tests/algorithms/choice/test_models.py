@@ -15,7 +15,7 @@ from pairdp.algorithms.scorecard.cells import CategoryCells, NumberCells
 from pairdp.privacy import Budget, Unit
 
 COLUMNS = (*(NumberCells(i, -1, 1) for i in range(4)), *(CategoryCells((i,)) for i in range(4, 8)))
-NUMBERS = "at least 3/4 of the columns are numbers and"
+NO_SCHEMA = "there is no schema and"
 WITH_DELTA, PURE = Budget(1.0, 1e-6), Budget(1.0)  # µ = 0.237, and ε
 
 
@@ -31,10 +31,11 @@ def task(n: int, budget: Budget | None = WITH_DELTA, schema: bool = True, k: int
         (task(10**6, PURE, schema=False), "linear", "ε is pure, and there is no schema"),
         (task(799, PURE), "linear", "ε is pure, and there is no schema or nµ < 100·d"),
         (task(801, PURE), "additive", "ε is pure"),
-        (task(160, schema=False), "linear", f"{NUMBERS} nµ < 20·d"),
-        (task(160), "additive", "there is a schema and nµ < 5·d"),
-        (task(180, schema=False), "linear", f"{NUMBERS} nµ < 20·d"),
-        (task(660, schema=False), "linear", f"{NUMBERS} nµ < 20·d"),
+        (task(160, schema=False), "linear", f"{NO_SCHEMA} nµ < 20·d"),
+        (task(160), "additive", "nµ < 5·d"),
+        (task(180, schema=False), "linear", f"{NO_SCHEMA} nµ < 20·d"),
+        (task(660, schema=False), "linear", f"{NO_SCHEMA} nµ < 20·d"),
+        (task(180), "additive", "nµ < 30·d"),
         (task(690, schema=False), "additive", "nµ < 30·d"),
         (task(1000), "additive", "nµ < 30·d"),
         (task(1020), "additive", "nµ < 16·d²"),

@@ -41,9 +41,12 @@ MANY = Budget(50.0, 1e-3)
 """So that weights are learned from few records."""
 
 
-def _plan(interactions: bool = False, unit: Unit | None = None):  # type: ignore[no-untyped-def]
+def _plan(  # type: ignore[no-untyped-def]
+    interactions: bool = False, unit: Unit | None = None, resolution: int = 0
+):
     columns = (NumberCells(0, -1.0, 1.0), NumberCells(1, -1.0, 1.0), CategoryCells((0,)))
-    plan = Scorecard(columns, interactions).plan(PROBLEM, N, 2, MANY, unit=unit)
+    card = Scorecard(columns, interactions, resolution=resolution)
+    plan = card.plan(PROBLEM, N, 2, MANY, unit=unit)
     assert plan.settings.steps is not None
     return plan
 
@@ -58,13 +61,16 @@ def _shares(plan, pairs):  # type: ignore[no-untyped-def]
     return worst
 
 
+@pytest.mark.parametrize("resolution", [0, 64])
 @pytest.mark.parametrize("interactions", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_no_replacement_moves_a_release_further_than_certified(interactions: bool) -> None:
+def test_no_replacement_moves_a_release_further_than_certified(
+    interactions: bool, resolution: int
+) -> None:
     rng = np.random.default_rng(0)
     pairs = [(pair, 0.0) for place in (0,) for pair in staged(N, 1.0, place)]
     pairs += [(drawn(N, 1.0, 3, rng), kick) for kick in (0.0, 0.1) for _ in range(2)]
     pairs += [(pair, 0.0) for pair in with_null(N, 1.0, 5, rng, count=0)]
-    worst = _shares(_plan(interactions), pairs)
+    worst = _shares(_plan(interactions, resolution=resolution), pairs)
     assert max(worst.values()) <= 1
     assert worst["counts of cells"] > 0.999
     assert worst["labelled counts of bins"] > 0.999

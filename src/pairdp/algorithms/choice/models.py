@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pairdp.algorithms import scorecard
 from pairdp.algorithms.choice.candidates import Candidate, Choice, ModelTask
 from pairdp.algorithms.score_models import ModelName
-from pairdp.algorithms.scorecard.cells import Cells, NumberCells
+from pairdp.algorithms.scorecard.cells import Cells
 
 _LARGEST_MU = 2.0
 """A larger µ, or no noise, counts as this one: then n alone limits what can be learned."""
@@ -42,12 +42,6 @@ class TableTask(ModelTask):
     def count(self) -> int:
         """d: the number of columns."""
         return len(self.columns) or self.features
-
-    @property
-    def mostly_numbers(self) -> bool:
-        """Whether at least 3/4 of the columns are numbers, as all are without a schema."""
-        numbers = sum(isinstance(column, NumberCells) for column in self.columns)
-        return 4 * numbers >= 3 * len(self.columns)
 
     @property
     def pure(self) -> bool:
@@ -102,35 +96,37 @@ RULES = (
     ),
     ModelRule("ε is pure", lambda t: t.pure, "additive", Range(0.79, 0.90), Range(-0.07, 0.00)),
     ModelRule(
-        "there is a schema and nµ < 5·d",
-        lambda t: bool(t.columns) and t.signal < 5 * t.count,
-        "additive",
-        Range(0.43, 0.66),
-        Range(-0.39, -0.10),
+        "there is no schema and nµ < 20·d",
+        lambda t: not t.columns and t.signal < 20 * t.count,
+        "linear",
+        Range(0.44, 0.77),
+        Range(-0.35, -0.03),
     ),
     ModelRule(
-        "at least 3/4 of the columns are numbers and nµ < 20·d",
-        lambda t: t.mostly_numbers and t.signal < 20 * t.count,
-        "linear",
-        Range(0.47, 0.76),
-        Range(-0.38, -0.04),
+        "nµ < 5·d",
+        lambda t: t.signal < 5 * t.count,
+        "additive",
+        Range(0.40, 0.67),
+        Range(-0.41, -0.10),
     ),
     ModelRule(
         "nµ < 30·d",
         lambda t: t.signal < 30 * t.count,
         "additive",
-        Range(0.61, 0.81),
-        Range(-0.22, -0.01),
+        Range(0.57, 0.81),
+        Range(-0.23, 0.00),
     ),
     ModelRule(
         "nµ < 16·d²",
         lambda t: t.signal < 16 * t.count**2,
         "additive",
-        Range(0.72, 0.86),
-        Range(-0.10, 0.05),
+        Range(0.71, 0.86),
+        Range(-0.09, 0.05),
     ),
-    ModelRule("nµ ≥ 16·d²", lambda t: True, "quadratic", Range(0.80, 0.91), Range(-0.04, 0.10)),
+    ModelRule("nµ ≥ 16·d²", lambda t: True, "quadratic", Range(0.80, 0.91), Range(-0.03, 0.11)),
 )
+_RESOLUTION = 64
+"""About how many bins a number has: few labelled counts, but points that follow it."""
 MODEL_REASON = "auto: the model is"
 """How the reason for a kind of model begins."""
 
@@ -157,7 +153,9 @@ def reason_for(rule: ModelRule, task: TableTask) -> str:
 
 def choose_scores(task: TableTask, model: str) -> Choice:
     """Return the choice of an algorithm for a model that is not linear."""
-    algorithm = scorecard.Scorecard(task.columns, interactions=model == "quadratic")
+    algorithm = scorecard.Scorecard(
+        task.columns, interactions=model == "quadratic", resolution=_RESOLUTION
+    )
     problem = algorithm.own_problem(task.data_norm)
     candidate = Candidate(problem, algorithm, 0.0, f"the algorithm for {model} models")
     return Choice(task.n, task.features, task.budget, (candidate,), task.unit)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from pairdp.algorithms.scorecard.partition import onto_simplex
+from pairdp.algorithms.scorecard.refinement import Refined
 
 Array = NDArray[np.float64]
 _SIZES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -95,6 +96,7 @@ def column_of(
     *,
     is_number: bool,
     missing: int,
+    refined: Refined | None = None,
 ) -> Column:
     """Return the shape of one column.
 
@@ -112,13 +114,20 @@ def column_of(
         Whether the bins are ordered.
     missing : int
         Whether the last bin is that of missing numbers.
+    refined : Refined, optional
+        Parts of the bins of a number; the shape is then evaluated on these.
     """
     spread = positives * (1 - positives)
     signal = excess - (positives - 0.5) * counts
     gain = np.maximum(counts, max(0.25 * deviation, 1e-9)) * spread
     noise = deviation**2 + (positives - 0.5) ** 2 * variances
     total = noise + np.maximum(counts, 1.0) * spread
-    smoother = _smoother(signal, gain, total, list(_kernels(counts, is_number, missing)))
+    if refined is None:
+        kernels = [(kernel, kernel) for kernel in _kernels(counts, is_number, missing)]
+    else:
+        kernels = list(_refined_kernels(refined, counts, missing))
+        counts, variances = refined.counts(counts), variances[refined.parents] * refined.shares**2
+    smoother = _smoother(signal, gain, total, kernels)
     chance = positives + spread * (smoother @ signal)
     uncertain = spread * np.sqrt((smoother**2) @ noise)
     shape = _log_odds(chance) - logit(positives)
@@ -137,19 +146,22 @@ def _log_odds(chance: Array) -> Array:
     return np.asarray(logit(np.clip(chance, _LEAST_CHANCE, 1 - _LEAST_CHANCE)))
 
 
-def _smoother(signal: Array, gain: Array, total: Array, kernels: list[Array]) -> Array:
+def _smoother(
+    signal: Array, gain: Array, total: Array, kernels: list[tuple[Array, Array]]
+) -> Array:
     r"""Return the matrix that maps the signal to the average of its posterior means.
 
     With G and V the diagonal matrices of ``gain`` and ``total``, a prior covariance tK of f gives
     the signal the covariance tGKG + V, and f the posterior mean tKG(tGKG + V)⁻¹S. All t share the
-    eigenvectors of V^{-1/2}GKGV^{-1/2}.
+    eigenvectors of V^{-1/2}GKGV^{-1/2}. A kernel is K, and the covariance of the values that are
+    wanted with those of the bins, which takes the place of the first K in the mean.
     """
     sizes = np.array(_SIZES)
     scale = gain / np.sqrt(total)
     scaled = signal / np.sqrt(total)
     priors = 0.5 * np.log(np.minimum(1.0, _LARGE / np.maximum(sizes, 1e-300)))
     likelihoods, spectra = [], []
-    for kernel in kernels:
+    for kernel, _ in kernels:
         values, vectors = np.linalg.eigh(scale[:, None] * kernel * scale)
         growth = 1 + sizes[:, None] * np.maximum(values, 0.0)
         squares = (vectors.T @ scaled) ** 2
@@ -157,10 +169,10 @@ def _smoother(signal: Array, gain: Array, total: Array, kernels: list[Array]) ->
         spectra.append((vectors, sizes[:, None] / growth))
     weights = np.exp(np.array(likelihoods) - np.max(likelihoods))
     weights /= weights.sum()
-    found = np.zeros((len(signal), len(signal)))
-    for kernel, (vectors, shrinkage), weight in zip(kernels, spectra, weights, strict=True):
+    found = np.zeros((len(kernels[0][1]), len(signal)))
+    for (_, wanted), (vectors, shrinkage), weight in zip(kernels, spectra, weights, strict=True):
         inverse = (vectors * (weight @ shrinkage)) @ vectors.T
-        found += (kernel * scale) @ inverse
+        found += (wanted * scale) @ inverse
     return np.asarray(found / np.sqrt(total))
 
 
@@ -178,6 +190,16 @@ def _kernels(counts: Array, is_number: bool, missing: int) -> Iterator[Array]:
     for length in _SMOOTH:
         smooth = np.exp(-(apart**2) / (2 * length**2))
         yield _with_missing(0.95 * smooth + 0.05 * rough, missing)
+
+
+def _refined_kernels(
+    refined: Refined, counts: Array, missing: int
+) -> Iterator[tuple[Array, Array]]:
+    """Yield prior covariances of the means over bins, and of parts with these."""
+    average = refined.averaging()
+    for kernel in _kernels(refined.counts(counts), True, missing):
+        wanted = kernel @ average.T
+        yield average @ wanted, wanted
 
 
 def _with_missing(kernel: Array, missing: int) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from pairdp.algorithms.scorecard.evidence import (
 from pairdp.algorithms.scorecard.expansion import CONSTANT, Expansion, expand, factors_of
 from pairdp.algorithms.scorecard.pair_choice import Pairs, gradient_of_products, largest
 from pairdp.algorithms.scorecard.partition import Counted, Edges, bin_of_cells, merge, partition
+from pairdp.algorithms.scorecard.refinement import refine
 from pairdp.algorithms.scorecard.squares import SquareFeatures
 from pairdp.algorithms.scorecard.tabled import blocks as blocks_of
 from pairdp.engines.parts import Parts
@@ -109,12 +110,16 @@ class Run:
         by_name = {release.name: release for release in releases}
         return cls(columns, coded, records.n, by_name, noise)
 
-    def bin(self, bins: int, levels: int) -> Binned:
-        """Release the counts, and return the bins with their shapes."""
+    def bin(self, bins: int, levels: int, resolution: int = 0) -> Binned:
+        """Release the counts, and return the bins with their shapes.
+
+        With a resolution, the bins of numbers are divided after the releases (`refinement`).
+        """
         n, columns = self.n, self.columns
         sizes = [column.size for column in columns]
         labelled = list(self.coded.map_sum(_labelled_cells, sizes))
-        known = self._partition([both.sum(axis=0) for both in labelled], bins, levels)
+        cells = self._partition([both.sum(axis=0) for both in labelled], bins, levels)
+        known = {j: merge(one, bins) for j, one in cells.items()}
         bin_of = [
             bin_of_cells(known[j].edges, column.size - FINE)
             if j in known
@@ -125,6 +130,7 @@ class Run:
         sigma = deviation(self.releases[COUNTS])
         positives = share_of_positives(excesses, n)
         shapes = []
+        edges: list[Edges | None] = []
         for j, column in enumerate(columns):
             before = known.get(j)
             estimate, variances = combined(
@@ -134,6 +140,11 @@ class Run:
                 4 * sigma**2,
                 n,
             )
+            parts = None
+            if before is not None and resolution:
+                parts = refine(cells[j], replace(before, counts=estimate), resolution)
+                bin_of[j] = bin_of_cells(parts.edges, column.size - FINE)
+            edges.append(None if before is None else (parts or before).edges)
             shapes.append(
                 column_of(
                     excesses[j],
@@ -143,15 +154,15 @@ class Run:
                     sigma,
                     is_number=before is not None,
                     missing=column.size - FINE if before is not None else 0,
+                    refined=parts,
                 )
             )
-        edges = [known[j].edges if j in known else None for j in range(len(columns))]
         return Binned(shapes, edges, bin_of, positives)
 
     def _partition(
         self, cells: list[NDArray[np.int64]], bins: int, levels: int
     ) -> dict[int, Counted]:
-        """Release counts of the cells of numbers, and return their bins by column."""
+        """Release counts of the cells of numbers, and return them by column."""
         numbers = [j for j, one in enumerate(self.columns) if isinstance(one, NumberCells)]
         if not numbers:
             return {}
@@ -162,7 +173,7 @@ class Run:
 
         exact = [cells[j] for j in numbers]
         found = partition(exact, self.n, bins, levels, deviation(release), noisy)
-        return {j: merge(one, bins) for j, one in zip(numbers, found, strict=True)}
+        return dict(zip(numbers, found, strict=True))
 
     def _labelled_counts(
         self, bin_of: list[NDArray[np.int64]], labelled: list[NDArray[np.int64]]

@@ -59,7 +59,7 @@ from pairdp.records import Records
 
 Array = NDArray[np.float64]
 _RIDGE = 0.3
-_MOST_COLUMNS = 45
+_MOST_COLUMNS, _FINEST = 45, 128
 _WITHOUT_NOISE = 1e-6
 
 
@@ -118,6 +118,9 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
     shrinkage : float
         How far points are pulled towards those of naive Bayes after all releases: 0 leaves them as
         they are, and 1 uses counts alone.
+    resolution : int
+        About how many bins points of a number are given for, if the budget buys labelled counts of
+        fewer (`refinement`); 0 leaves those.
     name : str
         Name in certificates.
     """
@@ -128,10 +131,12 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
     chosen: int = 0
     smoothing: float = 0.0
     shrinkage: float = 0.0
+    resolution: int = 0
     name: str = "Scorecard"
 
     settings_type = ScorecardSettings
     offers_units: ClassVar[bool] = True
+    after_release: ClassVar[frozenset[str]] = frozenset({"smoothing", "shrinkage"})
     score_statistics: ClassVar[Mapping[str, int]] = {
         "bins": 1, "edges": 1, "deviations": 1, "counts": 1, "interactions": 2, "factors": 1,
         "product_deviations": 2,
@@ -140,6 +145,9 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
     def __post_init__(self) -> None:
         keep(self, "columns", tuple(self.columns))
         flag("interactions", self.interactions)
+        keep(
+            self, "resolution", integer("resolution", self.resolution, at_least=0, at_most=_FINEST)
+        )
         keep(self, "pairs", tuple(_checked_pair(pair) for pair in self.pairs))
         keep(self, "chosen", integer("chosen", self.chosen, at_least=0))
         keep(self, "smoothing", non_negative("smoothing", self.smoothing))
@@ -269,7 +277,7 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         """Return the points of all bins and the intercept, and what describes the bins."""
         columns, settings = self._columns(plan.task), plan.settings
         run = Run.of(columns, records, plan.certificate.releases, noise)
-        binned = run.bin(settings.bins, settings.levels)
+        binned = run.bin(settings.bins, settings.levels, self.resolution)
         naive = found = binned.naive()
         if settings.steps and settings.ridge and settings.sampled:
             rarity = 4 * binned.positives * (1 - binned.positives)
