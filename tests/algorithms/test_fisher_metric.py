@@ -152,32 +152,41 @@ def by_hand(x: np.ndarray, y: np.ndarray, form: str) -> np.ndarray:
     # So many records that the largest prior variance, 256 times that of sampling, is certain.
     scatter = (256 / 257) ** 2 * (means.T * shares) @ means
     left = 256 / 257 * d * (len(shares) - 1) / n
-    within = np.diag(1 - np.minimum(np.diag(scatter), 0.9))
+    withins = [np.diag(1 - np.minimum(np.diag(scatter), 0.9))]
     if form == "full":
         total = z.T @ z / n
         off = total[~np.eye(d, dtype=bool)]
         kept = max(0.0, 1 - 1 / n / np.mean(off**2))
         within = kept * total + (1 - kept) * np.diag(np.diag(total)) - scatter
-        within += 0.05 * np.trace(within) / d * np.eye(d)
-    inverse = np.linalg.inv(within)
-    largest = np.linalg.eigvals(inverse @ scatter).real.max()
-    weight = largest * (0.03 + 0.1 * left / np.trace(scatter))
-    metric = inverse @ scatter @ inverse / np.outer(deviations, deviations)
-    metric += weight / np.mean(deviations**2) * np.eye(d)
+        withins.append(within + 0.05 * np.trace(within) / d * np.eye(d))
+    metric = np.zeros((d, d))
+    for within in withins:
+        inverse = np.linalg.inv(within)
+        largest = np.linalg.eigvals(inverse @ scatter).real.max()
+        weight = largest * (0.03 + 0.1 * left / np.trace(scatter))
+        part = inverse @ scatter @ inverse
+        part += weight * np.diag(deviations**2) / np.mean(deviations**2)
+        metric += part / np.trace(part)
+    metric /= np.outer(deviations, deviations)
     return metric / np.trace(metric)
 
 
 @pytest.mark.parametrize("form", BOTH)
 def test_without_noise_it_is_the_formula(form: str) -> None:
-    x, y = data(100_000)
-    x += 0.1 * np.array([[0, 1, 2, 3], [0, 2, 1, 0], [1, 0, 1, 2]])[y]
-    x = METRIC.records(0.5 * x, y).x
-    np.testing.assert_allclose(run(form, None, x, y), by_hand(x, y, form), rtol=0, atol=1e-9)
+    rng, n, d = np.random.default_rng(0), 100_000, 10
+    y = rng.integers(3, size=n)
+    x = 0.02 * rng.normal(size=(n, d)) @ (np.eye(d) + 0.2 * rng.normal(size=(d, d)))
+    j = np.arange(d)
+    x += 0.02 * np.array([j % 3, 1 + j % 2, 4 - j % 5])[y]
+    x *= np.where(j < 5, 0.5, 2.0)
+    found = run(form, None, x, y)
+    assert np.linalg.cond(found) > 10
+    np.testing.assert_allclose(found, by_hand(x, y, form), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("form", BOTH)
 def test_much_budget_is_as_good_as_no_noise(form: str) -> None:
-    x, y = data(20_000)
+    x, y = data(20_000, 12)
     exact = run(form, None, x, y)
     assert exact[0, 0] > 4 * np.diag(exact)[1:].max()
     for budget in (Budget(20.0, 1e-5), Budget(50.0)):
@@ -186,14 +195,19 @@ def test_much_budget_is_as_good_as_no_noise(form: str) -> None:
 
 def test_correlated_features_are_separated_by_the_full_form() -> None:
     rng = np.random.default_rng(0)
-    y = rng.integers(2, size=20_000)
+    y, sign = rng.integers(2, size=20_000), np.resize([1.0, -1.0], 10)
     loud = rng.normal(size=(20_000, 1))
-    x = 0.05 * (loud + 0.2 * rng.normal(size=(20_000, 2)) + np.outer(y, [0.4, -0.4]))
+    x = 0.03 * (2 * loud + rng.normal(size=(20_000, 10)) + np.outer(y, 0.5 * sign))
     diagonal, full = (run(form, Budget(2.0, 1e-6), x, y) for form in BOTH)
-    apart, together = np.array([1.0, -1.0]), np.ones(2)
-    ratios = [apart @ found @ apart / (together @ found @ together) for found in (diagonal, full)]
-    assert ratios[0] > 5
-    assert ratios[1] > 5
+    ratios = [sign @ found @ sign / found.sum() for found in (diagonal, full)]
+    assert min(ratios) > 5
+
+
+@pytest.mark.parametrize("form", BOTH)
+def test_where_no_gain_is_predicted_it_is_euclidean(form: str) -> None:
+    # Three neighbours among so many in four dimensions are as close as they need to be.
+    x, y = data(20_000)
+    np.testing.assert_allclose(run(form, None, x, y), np.eye(4) / 4, atol=1e-12)
 
 
 @pytest.mark.parametrize("form", BOTH)
@@ -206,9 +220,10 @@ def test_where_the_data_lies_and_which_scale_it_has_hardly_matter(form: str) -> 
 
 @pytest.mark.parametrize("form", BOTH)
 def test_names_of_classes_do_not_matter(form: str) -> None:
-    x, y = data(2000)
+    x, y = data(2000, 12)
     names = np.array(["z", "a", "m"])[y]
     first, second = (run(form, None, x, labels) for labels in (y, names))
+    assert np.linalg.cond(first) > 2
     np.testing.assert_allclose(first, second, rtol=0, atol=1e-12)
 
 
@@ -222,6 +237,13 @@ def test_where_nothing_can_be_learned_the_plan_says_so(form: str, budget: Budget
     assert "the metric will be the Euclidean one, which costs nothing" in sentence
     for seed in range(5):
         np.testing.assert_allclose(run(form, budget, x, y, seed), np.eye(4) / 4, atol=1e-15)
+
+
+def test_few_records_are_not_worth_a_metric() -> None:
+    for n, learns in ((50, False), (500, True)):
+        plan = FisherMetric().plan(METRIC, n, 10, Budget(20.0, 1e-5))
+        assert plan.settings.learns == learns
+        assert bool(plan.warnings) != learns
 
 
 @pytest.mark.parametrize("form", BOTH)
@@ -251,12 +273,12 @@ def test_a_small_feature_beside_loud_ones_is_standardised() -> None:
 
 @pytest.mark.parametrize("form", BOTH)
 def test_many_classes_hide_what_two_would_show(form: str) -> None:
-    x, y = data(1000, classes=2)
+    x, y = data(1000, 12, classes=2)
     budget = Budget(2.0, 1e-6)
     assert FisherMetric(form).plan(METRIC, *x.shape, budget).settings.learns  # type: ignore[arg-type]
     assert np.linalg.cond(run(form, budget, x, y)) > 2
     halves = 15 * y + np.random.default_rng(1).integers(15, size=len(y))
-    np.testing.assert_allclose(run(form, budget, x, halves), np.eye(4) / 4, atol=1e-12)
+    np.testing.assert_allclose(run(form, budget, x, halves), np.eye(12) / 12, atol=1e-12)
 
 
 def test_more_records_or_budget_show_a_smaller_signal() -> None:
@@ -264,7 +286,7 @@ def test_more_records_or_budget_show_a_smaller_signal() -> None:
         plan = FisherMetric().plan(METRIC, n, 5, budget)
         return smallest_signal(plan.certificate.releases[-1], plan.task)
 
-    assert least(1000, BUDGET) > 50 * least(10_000, BUDGET)
+    assert least(1000, BUDGET) > 10 * least(10_000, BUDGET)
     assert least(1000, BUDGET) > least(1000, Budget(2.0, 1e-5))
     assert least(1000, PURE) > least(1000, Budget(2.0))
 
@@ -308,10 +330,10 @@ def test_units_of_measurement_do_not_matter(form: str) -> None:
 
 
 def test_an_estimator_saves_it(tmp_path: object) -> None:
-    x, y = data(2000)
+    x, y = data(2000, 12)
     model = PrivateMetric(2.0, algorithm="fisher", n_components=2, data_norm=1.0, random_state=0)
     model.fit(x, np.array(["low", "middle", "high"])[y])
-    assert model.components_.shape == (2, 4)
+    assert model.components_.shape == (2, 12)
     assert model.n_directions_ >= 1
     model.save(f"{tmp_path}/metric")
     np.testing.assert_array_equal(load(f"{tmp_path}/metric").components_, model.components_)

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from pairdp.algorithms.neighbour_error import Contrasts
+
 Array = NDArray[np.float64]
 MOST_CLASSES = 64
 _FALSE_ALARMS = 0.01
@@ -97,17 +99,24 @@ class ClassCode:
         """
         k = len(self.places)
         if k < 2:
-            return Separation(np.zeros((1, noisy.shape[1])), 0.0)
+            nothing = np.zeros((1, noisy.shape[1]))
+            return Separation(nothing, 0.0, nothing, np.zeros((1, 1)), np.ones(1))
         roots = np.sqrt(self.shares)
         between = self.decoder @ noisy[:k] / roots[:, None]
         covariance = sigma**2 * self.decoder @ self.decoder.T / np.outer(roots, roots)
         covariance += (np.eye(k) - np.outer(roots, roots)) / n
         variances, axes = np.linalg.eigh(covariance)
         deviations = np.sqrt(np.maximum(variances[1:], 1e-300))[:, None]
-        found, kept = shrunk(axes[:, 1:].T @ between / deviations)
+        found, kept, variances = shrunk(axes[:, 1:].T @ between / deviations)
         signal = float(np.sum(found**2))
         left = (k - 1) * float(kept.sum())
-        return Separation(deviations * found, signal / (signal + left) if signal else 0.0)
+        return Separation(
+            deviations * found,
+            signal / (signal + left) if signal else 0.0,
+            deviations**2 * variances,
+            axes[:, 1:] / roots[:, None],
+            self.shares,
+        )
 
 
 @dataclass(frozen=True)
@@ -120,21 +129,36 @@ class Separation:
         D, with DᵀD the scatter of class means.
     reliability : float
         The share of |D|² that is signal, rather than noise that is left in it.
+    variances : array of shape (K - 1, d)
+        The variances of the errors of D.
+    places : array of shape (K, K - 1)
+        P, with PD the class means less their mean.
+    shares : array of shape (K,)
+        The shares of the classes.
     """
 
     directions: Array
     reliability: float
+    variances: Array
+    places: Array
+    shares: Array
 
-    def along_features(self) -> tuple[Array, float]:
-        """Return VDᵀDV with V = diag(1/(1-f_j)), and the largest eigenvalue of DVDᵀ.
+    def contrasts(self) -> Contrasts:
+        """Return the differences of the means of all pairs of classes, and their errors."""
+        one, other = np.triu_indices(len(self.shares), 1)
+        apart = self.places[one] - self.places[other]
+        return Contrasts(
+            apart @ self.directions,
+            apart**2 @ self.variances,
+            np.column_stack([self.shares[one], self.shares[other]]),
+        )
 
-        f_j is the share of the variance of feature j that is between classes.
-        """
-        explained = np.minimum(np.sum(self.directions**2, axis=0), _MOST)
-        return self._stretch(np.diag(1 / (1 - explained)))
+    def within_features(self) -> Array:
+        """Return diag(1-f_j), with f_j the share of variance of feature j between classes."""
+        return np.diag(1 - np.minimum(np.sum(self.directions**2, axis=0), _MOST))
 
-    def along_directions(self, total: Array, noise: float, n: int) -> tuple[Array, float]:
-        """Return W⁻¹DᵀDW⁻¹ and the largest eigenvalue of DW⁻¹Dᵀ, for W = T̂ - DᵀD + ridge.
+    def within(self, total: Array, noise: float, n: int) -> Array:
+        """Return W = T̂ - DᵀD, without negative eigenvalues, + ridge.
 
         T̂ has the diagonal of the noisy second moments T, and its other entries times
         1 - (noise variance)/(mean square), the shrinkage of James and Stein. The ridge is 0.05 of
@@ -148,16 +172,17 @@ class Separation:
         scatter = self.directions.T @ self.directions
         spread, axes = np.linalg.eigh(diagonal + kept * others - scatter)
         ridge = _RIDGE * max(float(spread.mean()), 1e-6) + kept * noise * math.sqrt(d)
-        return self._stretch((axes / (np.maximum(spread, 0.0) + ridge)) @ axes.T)
+        return np.asarray((axes * (np.maximum(spread, 0.0) + ridge)) @ axes.T)
 
-    def _stretch(self, inverse: Array) -> tuple[Array, float]:
-        stretched = self.directions @ inverse
+    def stretch(self, within: Array) -> tuple[Array, float]:
+        """Return W⁻¹DᵀDW⁻¹ and the largest eigenvalue of DW⁻¹Dᵀ."""
+        stretched = np.linalg.solve(within, self.directions.T).T
         largest = float(np.linalg.eigvalsh(stretched @ self.directions.T)[-1])
         return stretched.T @ stretched, largest
 
 
-def shrunk(values: Array) -> tuple[Array, Array]:
-    """Return the posterior mean of vectors in noise of unit variance, and its factors.
+def shrunk(values: Array) -> tuple[Array, Array, Array]:
+    """Return the posterior mean of vectors in noise of unit variance, its factors and variances.
 
     Column j is the vector of feature j. The prior is a mixture of normal distributions of variance
     0, 1/4, 1/2, ..., 256, with weights that are estimated from all features by expectation and
@@ -181,4 +206,5 @@ def shrunk(values: Array) -> tuple[Array, Array]:
     each = likelihood * weights
     each /= each.sum(axis=1, keepdims=True)
     factors = each @ (_SIGNALS / total)
-    return values * factors, factors
+    spread = each @ (_SIGNALS / total) ** 2 - factors**2  # of the factors, over the mixture
+    return values * factors, factors, factors + spread * values**2

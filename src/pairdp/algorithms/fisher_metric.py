@@ -21,12 +21,13 @@ from pairdp.algorithms.centering import (
     standardized,
 )
 from pairdp.algorithms.choice.candidates import Candidate, register_candidates
-from pairdp.algorithms.class_separation import MOST_CLASSES, ClassCode, Separation
+from pairdp.algorithms.class_separation import MOST_CLASSES, ClassCode
 from pairdp.algorithms.noise import deviation
 from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
 from pairdp.algorithms.plan import Fit, Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.separating_metric import separating_metric
 from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import MetricLoss
 from pairdp.partitioned_records import PartitionedRecords
@@ -41,10 +42,8 @@ _MOMENTS = "second moments of standardised records"
 _COUNTS, _SUMS = "counts of classes", "encoded class sums"
 _BUCKETS, _PURE_BUCKETS, _MOST_BUCKETS = 256, 8, 2**20
 
-_LEAST_RELIABLE = 0.75
-_UNRELIABLE = 0.1  # the weight of the Euclidean metric, times the ratio of noise to signal
 _LARGEST_HIDDEN = 0.08
-"""The largest share of variance between classes that noise may hide.
+"""The largest share of variance between classes that noise and sampling may hide.
 
 If it hides more, metrics that were learned are as often worse than the Euclidean one as better.
 """
@@ -80,7 +79,8 @@ class FisherMetric(Algorithm[FisherSettings]):
     where λ is the largest eigenvalue of DW⁻¹Dᵀ and q the share of signal in D. These are the
     directions of Fisher's discriminant. With ``form="diagonal"`` correlations within classes are
     neglected, W = diag(1 - f_j) with f_j the share of variance between classes. With
-    ``form="full"`` d(d+1)/2 second moments are released too.
+    ``form="full"`` d(d+1)/2 second moments are released too, and M is the mean of the metrics with
+    and without these correlations.
 
     **Releases.** Centre and spread (see `pairdp.algorithms.centering`), then the mean squares of
     the centred features, of sensitivity √2·R²/n. Features are divided by the released roots, so
@@ -101,16 +101,18 @@ class FisherMetric(Algorithm[FisherSettings]):
     be known. Integers fall into different buckets if there are as many. Buckets whose noisy count
     is not above the noise are ignored, and so are all but the 64 largest.
 
-    **Gate.** If noise hides every f_j below 0.08 even with two classes of equal size, too little
-    can be learned: the plan warns, and the metric is the Euclidean one. The same is the result of a
-    run if less than 0.75 of D is signal.
+    **Gates.** If noise and sampling hide every f_j below 0.08 even with two classes of equal size,
+    too little can be learned: the plan warns, and the metric is the Euclidean one. The same is the
+    result of a run if less than 0.75 of D is signal, or if the accuracy of three nearest neighbours
+    that released values predict is not above that of the Euclidean metric by 0.5/√n. Up to twice
+    that gain, ξ is larger (see `pairdp.algorithms.separating_metric`).
 
     Parameters
     ----------
     form : {"diagonal", "full"}
         Whether correlations of features within classes are neglected.
     euclidean : float
-        ξ, the least weight of the Euclidean metric relative to the largest stretch.
+        The least ξ, the weight of the Euclidean metric relative to the largest stretch.
     buckets : int, optional
         The number of buckets; by default 256, and 8 for pure ε, where noise grows with it.
     name : str
@@ -168,12 +170,14 @@ class FisherMetric(Algorithm[FisherSettings]):
         buckets = self.buckets or (_PURE_BUCKETS if pure else _BUCKETS)
         releases = tuple(wanted.release(task) for wanted in self._wanted(task, buckets))
         cut = smallest_signal(releases[-1], task)
-        settings = FisherSettings(self.form, self.euclidean, buckets, cut < _LARGEST_HIDDEN)
+        learns = task.budget is None or cut < _LARGEST_HIDDEN
+        settings = FisherSettings(self.form, self.euclidean, buckets, learns)
         reasons = ["records are centred and scaled by the first releases; noise is in these units"]
         if task.budget is not None:
             reasons.append(
                 f"with two classes of equal size, a feature stands out if more than {cut:.2g} of "
-                "its variance is between classes; the metric is Euclidean if too little does"
+                "its variance is between classes; the metric is Euclidean if too little does, or "
+                "if what is released predicts no gain in accuracy"
             )
         return PlanDraft(releases, settings, tuple(reasons))
 
@@ -231,9 +235,10 @@ class FisherMetric(Algorithm[FisherSettings]):
         unit: Array = np.asarray(rows.unit)
         norm, d, n = records.data_norm, records.features, records.n
         scale = math.sqrt(d) / norm  # to features of unit variance
-        total = np.eye(d)
+        total, moment_noise = None, 0.0
         if self.form == "full":
             total = scale**2 * unpack(noisy(_MOMENTS, pack(rows.moments())))
+            moment_noise = scale**2 * noisy.sigma[_MOMENTS]
         buckets = plan.settings.buckets
         counts = noisy(_COUNTS, rows.bucket_counts(buckets))
         code = ClassCode.of(counts, noisy.sigma[_COUNTS])
@@ -242,25 +247,10 @@ class FisherMetric(Algorithm[FisherSettings]):
         metric = np.eye(d)
         if plan.settings.learns:
             found = code.separation(sums, scale * noisy.sigma[_SUMS], n)
-            if found.reliability > _LEAST_RELIABLE:
-                moment_noise = scale**2 * noisy.sigma.get(_MOMENTS, 0.0)
-                metric = self._metric(found, total, moment_noise, unit, n)
+            metric = separating_metric(found, unit, n, self.euclidean, total, moment_noise)
         constraint = plan.problem.constraint
         trace = constraint.radius if math.isfinite(constraint.radius) else float(d)
         return constraint.project(metric * (trace / float(np.trace(metric))))
-
-    def _metric(self, found: Separation, total: Array, noise: float, unit: Array, n: int) -> Array:
-        """Return the metric of records in their own units."""
-        if self.form == "full":
-            stretch, largest = found.along_directions(total, noise, n)
-        else:
-            stretch, largest = found.along_features()
-        unreliable = (1 - found.reliability) / found.reliability
-        weight = largest * (self.euclidean + _UNRELIABLE * unreliable)
-        # Relative to the largest, so that no square underflows.
-        divisor = unit / unit.max()
-        stretch = stretch / np.outer(divisor, divisor)
-        return np.asarray(stretch + weight / float(np.mean(divisor**2)) * np.eye(len(unit)))
 
 
 def class_noise(release: Release, task: Task) -> float:
@@ -272,11 +262,11 @@ def class_noise(release: Release, task: Task) -> float:
 
 
 def smallest_signal(release: Release, task: Task) -> float:
-    """Return the smallest f_j that stands out from the noise on the sums of two classes.
+    """Return the smallest f_j that stands out from noise and sampling, for two equal classes.
 
-    2 ln 2d times its variance: the largest of d squared normal numbers.
+    2 ln 2d times the variance of both: the largest of d squared normal numbers.
     """
-    return 2 * math.log(2 * task.features) * class_noise(release, task)
+    return 2 * math.log(2 * task.features) * (class_noise(release, task) + 1 / task.n)
 
 
 def moment_noise(draft: PlanDraft[FisherSettings], task: MetricTask) -> float:
@@ -297,7 +287,8 @@ def _metric(task: MetricTask) -> Iterator[Candidate]:
     for form in forms:
         algorithm = FisherMetric(form)
         draft = task.draft(task.problem, algorithm)
-        noise = smallest_signal(draft.releases[-1], task.task(task.problem))
+        noise = 2 * math.log(2 * task.features)
+        noise *= class_noise(draft.releases[-1], task.task(task.problem))
         found = _DIAGONAL_GAIN if form == "diagonal" else 1 / (1 + moment_noise(draft, task) / 20)
         kept = found / (1 + noise / task.between) if draft.settings.learns else 0.0
         least, most = (100 * kept * gain for gain in _TYPICAL_GAINS)
