@@ -38,6 +38,7 @@ def test_streams_are_found_by_name_before_anything_is_imported() -> None:
     assert {"OnPairStrC", "OnPairC", "OnPairGradient"} <= set(found[1:])
 
 
+@pytest.mark.slow
 def test_packages_of_algorithms_are_searched() -> None:
     for code in ("find_algorithm('scorecard').name", "*algorithms()"):
         found = fresh(f"from pairdp.algorithms import *\nprint({code})")

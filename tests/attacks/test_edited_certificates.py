@@ -218,7 +218,7 @@ def test_no_edit_of_any_field_passes(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PLANS)
 def test_no_edit_of_any_field_passes_for_any_algorithm(name: str) -> None:
-    assert attack(name) > 150
+    assert attack(name, 0.5) > 45
 
 
 @pytest.mark.parametrize("name", PLANS)

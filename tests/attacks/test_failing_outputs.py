@@ -184,6 +184,7 @@ def true_command(*args: str, **more: Any) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_file_that_may_not_grow_costs_nothing(ledger: BudgetLedger) -> None:
     done = true_command(*PAID, preexec_fn=limited)
     assert done.returncode == 1

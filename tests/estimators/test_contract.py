@@ -29,12 +29,12 @@ pytestmark = pytest.mark.filterwarnings(FEW_RECORDS)
 CHECKED = [
     PrivateRanker(data_norm=1.0),
     PrivateRanker(model="linear", data_norm=1.0),
-    PrivateRanker(1e3, model="additive", data_norm=8.0),
-    PrivateRanker(1e3, 0.0, algorithm=MomentRelease(), data_norm=4.0),
     PrivateMetric(data_norm=1.0),
     BoundsScaler(-20.0, 20.0),
 ]
 CHECKED_SLOWLY = [
+    PrivateRanker(1e3, model="additive", data_norm=8.0),
+    PrivateRanker(1e3, 0.0, algorithm=MomentRelease(), data_norm=4.0),
     PrivateRanker(1e3, model="quadratic", data_norm=8.0),
     PrivateRanker(1e3, algorithm=MinimizerRelease(), data_norm=2.0, regularization=0.5),
     PrivateRanker(None, loss="squared_hinge", threshold="midpoint", radius=3.0, data_norm=1.0),

@@ -51,11 +51,11 @@ WIDE = {"data_norm": 4.0, "radius": 3.0}
 FAR = {"data_norm": 6.0, "radius": 2.0, "target_bound": 4.0}
 CHECKED = [
     PrivateLinearClassifier(data_norm=1.0),
-    PrivateLinearClassifier(1e3, 0.0, **WIDE),
     PrivateLinearRegressor(data_norm=1.0),
-    PrivateLinearRegressor(1e4, 0.0, **FAR),
 ]
 CHECKED_SLOWLY = [
+    PrivateLinearClassifier(1e3, 0.0, **WIDE),
+    PrivateLinearRegressor(1e4, 0.0, **FAR),
     PrivateLinearClassifier(1e3, loss="rounded_hinge", algorithm=MinimizerRelease(), **WIDE),
     PrivateLinearClassifier(
         1e3,

@@ -39,6 +39,7 @@ def test_the_printed_formula_is_that_of_algorithm_1() -> None:
     assert rho + 2 * math.sqrt(rho * math.log(1 / BUDGET.delta)) == pytest.approx(BUDGET.epsilon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("burn_in", [True, False])
 def test_printed_noise_is_certified_for_what_it_truly_gives(burn_in: bool) -> None:
     problem = Problem(LogisticRanking(temperature=4.0), L2Ball(1.0), 2.0)

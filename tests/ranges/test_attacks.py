@@ -137,6 +137,7 @@ PLAN = RangeEstimation(("x", "y", "z"), 0.9, -1, 1, 4).plan(40, BUDGET)
 NEIGHBOURS = np.full(40, 5.0), np.append(np.full(39, 5.0), -5.0)
 
 
+@pytest.mark.slow
 def test_an_audit_finds_no_violation_and_finds_too_little_noise() -> None:
     """Confidence 1 - 1e-7 of each verdict; the attack is on the first counts."""
     first = [np.tile(count_values(data, decades(-1, 1)), 3) for data in NEIGHBOURS]

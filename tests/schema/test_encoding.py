@@ -193,7 +193,7 @@ SCHEMAS = (
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_every_row_is_in_the_unit_ball_and_depends_on_its_own_cells_alone(data: Any) -> None:
     schema = data.draw(st.sampled_from(SCHEMAS))

@@ -97,6 +97,7 @@ def test_as_many_steps_as_pairs_rarely_have_a_beta(drawn: int, eps: float, exist
 AUC = Problem(LogisticRanking(), L2Ball(1.0))
 
 
+@pytest.mark.slow
 def test_printed_plans_carry_the_truth() -> None:
     n, budget = 1000, Budget(2.0, 1e-6)
     algorithm = NoisyGradientDescent(

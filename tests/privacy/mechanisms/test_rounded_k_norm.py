@@ -38,6 +38,7 @@ def test_radius_is_gamma_and_direction_uniform(dimension: int) -> None:
         assert stats.kstest((drawn[:, k] / radius) ** 2, law.cdf).pvalue > FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_laplace_on_a_coarse_grid_has_the_exact_probabilities() -> None:
     ratio, size = 1.7, 40_000
     drawn = rounded_laplace(NoiseSource(22).stream("noise"), ratio, size)

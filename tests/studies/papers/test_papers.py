@@ -119,6 +119,7 @@ def test_errors_stand_beside_the_zero_model(name: str) -> None:
     assert all((c.exhibit, c.panel, c.measure, c.protocol, c.x) in places for c in errors)
 
 
+@pytest.mark.slow
 def test_the_zero_model_has_the_errors_of_predicting_nothing() -> None:
     risk = ExcessRisk(ZERO, "logistic", 0.1, 50, runs=2).run(None)
     expected = math.log(2) - least("logistic", 0.1)
