@@ -33,6 +33,8 @@ SQUARES, AGAIN = "mean squares of features", "mean squares of scaled features"
 # their norm too large, and records that are small relative to R drown in it.
 _FIRST_SPREAD, _SPREAD, _SCALED_SPREAD = 0.5, 0.2, 0.3
 _LEAST_VARIANCE = 0.01
+TYPICAL_NORM = 1 / math.sqrt(_FIRST_SPREAD * _SPREAD * _SCALED_SPREAD)
+"""About the root mean squared norm of `standardized` records before they are clipped, over R."""
 
 
 class Statistic(NamedTuple):
@@ -103,7 +105,7 @@ def centered(
 
 
 def standardized(records: Records | PartitionedRecords, noisy: NoisyStatistics) -> ScaledRecords:
-    """Return records with centred features of about equal variance, of mean squared norm R².
+    """Return records with centred features of about equal variance, clipped to norm R.
 
     Mean squares of features are released twice, after `centered`: those of features that are small
     beside the others drown in noise until they are scaled.

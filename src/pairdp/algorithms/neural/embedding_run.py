@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp.algorithms.centering import NoisyStatistics
+from pairdp.algorithms.centering import TYPICAL_NORM, NoisyStatistics
 from pairdp.algorithms.centering import standardized as standardized_records
 from pairdp.algorithms.class_separation import ClassCode
 from pairdp.algorithms.neural.embedding_function import LARGEST
@@ -42,8 +42,8 @@ class EmbeddingRun:
         noisy = NoisyStatistics(self.plan.certificate.releases, self.noise, "embedding noise")
         rows = standardized_records(records, noisy)
         centre = np.zeros(records.features) if rows.center is None else rows.center
-        scales = np.broadcast_to(rows.unit, centre.shape) * records.data_norm
-        scales = scales / math.sqrt(records.features)
+        width = TYPICAL_NORM * records.data_norm / math.sqrt(records.features)
+        scales = width * np.broadcast_to(rows.unit, centre.shape)
         counts = noisy(COUNTS, rows.bucket_counts(settings.buckets))
         places = ClassCode.of(counts, noisy.sigma[COUNTS]).places
         points = reference_points(len(places), self.network.components)
