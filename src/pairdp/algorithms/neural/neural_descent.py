@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer, keep, keep_given, one_of, positive
-from pairdp.algorithms import printed
 from pairdp.algorithms.algorithm import WITH_DRAWS, Algorithm, PlanDraft
-from pairdp.algorithms.conditioned.location import COUNTS as RADIUS_COUNTS
-from pairdp.algorithms.conditioned.run import MEANS, RADIUS, SCALES
 from pairdp.algorithms.neural.module_checks import check_module
 from pairdp.algorithms.neural.network import Network, checked_hidden
-from pairdp.algorithms.neural.reference_slopes import BINS
-from pairdp.algorithms.neural.run import (
-    GRADIENTS,
-    LINEAR_GRADIENTS,
-    SCORES,
-    STEPS_PER_COUNT,
-    Run,
-)
+from pairdp.algorithms.neural.releases import NeuralReleases
+from pairdp.algorithms.neural.run import GRADIENTS, LINEAR_GRADIENTS, STEPS_PER_COUNT, Run
 from pairdp.algorithms.neural.score_network import ScoreNetwork
 from pairdp.algorithms.neural.scores import NetworkScores
 from pairdp.algorithms.neural.settings import NeuralSettings
 from pairdp.algorithms.neural.torch_module import TorchModule
 from pairdp.algorithms.neural.torch_network import TorchNetwork
-from pairdp.algorithms.noise import noise_to_signal, shared_release
+from pairdp.algorithms.noise import noise_to_signal
 from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
 from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.registry import register_algorithm
@@ -38,20 +29,10 @@ from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.score_models import ModelName, ScoreModel
 from pairdp.algorithms.task import Task
 from pairdp.losses.ranking import RankingLoss
-from pairdp.privacy import (
-    FixedSizeSampling,
-    GaussianMechanism,
-    NoiseSource,
-    Release,
-    Sensitivity,
-)
-from pairdp.privacy.accounting.events import GaussianEvent
-from pairdp.privacy.bounds.score_gradients import BOTH_SIGNS
+from pairdp.privacy import NoiseSource
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
-_SHARES = {MEANS: 0.06, RADIUS: 0.03, SCALES: 0.06}
-_SCORES, _LINEAR = 0.08, 0.12
 _LINEAR_STEPS = 12
 _CLIP = 0.3
 """Gradients are clipped to this share of their typical norm."""
@@ -219,28 +200,17 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
             check_module(network)
         clip = _CLIP * network.typical_norm(self.seed)
         assumptions = () if self.module is None else (_ON_TRUST,)
+        planned = NeuralReleases(task, self.gradient == "pairwise", self.batch_size)
         if task.follows_theorem:
-            release = self._gradients_of_paper(task, clip, network.size)
+            release = planned.gradients_of_paper(clip, network.size, self.steps)
             settings = NeuralSettings(network.size, self.steps, 0, clip, clip, self.learning_rate)
             return PlanDraft((release,), settings, departures=_DEPARTURES, assumptions=assumptions)
-        is_linear = network.linear.start < network.linear.stop
-        linear_steps = _LINEAR_STEPS if is_linear else 0
-        linear_clip = _CLIP * _ROW
-        releases = self._preparation(task)
-        rest, times = 1 - math.fsum(_SHARES.values()), None
+        linear_steps = _LINEAR_STEPS if network.linear.start < network.linear.stop else 0
+        linear_clip, times = _CLIP * _ROW, None
         if self.gradient == "reference":
             times = -(-(self.steps + linear_steps) // STEPS_PER_COUNT)
-            table = task.sensitivity("histograms of columns", columns=1)
-            counts = shared_release(SCORES, task, table, 2 * BINS, _SCORES / times)
-            releases.append(replace(counts, count=times))
-            rest -= _SCORES
-        if is_linear:
-            sensitivity = self._sensitivity(task, linear_clip, task.features + 1, task.n)
-            share = _LINEAR / linear_steps
-            first = shared_release(LINEAR_GRADIENTS, task, sensitivity, task.features + 1, share)
-            releases.append(replace(first, count=linear_steps))
-            rest -= _LINEAR
-        releases.append(self._gradients(task, clip, network.size, rest, releases))
+        releases, left = planned.before_gradients(times, linear_clip, linear_steps)
+        releases.append(planned.gradients(clip, network.size, self.steps, left, releases))
         settings = NeuralSettings(
             network.size,
             self.steps,
@@ -249,66 +219,9 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
             linear_clip,
             self.learning_rate,
             times,
-            self._drawn(task),
+            planned.drawn,
         )
         return PlanDraft(tuple(releases), settings, assumptions=assumptions)
-
-    def _preparation(self, task: Task) -> list[Release]:
-        """Return the releases that standardise rows."""
-        n, d = task.n, task.features
-        means = task.sensitivity("means of clipped rows", largest=task.problem.data_norm, used=n)
-        counts = task.sensitivity("number of records in a set", sets=1)
-        squares = task.sensitivity("mean squares of clipped rows", largest=1.0, used=n)
-        radius = shared_release(RADIUS, task, counts, 1, _SHARES[RADIUS] / RADIUS_COUNTS)
-        return [
-            shared_release(MEANS, task, means, 2 * d + 1, _SHARES[MEANS]),
-            replace(radius, count=RADIUS_COUNTS),
-            shared_release(SCALES, task, squares, d, _SHARES[SCALES]),
-        ]
-
-    def _drawn(self, task: Task) -> int | None:
-        """Return the number of records of a mini-batch, None for all records."""
-        return None if self.batch_size in (None, task.n) else self.batch_size
-
-    def _sensitivity(self, task: Task, clip: float, size: int, used: int) -> Sensitivity:
-        """Return the sensitivity of a gradient over so many records."""
-        loss: RankingLoss = task.problem.loss  # type: ignore[assignment]
-        pairs = self.gradient == "pairwise"
-        if pairs and not loss.decreasing:
-            return task.sensitivity(BOTH_SIGNS, clip=clip, n=used)
-        bound = "clipped gradients of pairs" if pairs else "clipped gradients of rows"
-        return task.sensitivity(bound, clip=clip, used=used, width=size, amplification=0.0)
-
-    def _gradients(
-        self, task: Task, clip: float, size: int, share: float, others: list[Release]
-    ) -> Release:
-        """Return the noisy gradients in all parameters, with what the others leave."""
-        drawn = self._drawn(task)
-        sensitivity = self._sensitivity(task, clip, size, drawn or task.n)
-        if drawn is None or task.budget is None:
-            release = shared_release(GRADIENTS, task, sensitivity, size, share / self.steps)
-            return replace(release, count=self.steps)
-        sampling = FixedSizeSampling(drawn, task.n)
-        mus = [one.event.mu for one in others if isinstance(one.event, GaussianEvent)]
-        mechanism = GaussianMechanism.calibrate(
-            task.budget,
-            sensitivity.value,
-            dimension=size,
-            steps=self.steps,
-            sampling=sampling,
-            beside=math.hypot(*mus),
-        )
-        return Release(GRADIENTS, mechanism, sensitivity, size, self.steps, sampling)
-
-    def _gradients_of_paper(self, task: Task, clip: float, size: int) -> Release:
-        """Return the noisy gradients of Kang 2021, with certified or printed noise."""
-        sensitivity = self._sensitivity(task, clip, size, task.n)
-        if task.budget is None or not task.is_printed:
-            release = shared_release(GRADIENTS, task, sensitivity, size, 1 / self.steps)
-            return replace(release, count=self.steps)
-        scale = printed.kang2021.gradient_noise(2 * clip, task.n, self.steps, task.budget)
-        mechanism = GaussianMechanism(sensitivity.value, scale, size)
-        return Release(GRADIENTS, mechanism, sensitivity, size, self.steps)
 
     def noise_to_signal(self, plan: Plan[NeuralSettings]) -> float:
         """Return the noise-to-signal ratio of the gradients of the linear part, or of all."""

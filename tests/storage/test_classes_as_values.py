@@ -1,0 +1,28 @@
+"""Classes as values: by their import path, and only those that a caller trusts."""
+
+from __future__ import annotations
+
+import pytest
+
+from pairdp import Budget
+from pairdp.storage import Trusted, UnknownObjectError, UntrustedClassError, decode, encode
+from pairdp.storage.codec import user_classes
+
+
+class Own:
+    """A class of a user."""
+
+
+def test_a_class_is_stored_by_its_path_and_needs_trust() -> None:
+    stored = encode([Own, 3])
+    path = f"{__name__}:Own"
+    assert stored == {"list": [{"type": path}, 3]}
+    assert list(user_classes(stored)) == [path]
+    with pytest.raises(UntrustedClassError, match="which is not part of pairdp"):
+        decode(stored)
+    assert decode(stored, Trusted([Own])) == [Own, 3]
+
+
+def test_classes_of_the_library_are_no_values() -> None:
+    with pytest.raises(UnknownObjectError, match="cannot be stored"):
+        encode(Budget)
