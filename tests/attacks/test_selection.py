@@ -2,6 +2,7 @@
 
 - A held-out record, in every class and at every place of the order, null ones included: each score
   that reaches the mechanism changes by at most 1, and some by 1.
+- All of the records of a unit that has more than are used of it.
 - A record of the training part: no record that is held out changes its place or its use.
 - Splits that follow the contents of records.
 - The whole of a search on two neighbours, end to end.
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from pairdp import Budget, CertificateError, NoiseSource, PrivateRanker, PrivateSearch, verify
 from pairdp.audit import audit
@@ -35,7 +37,9 @@ RANKER = PrivateRanker(
 FEATURES = [{"features": [0]}, {"features": [1]}, {"features": [0, 1]}]
 
 
-def scores_of(monkeypatch: pytest.MonkeyPatch, x: Array, y: Array, models: int = 3) -> Array:
+def scores_of(
+    monkeypatch: pytest.MonkeyPatch, x: Array, y: Array, groups: Any = None, **unit: Any
+) -> Array:
     """Return what reaches the mechanism that chooses, for fixed models."""
     seen: list[Array] = []
 
@@ -45,8 +49,9 @@ def scores_of(monkeypatch: pytest.MonkeyPatch, x: Array, y: Array, models: int =
 
     with monkeypatch.context() as patched:
         patched.setattr(PermuteAndFlip, "release", release)
-        search = PrivateSearch(RANKER, FEATURES, unpromising="ignore", random_state=0, held_out=0.5)
-        search.fit(x, y)
+        ranker = clone(RANKER).set_params(**unit)
+        search = PrivateSearch(ranker, FEATURES, unpromising="ignore", random_state=0, held_out=0.5)
+        search.fit(x, y, groups=groups)
     return seen[0]
 
 
@@ -69,6 +74,24 @@ def test_no_held_out_record_moves_a_score_by_more_than_one(
         found.append(np.array(states))
     changes = [np.abs(states[:, None] - states[None]).max() for states in found]
     assert max(changes) <= 1 + 1e-12
+
+
+@pytest.mark.filterwarnings("ignore::pairdp.NoSignalWarning")
+def test_no_unit_moves_a_score_by_more_than_the_records_that_are_used_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held_out = np.flatnonzero(
+        PrivateSearch(RANKER, FEATURES, held_out=0.5).plan(N, 2).held_out.places(N)
+    )
+    rows, groups = held_out[:12], np.arange(N)
+    groups[rows] = rows[0]
+    states = []
+    for label, value in itertools.product((0, 1), (-0.7, 0.7)):
+        x, y = X.copy(), Y.copy()
+        x[rows], y[rows] = value, label
+        states.append(scores_of(monkeypatch, x, y, groups, max_records=2))
+    found = np.array(states)
+    assert 1 < np.abs(found[:, None] - found[None]).max() <= 2 + 1e-12
 
 
 def test_scores_reach_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:

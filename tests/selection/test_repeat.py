@@ -21,6 +21,7 @@ from pairdp import (
     verify,
 )
 from pairdp.algorithms.repeated_search import gaussian_mu
+from pairdp.privacy import RepeatAndSelect
 from pairdp.verification import verify_file, verify_model
 
 N = 4000
@@ -74,6 +75,27 @@ def test_it_finds_the_good_candidate_and_keeps_one_certificate(tmp_path: Path) -
     assert [report.holds for report in verify_file(tmp_path / "a.pairdp")] == [True]
     statement = " ".join(made.privacy_statement().split())
     assert "a geometric number of fits, 18 on average" in statement
+
+
+def test_only_noisy_scores_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Released scores fall from fit to fit, whatever the records are: the first one is chosen."""
+    drawn: list[int] = []
+    scores: list[float] = []
+    draw = RepeatAndSelect.draw
+
+    def recorded(self: RepeatAndSelect, generator: np.random.Generator) -> int:
+        drawn.append(draw(self, generator))
+        return drawn[-1]
+
+    def falling(self: RepeatAndSelect, vector: Any, generator: np.random.Generator) -> Any:
+        scores.append(-float(len(scores)))
+        return np.array(scores[-1:])
+
+    monkeypatch.setattr(RepeatAndSelect, "draw", recorded)
+    monkeypatch.setattr(RepeatAndSelect, "_release", falling)
+    made = search(random_state=3).fit(X, Y)
+    assert len(scores) == len(drawn) > 1
+    assert made.best_index_ == drawn[0] != 0  # the first column is by far the best
 
 
 def test_a_ledger_pays_for_all_runs_once() -> None:
