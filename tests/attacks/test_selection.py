@@ -25,6 +25,7 @@ from pairdp.audit import audit
 from pairdp.evaluation.selection import ModelSelection
 from pairdp.privacy import PermuteAndFlip
 from pairdp.privacy.certificates.combined import certificates_in, combine, split_of
+from pairdp.selection.run import SearchRecords, parts_of
 
 Array = NDArray[np.float64]
 N = 60
@@ -126,6 +127,18 @@ def test_records_of_training_leave_held_out_records_where_they_are(
         np.testing.assert_array_equal(
             search.fit(x, y).plan_.held_out.places(N), search.fit(X, Y).plan_.held_out.places(N)
         )
+
+
+def test_no_record_and_no_unit_is_both_fitted_and_scored() -> None:
+    plan = PrivateSearch(RANKER, FEATURES, held_out=0.5).plan(N, 2)
+    held_out, numbered = plan.held_out.places(N), np.arange(N)[:, None]
+    training, tested = parts_of(plan, SearchRecords(numbered, Y))
+    np.testing.assert_array_equal(training.rows, numbered[~held_out])
+    np.testing.assert_array_equal(tested.rows, numbered[held_out])
+    np.testing.assert_array_equal(tested.labels, Y[held_out])
+    training, tested = parts_of(plan, SearchRecords(numbered, Y, numbered[:, 0] // 3))
+    assert len(training.rows) == len(tested.rows) == N // 2
+    assert not {*training.groups} & {*tested.groups} - {None}
 
 
 @pytest.mark.parametrize("share", [Y == 1, "stratified", np.arange(10), None, True])

@@ -118,6 +118,16 @@ def test_the_commands_verify_the_evaluation_too() -> None:
         assert ("pairdp verify EVALUATION.json" in page) is expected
 
 
+def test_an_auc_that_noise_hides_is_not_stated() -> None:
+    plan = evaluation("scorecard", roc=False).plan
+    found = plan.result(plan.read([0.0, 0.0]), plan.certificate)
+    assert found.auc_interval == (0.0, 1.0)
+    assert "not known" in str(found)
+    html = write_report(model_of("scorecard"), evaluation=found, date=DAY).html
+    assert "not known: the noise hides it" in Page.of(html).section("quality")
+    assert "hidden by noise" in html
+
+
 def test_the_same_facts_give_the_same_page() -> None:
     model = model_of("scorecard")
     first = html_of("scorecard", evaluated=True)

@@ -120,8 +120,11 @@ class ScoreResult(Evaluation):
         low, high = self.plan.evaluation.classes
         share = self.positives / max(self.plan.items - self.null_records, 1.0)
         what = "records" if self.plan.evaluation.items == "records" else "pairs"
+        auc = f"{self.auc:.3f}, 95 % interval {lower:.3f} to {upper:.3f}"
+        if (lower, upper) == (0.0, 1.0):  # an estimate would mislead
+            auc = "not known: the noise hides it, and the 95 % interval is 0 to 1"
         return [
-            ("AUC", f"{self.auc:.3f}, 95 % interval {lower:.3f} to {upper:.3f}"),
+            ("AUC", auc),
             ("classes", f"{high} above {low}"),
             (f"share of {high}", f"about {share:.1%} of n = {self.plan.items} {what}"),
         ]

@@ -20,6 +20,7 @@ from pairdp.report.model_section import data_section, model_section
 from pairdp.report.privacy_section import meaning_section, privacy_figures, released_section
 from pairdp.report.quality_section import (
     digits,
+    is_hidden,
     main_figure,
     quality_figures,
     quality_section,
@@ -122,6 +123,8 @@ def _quality_tile(facts: ReportFacts) -> Html:
     if found is None:
         return _tile("quality", "not evaluated", small=True)
     name, value, interval = found
+    if is_hidden(interval):
+        return _tile(f"private {title_of(name)}", "hidden by noise", small=True)
     ends = "" if interval is None else f"{digits(interval[0])} to {digits(interval[1])}"
     return _tile(f"private {title_of(name)}", digits(value), note=ends)
 

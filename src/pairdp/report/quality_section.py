@@ -62,7 +62,14 @@ def figure_words(value: float, interval: tuple[float, float] | None) -> str:
     if interval is None:
         return measured(value)
     low, high = interval
+    if is_hidden(interval):
+        return "not known: the noise hides it, and the 95 % interval is 0 to 1"
     return f"{digits(value)}, 95 % interval {digits(low)} to {digits(high)}"
+
+
+def is_hidden(interval: tuple[float, float] | None) -> bool:
+    """Return whether an interval says nothing, so that the estimate in it would mislead."""
+    return interval is not None and tuple(interval) == (0.0, 1.0)
 
 
 def digits(value: float) -> str:
