@@ -155,7 +155,12 @@ CASES = [
 
 # The bound of a last noisy iterate is not of what one mechanism is given, so not for this attack.
 @pytest.mark.parametrize(
-    ("algorithm", "problem"), [case for case in CASES if case[0] != "last noisy"]
+    ("algorithm", "problem"),
+    [
+        pytest.param(*case, marks=[pytest.mark.slow] * (i % 2))
+        for i, case in enumerate(CASES)
+        if case[0] != "last noisy"
+    ],
 )
 def test_sensitivities_hold_are_nearly_reached_and_smaller_ones_fall(
     algorithm: str, problem: str

@@ -96,7 +96,9 @@ def planned(algorithm: str, problem: str, n: int) -> Plan:
 
 
 def is_slow(algorithm: str, problem: str) -> bool:
-    return algorithm == "epochs" and problem != "logistic"
+    """Leave to the slow tests what others are much like."""
+    alike = problem in ("one-sided logistic", "squared hinge", "unbounded")
+    return alike or (algorithm == "epochs" and problem != "logistic")
 
 
 @pytest.mark.parametrize(

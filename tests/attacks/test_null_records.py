@@ -58,7 +58,7 @@ from pairdp.privacy import GaussianMechanism
 from pairdp.problem import Problem
 from tests.algorithms.attacks import Neighbours, moved, places, transcript, with_null
 from tests.algorithms.test_pairwise_sgd import allowed
-from tests.algorithms.test_sensitivity import CASES, planned
+from tests.algorithms.test_sensitivity import CASES, is_slow, planned
 
 BUDGET = Budget(1.0, 1e-5)
 RANKING = Problem(LogisticRanking(), L2Ball(1.0), 0.5)
@@ -79,7 +79,10 @@ def worst(plan: Plan) -> float:
     )
 
 
-@pytest.mark.parametrize(("algorithm", "problem"), CASES)
+@pytest.mark.parametrize(
+    ("algorithm", "problem"),
+    [pytest.param(*case, marks=[pytest.mark.slow] * is_slow(*case)) for case in CASES],
+)
 def test_no_null_record_moves_a_release_further(algorithm: str, problem: str) -> None:
     plan = planned(algorithm, problem, {"metric": 5, "least squares": 7}.get(problem, 9))
     assert 0.05 < worst(plan) <= 1

@@ -75,7 +75,13 @@ def shares(plan: Plan, seed: int = 0) -> dict[str, float]:
     return worst
 
 
-@pytest.mark.parametrize("name", PLANNED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in ("additive", "quadratic")))
+        for name in PLANNED
+    ],
+)
 def test_no_replacement_moves_a_release_further_than_certified(name: str) -> None:
     worst = shares(planned(name))
     assert max(worst.values()) <= 1
