@@ -33,7 +33,6 @@ exclude_patterns = ["_build", "_templates", "**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 nitpicky = True
 nitpick_ignore_regex = [("py:class", r"pairdp\..*Settings")]  # types of properties; not public
-suppress_warnings = ["toc.empty_glob"]  # tutorials in Markdown are optional
 autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # numpydoc docstrings state the types, in words
@@ -51,7 +50,7 @@ myst_heading_anchors = 4
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-_GALLERIES = [name for name in ("tutorials", "gallery") if (ROOT / "examples" / name).is_dir()]
+_GALLERIES = ["tutorials", "gallery"]
 sphinx_gallery_conf = {
     "examples_dirs": [str(ROOT / "examples" / name) for name in _GALLERIES],
     "gallery_dirs": _GALLERIES,

@@ -3,14 +3,14 @@ r"""Wang 2024: the steps and step sizes of the utility theorems.
 With m = √(d·ln(1/δ))/ε, a the Hölder exponent of the gradient (1 for a smooth loss) and a
 constant c,
 
-========= ========== ======================= ==================================== =============
-regime    gradient   T                       η                                    theorems
-========= ========== ======================= ==================================== =============
-general   a ≥ 1/2    n                       c·min{n^{-1/2}, 1/m}                 3a, 4a, 6a, 7a
-general   a < 1/2    n^{(2-a)/(1+a)}         c·min{n^{3(a-1)/(2(1+a))}, 1/m}      4a, 7a
-low-noise smooth     n                       c/m                                  3b, 6b
-low-noise a < 1      n^{2/(1+a)}             c·min{n^{(a²+2a-3)/(2(1+a))}, n/(Tm)} 4b, 7b
-========= ========== ======================= ==================================== =============
+========= ======== =============== ===================================== ==============
+regime    gradient T               η                                     theorems
+========= ======== =============== ===================================== ==============
+general   a ≥ 1/2  n               c·min{n^{-1/2}, 1/m}                  3a, 4a, 6a, 7a
+general   a < 1/2  n^{(2-a)/(1+a)} c·min{n^{3(a-1)/(2(1+a))}, 1/m}       4a, 7a
+low-noise smooth   n               c/m                                   3b, 6b
+low-noise a < 1    n^{2/(1+a)}     c·min{n^{(a²+2a-3)/(2(1+a))}, n/(Tm)} 4b, 7b
+========= ======== =============== ===================================== ==============
 
 and η ≤ min{2/L, 1}. "low-noise" means that the best parameters have zero loss.
 
