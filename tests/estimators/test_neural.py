@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +103,26 @@ def test_it_can_be_evaluated(fitted: PrivateNeuralRanker) -> None:
     x, y = two_classes(2000, seed=2)
     found = evaluate(fitted, x, y, 2.0, random_state=0)
     assert found.auc_interval.lower <= fitted.score(x, y) <= found.auc_interval.upper
+
+
+def test_without_torch_a_module_is_an_error_that_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'pairdp\[torch\]'"):
+        PrivateNeuralRanker(4.0, module=object(), data_norm=1.0).fit(*two_classes(60))
+
+
+def test_mini_batches_are_stored_and_verified(tmp_path: Path) -> None:
+    x, y = two_classes(300)
+    model = PrivateNeuralRanker(4.0, hidden=(3,), n_steps=4, batch_size=50, data_norm=1.0)
+    model.fit(x, y).save(tmp_path / "model.pairdp")
+    loaded = load(tmp_path / "model.pairdp")
+    assert loaded.plan_.settings.batch_size == 50
+    assert verify(loaded.certificate_).holds
+    assert (
+        "50 of 300 records drawn without replacement" in loaded.certificate_.releases[-1].describe()
+    )
 
 
 def test_pure_epsilon_is_refused() -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-
-torch = pytest.importorskip("torch", reason="torch is not installed: make test-torch installs it")
-nn = torch.nn
+import torch
+from torch import nn
 
 
 class Net(nn.Module):

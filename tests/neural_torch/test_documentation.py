@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tests.neural_torch import modules
+import torch
 
 PAGE = Path(__file__).parents[2] / "docs" / "neural.md"
 
@@ -19,6 +18,6 @@ def test_the_example_with_a_module(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     names: dict[str, Any] = {"__name__": "example"}
     exec(compile(source, "docs/neural.md", "exec"), names)  # noqa: S102
     ranker = names["ranker"]
-    assert isinstance(ranker.module.module(4), modules.torch.nn.Module)
+    assert isinstance(ranker.module.module(4), torch.nn.Module)
     assert ranker.score(names["X"], names["y"]) > 0.6
     assert names["verify"](ranker.certificate_, trusted=[names["Net"]]).holds

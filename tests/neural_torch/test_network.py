@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from pairdp import TorchModule
 from pairdp.algorithms.neural import Network
@@ -12,7 +13,6 @@ from pairdp.algorithms.neural.clipped_sums import NetworkRecords
 from pairdp.algorithms.neural.torch_network import TorchNetwork
 from pairdp.losses import LogisticRanking
 from tests.neural_torch import modules
-from tests.neural_torch.modules import torch
 
 
 def in_torch(parameters: np.ndarray, network: Network) -> np.ndarray:
