@@ -93,7 +93,6 @@ ALL: dict[str, tuple[Algorithm, Problem]] = {
     "conditioned": (ConditionedDescent(steps=2), PLAIN),
     "neural": (NeuralDescent((3, 2), steps=2), NETWORK),
     "neural, pairs": (NeuralDescent((3, 2), steps=2, gradient="pairwise"), NETWORK),
-    "neural, mini-batches": (NeuralDescent((3, 2), steps=2, batch_size=3), NETWORK),
     "online, noise on models": (OnlineDescent(noise="models"), TIGHT),
     "online moments": (OnlineMoments(), SQUARES),
     "online centred moments": (CenteredMoments(center_records=1, radius_records=1), SQUARES),
