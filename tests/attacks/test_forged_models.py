@@ -42,7 +42,7 @@ def models() -> dict[str, Any]:
         "ranker": PrivateRanker(**shared).fit(X, Y),
         "quadratic ranker": PrivateRanker(model="quadratic", **shared).fit(X, Y),
         "ranker, DPGDSC": PrivateRanker(algorithm="DPGDSC", threshold=0.0, **shared).fit(X, Y),
-        "metric": PrivateMetric(**shared).fit(X, Y),
+        "metric": PrivateMetric(algorithm="scatter", **shared).fit(X, Y),
         "classifier": PrivateLinearClassifier(**shared).fit(X, Y),
         "regressor": PrivateLinearRegressor(**shared).fit(X, targets),
         "stream": OnlinePrivateRanker(**shared).fit(X, Y),

@@ -336,7 +336,7 @@ def test_the_command_says_so_when_it_is_paid_for_and_not_before(
 
 def test_a_metric_that_learned_says_how_much_and_is_silent(tmp_path: Any) -> None:
     x, y = three(4000)
-    metric = PrivateMetric(2.0, data_norm=1.0, random_state=0)
+    metric = PrivateMetric(2.0, algorithm="scatter", data_norm=1.0, random_state=0)
     assert said(lambda: metric.fit(x, y)) == []
     found = metric.n_directions_
     assert found in (1, 2)  # the first coordinate, and a direction close to it

@@ -69,7 +69,7 @@ FORMS = list(forms(patients(2)))
 MODELS = {
     "ranker": lambda: PrivateRanker(schema=SCHEMA, model="linear", random_state=0),
     "classifier": lambda: PrivateLinearClassifier(schema=SCHEMA, random_state=0),
-    "metric": lambda: PrivateMetric(schema=SCHEMA, random_state=0),
+    "metric": lambda: PrivateMetric(algorithm="DPGDSC", schema=SCHEMA, random_state=0),
 }
 
 

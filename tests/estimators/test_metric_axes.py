@@ -56,7 +56,9 @@ def test_the_axes_of_the_euclidean_metric_are_the_coordinates() -> None:
 
 @pytest.fixture(scope="module")
 def full() -> PrivateMetric:
-    return PrivateMetric(5.0, random_state=0, data_norm=1.0).fit(*three_classes())
+    return PrivateMetric(5.0, algorithm="scatter", random_state=0, data_norm=1.0).fit(
+        *three_classes()
+    )
 
 
 @pytest.mark.parametrize("kept", [1, 2, 4])

@@ -42,7 +42,7 @@ MODELS: dict[str, tuple[Any, Any]] = {
     "scorecard": (PrivateScorecard(**COMMON), Y),
     "classifier": (PrivateLinearClassifier(**COMMON), Y),
     "regressor": (PrivateLinearRegressor(**COMMON), TARGETS),
-    "metric": (PrivateMetric(**COMMON), Y),
+    "metric": (PrivateMetric(algorithm="scatter", **COMMON), Y),
     "pipeline": (make_pipeline(BoundsScaler(-1, 1), PrivateRanker(**COMMON)), Y),
 }
 
