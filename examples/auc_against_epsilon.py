@@ -21,7 +21,7 @@ from pairdp.drawing import Axis, Figure, Point, Series, Style, write_svg
 DELTA = 1e-6
 HELD_OUT = 169
 EPSILONS = np.geomspace(0.1, 10, 11).tolist()
-SPLITS = 24
+SPLITS = 120
 RANKERS: dict[str, dict[str, str]] = {
     "PrivateRanker, algorithm chosen from public facts": {},
     "DPGDSC (Xue 2021), certified noise": {"algorithm": "DPGDSC"},
