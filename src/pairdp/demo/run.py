@@ -1,7 +1,10 @@
 """The demonstration: a private model of a mixed table, its private AUC and its report.
 
 Run it with ``pairdp demo``, ``python -m pairdp.demo`` or ``make demo``. The table is synthetic, so
-scores on held-out records may be shown.
+scores on held-out records may be shown. Its effects are curved, which favours additive models over
+linear ones, the less the fewer loans there are: from 10 000 of them, at ε = 1, the AUC is 0.784,
+that of the linear model 0.785, and that of logistic regression without privacy 0.788
+(``python -c "from pairdp.demo import run; run.TRAIN = 10_000; run.main()"``).
 """
 
 from __future__ import annotations
@@ -130,8 +133,10 @@ def main(folder: Path = FOLDER) -> None:
         print("\n".join(_compare()))
     print(
         "The same records, schema and guarantee for all private models. DP-GD is noisy gradient\n"
-        "descent on one-hot rows, with steps and clipping chosen on other synthetic tables. For\n"
-        "real tables, also where this library is weak, see docs/utility.md.\n"
+        "descent on one-hot rows, with steps and clipping chosen on other synthetic tables. The\n"
+        "effects of this synthetic table are curved, which favours additive models over linear\n"
+        "ones; from 10000 loans, no private model is clearly ahead at ε = 1. For real tables, also\n"
+        "where this library is weak, see docs/utility.md.\n"
     )
     table, schema = folder / "loans.csv", folder / "schema.json"
     write_loans(table, TRAIN, seed=0)
