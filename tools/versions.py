@@ -23,7 +23,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 EXTRAS = ("dask", "fast", "plot", "river", "tables")
-"""Those that users install and that need no large download."""
+"""Those that users install, but for torch, which is large and of which one version is tried."""
 
 
 def lowest(extras: tuple[str, ...], python: str) -> Iterator[str]:
