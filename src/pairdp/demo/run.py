@@ -135,8 +135,8 @@ def main(folder: Path = FOLDER) -> None:
         "The same records, schema and guarantee for all private models. DP-GD is noisy gradient\n"
         "descent on one-hot rows, with steps and clipping chosen on other synthetic tables. The\n"
         "effects of this synthetic table are curved, which favours additive models over linear\n"
-        "ones; from 10000 loans, no private model is clearly ahead at ε = 1. For real tables, also\n"
-        "where this library is weak, see docs/utility.md.\n"
+        "ones; from 10000 loans, no private model is clearly ahead at ε = 1. For real tables,\n"
+        "also where this library is weak, see docs/utility.md.\n"
     )
     table, schema = folder / "loans.csv", folder / "schema.json"
     write_loans(table, TRAIN, seed=0)
