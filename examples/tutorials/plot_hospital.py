@@ -4,7 +4,7 @@ A hospital's risk ranker, from the schema to the signed report
 
 A hospital wants to rank patients by their risk of dying, and the model is to leave the hospital. So
 it must be differentially private, and someone has to sign for it. This is the tutorial in Python;
-the page "A hospital's table" does the same on the command line.
+:doc:`/tutorial_hospital` does the same on the command line.
 
 The table is synthetic, and as messy as true ones: gaps, words, dates, remarks.
 """

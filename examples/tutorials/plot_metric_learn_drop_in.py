@@ -3,8 +3,9 @@ A private metric in the place of metric-learn
 =============================================
 
 Code that uses a learner of metric-learn, or scikit-learn's ``NeighborhoodComponentsAnalysis``,
-needs another constructor, public bounds of the features, and a privacy budget. The page "Migrating
-from metric-learn" lists what replaces what; here a pipeline is moved over, step by step.
+needs another constructor, public bounds of the features, and a privacy budget.
+:doc:`/migrating_from_metric_learn` lists what replaces what; here a pipeline is moved over, step by
+step.
 
 The table is one of those that come with the library: cell measurements of 699 biopsies, each from
 1 to 10 (Wolberg, Breast Cancer Wisconsin (Original), CC BY 4.0).
@@ -84,7 +85,7 @@ plt.show()
 # --------------------------------
 #
 # The metric is. The classifier is not: nearest neighbours store the raw training records, so the
-# pipeline as a whole must not leave the house, and the accuracies above may be shown only because
+# pipeline as a whole must not be released, and the accuracies above may be shown only because
 # these records are public. A certificate says what the metric's guarantee is, and anyone can check
 # it.
 
