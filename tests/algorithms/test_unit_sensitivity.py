@@ -32,7 +32,7 @@ from pairdp.algorithms import (
     algorithms,
 )
 from pairdp.algorithms.conditioned import ConditionedDescent
-from pairdp.algorithms.neural import NeuralDescent
+from pairdp.algorithms.neural import EmbeddingDescent, NeuralDescent
 from pairdp.algorithms.scorecard import Scorecard
 from pairdp.constraints import L2Ball, PSDFrobeniusBall
 from pairdp.losses import (
@@ -68,6 +68,7 @@ ALGORITHMS: dict[str, Callable[[Problem, int], Algorithm]] = {
     "scatters of given pairs": lambda p, n: PairScatter(),
     "scorecard": lambda p, n: Scorecard(),
     "conditioned": lambda p, n: ConditionedDescent(),
+    "embedding": lambda p, n: EmbeddingDescent((3,), 2, steps=2),
     "neural": lambda p, n: NeuralDescent((3, 2), steps=2, gradient="pairwise"),
 }
 ALL_PROBLEMS = {
@@ -84,6 +85,7 @@ TIGHTEST = {  # the problem on which each bound is reached most nearly
     "scatters of given pairs": "given pairs",
     "scorecard": "logistic",
     "conditioned": "one-sided logistic",
+    "embedding": "metric",
     "neural": "one-sided logistic",
 }
 

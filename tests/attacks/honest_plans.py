@@ -20,8 +20,9 @@ from pairdp import (
 from pairdp._sealed import seal, unseal
 from pairdp.algorithms import MinimizerRelease, NoisyGradientDescent, Plan, find_algorithm
 from pairdp.algorithms.conditioned import ConditionedDescent
+from pairdp.algorithms.neural import EmbeddingDescent
 from pairdp.algorithms.scorecard import CategoryCells, NumberCells, Scorecard
-from tests.audit.cases import ALL, PLAIN, PLAIN_POINTS, POINTS, RANKING, plan, pure_ones
+from tests.audit.cases import ALL, METRIC, PLAIN, PLAIN_POINTS, POINTS, RANKING, plan, pure_ones
 
 N, D = 40, 3
 BUDGET, PURE = Budget(1.0, 1e-5), Budget(1.0)
@@ -70,6 +71,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
         dataclasses.replace(RANKING, center=np.array([1.0, 0.0, 2.0])), N, D, BUDGET
     ),
     **CONDITIONED,
+    "embedding": lambda: EmbeddingDescent((3,), 2, steps=2).plan(METRIC, 20, D, BUDGET),
     "scorecard with weights": lambda: Scorecard(
         (NumberCells(0, -1.0, 1.0), CategoryCells((1,))), interactions=True
     ).plan(POINTS, 300, 2, BUDGET),

@@ -14,10 +14,11 @@ import pytest
 
 from pairdp import Budget, NoiseSource
 from pairdp.algorithms import NoisyGradientDescent, Plan
+from pairdp.algorithms.neural import EmbeddingDescent
 from pairdp.algorithms.registry import algorithms
 from pairdp.privacy.mechanisms import noise_source
 from pairdp.privacy.mechanisms.noise_source import Stream
-from tests.audit.cases import ALL, BUDGET, TIGHT, plan, pure_ones
+from tests.audit.cases import ALL, BUDGET, METRIC, TIGHT, plan, pure_ones
 
 INTEGERS = {"integers", "permutation", "choice", "bit_generator", "spawn"}
 FLOATS = [
@@ -78,13 +79,17 @@ def test_streams_refuse_floats() -> None:
 
 def test_every_named_algorithm_is_run_here() -> None:
     assert set(algorithms(published=True)) <= set(ALL)
-    kinds = {type(algorithm) for algorithm, _ in ALL.values()}
+    kinds = {type(algorithm) for algorithm, _ in ALL.values()} | {EmbeddingDescent}
     assert {type(algorithm) for algorithm in algorithms().values()} <= kinds
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_no_run_uses_a_float(name: str) -> None:
     run(plan(name))
+
+
+def test_no_embedding_uses_a_float() -> None:
+    run(EmbeddingDescent((3,), 2, steps=2).plan(METRIC, 20, 3, BUDGET))
 
 
 @pytest.mark.parametrize("name", pure_ones())

@@ -25,6 +25,7 @@ from pairdp.algorithms import (
     WithPairDesign,
     find_algorithm,
 )
+from pairdp.algorithms.neural import EmbeddingDescent
 from pairdp.audit.transcripts import Run, record_run
 from pairdp.online import CenteredMoments, OnlineDescent, OnlineMoments
 from pairdp.privacy.mechanisms.additive_noise import _Scaled
@@ -37,6 +38,7 @@ MORE: dict[str, Callable[[], Plan]] = {
     "pair design": lambda: WithPairDesign(NoisyGradientDescent(steps=2, step_size=0.2), 2).plan(
         RANKING, 20, 3, BUDGET
     ),
+    "embedding": lambda: EmbeddingDescent((3,), 2, steps=2).plan(METRIC, 20, 3, BUDGET),
     "hidden iterates": lambda: NoisyGradientDescent("last", steps=20).plan(RANKING, 40, 3, BUDGET),
     "hidden matrices": lambda: NoisyGradientDescent("last", steps=20).plan(
         replace(METRIC, regularization=0.5), 40, 3, BUDGET

@@ -67,7 +67,10 @@ def test_verification_can_be_skipped() -> None:
 
 
 def test_a_metric_is_shown_with_its_axes() -> None:
-    run(*[*FIT[:4], "--task", "metric", "--epsilon", "20", "--seed", "1"], *BOUNDED[len(FIT) :])
+    run(
+        *[*FIT[:4], "--task", "metric", "--algorithm", "scatter", "--epsilon", "20", "--seed", "1"],
+        *BOUNDED[len(FIT) :],
+    )
     shown = run("show", "model.pairdp").stdout
     assert "Diagonal of the matrix" in shown
     assert "Axis 1 (eigenvalue" in shown

@@ -46,7 +46,7 @@ KINDS: dict[str, tuple[type, dict[str, Any], Any]] = {
     "scorecard": (PrivateScorecard, {}, Y),
     "classifier": (PrivateLinearClassifier, {}, Y),
     "regressor": (PrivateLinearRegressor, {}, TARGETS),
-    "metric": (PrivateMetric, {}, Y),
+    "metric": (PrivateMetric, {"algorithm": "scatter"}, Y),
 }
 HELD_OUT = HeldOut(SHARE).places(N)
 

@@ -107,8 +107,9 @@ class PrivateEmbedding(
     >>> y = (X[:, 0] * X[:, 1] > 0).astype(int)
     >>> embedding = PrivateEmbedding(4.0, data_norm=1.0, n_steps=60, random_state=0).fit(X, y)
     >>> e = embedding.transform(X)
-    >>> np.mean((e[:, 0] > 0) == (y > 0)).round(1) in (0.1, 0.9)  # the two classes are apart
-    np.True_
+    >>> right = np.mean((e[:, 0] > 0) == (y > 0))
+    >>> bool(max(right, 1 - right) > 0.8)  # the two classes are apart
+    True
     """
 
     def __init__(

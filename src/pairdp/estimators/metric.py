@@ -104,11 +104,12 @@ unit, max_records, random_state, verbose, invalid, schema
     >>> from sklearn.pipeline import make_pipeline
     >>> from pairdp import PrivateMetric
     >>> rng = np.random.default_rng(0)
-    >>> y = rng.integers(0, 3, 600)
-    >>> X = rng.normal(size=(600, 4)) / 4 + np.outer(y, [0.5, 0, 0, 0])
+    >>> y = rng.integers(0, 3, 4000)
+    >>> X = (rng.normal(size=(4000, 12)) + np.outer(y, 2 * np.eye(12)[0])) / 10
     >>> metric = PrivateMetric(epsilon=2.0, data_norm=1.0, random_state=0)
-    >>> model = make_pipeline(metric, KNeighborsClassifier(3)).fit(X, y)
-    >>> model.score(X, y) > 0.7
+    >>> model = make_pipeline(metric, KNeighborsClassifier(3)).fit(X[:3000], y[:3000])
+    >>> plain = KNeighborsClassifier(3).fit(X[:3000], y[:3000])
+    >>> model.score(X[3000:], y[3000:]) > plain.score(X[3000:], y[3000:]) + 0.02
     True
     """
 

@@ -53,8 +53,9 @@ class PrivateNeuralRanker(AUCScoreMixin, TwoClassEstimator):
         A network of your own instead (``pip install 'pairdp[torch]'``), which maps rows of shape
         (b, d) to scores of shape (b,) or (b, 1). A class is called with the number of features,
         and with the arguments of `pairdp.TorchModule`; the weights of an object must be public.
-    n_steps : int, default=120
-        Number of noisy gradients of the whole network.
+    n_steps : int, default=None
+        Number of noisy gradients of the whole network; by default 40 to 400, the more the larger
+        n and ε are.
     gradient : {"reference", "pairwise"}, default="reference"
         "reference" pairs each record with noisy distributions of the scores of the other class;
         "pairwise" is the sum over all pairs, as in Kang 2021, with more noise for its signal.
@@ -110,7 +111,7 @@ invalid, schema
         *,
         hidden: tuple[int, ...] = (32, 16),
         module: Any = None,
-        n_steps: int = 120,
+        n_steps: int | None = None,
         gradient: Literal["reference", "pairwise"] = "reference",
         loss: str | RankingLoss | None = None,
         learning_rate: float = 0.05,

@@ -30,10 +30,13 @@ from pairdp.algorithms.score_models import ModelName, ScoreModel
 from pairdp.algorithms.task import Task
 from pairdp.losses.ranking import RankingLoss
 from pairdp.privacy import NoiseSource
+from pairdp.privacy.accounting.gaussian import gdp_mu
+from pairdp.privacy.accounting.unit import records_of
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
 _LINEAR_STEPS = 12
+_STEPS, _FEWEST_STEPS, _MOST_STEPS = 2.5, 40, 400
 _CLIP = 0.3
 """Gradients are clipped to this share of their typical norm."""
 _ROW = math.sqrt(2)
@@ -83,8 +86,9 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
     ----------
     hidden : tuple of int
         The widths of the layers.
-    steps : int
-        Number of noisy gradients in all parameters.
+    steps : int, optional
+        Number of noisy gradients in all parameters; by default 2.5√(nμ/k), from 40 to 400, with μ
+        the parameter of Gaussian DP of the budget and k the number of records of a unit.
     gradient : {"reference", "pairwise"}
         Which slopes; see above.
     learning_rate : float
@@ -100,7 +104,7 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
     """
 
     hidden: tuple[int, ...] = (32, 16)
-    steps: int = 120
+    steps: int | None = None
     gradient: Literal["reference", "pairwise"] = "reference"
     learning_rate: float = 0.05
     seed: int = 0
@@ -116,7 +120,8 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
 
     def __post_init__(self) -> None:
         keep(self, "hidden", checked_hidden(self.hidden))
-        keep(self, "steps", integer("steps", self.steps, at_most=100_000))
+        if self.steps is not None:
+            keep(self, "steps", integer("steps", self.steps, at_most=100_000))
         one_of("gradient", self.gradient, "reference", "pairwise")
         keep(self, "learning_rate", positive("learning_rate", self.learning_rate))
         keep(self, "seed", integer("seed", self.seed, at_least=0))
@@ -198,22 +203,23 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
         network = self.network(task.features)
         if isinstance(network, TorchNetwork):
             check_module(network)
+        steps = self._number_of_steps(task)
         clip = _CLIP * network.typical_norm(self.seed)
         assumptions = () if self.module is None else (_ON_TRUST,)
         planned = NeuralReleases(task, self.gradient == "pairwise", self.batch_size)
         if task.follows_theorem:
-            release = planned.gradients_of_paper(clip, network.size, self.steps)
-            settings = NeuralSettings(network.size, self.steps, 0, clip, clip, self.learning_rate)
+            release = planned.gradients_of_paper(clip, network.size, steps)
+            settings = NeuralSettings(network.size, steps, 0, clip, clip, self.learning_rate)
             return PlanDraft((release,), settings, departures=_DEPARTURES, assumptions=assumptions)
         linear_steps = _LINEAR_STEPS if network.linear.start < network.linear.stop else 0
         linear_clip, times = _CLIP * _ROW, None
         if self.gradient == "reference":
-            times = -(-(self.steps + linear_steps) // STEPS_PER_COUNT)
+            times = -(-(steps + linear_steps) // STEPS_PER_COUNT)
         releases, left = planned.before_gradients(times, linear_clip, linear_steps)
-        releases.append(planned.gradients(clip, network.size, self.steps, left, releases))
+        releases.append(planned.gradients(clip, network.size, steps, left, releases))
         settings = NeuralSettings(
             network.size,
-            self.steps,
+            steps,
             linear_steps,
             clip,
             linear_clip,
@@ -222,6 +228,15 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
             planned.drawn,
         )
         return PlanDraft(tuple(releases), settings, assumptions=assumptions)
+
+    def _number_of_steps(self, task: Task) -> int:
+        """Return the given number, or one that grows with the signal, n·µ for each unit."""
+        if self.steps is not None:
+            return self.steps
+        if task.budget is None:
+            return _MOST_STEPS
+        signal = task.n * gdp_mu(task.budget.epsilon, task.budget.delta) / records_of(task.unit)
+        return int(min(max(_STEPS * math.sqrt(signal), _FEWEST_STEPS), _MOST_STEPS))
 
     def noise_to_signal(self, plan: Plan[NeuralSettings]) -> float:
         """Return the noise-to-signal ratio of the gradients of the linear part, or of all."""
