@@ -81,7 +81,8 @@ def test_every_block_is_tested_as_its_language_says(page: Path) -> None:
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for part in page.read_text(encoding="utf-8").split("](")[1:]:
         target = part.split(")")[0]
-        if not target.startswith("http"):
+        # Pages of the reference are made by `make docs`, which fails if a link leads nowhere.
+        if not target.startswith(("http", "reference/")):
             assert (page.parent / target.partition("#")[0]).exists(), target
 
 
