@@ -133,6 +133,13 @@ def test_models_that_hold_records_have_no_digest() -> None:
     assert evaluate(neighbours, X, Y, 5.0, random_state=0).model is None
 
 
+def test_models_without_noise_have_no_digest() -> None:
+    """Their parameters are an exact function of the records that they were fitted to."""
+    exact = PrivateRanker(None, data_norm=1.0).fit(X, Y)
+    assert digest_of(exact) is None
+    assert evaluate(exact, X, Y, 5.0, random_state=0).model is None
+
+
 @pytest.mark.parametrize("digest", ["", "0" * 63, "G" * 64, 5])
 def test_malformed_digests_are_refused(digest: object) -> None:
     model = clone(MODELS["linear"][0]).fit(X, Y)

@@ -15,6 +15,7 @@ from pairdp import (
     BudgetLedger,
     ModelFileError,
     PrivateNeuralRanker,
+    PrivateSearch,
     TorchModule,
     evaluate,
     load,
@@ -42,6 +43,19 @@ def test_it_learns_what_no_linear_model_can(batch_size: int | None) -> None:
 def fitted() -> PrivateNeuralRanker:
     module = TorchModule(modules.Net, {"width": 3})
     return PrivateNeuralRanker(4.0, module=module, n_steps=5, **PUBLIC).fit(*two_classes(300))
+
+
+def test_a_search_fits_every_module_that_is_given_as_an_object() -> None:
+    """Certificates do not describe objects, so that those of two modules can be equal."""
+    one, other = modules.Line(3), modules.Line(3)
+    for module, sign in ((one, 1.0), (other, -1.0)):
+        for weights in module.parameters():
+            weights.data.fill_(sign)
+    model = PrivateNeuralRanker(2.0, 1e-6, data_norm=1.0, n_steps=3)
+    search = PrivateSearch(model, [{"module": one}, {"module": other}])
+    planned = search.plan(2000, 3).candidates
+    assert planned[0].plan.certificate == planned[1].plan.certificate
+    assert [each.group for each in planned] == [0, 1]
 
 
 def test_files_need_the_class_as_trusted(fitted: PrivateNeuralRanker, tmp_path: Path) -> None:

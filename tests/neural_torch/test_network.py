@@ -78,6 +78,16 @@ def test_tied_weights_are_one_parameter_and_fixed_ones_are_none() -> None:
         TorchNetwork(TorchModule(modules.Net), 3, fixed=np.zeros(1)).scores(at, rows)
 
 
+def test_no_buffer_carries_records_from_one_call_to_the_next() -> None:
+    """Such a module is refused; if it hides that, scores are still those of one record each."""
+    used, new = (TorchNetwork(TorchModule(modules.Remembering), 3) for _ in range(2))
+    first, second = np.random.default_rng(0).normal(size=(2, 5, 3))
+    at = used.initial(0)
+    used.gradients(at, first)
+    assert np.array_equal(used.scores(at, second), new.scores(at, second))
+    assert not used.fixed_numbers.any()
+
+
 def test_gradients_that_are_not_finite_count_as_zero_and_change_no_other_record() -> None:
     network = TorchNetwork(TorchModule(modules.NotFinite, linear=False), 2)
     at = np.array([0.5, -0.5, 0.25])

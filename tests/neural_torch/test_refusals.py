@@ -21,6 +21,7 @@ REFUSED = {
     modules.WithDropout: r"draws random numbers.*dropout.*eval",
     modules.WithNumpyNoise: "draws random numbers",
     modules.Counting: "changes its buffers",
+    modules.Remembering: "draws random numbers",
     modules.Branching: "branches and shapes must not depend on values",
     modules.Selecting: r"returned the shape .*no shape may depend on values",
     modules.TwoScores: r"of shape \(7,\) or \(7, 1\), and returned the shape \(7, 2\)",

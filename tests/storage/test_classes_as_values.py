@@ -26,3 +26,10 @@ def test_a_class_is_stored_by_its_path_and_needs_trust() -> None:
 def test_classes_of_the_library_are_no_values() -> None:
     with pytest.raises(UnknownObjectError, match="cannot be stored"):
         encode(Budget)
+
+
+def test_a_dict_of_the_user_names_no_class() -> None:
+    given = {"type": "relu", "class": {"class": "x:Y", "fields": {}}}
+    assert list(user_classes(encode(given))) == []
+    assert decode(encode(given)) == given
+    assert list(user_classes(encode({"type": Own}))) == [f"{__name__}:Own"]

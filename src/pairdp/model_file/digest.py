@@ -15,10 +15,11 @@ def released_digest(model: Any) -> str | None:
     """Return the SHA-256 of the released arrays of a fitted private model, with its classes.
 
     It is a function of what a model file stores, and the same before and after saving. None if
-    model files cannot store the model: it may hold records.
+    model files cannot store the model, which may hold records, and for a model that was fitted
+    without noise: guesses of a record could be tested by its digest.
     """
     stored = stored_class(type(model))
-    if stored is None or not stored.has_certificate:
+    if stored is None or not stored.has_certificate or model.certificate_.budget is None:
         return None
     arrays = {
         name: np.array(getattr(model, name), dtype="<f8", order="C")

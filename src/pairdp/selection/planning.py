@@ -150,7 +150,16 @@ def _is_free(candidate: Candidate, plan: Plan, other: Candidate, shared: Plan) -
         type(candidate.estimator) is type(other.estimator)
         and candidate.features == other.features
         and plan.shares_release(shared.certificate)
-        and (plan.certificate == shared.certificate or plan.algorithm.solves_from_release)
+        and (_is_same(plan, shared) or plan.algorithm.solves_from_release)
+    )
+
+
+def _is_same(plan: Plan, other: Plan) -> bool:
+    """Return whether two plans do the same."""
+    # A certificate does not describe an algorithm that cannot be stored, such as one of a module.
+    is_described = (plan.certificate.plan or {}).get("algorithm") is not None
+    return plan.certificate == other.certificate and (
+        is_described or plan.algorithm == other.algorithm
     )
 
 

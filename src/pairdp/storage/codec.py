@@ -134,7 +134,9 @@ def user_classes(value: Any) -> Iterator[str]:
             yield path
         if value.keys() == {"type"} and isinstance(value["type"], str):
             yield value["type"]
-        for item in value.values():
+        # The keys of an encoded dict are those of its user, and name no classes.
+        plain = value.get("dict") if value.keys() == {"dict"} else None
+        for item in (plain if isinstance(plain, Mapping) else value).values():
             yield from user_classes(item)
     elif isinstance(value, list | tuple):
         for item in value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -72,3 +73,12 @@ def test_what_is_no_gradient_perturbation_has_no_printed_noise() -> None:
         PERTURBED.plan(problem, N, 3, BUDGET, calibration="printed", schedule="tuned")
     with pytest.raises(ValueError, match="from 2 to n = 500"):
         NeuralDescent(batch_size=501).plan(problem, N, 3, BUDGET)
+
+
+def test_steps_that_diverge_stay_finite_for_all_records() -> None:
+    problem = Problem(SigmoidRanking(), Unconstrained())
+    far = replace(PERTURBED, learning_rate=1e300).plan(problem, N, 3, BUDGET, schedule="theorem")
+    x = np.random.default_rng(0).normal(size=(N, 3))
+    x[0], x[1] = 1e-300, 0.0
+    fit = far.run(Records(x, np.resize([-1.0, 1.0], N)), NoiseSource(0))
+    assert np.abs(fit.parameters).max() == 1e6

@@ -76,8 +76,9 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
 
     With ``schedule="theorem"`` and sums over pairs of all records, steps are plain, from the
     initial weights, without projection and without preparation but a division of rows by the data
-    norm, and the last iterate is released: Algorithm 1 of Kang 2021 for a score model. Its
-    privacy needs bounded gradients only, which clipping provides: a pair has a gradient of norm at
+    norm, and the last iterate is released: Algorithm 1 of Kang 2021 for a score model.
+    (Parameters beyond ±10⁶ are clipped: no sum may overflow for some records only.) Its privacy
+    needs bounded gradients only, which clipping provides: a pair has a gradient of norm at
     most 2C, so the printed noise is σ = 8·2C√(T·ln(1/δ))/(nε), and the certified one 2C√T/(nμ).
 
     Only norms of gradients matter: the guarantee needs neither convexity nor smoothness.
@@ -251,13 +252,12 @@ class NeuralDescent(ScoreModel, Algorithm[NeuralSettings]):
     ) -> RunResult:
         """Return the parameters of the network, and what standardises rows."""
         network = self.network(plan.task.features)
+        # Before the module is called with records.
+        fixed = {"fixed": network.fixed_numbers} if isinstance(network, TorchNetwork) else {}
         run = Run(network, plan, records, noise)
         learn = run.perturb if plan.task.follows_theorem else run.learn
         found = learn(network.initial(self.seed), progress)
-        if isinstance(network, TorchNetwork):
-            statistics = {**found.statistics, "fixed": network.fixed_numbers}
-            return RunResult(found.parameters, statistics)
-        return found
+        return RunResult(found.parameters, {**found.statistics, **fixed})
 
 
 register_algorithm("neural", NeuralDescent())

@@ -28,6 +28,8 @@ LINEAR_GRADIENTS, GRADIENTS = "clipped gradients of the linear part", "clipped g
 STEPS_PER_COUNT = 5
 """Scores are counted anew after this many steps."""
 _LINEAR_RATE = 0.6
+_LARGEST = 1e6
+"""Parameters of plain steps stay within ± this, so that no sum over records overflows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +106,8 @@ class Run:
         parameters = initial
         for step in progress.steps(settings.steps, "learning a network"):
             mean = self._mean(records, parameters, None, linear=False)
-            parameters = parameters - settings.learning_rate * self._release(GRADIENTS, mean, step)
+            moved = parameters - settings.learning_rate * self._release(GRADIENTS, mean, step)
+            parameters = np.clip(moved, -_LARGEST, _LARGEST)
         return RunResult(parameters, {"centre": standard.centre, "scales": standard.scales})
 
     def _labels(self) -> Array:

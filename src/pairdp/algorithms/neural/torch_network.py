@@ -121,6 +121,12 @@ class TorchNetwork:
         """The number of rows of a block."""
         return max(1, min(BLOCK, _BLOCK_NUMBERS // max(self.size, 1)))
 
+    @cached_property
+    def _fixed_tensors(self) -> dict[str, torch.Tensor]:
+        parameters = self.module.named_parameters()
+        fixed = {name: one for name, one in parameters if not one.requires_grad}
+        return {**fixed, **dict(self.module.named_buffers())}
+
     @property
     def fixed_numbers(self) -> Array:
         """The parameters that are not trained, and the buffers."""
@@ -204,8 +210,12 @@ class TorchNetwork:
             ) from None
 
     def _score(self, parameters: dict[str, torch.Tensor], row: torch.Tensor) -> torch.Tensor:
-        """Return the score of one row, in a batch of one."""
-        found: Any = import_torch().func.functional_call(self.module, parameters, (row[None],))
+        """Return the score of one row, in a batch of one.
+
+        Fixed numbers are given with every call: what a module assigns to a buffer is forgotten.
+        """
+        given = {**parameters, **self._fixed_tensors}
+        found: Any = import_torch().func.functional_call(self.module, given, (row[None],))
         return found.reshape(())
 
     def _with_linear(self, scores: Array, parameters: Array, rows: Array) -> Array:

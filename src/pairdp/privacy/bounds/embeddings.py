@@ -6,9 +6,10 @@ With embeddings e of norm at most R, Jacobians J of Frobenius norm at most C, an
     a = 1 \text{ (same class)}, \quad a = -\left(1 - \frac{|e_i-e_j|²}{4R²}\right)
     \text{ (different classes)}.
 
-Only the n-1 pairs of a replaced record change. By what, for one partner j:
+Only the n-1 pairs of a replaced record change, and their weights add up to 2/n: g changes by at
+most 1/n times the change of twice a term. By what, for one partner j:
 
-**From one class to different ones**, or back. A pair of one class has norm at most
+**From one class to different ones**, or back. Twice a term of one class has norm at most
 2·2C·2R = 8CR. With r = \|e_i - e_j\|/2R, one of different classes has at most
 2·2C·2R·r(1-r²), and r(1-r²) ≤ 2/(3√3), at r = 1/√3. Together 8(1 + 2/(3√3))CR ≈ 11.08·CR,
 attained by partners at one point with e_i = -e_j and J_i = -J_j, replaced by
@@ -63,10 +64,10 @@ def _contrast_by_cases(clip: float, radius: float, n: int) -> float:
 register_bound(
     Bound(
         CONTRAST,
-        "the average over pairs of 2a(J - J')ᵀ(e - e'), for embeddings of norm at most R and "
+        "the average over pairs of a(J - J')ᵀ(e - e'), for embeddings of norm at most R and "
         "Jacobians of norm at most C, with a = 1 for one class and a = |e - e'|²/4R² - 1 for two, "
-        "changes by at most 8(1 + 2/(3√3))CR/n: a pair of one class has norm at most 8CR, one "
-        "of two classes 16/(3√3)·CR",
+        "changes by at most 8(1 + 2/(3√3))CR/n: 2/n times the norm of a pair of one class, at most "
+        "4CR, and of one of two classes, at most 8/(3√3)·CR",
         _contrast,
         _contrast_by_cases,
     )
