@@ -49,12 +49,14 @@ print(f"accuracy, not private: {before.score(X_test, y_test):.3f}")
 #
 # Two lines change. The scaler takes public bounds instead of means and deviations of the records,
 # and the metric takes a budget. The seed makes this page reproducible: leave it out for sensitive
-# data. (Incomplete rows were dropped above, since these records are public. The number of records
-# is a public fact, so do not drop sensitive ones: ``invalid="null"`` keeps them as null records.)
+# data. By default, the metric stays Euclidean on records as easy as these, and ``fit`` warns: a
+# private metric is kept only where it is expected to help nearest neighbours. (Incomplete rows
+# were dropped above, since these records are public. The number of records is a public fact, so do
+# not drop sensitive ones: ``invalid="null"`` keeps them as null records.)
 
 from pairdp import BoundsScaler, PrivateMetric
 
-metric = PrivateMetric(epsilon=4.0, data_norm=1.0, n_components=2, random_state=0)
+metric = PrivateMetric(4.0, algorithm="scatter", data_norm=1.0, random_state=0)
 after = make_pipeline(BoundsScaler(0, 10), metric, KNeighborsClassifier(3))
 after.fit(X_train, y_train)
 print(f"accuracy, metric private at ε = 4: {after.score(X_test, y_test):.3f}")
@@ -68,14 +70,14 @@ print("matrix:", metric.get_mahalanobis_matrix().shape)
 print("directions that stand out from the noise:", metric.n_directions_)
 
 # %%
-# The two axes that were learned, and the records that were not used:
+# The first two axes of the metric, and the records that were not used:
 
 import matplotlib.pyplot as plt
 
 points = after[:-1].transform(X_test)
 figure, axes = plt.subplots(figsize=(5, 4))
 for label, name in enumerate(["benign", "malignant"]):
-    axes.scatter(*points[y_test == label].T, s=12, alpha=0.6, label=name)
+    axes.scatter(*points[y_test == label, :2].T, s=12, alpha=0.6, label=name)
 axes.set(xlabel="first axis", ylabel="second axis")
 axes.legend()
 plt.show()

@@ -49,6 +49,9 @@ UNUSED: dict[str, tuple[str, ...]] = {
     "radius": ("without projection",),
     "interactions": WITHOUT_PRODUCTS,
     "pairs": WITHOUT_PRODUCTS,
+    "smoothing": (),  # functions of released values
+    "shrinkage": (),
+    "resolution": (),
     "chosen": WITHOUT_PRODUCTS,
     # where they are in a row, and their ranges
     "columns": (

@@ -102,8 +102,8 @@ def _not_planned(certificate: Certificate, trusted: Trusted) -> str:
             if is_of_statistic(certificate)
             else plan_again(certificate, trusted).certificate
         )
-    except (UntrustedClassError, UnknownObjectError) as error:
-        return str(error)
+    except (UntrustedClassError, UnknownObjectError, ModuleNotFoundError) as error:
+        return str(error)  # of a module: an extra that is not installed here
     except NOT_VALID as error:
         return explain_differences(
             certificate, [f"it cannot be planned from its own facts: {error}"]
