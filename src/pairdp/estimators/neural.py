@@ -52,7 +52,8 @@ class PrivateNeuralRanker(AUCScoreMixin, TwoClassEstimator):
     module : torch.nn.Module, a class derived from it, or TorchModule, default=None
         A network of your own instead (``pip install 'pairdp[torch]'``), which maps rows of shape
         (b, d) to scores of shape (b,) or (b, 1). A class is called with the number of features,
-        and with the arguments of `pairdp.TorchModule`; the weights of an object must be public.
+        and with the arguments of `pairdp.TorchModule`; the weights and buffers of an object must be
+        public.
     n_steps : int, default=None
         Number of noisy gradients of the whole network; by default 40 to 400, the more the larger
         n and ε are.

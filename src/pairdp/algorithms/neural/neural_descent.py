@@ -43,9 +43,9 @@ _ROW = math.sqrt(2)
 """The typical norm of a gradient in the linear part, for rows of norm 1."""
 _ON_TRUST = (
     "The network is a module of the user's own. Each record's score and gradient are computed from "
-    "that record alone and clipped, whatever the module computes; that its initial weights are "
-    "public, and that it neither stores rows nor raises errors that depend on them, is taken on "
-    "trust."
+    "that record alone and clipped, whatever the module computes; that its initial weights and its "
+    "buffers are public, and that it neither stores rows nor raises errors that depend on them, is "
+    "taken on trust."
 )
 _CLIPPED = (
     "gradients of scores are clipped, so the theorems on accuracy, which need smooth losses and "

@@ -34,7 +34,8 @@ class TorchModule(Storable):
     module : class derived from torch.nn.Module, or an object of one
         A class is called with the number of features, then with ``arguments`` by name; its initial
         weights come from a public seed. Model files store its import path. Of an object, the
-        weights are the initial ones, and must be public; it is copied, and cannot be stored.
+        weights are the initial ones, and must be public, and so must its buffers; it is copied, and
+        cannot be stored.
     arguments : mapping of str to plain values
         What the class is called with.
     linear : bool
