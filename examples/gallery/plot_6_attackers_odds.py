@@ -20,7 +20,7 @@ certificates = {
 # For a share of false alarms, the largest share of true alarms that any test can have: at most
 # e^ε times that share plus δ, for every valid pair of ε and δ. The diagonal is guessing.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+figure, axes = plt.subplots(figsize=(5, 4), layout="constrained")
 false_alarms = np.linspace(0, 1, 201)
 for budget, certificate in certificates.items():
     pairs = [(epsilon, certificate.delta(epsilon)) for epsilon in np.linspace(0, 2 * budget, 40)]
@@ -28,21 +28,23 @@ for budget, certificate in certificates.items():
     for epsilon, delta in pairs:
         most = np.minimum(most, np.exp(epsilon) * false_alarms + delta)
         most = np.minimum(most, 1 - np.exp(-epsilon) * (1 - delta - false_alarms))
-    left.plot(false_alarms, np.clip(most, 0, 1), label=f"ε = {budget:g}, δ = 10⁻⁶")
-left.plot([0, 1], [0, 1], ":", color="grey")
-left.set(xlabel="false alarms", ylabel="true alarms, at most", title="Every test for one record")
-left.legend()
+    axes.plot(false_alarms, np.clip(most, 0, 1), label=f"ε = {budget:g}, δ = 10⁻⁶")
+axes.plot([0, 1], [0, 1], ":", color="grey")
+axes.set(xlabel="false alarms", ylabel="true alarms, at most", title="Every test for one record")
+axes.legend()
+plt.show()
 
 # %%
 # With pure ε, what an attacker believes at most after the release, by what they believed before.
 
+figure, axes = plt.subplots(figsize=(5, 4), layout="constrained")
 prior = np.linspace(0.001, 0.999, 300)
 for budget in certificates:
     odds = prior / (1 - prior) * np.exp(budget)
-    right.plot(prior, odds / (1 + odds), label=f"ε = {budget:g}")
-right.plot([0, 1], [0, 1], ":", color="grey")
-right.set(
+    axes.plot(prior, odds / (1 + odds), label=f"ε = {budget:g}")
+axes.plot([0, 1], [0, 1], ":", color="grey")
+axes.set(
     xlabel="believed before", ylabel="believed afterwards, at most", title="Belief about one record"
 )
-right.legend()
+axes.legend()
 plt.show()
