@@ -106,8 +106,6 @@ class EmbeddingDescent(Algorithm[EmbeddingSettings]):
                 f"{self.name} learns distances, and the problem's loss is "
                 f"{type(task.problem.loss).__name__}: use a metric loss such as LogisticMetric()"
             )
-        if task.problem.regularization > 0:
-            raise ValueError(f"{self.name} has no penalty: leave out regularization")
 
     def network(self, features: int, components: int | None = None) -> EmbeddingNetwork:
         """Return the network for rows of so many features."""
