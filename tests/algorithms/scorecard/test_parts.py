@@ -21,7 +21,7 @@ from pairdp.algorithms.scorecard.expansion import (
 from pairdp.algorithms.scorecard.partition import bin_of_cells, merge, onto_simplex, partition
 from pairdp.algorithms.scorecard.shares import most_cells, most_merged, shares_of
 
-BLOCKS = ("numbers", "ranks", "products", "hats", "categories")
+BLOCKS = ("scales", "products", "second scales", "hats", "categories")
 
 
 def test_numbers_at_edges_are_in_the_upper_cell_and_others_are_clipped() -> None:

@@ -91,7 +91,7 @@ def test_a_part_of_the_records_moves_moments_and_gradients_no_further(interactio
 
 def test_second_moments_move_as_far_as_certified() -> None:
     """A table of features chosen by the attacker: two orthogonal rows beyond the radius."""
-    expansion = Expansion((np.array([[9.0, 0.0], [0.0, 9.0]]),), (), ())
+    expansion = Expansion((np.array([[9.0, 0.0], [0.0, 9.0]]),))
     bins = np.zeros((1, N), dtype=np.int16)
     other = bins.copy()
     other[0, 0] = 1
@@ -109,7 +109,7 @@ def test_second_moments_move_as_far_as_certified() -> None:
 
 def test_gradients_move_as_far_as_certified() -> None:
     """Two opposite rows, each the worst for its label, in coordinates that amplify them."""
-    expansion = Expansion((np.array([[9.0], [-9.0]]),), (), ())
+    expansion = Expansion((np.array([[9.0], [-9.0]]),))
     whitening = Whitening.of(np.diag([1e-6, 1e-6]), 1e-6)
     first = np.zeros((1, N), dtype=np.int16)
     second = first.copy()
@@ -139,7 +139,7 @@ def test_rounding_of_gradients_is_paid_for() -> None:
     rng = np.random.default_rng(0)
     n = 20_000
     table = rng.normal(size=(50, 6)) * 100
-    expansion = Expansion((table,), (), ())
+    expansion = Expansion((table,))
     moments = np.diag([1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1.0])
     whitening = Whitening.of(moments, 1e-10)
     bins = rng.integers(0, 50, (1, n)).astype(np.int16)

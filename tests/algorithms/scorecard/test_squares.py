@@ -15,7 +15,7 @@ from pairdp.algorithms.scorecard.descent import (
     descend,
 )
 from pairdp.algorithms.scorecard.expansion import Expansion
-from pairdp.algorithms.scorecard.squares import SquareFeatures
+from pairdp.algorithms.scorecard.squares import SquareFeatures, damping_of
 from pairdp.privacy import Sensitivity
 
 SIZES = (4, 7, 3)
@@ -24,7 +24,7 @@ SIZES = (4, 7, 3)
 def _features(rng: np.random.Generator) -> SquareFeatures:
     factors = [rng.normal(size=size) for size in SIZES]
     correlations = np.array([[1.0, 0.6, -0.2], [0.6, 1.0, 0.3], [-0.2, 0.3, 1.0]])
-    return SquareFeatures.of(factors, np.array([0.8, 1.0, 0.5]), correlations, 0.01, 3.25)
+    return SquareFeatures.of(factors, np.array([0.8, 1.0, 0.5]), correlations, 0.8)
 
 
 def _bins(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -93,7 +93,7 @@ def test_features_of_normal_columns_are_isotropic_and_of_the_expected_norm() -> 
     correlations = np.array([[1.0, 0.7, 0.0], [0.7, 1.0, 0.4], [0.0, 0.4, 1.0]])
     a = rng.normal(size=(40_000, 3)) @ np.linalg.cholesky(correlations).T
     factors = [a[:, j] for j in range(3)]
-    squares = SquareFeatures.of(factors, np.ones(3), correlations, 0.0, 3.25)
+    squares = SquareFeatures.of(factors, np.ones(3), correlations, 1.0)
     bins = np.repeat(np.arange(30_000, dtype=np.int16)[None], 3, axis=0)
     z = _written_out(squares, bins).astype(float)
     np.testing.assert_allclose(np.cov(z.T), np.eye(6), atol=0.12)
@@ -104,7 +104,7 @@ def test_gradients_are_those_of_rows_that_are_clipped_together() -> None:
     rng = np.random.default_rng(4)
     n = 700
     squares, bins = _features(rng), _bins(rng, n)
-    expansion = Expansion(tuple(rng.normal(size=(size, 2)) for size in SIZES), (), ("numbers",))
+    expansion = Expansion(tuple(rng.normal(size=(size, 2)) for size in SIZES))
     records = LabelledBins(
         bins, (rng.random(n) < 0.4).astype(float), (rng.random(n) < 0.9).astype(float)
     )
@@ -127,7 +127,7 @@ def test_gradients_of_products_move_as_far_as_certified() -> None:
     n = 60
     big = np.array([40.0, -40.0])
     squares = SquareFeatures((big, np.array([40.0])), np.eye(2), np.zeros(2))
-    expansion = Expansion((np.array([[0.1], [0.1]]), np.array([[0.1]])), (), ())
+    expansion = Expansion((np.array([[0.1], [0.1]]), np.array([[0.1]])))
     whitening = Whitening.of(np.eye(3), 1e-2, 1.0)
     first = np.zeros((2, n), dtype=np.int16)
     other = first.copy()
@@ -169,3 +169,10 @@ def test_rounding_of_products_is_paid_for() -> None:
         "mean of clipped gradients", clip=CLIP, n=n, width=6, amplification=3.0
     ).value
     assert 2 * error <= paid - 2 * CLIP / n
+
+
+def test_products_weigh_the_less_the_more_noise_there_is() -> None:
+    found = [damping_of(8, 36, ridge) for ridge in (0.0, 0.01, 0.1, 1.0)]
+    assert found[0] == 1.0
+    assert np.all(np.diff(found) < 0)
+    assert damping_of(8, 3, 0.1) > damping_of(8, 36, 0.1) > 0

@@ -27,7 +27,7 @@ SIZES = (4, 2, 5, 70, 80)
 def _tables(rng: np.random.Generator, products: bool = False) -> Expansion:
     tables = tuple(rng.normal(size=(size, place + 1)) for place, size in enumerate(SIZES))
     factors = tuple(rng.normal(size=size) for size in SIZES) if products else ()
-    return Expansion(tables, factors, ("numbers",), ((0, 1), (1, 4), (2, 3)) if products else ())
+    return Expansion(tables, factors, ((0, 1), (1, 4), (2, 3)) if products else ())
 
 
 def _records(rng: np.random.Generator, n: int) -> LabelledBins:
@@ -68,7 +68,7 @@ def test_moments_and_norms_are_those_of_rows(n: int) -> None:
 
 def test_moments_of_one_column() -> None:
     rng = np.random.default_rng(2)
-    expansion = Expansion((rng.normal(size=(4, 3)),), (), ())
+    expansion = Expansion((rng.normal(size=(4, 3)),))
     bins = rng.integers(0, 4, (1, 200)).astype(np.int16)
     records = LabelledBins(bins, np.ones(200), np.ones(200))
     rows = expansion.rows(bins)

@@ -125,7 +125,7 @@ RULES = (
     ),
     ModelRule("nµ ≥ 16·d²", lambda t: True, "quadratic", Range(0.80, 0.91), Range(-0.03, 0.11)),
 )
-_RESOLUTION = 64
+_RESOLUTION = 96
 """About how many bins a number has: few labelled counts, but points that follow it."""
 MODEL_REASON = "auto: the model is"
 """How the reason for a kind of model begins."""

@@ -1,16 +1,18 @@
 r"""Noisy descent on the weights of a scorecard, in coordinates in which rows are about isotropic.
 
 Rows x of the features are divided by their radius and clipped to norm 1. From noisy second moments
-C = QΛQᵀ of these, W = Q(Λ₊ + ridge)^{-1/2}, and z = xW has about r² = ΣΛ₊/(Λ₊ + ridge) as expected
-squared norm. With c = 2·max(r, 1), z is clipped to norm c, and the logistic gradient (p - y)z/c of
-a record to norm `CLIP`. The released means of these have sensitivity 2·CLIP/n, whatever was
-released before, since W is a function of released values. All products of two columns may be
-further coordinates of z, without W (`pairdp.algorithms.scorecard.squares`).
+C = QΛQᵀ of the scales of all columns, in units in which scales have unit variance, W divides these
+by Q(Λ₊ + ridge)^{1/2}, and gives other features, which are about uncorrelated, their sizes
+(`whitening_of`). Then z = xW has about r² = ΣΛ₊/(Λ₊ + ridge) + Σ(squared sizes) as expected squared
+norm. With c = 2·max(r, 1), z is clipped to norm c, and the logistic gradient (p - y)z/c of a record
+to norm `CLIP`. The released means of these have sensitivity 2·CLIP/n, whatever was released before,
+since W is a function of released values. All products of two columns may be further coordinates of
+z, without W (`pairdp.algorithms.scorecard.squares`).
 
 **Rounding.** The computed mean is Wᵀt/c, where t is the mean of vectors of norm at most 1 in the
 coordinates of x. The error of t is at most `SUMMING`, that of the product with W at most
-D^1.5·u·|W| with u = 2⁻⁵³ and D features, and |W| ≤ ridge^{-1/2}, c ≥ 2. The norm of z that decides
-on clipping has an error of at most D^1.5·u·|W| too, or is not below the true one
+D^1.5·u·|W| with u = 2⁻⁵³ and D features, and |W| is at most `largest_whitening`, c ≥ 2. The norm of
+z that decides on clipping has an error of at most D^1.5·u·|W| too, or is not below the true one
 (`pairdp.algorithms.scorecard.tabled`). The bound "mean of clipped gradients" pays for all of these.
 For second moments, the sums of coefficients by pairs of bins are exact, and the products with two
 tables of at most B bins have an error of at most 2Bu times what is summed up: below `SUMMING`.
@@ -18,6 +20,7 @@ tables of at most B bins have an error of at most 2Bu times what is summed up: b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -117,6 +120,54 @@ class Whitening:
         sizes = np.sqrt(values + ridge)
         radius = float(np.sqrt(np.sum(values / (values + ridge)) + further))
         return Whitening(vectors / sizes, sizes[:, None] * vectors.T, _WIDE * max(radius, 1.0))
+
+
+def whitening_of(
+    expansion: Expansion, scales: Array, ridge: float, damping: float, further: float = 0.0
+) -> Whitening:
+    """Return the coordinates for noisy second moments of the scales.
+
+    Parameters
+    ----------
+    expansion : Expansion
+        The features.
+    scales : array of shape (columns, columns)
+        Noisy second moments of the scales, of which a scale has about 1.
+    ridge : float
+        Added to their eigenvalues.
+    damping : float
+        The size of named products.
+    further : float
+        The expected squared norm of coordinates that need no whitening.
+    """
+    values, vectors = np.linalg.eigh(scales)
+    values = np.maximum(values, 0.0)
+    roots = np.sqrt(values + ridge)
+    sizes = expansion.unit_sizes
+    sizes[-1 - expansion.products : -1] *= damping
+    places = expansion.scale_places
+    matrix, inverse = np.diag(sizes), np.diag(1 / sizes)
+    inside = np.ix_(places, places)
+    matrix[inside] = sizes[places, None] * vectors / roots
+    inverse[inside] = roots[:, None] * vectors.T / sizes[places]
+    others = expansion.squared_sizes - len(places) + damping**2 * expansion.products + 1
+    radius = float(np.sqrt(np.sum(values / (values + ridge)) + max(others, 0.0) + further))
+    return Whitening(
+        expansion.radius * matrix, inverse / expansion.radius, _WIDE * max(radius, 1.0)
+    )
+
+
+def largest_whitening(columns: int, features: int, products: int, ridge: float) -> float:
+    """Return a bound on |W| for so many columns and features, of which some are products.
+
+    A row has a radius of at most √(features/columns + 2), since features have unit variance or less
+    before they are divided by √columns, and products together have 1. W multiplies scales by
+    √columns over at least √ridge, other features of columns by √columns, products by at most the
+    root of their number, and the constant by 1/`CONSTANT`.
+    """
+    radius = math.sqrt(features / columns + 2)
+    scales = math.sqrt(columns) * max(1.0, 1 / math.sqrt(ridge))
+    return radius * max(scales, math.sqrt(products), 1 / CONSTANT)
 
 
 def second_moments(expansion: Expansion, records: LabelledBins) -> Array:

@@ -1,13 +1,10 @@
 r"""The features of a scorecard: functions of the bin of a record in each column.
 
-A feature of column j is a table with a number for each of its bins. Each block of features is
-scaled to about unit expected squared norm under the released counts:
-
-- *shapes*: the weight of evidence of each column;
-- *numbers*: the standardised middle of each bin, clipped to ±4;
-- *ranks*: normal scores of the bins;
-- *hats*: seven hat functions of the normal score, which are a partition of unity;
-- *categories*: centred indicators.
+A feature of column j is a table with a number for each of its bins. The first is the scale of the
+column (`column_features`), and the features of one column are uncorrelated by construction. If
+columns depend on each other through their scales alone, features other than scales are uncorrelated
+with those of other columns too: so second moments of the scales are all that is released for
+whitening (`pairdp.algorithms.scorecard.descent`).
 
 Products of two columns, if they are asked for, are of normal scores, or of standardised shapes for
 categories. A constant is the last feature. Which blocks are used depends on public numbers and on
@@ -17,26 +14,23 @@ the released share of positives.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from pairdp._sums import BLOCK, Total
+from pairdp.algorithms.scorecard.column_features import KNOTS, column_features, factors_of
 from pairdp.algorithms.scorecard.evidence import Column
 from pairdp.algorithms.scorecard.partition import Edges
 
 Array = NDArray[np.float64]
 Bins = NDArray[np.int16]
 CONSTANT = 0.5
-_KNOTS = np.array([-2.0, -1.2, -0.6, 0.0, 0.6, 1.2, 2.0])
-_TAIL, _LEAST_VARIANCE = 0.004, 0.05
-_LARGEST_NUMBER, _LARGEST_RANK, _LARGEST_FACTOR = 4.0, 3.0, 2.5
 _MOST_PRODUCTS = 30
-_GATES = (("numbers", 5.0, 1.0), ("ranks", 5.0, 1.0), ("products", 5.0, 1.5), ("hats", 10.0, 1.5),
-          ("categories", 10.0, 1.0))  # fmt: skip
+_GATES = (("scales", 3.0, 1.0), ("products", 5.0, 1.5), ("second scales", 20.0, 1.0),
+          ("hats", 40.0, 1.5), ("categories", 10.0, 1.0))  # fmt: skip
 """Blocks, the number of records (in units of noise) for each feature that they need, and how much
 a rare class counts."""
 
@@ -44,6 +38,11 @@ a rare class counts."""
 def all_products(columns: int) -> int:
     """Return the number of all products, with squares; for more than 30 columns there are none."""
     return columns * (columns + 1) // 2 if columns <= _MOST_PRODUCTS else 0
+
+
+def scales_unit(columns: int) -> float:
+    """Return what second moments of `Expansion.scales` are multiplied by, for scales of size 1."""
+    return (1 + CONSTANT**2) * columns
 
 
 def block_sizes(numbers: int, categories: int, products: int) -> dict[str, int]:
@@ -59,10 +58,10 @@ def block_sizes(numbers: int, categories: int, products: int) -> dict[str, int]:
         The number of products that are asked for.
     """
     return {
-        "numbers": numbers,
-        "ranks": numbers,
+        "scales": numbers,
         "products": products,
-        "hats": len(_KNOTS) * numbers,
+        "second scales": numbers,
+        "hats": len(KNOTS) * numbers,
         "categories": categories,
     }
 
@@ -111,19 +110,25 @@ class Expansion:
     Attributes
     ----------
     tables : tuple of arrays of shape (bins, features)
-        The features of each column.
+        The features of each column; its scale is the first.
     factors : tuple of arrays of shape (bins,)
         The factors of products; empty without products.
-    blocks : tuple of str
-        The blocks that are used.
     pairs : tuple of pairs of int
         The columns of the products.
+    shape_weights : tuple of arrays of shape (features,)
+        The weights of the features of each column that give its weight of evidence.
+    shape_parts : tuple of arrays of shape (features,)
+        How much of the weight of evidence each feature contains.
+    squared_radius : float
+        The expected squared norm of a row.
     """
 
     tables: tuple[Array, ...]
-    factors: tuple[Array, ...]
-    blocks: tuple[str, ...]
+    factors: tuple[Array, ...] = ()
     pairs: tuple[tuple[int, int], ...] = ()
+    shape_weights: tuple[Array, ...] = ()
+    shape_parts: tuple[Array, ...] = ()
+    squared_radius: float = 1.0
 
     @property
     def bins(self) -> tuple[int, ...]:
@@ -148,8 +153,33 @@ class Expansion:
 
     @property
     def radius(self) -> float:
-        """The root of about the expected squared norm of a row."""
-        return float(np.sqrt(1 + len(self.blocks) + CONSTANT**2))
+        """The root of the expected squared norm of a row."""
+        return math.sqrt(self.squared_radius)
+
+    @property
+    def scales(self) -> Expansion:
+        """The scale of each column alone."""
+        tables = tuple(table[:, :1] for table in self.tables)
+        return Expansion(tables, squared_radius=1 + CONSTANT**2)  # that of `scales_unit`
+
+    @property
+    def scale_places(self) -> NDArray[np.intp]:
+        """The place of the scale of each column among all features."""
+        return np.cumsum([0, *(table.shape[1] for table in self.tables[:-1])])
+
+    @property
+    def squared_sizes(self) -> float:
+        """The sum of the squared sizes of all features of columns."""
+        alone = self.squared_radius - CONSTANT**2 - bool(self.products)
+        return alone * len(self.tables)
+
+    @property
+    def unit_sizes(self) -> Array:
+        """What features are multiplied by, to have their sizes; 1 for products and the constant."""
+        sizes = np.full(self.size, math.sqrt(len(self.tables)))
+        sizes[self.size - 1 - self.products : -1] = math.sqrt(self.products)
+        sizes[-1] = 1 / CONSTANT
+        return sizes
 
     def rows(self, bins: Bins) -> Array:
         """Return the features of records, given their bins of shape (columns, n)."""
@@ -174,23 +204,6 @@ class Expansion:
 
     def _product_scale(self) -> float:
         return 1 / math.sqrt(self.products)
-
-    def correlations(self, moments: Array, columns: Sequence[Column], ridge: float) -> Array:
-        """Return correlations of the columns from noisy second moments of clipped rows.
-
-        They are those of normal scores, if these are features, and otherwise of shapes. The ridge
-        is added to variances, which shrinks the correlations of what has little of it.
-        """
-        after_shape = 1 + ("numbers" in self.blocks)
-        places, sizes, start = [], [], 0
-        for table, column in zip(self.tables, columns, strict=True):
-            place = after_shape if column.is_number and "ranks" in self.blocks else 0
-            places.append(start + place)
-            sizes.append(float(column.shares @ table[:, place] ** 2) / self.radius**2 + ridge)
-            start += table.shape[1]
-        found = moments[np.ix_(places, places)] / np.sqrt(np.outer(sizes, sizes))
-        np.fill_diagonal(found, 1.0)
-        return np.asarray(np.clip(found, -1.0, 1.0))
 
     def points(self, weights: Array) -> list[Array]:
         """Return the points of each bin of each column for weights of the features."""
@@ -227,14 +240,9 @@ class Expansion:
         return np.concatenate([*parts, products, [CONSTANT * sums[0].sum()]])
 
     def initial(self, shape_weight: float, constant: float) -> Array:
-        """Return weights with one number for all shapes, and the constant; zero for others."""
-        weights = np.zeros(self.size)
-        place = 0
-        for table in self.tables:
-            weights[place] = shape_weight
-            place += table.shape[1]
-        weights[-1] = constant / CONSTANT
-        return weights
+        """Return the weights that give so many times the sum of all shapes, and a constant."""
+        parts = [shape_weight * weights for weights in self.shape_weights]
+        return np.concatenate([*parts, np.zeros(self.products), [constant / CONSTANT]])
 
 
 def expand(
@@ -256,74 +264,19 @@ def expand(
     pairs : tuple of pairs of int
         The columns of the products.
     """
-    scale = max(sum(column.variance for column in columns), 1e-12) ** 0.5
-    numbers = max(sum(column.is_number for column in columns), 1)
-    spread = sum(
-        1 - float(column.shares @ column.shares) for column in columns if not column.is_number
-    )
-    tables = []
-    for column, ends in zip(columns, edges, strict=True):
-        parts = [column.shape[:, None] / scale]
-        if ends is not None:
-            ranks = _ranks(column)
-            if "numbers" in blocks:
-                parts.append(_standardised(column, ends)[:, None] / np.sqrt(numbers))
-            if "ranks" in blocks:
-                parts.append(ranks[:, None] / np.sqrt(numbers))
-            if "hats" in blocks:
-                parts.append(_hats(ranks, column.missing) / np.sqrt(0.55 * numbers))
-        else:
-            if "categories" in blocks:
-                centred = np.eye(len(column.counts)) - column.shares
-                parts.append(centred / np.sqrt(max(spread, 1e-9)))
-        tables.append(np.hstack(parts))
+    mean = max(float(np.mean([column.variance for column in columns])), 1e-12)
+    found = [column_features(c, ends, blocks, mean) for c, ends in zip(columns, edges, strict=True)]
+    root = math.sqrt(len(columns))
     with_pairs = "products" in blocks and bool(pairs)
-    factors = tuple(factors_of(columns)) if with_pairs else ()
-    return Expansion(tuple(tables), factors, tuple(blocks), pairs if with_pairs else ())
-
-
-def factors_of(columns: Sequence[Column]) -> Iterator[Array]:
-    """Yield the factors of products: normal scores of numbers, standardised shapes of others."""
-    for column in columns:
-        if column.is_number:
-            factor = _ranks(column)
-        else:
-            factor = column.shape / max(column.variance, 1e-6) ** 0.5
-        yield np.clip(factor, -_LARGEST_FACTOR, _LARGEST_FACTOR)
-
-
-def _standardised(column: Column, ends: Edges) -> Array:
-    """Return the middles of bins minus their mean, over their standard deviation."""
-    middles = (ends[:-1] + ends[1:]) / 2
-    widths = np.diff(ends)
-    shares = _ordered_shares(column)
-    mean = shares @ middles
-    deviation = np.sqrt(shares @ ((middles - mean) ** 2 + widths**2 / 12) + 1e-9)
-    found = np.clip((middles - mean) / deviation, -_LARGEST_NUMBER, _LARGEST_NUMBER)
-    return np.pad(found, (0, column.missing))
-
-
-def _ranks(column: Column) -> Array:
-    """Return standardised normal scores of the bins; 0 for missing numbers."""
-    shares = _ordered_shares(column)
-    scores = ndtri(np.clip(np.cumsum(shares) - shares / 2, _TAIL, 1 - _TAIL))
-    mean = shares @ scores
-    deviation = np.sqrt(max(float(shares @ (scores - mean) ** 2), _LEAST_VARIANCE))
-    found = np.clip((scores - mean) / deviation, -_LARGEST_RANK, _LARGEST_RANK)
-    return np.pad(found, (0, column.missing))
-
-
-def _ordered_shares(column: Column) -> Array:
-    counts = column.counts[: len(column.counts) - column.missing]
-    total = float(counts.sum())
-    return np.asarray(counts / total if total > 0 else np.full(counts.size, 1 / counts.size))
-
-
-def _hats(ranks: Array, missing: int) -> Array:
-    """Return seven hat functions of the normal scores, centred; 0 for missing numbers."""
-    inside = np.clip(ranks, _KNOTS[0], _KNOTS[-1])
-    hats = np.array([np.interp(inside, _KNOTS, row) for row in np.eye(len(_KNOTS))]).T
-    hats -= 1 / len(_KNOTS)
-    if missing:
-        hats[-1] = 0.0
-    return np.asarray(hats)
+    expected = sum(
+        float(column.shares @ (one.table**2).sum(axis=1))
+        for column, one in zip(columns, found, strict=True)
+    )
+    return Expansion(
+        tuple(one.table / root for one in found),
+        tuple(factors_of(columns)) if with_pairs else (),
+        pairs if with_pairs else (),
+        tuple(root * one.weights for one in found),
+        tuple(one.parts / root for one in found),
+        expected / len(columns) + with_pairs + CONSTANT**2,
+    )

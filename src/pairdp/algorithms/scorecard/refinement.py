@@ -13,12 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from pairdp.algorithms.scorecard.partition import Counted, Edges
 
 Array = NDArray[np.float64]
-_UNIFORM_ENDS, _UNIFORM_SHARES = 0.5, 0.1
+_UNIFORM_SHARES = 0.1
 """How much a uniform distribution counts beside noisy counts within a bin."""
+_OF_RECORDS, _OF_SCORES, _OF_WIDTH = 0.35, 0.3, 0.35
+_TAIL = 0.004
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +54,12 @@ class Refined:
 
 
 def refine(cells: Counted, bins: Counted, resolution: int) -> Refined:
-    """Return parts of bins, of which one with a share s of all records has about s·resolution.
+    """Return parts of bins, about ``resolution`` of them, that are small for every use of a number.
 
-    The ends of parts are quantiles within a bin of half the estimated distribution of records and
-    half a uniform one, so that neither noise nor an outlying record leaves a wide part undivided.
+    A part is small in three measures, of which each part of a bin has about the same: the estimated
+    share of records, the difference of their normal scores, and the width within the range of
+    nearly all records. The first serves functions of the rank, the second its tails, and the third
+    functions of the number itself, such as a difference of two numbers that nearly agree.
 
     Parameters
     ----------
@@ -65,23 +70,22 @@ def refine(cells: Counted, bins: Counted, resolution: int) -> Refined:
     resolution : int
         The number of parts of all bins together, about; a bin is never less than one.
     """
-    widths = np.diff(cells.edges)
-    density = np.repeat(np.maximum(cells.counts[: cells.cells], 0.0) / widths, widths)
-    total = max(float(bins.counts[: bins.cells].sum()), 1e-9)
+    density = _density(cells, bins)
+    measure = _measure(density)
     edges, parents, shares = [np.zeros(1, np.int64)], [], []
     for place in range(bins.cells):
         start, stop = bins.edges[place : place + 2]
-        uniform = np.full(stop - start, 1 / (stop - start))
-        inside = density[start:stop]
-        own = inside / inside.sum() if inside.sum() > 0 else uniform
-        parts = max(1, int(resolution * bins.counts[place] / total))
-        mixed = np.cumsum(_mixed(own, uniform, _UNIFORM_ENDS))
-        inner = np.searchsorted(mixed, np.arange(1, parts) / parts) + 1
+        inside = measure[start:stop]
+        parts = max(1, round(resolution * float(inside.sum())))
+        below = np.cumsum(inside) / max(float(inside.sum()), 1e-300)
+        inner = np.searchsorted(below, np.arange(1, parts) / parts) + 1
         ends = np.unique(np.concatenate([[0], inner, [stop - start]]).clip(0, stop - start))
-        below = np.cumsum(np.append(0.0, _mixed(own, uniform, _UNIFORM_SHARES)))
+        own = np.cumsum(np.append(0.0, density[start:stop]))
+        if own[-1] <= 0:
+            own = np.arange(stop - start + 1.0)
         edges.append(start + ends[1:])
         parents.append(np.full(ends.size - 1, place))
-        shares.append(np.diff(below[ends]) / below[-1])
+        shares.append(np.diff(own[ends]) / own[-1])
     missing = bins.counts.size - bins.cells
     return Refined(
         np.concatenate(edges).astype(np.int64),
@@ -90,5 +94,30 @@ def refine(cells: Counted, bins: Counted, resolution: int) -> Refined:
     )
 
 
-def _mixed(own: Array, uniform: Array, share: float) -> Array:
-    return np.asarray((1 - share) * own + share * uniform)
+def _density(cells: Counted, bins: Counted) -> Array:
+    """Return the estimated share of records in each fine cell, among those with a number."""
+    widths = np.diff(cells.edges)
+    found = np.repeat(np.maximum(cells.counts[: cells.cells], 0.0) / widths, widths)
+    counts = np.maximum(bins.counts[: bins.cells], 0.0)
+    total = float(counts.sum())
+    for place, count in enumerate(counts):
+        inside = slice(*bins.edges[place : place + 2])
+        width = int(bins.edges[place + 1] - bins.edges[place])
+        sum_inside = float(found[inside].sum())
+        own = found[inside] / sum_inside if sum_inside > 0 else np.full(width, 1 / width)
+        mixed = (1 - _UNIFORM_SHARES) * own + _UNIFORM_SHARES / width
+        found[inside] = (count / total if total > 0 else width / found.size) * mixed
+    return found
+
+
+def _measure(density: Array) -> Array:
+    """Return the measure of each fine cell that parts have equal amounts of; they add up to 1."""
+    below = np.cumsum(density) / float(density.sum())
+    scores = ndtri(np.clip(below, _TAIL, 1 - _TAIL))
+    steps = np.diff(scores, prepend=ndtri(_TAIL))
+    inside = (below > _TAIL / 2) & (np.append(0.0, below[:-1]) < 1 - _TAIL / 2)
+    return np.asarray(
+        _OF_RECORDS * density / density.sum()
+        + _OF_SCORES * steps / max(float(steps.sum()), 1e-300)
+        + _OF_WIDTH * inside / max(int(inside.sum()), 1)
+    )

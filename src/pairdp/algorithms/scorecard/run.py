@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -14,11 +15,12 @@ from pairdp._sums import BLOCK, Total, Totals
 from pairdp.algorithms.noise import deviation
 from pairdp.algorithms.plan import Progress
 from pairdp.algorithms.scorecard.cells import FINE, Cells, NumberCells, codes_of
+from pairdp.algorithms.scorecard.column_features import factors_of
 from pairdp.algorithms.scorecard.descent import (
     LabelledBins,
-    Whitening,
     descend,
     second_moments,
+    whitening_of,
 )
 from pairdp.algorithms.scorecard.evidence import (
     Column,
@@ -26,11 +28,17 @@ from pairdp.algorithms.scorecard.evidence import (
     combined,
     share_of_positives,
 )
-from pairdp.algorithms.scorecard.expansion import CONSTANT, Expansion, expand, factors_of
+from pairdp.algorithms.scorecard.expansion import (
+    CONSTANT,
+    Expansion,
+    all_products,
+    expand,
+    scales_unit,
+)
 from pairdp.algorithms.scorecard.pair_choice import Pairs, gradient_of_products, largest
 from pairdp.algorithms.scorecard.partition import Counted, Edges, bin_of_cells, merge, partition
 from pairdp.algorithms.scorecard.refinement import refine
-from pairdp.algorithms.scorecard.squares import SquareFeatures
+from pairdp.algorithms.scorecard.squares import SquareFeatures, damping_of
 from pairdp.algorithms.scorecard.tabled import blocks as blocks_of
 from pairdp.engines.parts import Parts
 from pairdp.partitioned_records import PartitionedRecords
@@ -41,8 +49,8 @@ Array = NDArray[np.float64]
 PARTITION, COUNTS = "counts of cells", "labelled counts of bins"
 MOMENTS, GRADIENTS = "second moments of features", "clipped gradients"
 CHOICE = "gradient of products"
-_NAIVE = 0.7
-"""The weight of naive Bayes shapes that the descent starts from: columns share evidence."""
+_NAIVE, _LEAST_NAIVE = 0.7, 0.05
+"""The weight of shapes when pairs are chosen, and the least that the descent starts from."""
 
 
 class Binned(NamedTuple):
@@ -214,12 +222,12 @@ class Run:
         if with_squares:
             blocks = [name for name in blocks if name != "products"]
         expansion = expand(binned.columns, binned.edges, blocks, pairs)
-        # Records that are left out contribute zero to the sums over n that are released.
-        total: Total = self._labelled_bins(binned, sampled).map_sum(_second_moments, expansion)
-        moments = (n / sampled) * self.releases[MOMENTS].mechanism.release_symmetric(
-            total.high / n, self.noise.stream(MOMENTS)
-        )
-        squares = _square_features(expansion, binned, moments, ridge) if with_squares else None
+        scales = self._scales(binned, expansion, sampled)
+        columns = len(binned.columns)
+        damping = math.sqrt(damping_of(columns, expansion.products, ridge))
+        squares = None
+        if with_squares:
+            squares = _square_features(binned, scales, ridge)
         descended = min(n, 2 * sampled)
         larger = n / descended
         release = self.releases[GRADIENTS]
@@ -230,12 +238,14 @@ class Run:
             noisy = release.mechanism.release(total / n, self.noise.stream(GRADIENTS, step))
             return larger * noisy
 
-        scale = max(sum(column.variance for column in binned.columns), 1e-12) ** 0.5
+        further = 0.0 if squares is None else squares.squared_radius
         found = descend(
             expansion,
             self._labelled_bins(binned, descended),
-            Whitening.of(moments, ridge, 0.0 if squares is None else squares.squared_radius),
-            expansion.initial(_NAIVE * scale, float(logit(binned.positives))),
+            whitening_of(expansion, scales, ridge, damping, further),
+            expansion.initial(
+                _shared_weight(expansion, binned.columns, scales), float(logit(binned.positives))
+            ),
             binned.positives,
             larger * deviation(release),
             steps,
@@ -245,11 +255,13 @@ class Run:
         shown.close()
         weights = found.weights
         deviations, place = [], 0
-        for table, column in zip(expansion.tables, binned.columns, strict=True):
+        for table, parts, column in zip(
+            expansion.tables, expansion.shape_parts, binned.columns, strict=True
+        ):
             part = slice(place, place + table.shape[1])
             place += table.shape[1]
             of_weights = np.einsum("bi,ij,bj->b", table, found.covariance[part, part], table)
-            of_shape = (weights[part.start] / scale * column.deviations) ** 2
+            of_shape = (parts @ weights[part] * column.deviations) ** 2
             deviations.append(np.sqrt(np.maximum(of_weights, 0.0) + of_shape))
         if squares is not None:
             factors = squares.factors
@@ -267,6 +279,17 @@ class Run:
             list(factors) or [np.zeros(0)],
             spread,
         )
+
+    def _scales(self, binned: Binned, expansion: Expansion, sampled: int) -> Array:
+        """Release second moments of the scales, in units in which these have about 1."""
+        scales = expansion.scales
+        # Records that are left out contribute zero to the sums over n that are released.
+        total: Total = self._labelled_bins(binned, sampled).map_sum(_second_moments, scales)
+        moments = self.releases[MOMENTS].mechanism.release_symmetric(
+            total.high / self.n, self.noise.stream(MOMENTS)
+        )
+        factor = scales_unit(len(binned.columns)) * self.n / sampled
+        return np.asarray(factor * moments[:-1, :-1])
 
     def _labelled_bins(self, binned: Binned, count: int) -> Parts:
         """Return so many of the records, at places that are evenly distributed over all."""
@@ -351,14 +374,33 @@ def _gradient_of_products(
     return Total.of(gradient_of_products(factors, points, intercept, records))
 
 
-def _square_features(
-    expansion: Expansion, binned: Binned, moments: Array, ridge: float
-) -> SquareFeatures:
+def _shared_weight(expansion: Expansion, columns: Sequence[Column], scales: Array) -> float:
+    """Return the weight of all shapes that fits best, for the released dependence of the scales.
+
+    The sum of shapes of independent columns has the variance Σv of all shapes; if columns repeat
+    each other, it has more, and the weight is Σv over its variance.
+    """
+    alone = sum(column.variance for column in columns)
+    places = expansion.scale_places
+    root = math.sqrt(len(columns))
+    first = np.concatenate(expansion.shape_weights)[places] / root
+    sizes = [
+        float(column.shares @ table[:, 0] ** 2) * len(columns)
+        for column, table in zip(columns, expansion.tables, strict=True)
+    ]
+    together = float(first @ scales @ first) + max(alone - float(first**2 @ sizes), 0.0)
+    return float(np.clip(alone / together, _LEAST_NAIVE, 1.0)) if together > 0 else 1.0
+
+
+def _square_features(binned: Binned, scales: Array, ridge: float) -> SquareFeatures:
     """Return the features of all products, from released counts and moments."""
     factors = list(factors_of(binned.columns))
     variances = [c.shares @ f**2 for c, f in zip(binned.columns, factors, strict=True)]
-    correlations = expansion.correlations(moments, binned.columns, ridge)
-    return SquareFeatures.of(factors, np.array(variances), correlations, ridge, expansion.radius**2)
+    sizes = np.maximum(np.diag(scales), 0.0) + ridge
+    correlations = np.clip(scales / np.sqrt(np.outer(sizes, sizes)), -1.0, 1.0)
+    np.fill_diagonal(correlations, 1.0)
+    damping = damping_of(len(factors), all_products(len(factors)), ridge)
+    return SquareFeatures.of(factors, np.array(variances), correlations, damping)
 
 
 def _padded_release(release: Release, values: Array, stream: np.random.Generator) -> Array:

@@ -19,12 +19,13 @@ from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.score_models import ModelName, ScoreModel
 from pairdp.algorithms.scorecard.cells import Cells, NumberCells
-from pairdp.algorithms.scorecard.descent import CLIP
+from pairdp.algorithms.scorecard.descent import CLIP, largest_whitening
 from pairdp.algorithms.scorecard.expansion import (
     all_products,
     block_sizes,
     chosen_blocks,
     most_features,
+    scales_unit,
 )
 from pairdp.algorithms.scorecard.pair_choice import Pairs
 from pairdp.algorithms.scorecard.points import Points
@@ -226,22 +227,23 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
             return PlanDraft(tuple(releases), settings, (why,))
         steps = steps_of(task.n, mu, len(columns), len(numbers))
         features = most_features(sizes, len(columns), signal)
-        # All products together have no second moments (`squares`).
-        moved = features
-        if self.interactions:
-            moved = most_features({**sizes, "products": 0}, len(columns), signal)
         moments = shared_release(
             MOMENTS,
             task,
             task.sensitivity("second moments of records", data_norm=1.0, n=task.n),
-            packed_dimension(moved),
+            packed_dimension(len(columns) + 1),
             shares.moments,
         )
-        ridge = _RIDGE * max(deviation(moments) * math.sqrt(2 * moved), _WITHOUT_NOISE)
+        ridge = _RIDGE * max(
+            deviation(moments) * scales_unit(len(columns)) * math.sqrt(2 * len(columns)),
+            _WITHOUT_NOISE,
+        )
         sampled = task.n
         if task.budget is not None:
-            sampled = sampled_records(task.n, ridge * moved)
+            sampled = sampled_records(task.n, ridge)
             ridge *= task.n / sampled
+        named = 0 if self.interactions else sizes["products"]
+        largest = largest_whitening(len(columns), features, named, ridge)
         gradients = shared_release(
             GRADIENTS,
             task,
@@ -250,7 +252,7 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
                 clip=CLIP,
                 n=task.n,
                 width=features,
-                amplification=0.5 / math.sqrt(ridge) + (3.0 if self.interactions else 0.0),
+                amplification=0.5 * largest + (3.0 if self.interactions else 0.0),
             ),
             features,
             shares.gradients / steps,

@@ -1,13 +1,14 @@
 r"""How a scorecard divides its budget, from public facts.
 
 With d columns of which m are numbers, µ the GDP parameter of the budget, κ = nµ/d^1.5 and
-ρ = nµ/(d + 2m): if κ < 8, weights cannot be learned, and the budget is spent on counts alone, with
+ρ = nµ/(d + 2m): if κ < 5, weights cannot be learned, and the budget is spent on counts alone, with
 0.22·√(m/d) of µ² for the partition of numbers. Otherwise labelled counts get 0.3 to 0.5 of µ², more
-for small ρ, the partition 0.12·√(m/d), and of the rest 0.2 is for second moments and 0.8 for
-gradients: 6 of them, or 4 if ρ < 100. (The numbers were chosen on adult, german and synthetic
-tables.) For pure ε, shares are of ε, and weights of the shapes alone are learned if nε/d² ≥ 300:
-0.12 for the partition, 0.33 for counts, 0.15 for second moments and 0.4 for gradients. If pairs of
-columns are to be chosen, 0.05 of µ² is for that, and the others are divided in the same way.
+for small ρ, the partition 0.12·√(m/d), and of the rest 0.15 is for second moments and 0.85 for
+gradients: 6 of them, or 4 if nµ < 30(d + m). (The numbers were chosen on adult, german and
+synthetic tables.) For pure ε, shares are of ε, and weights of the shapes alone are learned if
+nε/d² ≥ 300: 0.12 for the partition, 0.33 for counts, 0.15 for second moments and 0.4 for gradients.
+If pairs of columns are to be chosen, 0.05 of µ² is for that, and the others are divided in the same
+way.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from pairdp.algorithms.scorecard.cells import BRANCHES, LEVELS
 
-_LEAST_SIGNAL, _LEAST_PURE_SIGNAL = 8.0, 300.0
+_LEAST_SIGNAL, _LEAST_PURE_SIGNAL = 5.0, 300.0
 _CHOICE = 0.05
 _FEWEST_BINS, _MOST_BINS = 3, 40
 _LEAST_SAMPLED, _LARGEST_RIDGE = 100_000, 0.3
@@ -58,12 +59,12 @@ def shares_of(
     rest = 1 - partition - counts
     choice = _CHOICE if chooses else 0.0
     kept = 1 - choice
-    return Shares(kept * partition, kept * counts, 0.2 * kept * rest, 0.8 * kept * rest, choice)
+    return Shares(kept * partition, kept * counts, 0.15 * kept * rest, 0.85 * kept * rest, choice)
 
 
 def steps_of(n: int, mu: float, columns: int, numbers: int) -> int:
     """Return the number of noisy gradients."""
-    return 4 if _ratio(n, mu, columns, numbers) < 100 else 6
+    return 4 if n * mu < 30 * (columns + numbers) else 6
 
 
 def _ratio(n: int, mu: float, columns: int, numbers: int) -> float:
@@ -107,13 +108,13 @@ def sampled_records(n: int, ridge: float) -> int:
     Records that are left out contribute zero to the sums over n that are released, so sensitivities
     stay the same, and the sums are multiplied by n over their number afterwards, with their noise.
     So many are used that the ridge, which is in proportion to the noise, is at most 0.3 of the mean
-    eigenvalue, 1 over the number of features.
+    eigenvalue, which is 1.
 
     Parameters
     ----------
     n : int
         The number of all records.
     ridge : float
-        The ridge for all n records, times the number of features.
+        The ridge for all n records.
     """
     return min(n, max(_LEAST_SAMPLED, math.ceil(n * ridge / _LARGEST_RIDGE)))

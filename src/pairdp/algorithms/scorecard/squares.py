@@ -9,10 +9,8 @@ released, and the features of a record are
 .. math:: z = (h_i h_j \text{ for } i < j, \; (h_i^2 - e_i)/\sqrt 2), \qquad
           |z|^2 = (|h|^4 - 2Σ e_i h_i^2 + Σ e_i^2)/2,
 
-in time d² a record for d columns, and |z|² is about r² = ((Σe)² + Σe²)/2. As if products were a
-block of features that is whitened with a ridge (`pairdp.algorithms.scorecard.descent`), 1/t² is
-λ/(λ + ridge), with λ their share of the expected squared norm of a row over their number: the less
-the budget buys, the less products weigh beside the other features.
+in time d² a record for d columns, and |z|² is about r² = ((Σe)² + Σe²)/2. 1/t² is
+`damping_of`: the less the budget buys, the less products weigh beside the other features.
 
 **Rounding.** h is a function of the record. For s = |h|² + Σ|e|, the computed |z|² has an error of
 at most (d + 4)u·s², u = 2⁻⁵³, and `squared_norms` adds more than that, so that no norm is below the
@@ -36,6 +34,17 @@ Array = NDArray[np.float64]
 Bins = NDArray[np.int16]
 _LEAST_EIGENVALUE = 0.1
 _SLACK = 2.0**-48
+_NOISE = 13.0
+"""How much faster the noise of second moments of products grows than that of scales."""
+
+
+def damping_of(columns: int, products: int, ridge: float) -> float:
+    """Return the expected square of each product, given the ridge of second moments of the scales.
+
+    It is 1/(1 + 13·ridge·products/columns), as for features that are whitened with a ridge: for
+    all products, about what whitening by noisy second moments of their own would give.
+    """
+    return 1 / (1 + _NOISE * ridge * products / columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +70,7 @@ class SquareFeatures:
         factors: Sequence[Array],
         variances: Array,
         correlations: Array,
-        ridge: float,
-        squared_radius: float,
+        damping: float,
     ) -> SquareFeatures:
         """Return the features.
 
@@ -72,16 +80,11 @@ class SquareFeatures:
             The factors by column and bin.
         variances, correlations : arrays
             Their variances, and their estimated correlations.
-        ridge : float
-            That of the other features.
-        squared_radius : float
-            The expected squared norm of the other features, of which each block has 1.
+        damping : float
+            1/t², the expected square of a feature.
         """
         values, vectors = np.linalg.eigh(correlations)
-        size = len(factors) * (len(factors) + 1) // 2
-        share = 1 / ((squared_radius + 1) * size)
-        damping = math.sqrt(share / (share + ridge))
-        matrix = vectors * np.sqrt(damping / np.maximum(values, _LEAST_EIGENVALUE))
+        matrix = vectors * np.sqrt(math.sqrt(damping) / np.maximum(values, _LEAST_EIGENVALUE))
         deviations = np.sqrt(variances)
         spread = deviations[:, None] * correlations * deviations
         expected = np.maximum(np.einsum("ij,ik,kj->j", matrix, spread, matrix), 0.0)

@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 Bins = NDArray[np.int16]
 Places = NDArray[np.intp]
 BLOCK = 16_384
-_LARGEST_GROUP = 4096
+_LARGEST_GROUP = 16_384
 _MOST_BINS = 256
 
 
