@@ -123,7 +123,8 @@ def test_a_fit_that_is_killed_before_it_is_paid_for_costs_nothing() -> None:
 
 
 EVALUATION = ["evaluate", "model.pairdp", "data.csv", "--label", "outcome", "--epsilon", "0.5",
-              "--hopeless", "warn", "--ledger", "study.ledger", "-o", "evaluation.json"]  # fmt: skip
+              "--hopeless", "warn", "--ledger", "study.ledger",
+              "-o", "evaluation.json"]  # fmt: skip
 RANGES = ["schema", "data.csv", "--private", "--columns", "age", "--epsilon", "2.4",
           "--ledger", "study.ledger", "-o", "ranges.json"]  # fmt: skip
 

@@ -178,7 +178,8 @@ def command(
     if len(outputs) != n or len(labels) != n:
         raise TableError(f"{data} changed while it was read: nothing was released")
     used = used_records(plan, evaluated, outputs, labels, groups)
-    found = run_plan(plan, *used, model=digest_of(evaluated.model.last), random_state=options["seed"])
+    digest = digest_of(evaluated.model.last)
+    found = run_plan(plan, *used, model=digest, random_state=options["seed"])
     _release(found, options["output"], ledger)
     if options["figure"] is not None and isinstance(found, ScoreResult):
         write_atomically(options["figure"], write_svg(found.roc.figure()).encode())

@@ -157,7 +157,7 @@ class RankingSums:
         return found or score_sums(self.loss, -margin_bound, margin_bound, self.n)
 
     def _blocks(self, part: Records) -> Iterator[tuple[slice, Array, Array]]:
-        """Yield blocks: their places, and the located scores and labels that are not of null records.
+        """Yield blocks: their places, located scores, and labels, without those of null records.
 
         The next block overwrites the arrays. The scores of a part stay in its `Scratch` for the
         second pass.

@@ -51,7 +51,7 @@ class ScoreSums(ABC):
     def total(self, moments: Any) -> float:
         """Return Σ φ(u₊ - u₋) over all positive-negative pairs."""
 
-    def locate(self, u: Array, labels: Array) -> None:
+    def locate(self, u: Array, labels: Array) -> None:  # noqa: B027 - may leave scores as they are
         """Overwrite scaled scores by what `moments_of` and `slopes_for` need of them.
 
         Labels are -1.0 or 1.0, here and in those. Without an implementation, that is the scores.

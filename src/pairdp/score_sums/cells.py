@@ -10,9 +10,10 @@ So the moments of a piece are combinations of sums of p + 1 powers in its cells,
 on a piece gives p + 1 coefficients for each of its cells, to be evaluated by Horner's rule. Both
 cost a few numbers for each cell; what is paid for each record is p + 1 sums and p + 1 look-ups.
 
-**Truncation.** Cells are as wide as pieces of the same degree are (`widest_piece`). For p = 2 they
-may be wider if \|f'''\| ≤ B is known: interpolation at three nodes in a cell of width w has an error
-of at most B(w/2)³/24, which is `_TRUNCATION` here, for each of the two scores.
+**Truncation.** Let h be the strip in which f = φ' is analytic, and M its bound in half that strip.
+Interpolation at p + 1 nodes in a cell of width w has an error of at most M(w/h)^{p+1}/2^p, by
+Cauchy's bound on derivatives, which is at most `_TRUNCATION`·M/2 for each of the two scores. For
+p = 2, if \|f'''\| ≤ B is known, it is at most B(w/2)³/24, which is `_TRUNCATION` here.
 
 **Packed sums.** Counts and sums of z^p, which are small, are added up in one number: a record adds
 K + z^p, with K = 2¹⁷, and at most 2¹⁷ records are added up, in blocks of at most m = 2¹⁵. With c
@@ -21,22 +22,21 @@ addition has an error of at most 2⁻²¹; the sum of four blocks adds 2⁻¹⁸
 to the nearest integer, and exact; S - cK is computed without an error, and Σz^p has one of at most
 2⁻²⁰ per record.
 
-**Rounding.** Let h be the strip in which f = φ' is analytic, M its bound in half that strip, w the
-width of a cell, u = 2⁻⁵³, and n records. The coefficient of z^k in an expansion of f is at most
-M(2w/h)^k, and that of T_a in a piece 2Mρ'^{-a}, ρ' = 8.9. Errors of the mean of f, in units of uM:
+**Rounding.** With u = 2⁻⁵³, the coefficient of z^k in an expansion of f is at most M(2w/h)^k, and
+that of T_a in a piece 2Mρ'^{-a}, ρ' = 8.9. Errors of the mean of f, in units of uM:
 
 - Counts are exact, and so are moments of order 0.
-- Sums of z^k, 1 ≤ k < p, are of m = 2¹⁵ numbers in sequence, blocks are added up 16 in sequence, and
-  these by compensated summation: an error of at most mu·2^{-k} per record, which adds up to 23 for
-  p = 3 and 950 for p = 6.
-- Packed sums of z^p add 2⁻²⁰(2w/h)^p: 25 for p = 3, 320 for p = 6 and, with w from B, 40 for the
-  logistic loss at p = 2, whose second derivative is at most 0.1.
+- Sums of z^k, 1 ≤ k < p, are of m = 2¹⁵ numbers in sequence, blocks are added up 16 in sequence,
+  and these by compensated summation: an error of at most mu·2^{-k} per record, which adds up to 22
+  for p = 3 and 690 for p = 6.
+- Packed sums of z^p add 2⁻²⁰(2w/h)^p: 21 for p = 3, 43 for p = 6 and, with w from B, 80 for the
+  logistic loss at p = 2, for which that coefficient is w²\|f''\|/2 ≤ 0.05w².
 - Moments of a piece of S cells are sums of S numbers in any order, up to S·u each: with the sum of
-  2ρ'^{-a} over a ≥ 1, 0.26·S in all; 82 for p = 3, 15 and fewer above, and 440 for p = 2.
+  2ρ'^{-a} over a ≥ 1, 0.26·S in all; 88 for p = 3, 18 and fewer above, and 440 for p = 2.
 
-The largest is below 1300uM. With the (4096 + 41)u of `pairdp._sums` for the rows that are added up,
-and the truncation, 2·32·10⁻¹⁵M for p = 3, this is within 10⁻¹² if M is up to four times the
-bound of φ'.
+The largest is below 750uM. With the (4096 + 41)u of `pairdp._sums` for the rows that are added up,
+and the truncation, 5·10⁻¹⁴M in all, this is within 10⁻¹² if M is up to four times the bound of φ'
+(for the logistic loss it is 1).
 """
 
 from __future__ import annotations
@@ -91,9 +91,11 @@ class Cells:
         return found.reshape(self.degree + 1, -1)
 
 
-def widest_quadratic(third: float) -> float:
-    """Return the largest width of cells of degree 2, given a bound on \\|f'''\\|."""
-    return 2 * math.cbrt(24 * _TRUNCATION / third)
+def widest_cell(strip: float, degree: int, third: float | None = None) -> float:
+    """Return the largest width of cells of a degree, given a bound on third derivatives or none."""
+    if third is not None and degree == 2:
+        return 2 * math.cbrt(24 * _TRUNCATION / third)
+    return float(strip * (2**degree * _TRUNCATION / 2) ** (1 / (degree + 1)))
 
 
 class PowerSums:
@@ -113,7 +115,7 @@ class PowerSums:
         self._blocks = self._records = 0
 
     def add(self, slot: Index, place: Array, power: Array) -> None:
-        """Add the powers of at most `BLOCK` places to those of their slots; overwrites ``power``."""
+        """Add the powers of at most `BLOCK` places to their slots; overwrites ``power``."""
         slots = self._packed.size
         if self._records + slot.size > _PACKED:
             self._unpack()

@@ -162,9 +162,7 @@ class DenseSums(ScoreSums):
         found = np.empty(located.size)
         return self.values(expansions, located, found, buffers)
 
-    def values(
-        self, expansions: Array, located: Array, found: Array, buffers: _Buffers
-    ) -> Array:
+    def values(self, expansions: Array, located: Array, found: Array, buffers: _Buffers) -> Array:
         """Return the expansion of each record at its place, in the array ``found``."""
         start = 0
         for slot, place in self._blocks(located, buffers):

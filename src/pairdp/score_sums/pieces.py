@@ -27,7 +27,7 @@ import numpy as np
 
 from pairdp._sums import BLOCK
 from pairdp.score_sums.base import Array, Function, Index
-from pairdp.score_sums.cells import DEGREE, Cells, widest_quadratic
+from pairdp.score_sums.cells import DEGREE, Cells, widest_cell
 
 _TRUNCATION = 1e-15
 _MESSAGE = 2048
@@ -76,9 +76,7 @@ class Pieces:
         The cells of a piece are as many as it has room for, so that their number does not depend on
         the range.
         """
-        cell = widest_piece(strip, degree)
-        if third is not None and degree == 2:
-            cell = max(cell, widest_quadratic(third))
+        cell = widest_cell(strip, degree, third)
         cells = Cells(int(widest_piece(strip, DEGREE) / cell), degree)
         return cls._covering(low, high, strip, cells.count * cell, DEGREE, cells)
 
