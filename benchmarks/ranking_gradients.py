@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from itertools import cycle
 
 import numpy as np
 
@@ -40,9 +41,11 @@ def _set_up(n: int) -> tuple[Records, np.ndarray, Callable[[], object]]:
     return records, weights, lambda: (records.x @ weights, records.x.T @ coefficients)
 
 
-def _gradient(loss: RankingLoss, records: Records, weights: np.ndarray) -> Callable[[], object]:
+def _gradient(loss: RankingLoss, records: Records, weights: np.ndarray) -> Callable[[], np.ndarray]:
+    """Return a function that computes a gradient, at other weights than the last: a step's cost."""
     of_records: Risk = risk(loss, records)
-    return lambda: of_records.gradient(weights)
+    points = cycle([weights, -weights])
+    return lambda: of_records.gradient(next(points))
 
 
 def growth() -> None:

@@ -30,17 +30,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer
-from pairdp._sums import LARGEST_N, Total, weighted_rows
+from pairdp._sums import LARGEST_N, Total, block_products, sum_in_pairs, weighted_rows
 from pairdp.clipping import check_data_norm
 from pairdp.engines.scratch import Scratch
 from pairdp.losses.ranking import RankingLoss
 from pairdp.records import Records
 from pairdp.score_sums.base import Array, Index, Moments, ScoreSums
 
-_BLOCK = 32_768
+_BLOCK, _EVALUATED = 32_768, 16_384
+"""Rows of a block: whose moments are added up, and whose slopes are evaluated in the cache."""
+_PRODUCTS = 4096
 _SCORES = "scores"
 Slopes = Callable[[Array, Array], Array]
-"""The slopes of located scores, given their labels; see `ScoreSums.slopes_for`."""
+"""The slopes of located scores times their labels; see `ScoreSums.slopes_for`."""
 
 
 def score_sums(loss: RankingLoss, low: float, high: float, n: int) -> ScoreSums:
@@ -156,7 +158,7 @@ class RankingSums:
             )
         return found or score_sums(self.loss, -margin_bound, margin_bound, self.n)
 
-    def _blocks(self, part: Records) -> Iterator[tuple[slice, Array, Array]]:
+    def _blocks(self, part: Records, size: int = _BLOCK) -> Iterator[tuple[slice, Array, Array]]:
         """Yield blocks: their places, located scores, and labels, without those of null records.
 
         The next block overwrites the arrays. The scores of a part stay in its `Scratch` for the
@@ -171,7 +173,8 @@ class RankingSums:
                 f"the weights are for {self.weights.size} features, the part has {part.features}"
             )
         scaled = self.loss.scale * self.weights
-        size = _BLOCK if has_small_moments(self.loss) else max(part.n, 1)
+        if not has_small_moments(self.loss):
+            size = max(part.n, 1)
         kept = None
         if part.scratch is not None:
             kept = _KeptScores.take(part.scratch, part.n, self._made_for)
@@ -208,12 +211,16 @@ class RankingSums:
     def gradient_total(self, part: Records, slopes_of: Slopes) -> Total:
         """Return the contribution of one part as a `Total`, which can be added for all parts."""
         total, slopes_of = Total.zeros(part.features), copy(slopes_of)
-        for some, u, labels in self._blocks(part):
+        products: list[Array] = []
+        for some, u, labels in self._blocks(part, _EVALUATED):
             weights = slopes_of(u, labels)
             if part.has_null:
                 weights = _with_null(weights, part.null[some])
-            weights *= part.y[some]
-            total += weighted_rows(part.x[some], weights)
+            products.extend(block_products(part.x[some], weights))
+            if len(products) >= _PRODUCTS:
+                total, products = total + sum_in_pairs(products), []
+        if products:
+            total += sum_in_pairs(products)
         factor = _factor(self.loss, self.n)
         return Total(factor * total.high, factor * total.low)
 

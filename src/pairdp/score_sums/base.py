@@ -66,7 +66,7 @@ class ScoreSums(ABC):
         return found
 
     def slopes_for(self, moments: Any) -> Callable[[Array, Array], Array]:
-        """Return a function of (located scores, labels) that computes `slopes`, for many calls.
+        """Return a function of (located scores, labels): `slopes` times labels, for many calls.
 
         The next call may overwrite the array that it returns: use a copy of the function in each
         thread.
@@ -79,7 +79,7 @@ class ScoreSums(ABC):
 
 
 def _slopes(sums: ScoreSums, moments: Any, u: Array, labels: Array) -> Array:
-    return sums.slopes(u, _classes(labels), moments)
+    return sums.slopes(u, _classes(labels), moments) * labels
 
 
 def _classes(labels: Array) -> Index:

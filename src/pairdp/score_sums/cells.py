@@ -12,8 +12,8 @@ cost a few numbers for each cell; what is paid for each record is p + 1 sums and
 
 **Truncation.** Let h be the strip in which f = φ' is analytic, and M its bound in half that strip.
 Interpolation at p + 1 nodes in a cell of width w has an error of at most M(w/h)^{p+1}/2^p, by
-Cauchy's bound on derivatives, which is at most `_TRUNCATION`·M/2 for each of the two scores. For
-p = 2, if \|f'''\| ≤ B is known, it is at most B(w/2)³/24, which is `_TRUNCATION` here.
+Cauchy's bound on derivatives, which is at most `_TRUNCATION`·M for each of the two scores. For
+p = 2, if \|f'''\| ≤ B is known, it is at most B(w/2)³/24, which is `_QUADRATIC` here.
 
 **Packed sums.** Counts and sums of z^p, which are small, are added up in one number: a record adds
 K + z^p, with K = 2¹⁷, and at most 2¹⁷ records are added up, in blocks of at most m = 2¹⁵. With c
@@ -29,14 +29,14 @@ that of T_a in a piece 2Mρ'^{-a}, ρ' = 8.9. Errors of the mean of f, in units 
 - Sums of z^k, 1 ≤ k < p, are of m = 2¹⁵ numbers in sequence, blocks are added up 16 in sequence,
   and these by compensated summation: an error of at most mu·2^{-k} per record, which adds up to 22
   for p = 3 and 690 for p = 6.
-- Packed sums of z^p add 2⁻²⁰(2w/h)^p: 21 for p = 3, 43 for p = 6 and, with w from B, 80 for the
+- Packed sums of z^p add 2⁻²⁰(2w/h)^p: 21 for p = 3, 43 for p = 6 and, with w from B, 130 for the
   logistic loss at p = 2, for which that coefficient is w²\|f''\|/2 ≤ 0.05w².
 - Moments of a piece of S cells are sums of S numbers in any order, up to S·u each: with the sum of
-  2ρ'^{-a} over a ≥ 1, 0.26·S in all; 88 for p = 3, 18 and fewer above, and 440 for p = 2.
+  2ρ'^{-a} over a ≥ 1, 0.26·S in all; 88 for p = 3, 18 and fewer above, and 350 for p = 2.
 
 The largest is below 750uM. With the (4096 + 41)u of `pairdp._sums` for the rows that are added up,
 and the truncation, 5·10⁻¹⁴M in all, this is within 10⁻¹² if M is up to four times the bound of φ'
-(for the logistic loss it is 1).
+(for the logistic loss it is 1). With B, 500uM and a truncation of 2·10⁻¹³ are within it too.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _PACKED = 2**17
 _UNIT = 2.0**17
 _PLAIN = 16
 """How many blocks are added up in sequence."""
-_TRUNCATION = 5e-14
+_TRUNCATION, _QUADRATIC = 2.5e-14, 1e-13
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ class Cells:
 def widest_cell(strip: float, degree: int, third: float | None = None) -> float:
     """Return the largest width of cells of a degree, given a bound on third derivatives or none."""
     if third is not None and degree == 2:
-        return 2 * math.cbrt(24 * _TRUNCATION / third)
-    return float(strip * (2**degree * _TRUNCATION / 2) ** (1 / (degree + 1)))
+        return 2 * math.cbrt(24 * _QUADRATIC / third)
+    return float(strip * (2**degree * _TRUNCATION) ** (1 / (degree + 1)))
 
 
 class PowerSums:

@@ -18,6 +18,9 @@ from pairdp.score_sums.base import Array, Function, Index, ScoreSums
 from pairdp.score_sums.cells import BLOCK, PowerSums
 from pairdp.score_sums.pieces import Pieces, class_moments, evaluate, interaction
 
+_EVALUATED = 16384
+"""How many records are evaluated together: tables of coefficients stay in the cache too."""
+
 
 @dataclass(frozen=True)
 class DenseMoments:
@@ -79,8 +82,10 @@ class DenseSums(ScoreSums):
         return self._values(self._expansions(moments), self._located(u, positive), _Buffers())
 
     def slopes_for(self, moments: DenseMoments) -> DenseSlopes:
-        """Return a function of (located scores, labels) that computes `slopes`, for many calls."""
-        return DenseSlopes(self, self._of_pieces(moments))
+        """Return a function of (located scores, labels): `slopes` times labels, for many calls."""
+        of_pieces = self._of_pieces(moments)
+        of_pieces[:, : self.pieces.count] *= -1.0  # those of negatives
+        return DenseSlopes(self, of_pieces)
 
     def all_slopes(self, u: Array, positive: Index) -> Array:
         """Return `slopes` if these are all records; they are located once."""
@@ -100,25 +105,30 @@ class DenseSums(ScoreSums):
         """
         half = self.pieces.slots / 2
         scale = self.pieces.slots / (self.pieces.count * self.pieces.width)
+        buffer = np.empty(min(u.size, BLOCK))
         for start in range(0, u.size, BLOCK):
             some = u[start : start + BLOCK]
             some *= scale
-            some += labels[start : start + BLOCK] * half
             some += half - 0.5 - self.pieces.low * scale
+            some += np.multiply(labels[start : start + BLOCK], half, out=buffer[: some.size])
 
     def _located(self, u: Array, positive: Index) -> Array:
         located = u.copy()
         self.locate(located, np.subtract(2.0 * positive, 1.0))
         return located
 
-    def _blocks(self, located: Array, buffers: _Buffers) -> Iterator[tuple[Index, Array]]:
+    def _blocks(
+        self, located: Array, buffers: _Buffers, size: int = BLOCK
+    ) -> Iterator[tuple[Index, Array]]:
         """Yield blocks of slots and of places in [-½, ½], in buffers."""
-        for start in range(0, located.size, BLOCK):
-            some = located[start : start + BLOCK]
+        for start in range(0, located.size, size):
+            some = located[start : start + size]
             slot, place = buffers.slot[: some.size], buffers.place[: some.size]
-            nearest = np.rint(some, out=buffers.term[: some.size])
-            np.copyto(slot, nearest, casting="unsafe")
-            np.subtract(some, nearest, out=place)
+            short = buffers.short[: some.size]
+            np.rint(some, out=place)
+            np.copyto(short, place, casting="unsafe")  # faster than at once
+            np.copyto(slot, short)
+            np.subtract(some, place, out=place)
             yield slot, place
 
     def _moments(self, parts: Iterator[Array]) -> DenseMoments:
@@ -165,7 +175,7 @@ class DenseSums(ScoreSums):
     def values(self, expansions: Array, located: Array, found: Array, buffers: _Buffers) -> Array:
         """Return the expansion of each record at its place, in the array ``found``."""
         start = 0
-        for slot, place in self._blocks(located, buffers):
+        for slot, place in self._blocks(located, buffers, _EVALUATED):
             out = found[start : start + slot.size]
             start += slot.size
             if self.pieces.cells is None:
@@ -199,7 +209,7 @@ class DenseSums(ScoreSums):
 
 
 class DenseSlopes:
-    """The slopes of records at the expansions of all sums; see `ScoreSums.slopes_for`.
+    """The slopes of records times their labels; see `ScoreSums.slopes_for`.
 
     It keeps its arrays from call to call: where an allocator returns memory at once, as that of
     Dask's workers is set to, new ones would take longer than what is computed in them. Between
@@ -212,7 +222,7 @@ class DenseSlopes:
         self._buffers: _Buffers | None = None
 
     def __call__(self, located: Array, labels: Array) -> Array:
-        """Return the slopes of records, in an array that the next call may overwrite."""
+        """Return slopes times labels, in an array that the next call may overwrite."""
         if self._expansions is None or self._buffers is None:
             self._expansions, self._buffers = self._sums.in_slots(self._of_pieces), _Buffers()
         size = located.size
@@ -230,5 +240,5 @@ class _Buffers:
     """Arrays of one block, which are used again for every block."""
 
     def __init__(self) -> None:
-        self.slot = np.empty(BLOCK, dtype=np.intp)
+        self.slot, self.short = np.empty(BLOCK, dtype=np.intp), np.empty(BLOCK, dtype=np.int32)
         self.place, self.term, self.found = np.empty((3, BLOCK))

@@ -243,7 +243,7 @@ def _pair_gradients(
     total, slopes_of = Total.zeros(some_rows.rows.features.size), copy(slopes_of)
     for some, block, used, scores, labels in _scored(some_rows, weights, largest, n):
         coefficients = np.zeros(len(block))
-        coefficients[used] = slopes_of(scores, labels) * labels
+        coefficients[used] = slopes_of(scores, labels)
         total += (coefficients * some_rows.clip.factors[some]) @ block
     return total
 
