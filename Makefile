@@ -67,8 +67,9 @@ CORE := privacy losses constraints pairs score_sums algorithms engines \
 CORE_TESTS := tests/privacy tests/losses tests/constraints tests/pairs tests/score_sums tests/engines \
   tests/algorithms tests/online tests/attacks tests/testing tests/test_*.py
 
+# A test that hangs under the tracer prints where all of its threads are.
 coverage: $(VENV)/.pairdp-test ## Measure the branch coverage of the core, and print it by package.
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m 'not slow' \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m 'not slow' -o faulthandler_timeout=600 \
 	  --cov-branch $(CORE:%=--cov=pairdp.%) --cov-report=json:.coverage.json --cov-report= $(CORE_TESTS)
 	$(BIN)/python -m tests.coverage_table .coverage.json
 

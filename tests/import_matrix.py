@@ -19,6 +19,7 @@ LAYERS = (
         "_files",
         "_sealed",
         "_sums",
+        "_roots",
         "_provenance",
         "_reading",
         "_arrow_tables",

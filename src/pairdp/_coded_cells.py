@@ -154,10 +154,31 @@ def has_pyarrow() -> bool:
     return True
 
 
+def plain_values(column: Any) -> NDArray[Any]:
+    """Return an array of pyarrow with numbers or truth values, NaN where it has no value.
+
+    Without missing values, numbers are not copied. What pyarrow converts to numpy itself makes it
+    import pandas, which takes longer than to read a small table.
+    """
+    import pyarrow as pa
+
+    if not len(column):
+        return np.empty(0, dtype=np.bool_ if pa.types.is_boolean(column.type) else np.float64)
+    if column.null_count:
+        if not pa.types.is_float64(column.type):
+            return np.asarray(column.to_numpy(zero_copy_only=False))
+        numbers = np.frombuffer(column.buffers()[1], dtype=np.float64)
+        numbers = numbers[column.offset : column.offset + len(column)].copy()
+        numbers[plain_values(column.is_null())] = np.nan
+        return numbers
+    if pa.types.is_boolean(column.type):
+        return np.from_dlpack(column.cast(pa.uint8())).view(np.bool_)
+    return np.from_dlpack(column)
+
+
 def float_values(column: Any) -> Array:
     """Return a column of integers or floats as floats, NaN where it has no value."""
-    values: Array = column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
-    return values
+    return np.asarray(plain_values(column), dtype=np.float64)
 
 
 def holds_numbers(kind: Any) -> bool:
@@ -192,9 +213,11 @@ def distinct_cells(
     for i, value in enumerate(known):  # one by one: numpy would unpack lists
         distinct[i] = value
     codes = column.indices.fill_null(len(known)) if column.null_count else column.indices
-    return DistinctCells(_as_integers(codes), distinct)
+    return DistinctCells(coded_integers(codes), distinct)
 
 
-def _as_integers(codes: Any) -> NDArray[np.integer[Any]]:
-    found: NDArray[np.integer[Any]] = codes.to_numpy(zero_copy_only=False)
-    return found
+def coded_integers(codes: Any) -> NDArray[np.integer[Any]]:
+    """Return codes of pyarrow as an array."""
+    if not len(codes):
+        return np.empty(0, dtype=np.intp)
+    return plain_values(codes)

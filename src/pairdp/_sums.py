@@ -180,9 +180,14 @@ def weighted_rows(x: Array, coefficients: Array) -> Array:
     """Return Xᵀc by pairwise summation of blocks; see `pairdp._sums` for its error."""
     if not len(x):
         return np.zeros(x.shape[1])
-    return sum_in_pairs(
-        [
-            x[start : start + BLOCK].T @ coefficients[start : start + BLOCK]
-            for start in range(0, len(x), BLOCK)
-        ]
-    )
+    return sum_in_pairs(list(block_products(x, coefficients)))
+
+
+def block_products(x: Array, coefficients: Array) -> Iterator[Array]:
+    """Yield Xᵀc of each block of rows, to be added with those of other rows by `sum_in_pairs`."""
+    full = len(x) - len(x) % BLOCK
+    if full:  # in one call
+        whole = x[:full].reshape(-1, BLOCK, x.shape[1])
+        yield from np.matmul(coefficients[:full].reshape(-1, 1, BLOCK), whole)[:, 0]
+    if full < len(x):
+        yield coefficients[full:] @ x[full:]

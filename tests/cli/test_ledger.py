@@ -72,8 +72,8 @@ from pairdp._files import Draft
 from pairdp.cli.main import main
 publish = Draft.publish
 def kill(*of):
-    if isinstance(of[0], Draft) and of[0].path.name != "model.pairdp":
-        return publish(of[0])  # the ledger
+    if isinstance(of[0], Draft) and of[0].path.name.endswith(".ledger"):
+        return publish(of[0])
     os.kill(os.getpid(), signal.SIGKILL)
 {where} = kill
 main({arguments!r})
@@ -120,3 +120,34 @@ def test_a_fit_that_is_killed_before_it_is_paid_for_costs_nothing() -> None:
     assert run_json("ledger", "show", "study.ledger")["spends"] == []
     run(*PAID)
     assert len(run_json("ledger", "show", "study.ledger")["spends"]) == 1
+
+
+EVALUATION = ["evaluate", "model.pairdp", "data.csv", "--label", "outcome", "--epsilon", "0.5",
+              "--hopeless", "warn", "--ledger", "study.ledger",
+              "-o", "evaluation.json"]  # fmt: skip
+RANGES = ["schema", "data.csv", "--private", "--columns", "age", "--epsilon", "2.4",
+          "--ledger", "study.ledger", "-o", "ranges.json"]  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+@pytest.mark.parametrize("arguments", [EVALUATION, RANGES], ids=lambda arguments: arguments[0])
+def test_every_release_that_is_killed_says_on_restart_what_it_has_spent(
+    arguments: list[str],
+) -> None:
+    run(*NEW)
+    run(*SECRET)
+    code = KILLED.format(where="Draft.publish", arguments=arguments)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    output = Path(arguments[-1])
+    assert not output.exists()
+    (entry,) = BudgetLedger.load("study.ledger").spends
+    paid, before = drafts_of(output)[entry.id], Path("study.ledger").read_bytes()
+    error = refused(*arguments)
+    assert "interrupted after" in error
+    assert str(paid) in error
+    assert Path("study.ledger").read_bytes() == before
+    paid.unlink()  # as the error says, to spend again
+    run(*arguments)
+    assert output.exists()
+    assert len(BudgetLedger.load("study.ledger").spends) == 2

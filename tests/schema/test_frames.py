@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from pairdp._coded_cells import DistinctCells
 from pairdp.schema import Schema, columns_of
 
 SCHEMA = Schema.of(
@@ -126,3 +127,37 @@ def test_errors_of_an_export_quote_no_cell() -> None:
         columns_of(Broken(), ["age"])
     assert "secret" not in str(found.value)
     assert found.value.__suppress_context__
+
+
+NUMBERS = np.linspace(0.0, 1.0, 1000)
+WARDS = ["ICU", "Surgery"] * 500
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"x": NUMBERS, "ward": pd.Categorical(WARDS)}),
+        pd.DataFrame({"x": NUMBERS, "ward": WARDS}).convert_dtypes(dtype_backend="pyarrow"),
+        pd.DataFrame({"x": pd.array(NUMBERS, "Float64"), "ward": pd.Categorical(WARDS)}),
+        pl.DataFrame({"x": NUMBERS, "ward": WARDS}),
+        pa.table({"x": NUMBERS, "ward": WARDS}),
+    ],
+    ids=["pandas", "pandas of pyarrow", "pandas Float64", "polars", "pyarrow"],
+)
+def test_columns_of_frames_do_not_become_python_objects(frame: Any) -> None:
+    found, n = columns_of(frame, ["x", "ward"])
+    assert n == 1000
+    numbers, wards = found["x"], found["ward"]
+    assert isinstance(numbers, np.ndarray)
+    assert numbers.dtype == np.float64
+    np.testing.assert_array_equal(numbers, NUMBERS)
+    assert isinstance(wards, DistinctCells)
+    assert len(wards.distinct) <= 3  # with that of missing cells
+
+
+def test_numbers_of_arrow_are_not_copied() -> None:
+    column = pa.array(NUMBERS)
+    held = np.frombuffer(column.buffers()[1])
+    assert np.shares_memory(columns_of(pa.table({"x": column}), ["x"])[0]["x"], held)
+    frame = pl.DataFrame({"x": NUMBERS})
+    assert np.shares_memory(columns_of(frame, ["x"])[0]["x"], frame["x"].to_numpy())

@@ -136,6 +136,55 @@ def test_every_degree_reaches_full_accuracy(degree: int) -> None:
     check(DenseSums(loss.phi, loss.slope, pieces), loss, u, positive)
 
 
+@pytest.mark.parametrize("degree", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("reach", [1e-9, 0.3, 2.0, 30.0])
+def test_cells_of_every_degree_reach_full_accuracy(degree: int, reach: float) -> None:
+    rng = np.random.default_rng(degree)
+    u = np.concatenate([[-reach, reach], rng.uniform(-reach, reach, 1500)])
+    positive = (rng.random(u.size) < 0.4).astype(np.intp)
+    for loss in (LogisticRanking(), SigmoidRanking()):
+        structure = loss.structure()
+        if degree == 2 and structure.third is None:
+            continue
+        pieces = Pieces.in_cells(-reach, reach, structure.strip, degree, structure.third)
+        assert pieces.cells is not None
+        check(DenseSums(loss.phi, loss.slope, pieces), loss, u, positive)
+
+
+@pytest.mark.parametrize("degree", [2, 3, 6])
+@pytest.mark.parametrize("place", [0.0, 0.25, 0.499999])
+def test_packed_counts_are_exact_with_all_records_in_one_cell(degree: int, place: float) -> None:
+    # The sums of one cell are largest, and so are their rounding errors.
+    loss, n = LogisticRanking(), 3 * 2**17 + 5
+    pieces = Pieces.in_cells(-1.0, 1.0, math.pi, degree, 0.125)
+    width = pieces.count * pieces.width / pieces.slots
+    u = np.full(n, pieces.low + (pieces.slots // 3 + 0.5 + place) * width)
+    positive = (np.arange(n) % 3 == 0).astype(np.intp)
+    sums = DenseSums(loss.phi, loss.slope, pieces)
+    moments = sums.moments(u, positive)
+    counts = np.array([(positive == 0).sum(), positive.sum()])
+    np.testing.assert_array_equal(moments.counts, counts)
+    found = sums.slopes(u, positive, moments)
+    np.testing.assert_allclose(found, -0.5 * counts[1 - positive], rtol=3e-13)
+
+
+def test_located_blocks_give_slopes_times_labels() -> None:
+    rng = np.random.default_rng(3)
+    u, labels = rng.uniform(-2, 2, 3000), rng.choice([-1.0, 1.0], 3000)
+    positive = (labels > 0).astype(np.intp)
+    for loss in LOSSES:
+        sums = score_sums(loss, -2.0, 2.0, 10**6)
+        wanted = oracle.slopes(loss, u, positive) * labels
+        located = u.copy()
+        for start in range(0, 3000, 1000):
+            some = slice(start, start + 1000)
+            sums.locate(located[some], labels[some])
+        cut = [(located[:700], labels[:700]), (located[700:], labels[700:])]
+        found = sums.slopes_for(sums.moments_of(cut))(located, labels)
+        allowed = ACCURACY * 3000 * loss.derivative_bound(4.0)
+        assert np.all(np.abs(found - wanted) <= allowed)
+
+
 @pytest.mark.parametrize("spread", [1e-8, 1.0, 50.0, 1e5, 1e12, 1e17])
 def test_sparse_pieces_at_any_spread(spread: float) -> None:
     loss, rng = LogisticRanking(), np.random.default_rng(5)

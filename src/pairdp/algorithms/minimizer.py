@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from pairdp._checks import RECORDS, between, keep
 from pairdp.algorithms.accelerated import LIMIT, Rounds, descend_in_rounds, rounds_to_reach
@@ -265,6 +264,8 @@ def _quasi_newton(
 
     def advance_bar(xk: NDArray[Any]) -> None:
         next(bar, None)
+
+    from scipy.optimize import minimize  # which takes long to import
 
     found = minimize(
         objective,

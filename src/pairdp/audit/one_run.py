@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import binom
 
 from pairdp._checks import integer, probability
+from pairdp._roots import brentq
 from pairdp.audit.report import AuditReport, Evidence, check_confidence
 from pairdp.privacy import Budget
 from pairdp.privacy.accounting.budget import check_budget

@@ -19,7 +19,7 @@ from click.core import ParameterSource
 from pairdp._checks import on_one_line
 from pairdp._files import destination
 from pairdp.algorithms.score_models import MODELS
-from pairdp.privacy import BudgetExceededError, BudgetLedger, LedgerError
+from pairdp.privacy import BudgetExceededError, BudgetLedger, Certificate, LedgerError
 from pairdp.tables import TableError
 
 FAILED, OVER_BUDGET, VIOLATED, NOT_PLANNED, INTERRUPTED = 1, 3, 4, 5, 130
@@ -257,6 +257,30 @@ def estimator(options: dict[str, Any], **more: Any) -> Any:
 def open_ledger(path: Path | None) -> BudgetLedger | None:
     """Return the ledger in a file, None without a path."""
     return None if path is None else BudgetLedger.load(path)
+
+
+def paying_ledger(
+    options: dict[str, Any],
+    planned: Certificate,
+    data: Path,
+    output: Path | None,
+    **remarks: Any,
+) -> BudgetLedger | None:
+    """Return the ledger that pays for what is planned, with room for it; None without ``--ledger``.
+
+    If an earlier run has paid for the same output and was killed before it was in place, the error
+    says what was spent, and where the output is.
+    """
+    ledger = open_ledger(options["ledger"])
+    if ledger is None:
+        return None
+    if options["seed"] is not None:
+        raise TableError("a ledger pays for independent noise, and --seed repeats it: drop one")
+    ledger = ledger.annotated(data_set=options["data_set"] or data.name, **remarks)
+    if output is not None:
+        ledger.check_finished(output)
+    ledger.check(planned, planned.algorithm)
+    return ledger
 
 
 def check_output(path: Path, force: bool, *inputs: Path | None) -> None:

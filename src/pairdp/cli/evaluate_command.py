@@ -13,7 +13,7 @@ from pairdp.cli.common import (
     echo_json,
     invalid_option,
     json_option,
-    open_ledger,
+    paying_ledger,
     report_errors,
     trust_option,
 )
@@ -25,7 +25,6 @@ from pairdp.estimators import load
 from pairdp.evaluation import Evaluation, EvaluationPlan, ScoreResult
 from pairdp.evaluation.evaluate import (
     check_hope,
-    check_ledger,
     plan_model,
     run_plan,
     used_records,
@@ -174,13 +173,13 @@ def command(
         _print_plan(plan, as_json)
         return
     check_hope(plan, options["share"], options["hopeless"])
-    seed, data_set = options["seed"], options["data_set"] or data.name
-    ledger = check_ledger(plan.certificate, open_ledger(options["ledger"]), data_set, seed)
+    ledger = paying_ledger(options, plan.certificate, data, options["output"])
     outputs, labels, groups = records.read(units.get("unit"), invalid)
     if len(outputs) != n or len(labels) != n:
         raise TableError(f"{data} changed while it was read: nothing was released")
     used = used_records(plan, evaluated, outputs, labels, groups)
-    found = run_plan(plan, *used, model=digest_of(evaluated.model.last), random_state=seed)
+    digest = digest_of(evaluated.model.last)
+    found = run_plan(plan, *used, model=digest, random_state=options["seed"])
     _release(found, options["output"], ledger)
     if options["figure"] is not None and isinstance(found, ScoreResult):
         write_atomically(options["figure"], write_svg(found.roc.figure()).encode())

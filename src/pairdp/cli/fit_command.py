@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from pairdp.algorithms import Plan
 from pairdp.algorithms.choice.models import MODEL_REASON
 from pairdp.cli.common import (
     budget_options,
@@ -18,7 +17,7 @@ from pairdp.cli.common import (
     invalid_option,
     json_option,
     model_options,
-    open_ledger,
+    paying_ledger,
     report_errors,
 )
 from pairdp.cli.fit_columns import FitColumns, NumberColumns
@@ -129,7 +128,7 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     held_out = held_out_parameters(options)
     with model._holding_out(**held_out):
         plan, released = model._plan_all(columns.n, columns.width)
-        ledger = _ledger(options, plan, released, data, columns.names, output)
+        ledger = _ledger(options, released, data, columns.names, output)
         model._fit_plan(plan, columns.batches(model), columns.width, columns.classes)
     _release(columns.fitted(model), model, output, ledger)
     try:
@@ -174,30 +173,15 @@ def _print_result(model: Any, output: Path, columns: FitColumns, as_json: bool) 
 
 
 def _ledger(
-    options: dict[str, Any],
-    plan: Plan,
-    released: Certificate,
-    data: Path,
-    names: list[str],
-    output: Path,
+    options: dict[str, Any], released: Certificate, data: Path, names: list[str], output: Path
 ) -> BudgetLedger | None:
     """Return the ledger that pays for the fit, after checking that it has room for all of it."""
-    ledger = open_ledger(options["ledger"])
-    if ledger is None:
-        if options["note"] is not None:
-            raise TableError("--note is for the entry in a ledger: give --ledger too")
-        return None
-    if options["seed"] is not None:
-        raise TableError("a ledger pays for independent noise, and --seed repeats it: drop one")
-    ledger = ledger.annotated(
-        data_set=options["data_set"] or data.name,
-        columns=names,
-        model_file=output.name,
-        note=options["note"],
+    note = options["note"]
+    if note is not None and options["ledger"] is None:
+        raise TableError("--note is for the entry in a ledger: give --ledger too")
+    return paying_ledger(
+        options, released, data, output, columns=names, model_file=output.name, note=note
     )
-    ledger.check_finished(output)
-    ledger.check(released, plan.algorithm.name)
-    return ledger
 
 
 def _release(fitted: Any, model: Any, output: Path, ledger: BudgetLedger | None) -> None:

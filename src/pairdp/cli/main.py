@@ -16,6 +16,7 @@ import click
 
 from pairdp._checks import did_you_mean
 from pairdp._version import __version__
+from pairdp.cli.deferred_imports import deferred
 
 # Listed here, so that --help does not import the commands.
 _COMMANDS = {
@@ -47,7 +48,8 @@ class LazyGroup(click.Group):
         """Return a command."""
         if cmd_name not in _COMMANDS:
             return None
-        module = import_module(f"pairdp.cli.{cmd_name}_command")
+        with deferred("pandas", "scipy.optimize", "scipy.stats"):
+            module = import_module(f"pairdp.cli.{cmd_name}_command")
         command: click.Command = module.command
         return command
 

@@ -11,10 +11,10 @@ import numpy as np
 from pairdp._checks import did_you_mean
 from pairdp._files import Draft
 from pairdp._reading import read_targets
-from pairdp.cli.common import check_output, echo_json, open_ledger
+from pairdp.cli.common import check_output, echo_json, paying_ledger
 from pairdp.cli.table_options import open_with
 from pairdp.privacy import Budget, BudgetLedger, Unit, default_delta
-from pairdp.ranges import PrivateRanges, RangeEstimation, RangePlan
+from pairdp.ranges import PrivateRanges, RangeEstimation
 from pairdp.ranges.estimation import run_plan
 from pairdp.schema import starter
 from pairdp.tables import Table, TableError
@@ -41,7 +41,14 @@ def write_private_ranges(
     delta = default_delta(n) if options["delta"] is None else options["delta"]
     estimation = RangeEstimation(tuple(names), options["coverage"])
     plan = estimation.plan(n, Budget(options["epsilon"], delta), unit)
-    ledger = _ledger(options, plan, data, output)
+    ledger = paying_ledger(
+        options,
+        plan.certificate,
+        data,
+        output,
+        columns=plan.estimation.columns,
+        model_file=output.name,
+    )
     columns, groups = _read(table, names, unit)
     ranges = run_plan(plan, columns, groups, random_state=options["seed"])
     text = starter(
@@ -96,24 +103,6 @@ def _read(table: Table, names: list[str], unit: Unit | None) -> tuple[list[Any],
         if unit is not None:
             groups.extend(cells.columns[unit.name].tolist())
     return [np.concatenate(column) for column in values], None if unit is None else groups
-
-
-def _ledger(
-    options: dict[str, Any], plan: RangePlan, data: Path, output: Path
-) -> BudgetLedger | None:
-    """Return the ledger that pays, after checking that it has room for the plan."""
-    ledger = open_ledger(options["ledger"])
-    if ledger is None:
-        return None
-    if options["seed"] is not None:
-        raise TableError("a ledger pays for independent noise, and --seed repeats it: drop one")
-    ledger = ledger.annotated(
-        data_set=options["data_set"] or data.name,
-        columns=plan.estimation.columns,
-        model_file=output.name,
-    )
-    ledger.check(plan.certificate, plan.certificate.algorithm)
-    return ledger
 
 
 def _release(

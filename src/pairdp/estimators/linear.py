@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import flag, real
@@ -397,6 +396,8 @@ unit, max_records, random_state, verbose, invalid, schema
         predicted, found, sample_weight = without_null(predicted, found, sample_weight)
         if np.size(found) < 2:
             raise ValueError("R² needs at least two records")
+        from sklearn.metrics import r2_score  # which takes long to import
+
         return float(r2_score(found, predicted, sample_weight=sample_weight))
 
     def predict(self, X: ArrayLike) -> Array:

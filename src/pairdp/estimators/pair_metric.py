@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import non_negative
@@ -357,6 +356,8 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
         signs = _signs(y, "error")
         if np.all(signs > 0) or np.all(signs < 0):
             raise ValueError("the AUC needs similar and dissimilar pairs, but y has only one kind")
+        from sklearn.metrics import roc_auc_score  # which takes long to import
+
         return float(roc_auc_score(signs > 0, scores))
 
 

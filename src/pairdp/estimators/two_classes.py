@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
@@ -76,6 +75,8 @@ class AUCScoreMixin:
                 f"the AUC needs records of both classes, {low!r} and {high!r}, with positive "
                 "weights, but y has at most one of them"
             )
+        from sklearn.metrics import roc_auc_score  # which takes long to import
+
         return float(roc_auc_score(positive, scores, sample_weight=sample_weight))
 
 
@@ -187,6 +188,8 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
             self.decision_function(table), self._known(table, labels), sample_weight
         )
         predicted = self._decided(scores)
+        from sklearn.metrics import accuracy_score  # which takes long to import
+
         return float(accuracy_score(known, predicted, sample_weight=sample_weight))
 
     def privacy_statement(self) -> str:

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import expit
 
+from pairdp._roots import brentq
 from pairdp.losses._supremum import upper_bound
 from pairdp.losses.base import Domain
 from pairdp.losses.metric import MetricLoss
@@ -98,10 +98,11 @@ def _certified_pair_diameter(farthest: float, temperature: float, semidefinite: 
     the case that the other is zero (see `pairdp.losses.metric`).
     """
     k = 1 / temperature
-    peaks = {
-        offset: float(brentq(lambda m, s=offset: m * expit(m - k * s) - 1, 1e-9, 1e9))
-        for offset in (-1.0, 1.0)
-    }
+
+    def peak(offset: float) -> float:
+        return brentq(lambda m: m * expit(m - k * offset) - 1, 1e-9, 1e9)
+
+    peaks = {offset: peak(offset) for offset in (-1.0, 1.0)}
 
     def longest(most: Array, growth: Array, offset: float) -> Array:
         """Return the largest r·k·s(k(offset + r·growth)) for r <= most."""

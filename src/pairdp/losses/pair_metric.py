@@ -20,9 +20,9 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import expit
 
+from pairdp._roots import brentq
 from pairdp._sums import gram
 from pairdp.losses._supremum import upper_bound
 from pairdp.losses.base import Domain, Holder

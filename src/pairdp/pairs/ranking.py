@@ -30,17 +30,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import integer
-from pairdp._sums import LARGEST_N, Total, weighted_rows
+from pairdp._sums import LARGEST_N, Total, block_products, sum_in_pairs, weighted_rows
 from pairdp.clipping import check_data_norm
 from pairdp.engines.scratch import Scratch
 from pairdp.losses.ranking import RankingLoss
 from pairdp.records import Records
 from pairdp.score_sums.base import Array, Index, Moments, ScoreSums
 
-_BLOCK = 16_384
+_BLOCK, _EVALUATED = 32_768, 16_384
+"""Rows of a block: whose moments are added up, and whose slopes are evaluated in the cache."""
+_PRODUCTS = 4096
 _SCORES = "scores"
-Slopes = Callable[[Array, Index], Array]
-"""The slopes of scores, given their classes; see `ScoreSums.slopes_for`."""
+Slopes = Callable[[Array, Array], Array]
+"""The slopes of located scores times their labels; see `ScoreSums.slopes_for`."""
 
 
 def score_sums(loss: RankingLoss, low: float, high: float, n: int) -> ScoreSums:
@@ -78,19 +80,19 @@ class RankingMoments:
 
 @dataclass(frozen=True, eq=False)
 class _KeptScores:
-    """The scores of a part: those of the given weights if they are known, else to be filled in."""
+    """The scores of a part, located if it has no null records, or an array to fill in."""
 
-    weights: bytes
+    made_for: tuple[object, ...]
     values: Array
     known: bool
 
     @classmethod
-    def take(cls, scratch: Scratch, n: int, weights: Array) -> _KeptScores:
+    def take(cls, scratch: Scratch, n: int, wanted: tuple[object, ...]) -> _KeptScores:
         """Return what the scratch has, which it then has no more, or an array to fill in."""
-        found, wanted = scratch.take(_SCORES), weights.tobytes()
+        found = scratch.take(_SCORES)
         if found is None:
             return cls(wanted, np.empty(n), known=False)
-        return cls(wanted, found.values, known=found.weights == wanted)
+        return cls(wanted, found.values, known=found.made_for == wanted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +109,8 @@ class RankingSums:
         Total number of records in all parts.
     data_norm : float
         R, the norm that the records of every part are clipped to, so that |wᵀx| ≤ R|w|.
+    in_parts : bool
+        Whether moments are sent between processes, so that they should be small.
 
     Examples
     --------
@@ -127,6 +131,7 @@ class RankingSums:
     weights: Array
     n: int
     data_norm: float
+    in_parts: bool = True
 
     def __post_init__(self) -> None:
         integer("n", self.n, at_least=2, at_most=LARGEST_N)
@@ -139,22 +144,25 @@ class RankingSums:
 
     @property
     def _made_for(self) -> tuple[object, ...]:
-        return self.loss, self.weights.tobytes(), self.n, self.data_norm
+        return self.loss, self.weights.tobytes(), self.n, self.data_norm, self.in_parts
 
     @cached_property
     def _sums(self) -> ScoreSums:
         margin_bound = self.loss.scale * self.data_norm * float(np.linalg.norm(self.weights))
         # A clipped row may exceed the bound by a rounding error.
         margin_bound *= 1 + 1e-9
-        structure, loss = self.loss.structure(), self.loss
-        found = structure.sums_in_parts(loss.phi, loss.slope, -margin_bound, margin_bound, self.n)
+        found, structure, loss = None, self.loss.structure(), self.loss
+        if self.in_parts:
+            found = structure.sums_in_parts(
+                loss.phi, loss.slope, -margin_bound, margin_bound, self.n
+            )
         return found or score_sums(self.loss, -margin_bound, margin_bound, self.n)
 
-    def _blocks(self, part: Records) -> Iterator[tuple[slice, Array, Index]]:
-        """Yield blocks: their places, the scaled scores that are not of null records, and classes.
+    def _blocks(self, part: Records, size: int = _BLOCK) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield blocks: their places, located scores, and labels, without those of null records.
 
-        The rows of a block fit into the cache: x is read once for scores and products. The next
-        block overwrites the arrays. The scores of a part stay in its `Scratch` for the second pass.
+        The next block overwrites the arrays. The scores of a part stay in its `Scratch` for the
+        second pass.
         """
         if part.data_norm > self.data_norm or not part.binary:
             raise ValueError(
@@ -165,27 +173,30 @@ class RankingSums:
                 f"the weights are for {self.weights.size} features, the part has {part.features}"
             )
         scaled = self.loss.scale * self.weights
-        size = _BLOCK if has_small_moments(self.loss) else max(part.n, 1)
-        kept = None if part.scratch is None else _KeptScores.take(part.scratch, part.n, scaled)
-        scores, classes = np.empty(size), np.empty(size, dtype=np.intp)
+        if not has_small_moments(self.loss):
+            size = max(part.n, 1)
+        kept = None
+        if part.scratch is not None:
+            kept = _KeptScores.take(part.scratch, part.n, self._made_for)
+        known = kept is not None and kept.known
+        scores = np.empty(min(size, part.n)) if kept is None else kept.values
         for start in range(0, max(part.n, 1), size):
             some = slice(start, min(start + size, part.n))
-            u, positive = scores[: some.stop - start], classes[: some.stop - start]
-            if kept is not None:
-                u = kept.values[some]
-            if kept is None or not kept.known:
+            u, labels = scores[: some.stop - start] if kept is None else scores[some], part.y[some]
+            if not known:
                 np.matmul(part.x[some], scaled, out=u)
-            np.greater(part.y[some], 0.0, out=positive)
             if part.has_null:
                 present = ~part.null[some]
-                u, positive = u[present], positive[present]
-            yield some, u, positive
+                u, labels = u[present], labels[present]
+            if part.has_null or not known:
+                self._sums.locate(u, labels)
+            yield some, u, labels
         if kept is not None and part.scratch is not None:
             part.scratch.put(_SCORES, replace(kept, known=True))
 
     def moments(self, part: Records) -> RankingMoments:
         """Return the moments of one part; add those of all parts with ``+``."""
-        found = self._sums.moments_of((u, positive) for _, u, positive in self._blocks(part))
+        found = self._sums.moments_of((u, labels) for _, u, labels in self._blocks(part))
         return RankingMoments(self._made_for, found, part.n)
 
     def gradient(self, part: Records, moments: RankingMoments) -> Array:
@@ -200,12 +211,16 @@ class RankingSums:
     def gradient_total(self, part: Records, slopes_of: Slopes) -> Total:
         """Return the contribution of one part as a `Total`, which can be added for all parts."""
         total, slopes_of = Total.zeros(part.features), copy(slopes_of)
-        for some, u, positive in self._blocks(part):
-            weights = slopes_of(u, positive)
+        products: list[Array] = []
+        for some, u, labels in self._blocks(part, _EVALUATED):
+            weights = slopes_of(u, labels)
             if part.has_null:
                 weights = _with_null(weights, part.null[some])
-            weights *= part.y[some]
-            total += weighted_rows(part.x[some], weights)
+            products.extend(block_products(part.x[some], weights))
+            if len(products) >= _PRODUCTS:
+                total, products = total + sum_in_pairs(products), []
+        if products:
+            total += sum_in_pairs(products)
         factor = _factor(self.loss, self.n)
         return Total(factor * total.high, factor * total.low)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairdp.engines.scratch import Scratch
 from pairdp.losses.base import PairwiseLoss
 from pairdp.losses.bilinear_similarity import BilinearSimilarity
 from pairdp.losses.graded_ranking import GradedRanking
@@ -25,8 +27,11 @@ from pairdp.pairs.graded import GradedRisk
 from pairdp.pairs.metric import metric_gradient, metric_value, metric_value_and_gradient
 from pairdp.pairs.partitioned import PartitionedRankingRisk, check_parts
 from pairdp.pairs.ranking import (
+    RankingMoments,
+    RankingSums,
     average_loss,
     gradient_of_slopes,
+    has_small_moments,
     in_classes,
     score_sums,
 )
@@ -103,10 +108,34 @@ def _inherits(loss: PairwiseLoss, value: object, gradient: object) -> bool:
 
 @dataclass(frozen=True)
 class RankingRisk:
-    """A ranking loss over all pairs; see `pairdp.pairs.ranking` for the formulas."""
+    """A ranking loss over all pairs; see `pairdp.pairs.ranking` for the formulas.
+
+    If its sums have small moments, the records are read in blocks, which are scored and added up
+    while they are in the cache, and the scores are kept for the second pass and the next gradient.
+    Otherwise all scores are sorted at once.
+    """
 
     loss: RankingLoss
     records: Records
+
+    @cached_property
+    def _kept(self) -> Records | None:
+        """The records with a `Scratch` for their scores; None if scores are needed at once."""
+        if not has_small_moments(self.loss):
+            return None
+        own = self.records
+        return Records.of_arrays(own.facts, own.x, own.y, own.null, own.keys, scratch=Scratch())
+
+    def _in_blocks(self, weights: Array) -> tuple[RankingSums, RankingMoments]:
+        check_shape(weights, (self.records.features,))
+        sums = RankingSums(
+            self.loss, weights, self.records.n, self.records.data_norm, in_parts=False
+        )
+        return sums, sums.moments(self._records)
+
+    @property
+    def _records(self) -> Records:
+        return self._kept or self.records
 
     def _sums(self, weights: Array) -> tuple[ScoreSums, Array, Index]:
         """Return the sums, the scaled scores, and which are those of positives."""
@@ -118,12 +147,18 @@ class RankingRisk:
 
     def value(self, parameters: Array) -> float:
         """Return the average loss."""
+        if self._kept is not None:
+            of_blocks, found = self._in_blocks(parameters)
+            return of_blocks.value(found)
         sums, u, positive = self._sums(parameters)
         moments = sums.moments(u, positive)
         return average_loss(self.loss, sums.total(moments), moments, self.records.n)
 
     def gradient(self, parameters: Array) -> Array:
         """Return its gradient, Xᵀc."""
+        if self._kept is not None:
+            of_blocks, found = self._in_blocks(parameters)
+            return of_blocks.gradient(self._records, found)
         sums, u, positive = self._sums(parameters)
         if not u.size:  # all records are null
             return np.zeros(self.records.features)
@@ -131,6 +166,9 @@ class RankingRisk:
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
         """Return both, from the same moments."""
+        if self._kept is not None:
+            of_blocks, found = self._in_blocks(parameters)
+            return of_blocks.value(found), of_blocks.gradient(self._records, found)
         sums, u, positive = self._sums(parameters)
         moments = sums.moments(u, positive)
         value = average_loss(self.loss, sums.total(moments), moments, self.records.n)

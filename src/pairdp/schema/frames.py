@@ -143,7 +143,7 @@ def _of_extension(column: Any) -> Cells:
         )
     if hasattr(array, "__arrow_array__") and has_pyarrow():
         arrow = array.__arrow_array__()
-        if _is_comparable(str(arrow.type)):
+        if _is_comparable(str(arrow.type)) or str(arrow.type) in ("float", "double"):
             return _of_arrow(arrow)
     return np.asarray(column, dtype=object)
 
@@ -176,7 +176,8 @@ def _of_arrow(column: Any) -> Cells:
         numbers and not column.null_count
     ):
         chunks = getattr(column, "chunks", [column])
-        return np.concatenate([np.asarray(chunk) for chunk in chunks] or [np.empty(0)])
+        found = [np.asarray(chunk) for chunk in chunks] or [np.empty(0)]
+        return found[0] if len(found) == 1 else np.concatenate(found)
     if kind.startswith(("int", "uint")):
         return _integers_with_missing(column)
     if _is_comparable(kind):

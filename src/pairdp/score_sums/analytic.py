@@ -25,16 +25,20 @@ class Analytic(Structure):
         For |u| above this, φ' equals its limit up to the rounding error of the largest |φ'|.
     left_slope, right_slope : float
         The limits of φ' at -∞ and +∞.
+    third : float, optional
+        A bound on \|φ'''\| and \|φ''''\|: with it, sums over many records are faster.
     """
 
     strip: float
     linear_beyond: float
     left_slope: float
     right_slope: float
+    third: float | None = None
 
     def sums(self, phi: Function, slope: Function, low: float, high: float, n: int) -> ScoreSums:
         """Return sums over all pieces, or only over those with records if these are few."""
-        pieces, sparse = choose_pieces(low, high, self.strip, n), self._sparse(phi, slope)
+        pieces = choose_pieces(low, high, self.strip, n, third=self.third)
+        sparse = self._sparse(phi, slope)
         if pieces.cost(n) <= sparse.cost(high - low, n):
             return DenseSums(phi, slope, pieces)
         return sparse
@@ -51,6 +55,6 @@ class Analytic(Structure):
 
         If there are many all the same, only over those with records.
         """
-        pieces = choose_pieces(low, high, self.strip, n, in_parts=True)
+        pieces = choose_pieces(low, high, self.strip, n, third=self.third, in_parts=True)
         small = pieces.numbers <= _MOST_NUMBERS
         return DenseSums(phi, slope, pieces) if small else self._sparse(phi, slope)

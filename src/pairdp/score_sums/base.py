@@ -51,16 +51,22 @@ class ScoreSums(ABC):
     def total(self, moments: Any) -> float:
         """Return Σ φ(u₊ - u₋) over all positive-negative pairs."""
 
-    def moments_of(self, blocks: Iterable[tuple[Array, Index]]) -> Any:
-        """Return the moments of the records of some blocks (u, positive) together."""
+    def locate(self, u: Array, labels: Array) -> None:  # noqa: B027 - may leave scores as they are
+        """Overwrite scaled scores by what `moments_of` and `slopes_for` need of them.
+
+        Labels are -1.0 or 1.0, here and in those. Without an implementation, that is the scores.
+        """
+
+    def moments_of(self, blocks: Iterable[tuple[Array, Array]]) -> Any:
+        """Return the moments of the records of some blocks (located scores, labels) together."""
         found: Any = None
-        for u, positive in blocks:
-            more = self.moments(u, positive)
+        for u, labels in blocks:
+            more = self.moments(u, _classes(labels))
             found = more if found is None else found + more
         return found
 
-    def slopes_for(self, moments: Any) -> Callable[[Array, Index], Array]:
-        """Return a function of (u, positive) that computes `slopes`, for many calls.
+    def slopes_for(self, moments: Any) -> Callable[[Array, Array], Array]:
+        """Return a function of (located scores, labels): `slopes` times labels, for many calls.
 
         The next call may overwrite the array that it returns: use a copy of the function in each
         thread.
@@ -72,8 +78,12 @@ class ScoreSums(ABC):
         return self.slopes(u, positive, self.moments(u, positive))
 
 
-def _slopes(sums: ScoreSums, moments: Any, u: Array, positive: Index) -> Array:
-    return sums.slopes(u, positive, moments)
+def _slopes(sums: ScoreSums, moments: Any, u: Array, labels: Array) -> Array:
+    return sums.slopes(u, _classes(labels), moments) * labels
+
+
+def _classes(labels: Array) -> Index:
+    return np.greater(labels, 0.0).astype(np.intp)
 
 
 class Structure(ABC):

@@ -1,40 +1,25 @@
 r"""Sums over pairs with dense scores: all pieces are stored, convolution by FFT.
 
-**Powers.** Up to degree `_POWERS`, a record contributes powers z^k of its place z in [-½, ½] within
-a piece instead of Chebyshev polynomials, which are combinations of them: T_a(2z) = Σ_k t_{ak} z^k.
-Sums of powers need one product for each order, and are evaluated by Horner's rule.
-
-**Rounding.** The moments of order 0 are counts, and exact. Those of order a ≥ 1 are sums of m =
-`_BLOCK` numbers in sequence, with an error of at most m·u times the number of records, u = 2⁻⁵³;
-blocks are added up 16 in sequence, and these by compensated summation. Let h be the width of the
-strip in which f = φ' is analytic, M its bound in half that strip, and ρ' = ρ/2 (up to 1/ρ) the
-ellipse of that half, which is at least 69 for the pieces of degree up to `_POWERS`. The coefficient
-of T_a in an expansion of f is at most 2Mρ'^{-a}, so all moments of order a ≥ 1 together add an
-error of at most 2·m·u·M/(ρ' - 1) < 1000u·M to the mean of f: less than the (m + 41)u of
-`pairdp._sums` for its blocks of 4096 numbers, if M is up to four times the bound of φ' (for the
-logistic loss it is 1). The combination of powers into T_a multiplies the error of its order by at
-most (1 + √2)^a, and ρ'^{-a} is far smaller. Higher degrees sum in blocks of 4096 (`class_moments`).
+Without cells, moments are summed in blocks of 4096 (`class_moments`), with an error that is within
+that of `pairdp._sums`. For cells see `pairdp.score_sums.cells`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import chain
 
 import numpy as np
 import scipy.fft
-from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from pairdp._sums import Total
 from pairdp.score_sums.base import Array, Function, Index, ScoreSums
+from pairdp.score_sums.cells import BLOCK, PowerSums
 from pairdp.score_sums.pieces import Pieces, class_moments, evaluate, interaction
 
-_BLOCK = 32_768
-_POWERS = 6
-_TOGETHER = 16
+_EVALUATED = 16384
+"""How many records are evaluated together: tables of coefficients stay in the cache too."""
 
 
 @dataclass(frozen=True)
@@ -86,120 +71,121 @@ class DenseSums(ScoreSums):
 
     def moments(self, u: Array, positive: Index) -> DenseMoments:
         """Return the moments of these records; ``positive`` is 1 for positives, 0 for negatives."""
-        return self.moments_of([(u, positive)])
+        return self._moments(iter([self._located(u, positive)]))
 
-    def moments_of(self, blocks: Iterable[tuple[Array, Index]]) -> DenseMoments:
-        """Return the moments of the records of some blocks (u, positive) together."""
-        buffers = _Buffers()
-        return self._moments(
-            chain.from_iterable(self._located(*block, buffers) for block in blocks), buffers
-        )
+    def moments_of(self, blocks: Iterable[tuple[Array, Array]]) -> DenseMoments:
+        """Return the moments of the records of some blocks (located scores, labels) together."""
+        return self._moments(located for located, _ in blocks)
 
     def slopes(self, u: Array, positive: Index, moments: DenseMoments) -> Array:
         """Return, for each record, Σ φ'(u₊ - u₋) over the records of the other class."""
-        found = self.slopes_for(moments)(u, positive)
-        return found.copy() if found.base is not None else found
+        return self._values(self._expansions(moments), self._located(u, positive), _Buffers())
 
     def slopes_for(self, moments: DenseMoments) -> DenseSlopes:
-        """Return a function of (u, positive) that computes `slopes`, for many calls."""
-        return DenseSlopes(self, self._expansions(moments))
+        """Return a function of (located scores, labels): `slopes` times labels, for many calls."""
+        of_pieces = self._of_pieces(moments)
+        of_pieces[:, : self.pieces.count] *= -1.0  # those of negatives
+        return DenseSlopes(self, of_pieces)
 
     def all_slopes(self, u: Array, positive: Index) -> Array:
         """Return `slopes` if these are all records; they are located once."""
-        slots, places, buffers = np.empty(u.size, dtype=np.intp), np.empty(u.size), _Buffers()
-        located = list(self._located(u, positive, buffers, slots, places))
-        expansions = self._expansions(self._moments(iter(located), buffers))
-        return self.values(expansions, iter(located), np.empty(u.size), buffers)
+        located = self._located(u, positive)
+        expansions = self._expansions(self._moments(iter([located])))
+        return self._values(expansions, located, _Buffers())
 
     def total(self, moments: DenseMoments) -> float:
         """Return Σ φ(u₊ - u₋) over all positive-negative pairs."""
         at_positives = self._convolve(self._kernel(self.phi), moments.values[:, 0])
         return float(np.sum(at_positives * moments.values[:, 1]))
 
-    def _located(
-        self,
-        u: Array,
-        positive: Index,
-        buffers: _Buffers,
-        slots: Index | None = None,
-        places: Array | None = None,
-    ) -> Iterator[tuple[Index, Array]]:
-        """Yield blocks of slots and of places in [-½, ½]; those of positives come after all others.
+    def locate(self, u: Array, labels: Array) -> None:
+        """Overwrite scores by places in units of slots; those of positives come after all others.
 
-        They are kept in the given arrays, or in buffers that the next block overwrites.
+        An integer is the centre of a slot.
         """
-        pieces = self.pieces
-        scale = 1 / pieces.width
-        starts = np.array([0.0, pieces.count]) - pieces.low * scale
-        for start in range(0, u.size, _BLOCK):
-            some = slice(start, min(start + _BLOCK, u.size))
-            size = some.stop - start
-            slot = buffers.slot[:size] if slots is None else slots[some]
-            place = buffers.place[:size] if places is None else places[some]
-            np.multiply(u[some], scale, out=place)
-            place += np.take(starts, positive[some], out=buffers.term[:size], mode="clip")
-            np.copyto(slot, place, casting="unsafe")
-            place -= slot
-            place -= 0.5
+        half = self.pieces.slots / 2
+        scale = self.pieces.slots / (self.pieces.count * self.pieces.width)
+        buffer = np.empty(min(u.size, BLOCK))
+        for start in range(0, u.size, BLOCK):
+            some = u[start : start + BLOCK]
+            some *= scale
+            some += half - 0.5 - self.pieces.low * scale
+            some += np.multiply(labels[start : start + BLOCK], half, out=buffer[: some.size])
+
+    def _located(self, u: Array, positive: Index) -> Array:
+        located = u.copy()
+        self.locate(located, np.subtract(2.0 * positive, 1.0))
+        return located
+
+    def _blocks(
+        self, located: Array, buffers: _Buffers, size: int = BLOCK
+    ) -> Iterator[tuple[Index, Array]]:
+        """Yield blocks of slots and of places in [-½, ½], in buffers."""
+        for start in range(0, located.size, size):
+            some = located[start : start + size]
+            slot, place = buffers.slot[: some.size], buffers.place[: some.size]
+            short = buffers.short[: some.size]
+            np.rint(some, out=place)
+            np.copyto(short, place, casting="unsafe")  # faster than at once
+            np.copyto(slot, short)
+            np.subtract(some, place, out=place)
             yield slot, place
 
-    def located(
-        self, u: Array, positive: Index, buffers: _Buffers
-    ) -> Iterator[tuple[Index, Array]]:
-        """Yield blocks of slots and places, in buffers that the next block overwrites."""
-        return self._located(u, positive, buffers)
-
-    def _moments(self, located: Iterator[tuple[Index, Array]], buffers: _Buffers) -> DenseMoments:
-        pieces = self.pieces
-        slots, order = 2 * pieces.count, pieces.degree + 1
-        total = Total.zeros(order, slots)
-        if pieces.degree > _POWERS:
-            for slot, place in located:
+    def _moments(self, parts: Iterator[Array]) -> DenseMoments:
+        """Return the moments of located scores."""
+        pieces, buffers = self.pieces, _Buffers()
+        order, slots = pieces.degree + 1, 2 * pieces.slots
+        blocks = (block for located in parts for block in self._blocks(located, buffers))
+        if pieces.cells is None:
+            total = Total.zeros(order, slots)
+            for slot, place in blocks:
                 total += class_moments(2 * place, slot, slots, pieces.degree)
         else:
-            sums = np.zeros((order, slots))
-            for number, (slot, place) in enumerate(located, 1):
-                _add_powers(sums, slot, place, buffers.term[: slot.size])
-                if number % _TOGETHER == 0:
-                    total += sums
-                    sums[:] = 0.0
-            total += sums
-            # Of Chebyshev polynomials: a few numbers for each slot.
-            to_chebyshev = _coefficients(pieces.degree)
-            total = Total(to_chebyshev @ total.high, to_chebyshev @ total.low)
+            sums = PowerSums(pieces.cells.degree, slots)
+            for slot, place in blocks:
+                sums.add(slot, place, buffers.term[: slot.size])
+            powers = sums.total()
+            total = Total(
+                pieces.cells.gathered(powers.high, pieces.degree),
+                pieces.cells.gathered(powers.low, pieces.degree),
+            )
         shape = (order, 2, pieces.count)
         return DenseMoments(Total(total.high.reshape(shape), total.low.reshape(shape)), pieces)
 
-    def _expansions(self, moments: DenseMoments) -> Array:
+    def _of_pieces(self, moments: DenseMoments) -> Array:
         """Return the expansions of the sums at negatives, then at positives, in each piece."""
         negatives, positives = moments.values[:, 0], moments.values[:, 1]
         kernel = self._kernel(self.slope)
         at_positives = self._convolve(kernel, negatives)
         at_negatives = self._convolve(kernel.conj().swapaxes(1, 2), positives)
-        found = np.concatenate([at_negatives, at_positives], axis=1)
-        if self.pieces.degree <= _POWERS:
-            found = _coefficients(self.pieces.degree).T @ found
-        return np.ascontiguousarray(found)
+        return np.concatenate([at_negatives, at_positives], axis=1)
 
-    def values(
-        self,
-        expansions: Array,
-        located: Iterator[tuple[Index, Array]],
-        found: Array,
-        buffers: _Buffers,
-    ) -> Array:
+    def in_slots(self, of_pieces: Array) -> Array:
+        """Return the coefficients in each slot: of powers in cells, else those of the pieces."""
+        cells = self.pieces.cells
+        return of_pieces if cells is None else cells.spread(of_pieces)
+
+    def _expansions(self, moments: DenseMoments) -> Array:
+        return self.in_slots(self._of_pieces(moments))
+
+    def _values(self, expansions: Array, located: Array, buffers: _Buffers) -> Array:
+        found = np.empty(located.size)
+        return self.values(expansions, located, found, buffers)
+
+    def values(self, expansions: Array, located: Array, found: Array, buffers: _Buffers) -> Array:
         """Return the expansion of each record at its place, in the array ``found``."""
         start = 0
-        for slot, place in located:
+        for slot, place in self._blocks(located, buffers, _EVALUATED):
             out = found[start : start + slot.size]
             start += slot.size
-            if self.pieces.degree > _POWERS:
+            if self.pieces.cells is None:
                 out[:] = evaluate(expansions, 2 * place, slot)
                 continue
-            np.take(expansions[-1], slot, out=out, mode="clip")
+            term = buffers.term[: slot.size]
+            expansions[-1].take(slot, out=out, mode="clip")
             for coefficients in expansions[-2::-1]:
                 out *= place
-                out += np.take(coefficients, slot, out=buffers.term[: slot.size], mode="clip")
+                out += coefficients.take(slot, out=term, mode="clip")
         return found
 
     def _kernel(self, function: Function) -> NDArray[np.complex128]:
@@ -223,52 +209,36 @@ class DenseSums(ScoreSums):
 
 
 class DenseSlopes:
-    """The slopes of records at the expansions of all sums; see `ScoreSums.slopes_for`.
+    """The slopes of records times their labels; see `ScoreSums.slopes_for`.
 
     It keeps its arrays from call to call: where an allocator returns memory at once, as that of
-    Dask's workers is set to, new ones would take longer than what is computed in them.
+    Dask's workers is set to, new ones would take longer than what is computed in them. Between
+    processes, only the expansions on pieces are sent.
     """
 
-    def __init__(self, sums: DenseSums, expansions: Array) -> None:
-        self._sums, self._expansions = sums, expansions
+    def __init__(self, sums: DenseSums, of_pieces: Array) -> None:
+        self._sums, self._of_pieces = sums, of_pieces
+        self._expansions: Array | None = None
         self._buffers: _Buffers | None = None
 
-    def __call__(self, u: Array, positive: Index) -> Array:
-        """Return the slopes of records, in an array that the next call may overwrite."""
-        if self._buffers is None:
-            self._buffers = _Buffers()
-        found = self._buffers.found[: u.size] if u.size <= _BLOCK else np.empty(u.size)
-        located = self._sums.located(u, positive, self._buffers)
+    def __call__(self, located: Array, labels: Array) -> Array:
+        """Return slopes times labels, in an array that the next call may overwrite."""
+        if self._expansions is None or self._buffers is None:
+            self._expansions, self._buffers = self._sums.in_slots(self._of_pieces), _Buffers()
+        size = located.size
+        found = self._buffers.found[:size] if size <= BLOCK else np.empty(size)
         return self._sums.values(self._expansions, located, found, self._buffers)
 
+    def __copy__(self) -> DenseSlopes:
+        return DenseSlopes(self._sums, self._of_pieces)
+
     def __reduce__(self) -> tuple[object, ...]:
-        return DenseSlopes, (self._sums, self._expansions)
+        return DenseSlopes, (self._sums, self._of_pieces)
 
 
 class _Buffers:
     """Arrays of one block, which are used again for every block."""
 
     def __init__(self) -> None:
-        self.slot = np.empty(_BLOCK, dtype=np.intp)
-        self.place, self.term, self.found = np.empty((3, _BLOCK))
-
-
-def _add_powers(sums: Array, slot: Index, place: Array, power: Array) -> None:
-    """Add Σ z^k over the records in each slot to the k-th row; overwrites ``power``."""
-    sums[0] += np.bincount(slot, minlength=sums.shape[1])
-    np.copyto(power, place)
-    for k, row in enumerate(sums[1:]):
-        if k:
-            power *= place
-        row += np.bincount(slot, power, sums.shape[1])
-
-
-@lru_cache(maxsize=8)
-def _coefficients(degree: int) -> Array:
-    """Return t[a, k] with T_a(2z) = Σ t[a, k] z^k."""
-    found = np.zeros((degree + 1, degree + 1))
-    for a in range(degree + 1):
-        of_x = chebyshev.cheb2poly([0.0] * a + [1.0])
-        found[a, : a + 1] = of_x * 2.0 ** np.arange(a + 1)
-    found.setflags(write=False)  # it is shared by all calls
-    return found
+        self.slot, self.short = np.empty(BLOCK, dtype=np.intp), np.empty(BLOCK, dtype=np.int32)
+        self.place, self.term, self.found = np.empty((3, BLOCK))

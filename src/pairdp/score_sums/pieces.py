@@ -9,8 +9,8 @@ so that all sums over one class need only its *moments* Σ T_b(x') in each piece
 over the records to collect them, a discrete convolution over the pieces (they depend
 on c - c' alone), and one pass to evaluate. A singularity at distance h from the real axis gives a
 truncation error of about :math:`ρ^{-p-1}`, ρ = z + √(1+z²) with z = 2h/v. One piece of high degree
-is the classical expansion; many pieces of low degree are faster for many records; `choose_pieces`
-finds the fastest.
+is the classical expansion; for many records, pieces are divided into cells on which few powers
+suffice (`pairdp.score_sums.cells`); `choose_pieces` finds the fastest.
 
 If there would be many more pieces than records (scores spread over thousands of units of u), only
 pieces with records are stored, near pieces interact one offset at a time, and between distant ones
@@ -27,13 +27,15 @@ import numpy as np
 
 from pairdp._sums import BLOCK
 from pairdp.score_sums.base import Array, Function, Index
+from pairdp.score_sums.cells import DEGREE, Cells, widest_cell
 
 _TRUNCATION = 1e-15
 _MESSAGE = 2048
 """The largest number of moments of records in parts: messages of 32 KB, with their remainders."""
 _MARGIN = 1e-3
 """How far the pieces extend beyond the range, in pieces: rounding must not move a score out."""
-_DEGREES = (2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 26, 34)
+_DEGREES = (8, 10, 13, 16, 20, 26, 34)
+_IN_CELLS = (3, 4, 5, 6)
 
 
 @dataclass(frozen=True)
@@ -50,31 +52,70 @@ class Pieces:
         Number of pieces.
     degree : int
         Degree p of the expansions.
+    cells : Cells, optional
+        How each piece is divided.
     """
 
     low: float
     width: float
     count: int
     degree: int
+    cells: Cells | None = None
 
     @classmethod
     def covering(cls, low: float, high: float, strip: float, degree: int) -> Pieces:
         """Return as few pieces as cover a range with full accuracy, and a margin for rounding."""
+        return cls._covering(low, high, strip, widest_piece(strip, degree), degree)
+
+    @classmethod
+    def in_cells(
+        cls, low: float, high: float, strip: float, degree: int, third: float | None = None
+    ) -> Pieces:
+        """Return pieces divided into cells of a degree; for 2, given a bound on third derivatives.
+
+        The cells of a piece are as many as it has room for, so that their number does not depend on
+        the range.
+        """
+        cell = widest_cell(strip, degree, third)
+        cells = Cells(int(widest_piece(strip, DEGREE) / cell), degree)
+        return cls._covering(low, high, strip, cells.count * cell, DEGREE, cells)
+
+    @classmethod
+    def _covering(
+        cls,
+        low: float,
+        high: float,
+        strip: float,
+        widest: float,
+        degree: int,
+        cells: Cells | None = None,
+    ) -> Pieces:
         length = max(high - low, 1e-9 * strip)
-        count = math.ceil(length / widest_piece(strip, degree) + 2 * _MARGIN)
+        count = math.ceil(length / widest + 2 * _MARGIN)
         width = length / (count - 2 * _MARGIN)
-        return cls(low - _MARGIN * width, width, count, degree)
+        return cls(low - _MARGIN * width, width, count, degree, cells)
 
     def cost(self, n: int) -> float:
         """Return the approximate time of the sums over n records, in seconds."""
         # Array operations take about 1 µs and 1 ns per record, entries of the interaction 0.1 µs.
         order = self.degree + 1
-        return 3.5 * (order + 2) * (2e-6 + 1e-9 * n) + 100e-9 * self.count * order**2
+        between = 100e-9 * self.count * order**2
+        if self.cells is None:
+            return 3.5 * (order + 2) * (2e-6 + 1e-9 * n) + between
+        powers, slots = self.cells.degree + 1, 2 * self.count * self.cells.count
+        # Tables of more than a few 10⁴ slots are too large for the fastest caches.
+        each = (3 + 2.2 * powers) * (2e-6 + 1e-9 * n * (1 + slots / 200e3))
+        return 100e-6 + each + between + 6e-9 * powers * slots
 
     @property
     def numbers(self) -> int:
         """Number of moments of both classes."""
         return 2 * (self.degree + 1) * self.count
+
+    @property
+    def slots(self) -> int:
+        """Number of pieces, or of cells if they are divided."""
+        return self.count * (1 if self.cells is None else self.cells.count)
 
     def locate(self, u: Array) -> tuple[Index, Array]:
         """Return the piece of each value, and its position in [-1, 1] within the piece."""
@@ -94,14 +135,25 @@ def widest_piece(strip: float, degree: int) -> float:
 
 
 def choose_pieces(
-    low: float, high: float, strip: float, n: int, *, in_parts: bool = False
+    low: float,
+    high: float,
+    strip: float,
+    n: int,
+    *,
+    third: float | None = None,
+    in_parts: bool = False,
 ) -> Pieces:
     """Return the fastest pieces for n records with u between ``low`` and ``high``.
+
+    ``third`` bounds the third derivatives of φ and φ', if it is known.
 
     If the records are in parts, whose moments are sent between processes and added up, there are
     at most `_MESSAGE` moments, or as few as can be.
     """
     choices = [Pieces.covering(low, high, strip, degree) for degree in _DEGREES]
+    choices += [Pieces.in_cells(low, high, strip, degree) for degree in _IN_CELLS]
+    if third is not None:
+        choices.append(Pieces.in_cells(low, high, strip, 2, third))
     if in_parts:
         most = max(_MESSAGE, min(pieces.numbers for pieces in choices))
         choices = [pieces for pieces in choices if pieces.numbers <= most]

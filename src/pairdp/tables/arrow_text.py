@@ -15,7 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._coded_cells import Column, DistinctCells, MixedCells, float_values, has_pyarrow
+from pairdp._coded_cells import (
+    Column,
+    DistinctCells,
+    MixedCells,
+    coded_integers,
+    float_values,
+    has_pyarrow,
+    plain_values,
+)
 from pairdp.tables.line_structure import lines_of, quotes_are_regular
 from pairdp.tables.lines import Row, record_of
 from pairdp.tables.text_format import TextFormat
@@ -264,13 +272,12 @@ def _one(column: Any) -> Any:
 
 
 def _mask(column: Any) -> Mask:
-    found: Mask = column.to_numpy(zero_copy_only=False)
-    return found
+    return plain_values(column)
 
 
 def _floats(column: Any) -> NDArray[np.float64] | None:
     """Return numbers with NaN for empty cells; None if another cell is NaN too."""
-    values: NDArray[np.float64] = column.to_numpy(zero_copy_only=False)
+    values = float_values(column)
     return values if np.count_nonzero(np.isnan(values)) == column.null_count else None
 
 
@@ -279,4 +286,4 @@ def _distinct(column: Any, change: Callable[[str], str] = str, strip: bool = Tru
     texts = column.dictionary.to_pylist()
     cells = np.empty(len(texts), dtype=object)
     cells[:] = [change(text.strip() if strip else text) or None for text in texts]
-    return DistinctCells(column.indices.to_numpy(zero_copy_only=False), cells)
+    return DistinctCells(coded_integers(column.indices), cells)

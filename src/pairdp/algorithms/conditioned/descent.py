@@ -36,7 +36,7 @@ from pairdp.engines.parts import Part, Parts
 from pairdp.losses import LogisticPointwise, LogisticRanking
 from pairdp.pairs.ranking import Slopes as PairSlopes
 from pairdp.pairs.ranking import score_sums
-from pairdp.score_sums.base import Index, ScoreSums
+from pairdp.score_sums.base import ScoreSums
 
 Array = NDArray[np.float64]
 
@@ -204,7 +204,7 @@ def sum_over_pairs(rows: RowParts, weights: Array, largest: float) -> Array:
     sums = _pair_sums(largest, rows.n)
     moments = rows.parts.map_sum(_pair_moments, weights, largest, rows.n)
     slopes = sums.slopes_for(moments)
-    total: Total = rows.parts.map_sum(_pair_gradients, weights, largest, slopes)
+    total: Total = rows.parts.map_sum(_pair_gradients, weights, largest, rows.n, slopes)
     return np.asarray(total.high / (rows.n - 1))
 
 
@@ -215,15 +215,17 @@ def _pair_sums(largest: float, n: int) -> ScoreSums:
 
 
 def _scored(
-    some_rows: ClippedRows, weights: Array, largest: float
-) -> Iterator[tuple[slice, Array, NDArray[np.bool_], Array, Index]]:
-    """Yield the places of blocks, their rows, and who is used, with scores and classes."""
+    some_rows: ClippedRows, weights: Array, largest: float, n: int
+) -> Iterator[tuple[slice, Array, NDArray[np.bool_], Array, Array]]:
+    """Yield the places of blocks, their rows, and who is used, with located scores and labels."""
     rows, clip = some_rows
+    sums = _pair_sums(largest, n)
     for some, block in rows.blocks():
         scores = np.clip((block @ weights) * clip.factors[some], -largest, largest)
         used = rows.counted[some] > 0
-        positive = (rows.y[some][used] > 0).astype(np.intp)
-        yield some, block, used, scores[used], positive
+        scores, labels = scores[used], np.where(rows.y[some][used] > 0, 1.0, -1.0)
+        sums.locate(scores, labels)
+        yield some, block, used, scores, labels
 
 
 def _pair_moments(some_rows: ClippedRows, weights: Array, largest: float, n: int) -> Any:
@@ -231,17 +233,17 @@ def _pair_moments(some_rows: ClippedRows, weights: Array, largest: float, n: int
     if not some_rows.rows.n:
         return sums.moments(np.zeros(0), np.zeros(0, dtype=np.intp))
     return sums.moments_of(
-        (scores, positive) for *_, scores, positive in _scored(some_rows, weights, largest)
+        (scores, labels) for *_, scores, labels in _scored(some_rows, weights, largest, n)
     )
 
 
 def _pair_gradients(
-    some_rows: ClippedRows, weights: Array, largest: float, slopes_of: PairSlopes
+    some_rows: ClippedRows, weights: Array, largest: float, n: int, slopes_of: PairSlopes
 ) -> Total:
     total, slopes_of = Total.zeros(some_rows.rows.features.size), copy(slopes_of)
-    for some, block, used, scores, positive in _scored(some_rows, weights, largest):
+    for some, block, used, scores, labels in _scored(some_rows, weights, largest, n):
         coefficients = np.zeros(len(block))
-        coefficients[used] = slopes_of(scores, positive) * (2 * positive - 1)
+        coefficients[used] = slopes_of(scores, labels)
         total += (coefficients * some_rows.clip.factors[some]) @ block
     return total
 

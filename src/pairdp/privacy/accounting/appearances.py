@@ -21,7 +21,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 Array = NDArray[np.float64]
 _LOG_TAIL = math.log(1e-17)
@@ -150,6 +149,8 @@ def _tail_bound(weights: Array, log_moment: Callable[[float], float]) -> float:
             return (log_moment(theta) - _LOG_TAIL) / theta
 
     centre = -math.log(largest)
+    from scipy.optimize import minimize_scalar  # which takes long to import
+
     best = minimize_scalar(bound, bounds=(centre - 12, centre + 4), method="bounded")
     return min(float(best.fun), largest * weights.size)
 

@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
-from scipy.optimize import brentq
-
 from pairdp._checks import integer
+from pairdp._roots import brentq
 from pairdp.privacy import accounting
 from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.budget import Budget, check_budget

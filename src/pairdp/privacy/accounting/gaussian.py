@@ -27,10 +27,10 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr
 
 from pairdp._checks import non_negative, positive, probability
+from pairdp._roots import brentq
 
 Array = NDArray[np.float64]
 _SQRT2 = math.sqrt(2.0)

@@ -50,7 +50,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from pairdp.privacy.accounting.budget import Budget
 from pairdp.privacy.accounting.calibration import require_delta
@@ -104,6 +103,8 @@ class RenyiFilter:
         def loss(log_excess: float) -> float:
             order = 1 + math.exp(log_excess)
             return -_allowance(budget, order) / order
+
+        from scipy.optimize import minimize_scalar  # which takes long to import
 
         best = minimize_scalar(loss, bounds=(-9.0, 14.0), method="bounded", options={"xatol": 1e-6})
         # Rounded, so that the order of a ledger does not depend on the optimiser's version.

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import brentq
 
+from pairdp._roots import brentq
 from pairdp.privacy import accounting
 from pairdp.privacy.accounting import gaussian
 from pairdp.privacy.accounting.events import (

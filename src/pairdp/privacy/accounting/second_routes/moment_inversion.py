@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from pairdp.privacy.accounting.events import (
     ApproximateEvent,
@@ -93,6 +92,8 @@ def inverted_delta(
 
     # No δ above 1e-300 needs a larger product of tilt and ε.
     bounds = (-6.0, math.log(5000.0 / max(epsilon, 1e-9)))
+    from scipy.optimize import minimize_scalar  # which takes long to import
+
     best = minimize_scalar(exponent, bounds=bounds, method="bounded", options={"xatol": 0.02})
     theta = math.exp(float(best.x))
     moments, log_kept = _log_moments(events, theta)
