@@ -14,9 +14,9 @@ from pairdp.algorithms.class_separation import Separation
 from pairdp.algorithms.neighbour_error import neighbour_error
 
 Array = NDArray[np.float64]
-_LEAST_RELIABLE = 0.75
-_UNRELIABLE = 0.1  # the weight of the Euclidean metric, times the ratio of noise to signal
-_MARGIN = 0.5
+_LEAST_RELIABLE = 0.45
+_UNRELIABLE = 0.2  # the weight of the Euclidean metric, times the ratio of noise to signal
+_MARGIN = 0.25
 """The least predicted gain in accuracy, times √n, with which the Euclidean metric is left.
 
 Below it, metrics that were learned from small synthetic tables were as often worse as better: the
@@ -38,12 +38,12 @@ def separating_metric(
     r"""Return a metric of records, whose trace is d.
 
     With S = W⁻¹DᵀDW⁻¹, λ the largest eigenvalue of DW⁻¹Dᵀ, q the reliability of D and E the
-    Euclidean metric, M ∝ S + λ(ξ + 0.1(1-q)/q)E, in coordinates of standardised features. If
+    Euclidean metric, M ∝ S + λ(ξ + 0.2(1-q)/q)E, in coordinates of standardised features. If
     second moments are known, it is the mean of two such metrics of equal trace, one of which
     neglects correlations within classes.
 
     The predicted gain g is the error of neighbours by E less that by M
-    (see `pairdp.algorithms.neighbour_error`). If it is below m = 0.5/√n, or q below 0.75, the
+    (see `pairdp.algorithms.neighbour_error`). If it is below m = 0.25/√n, or q below 0.45, the
     result is E. From there to g = 2m, ξ decreases from ten times ``euclidean`` to ``euclidean``.
 
     Parameters
