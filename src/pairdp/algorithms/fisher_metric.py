@@ -44,10 +44,10 @@ _FALSE_ALARMS = 0.1
 """How often an empty bucket is taken for a class: a class of noise costs less than one missed."""
 
 
-_LARGEST_HIDDEN, _LARGEST_SAMPLED = 0.6, 0.08
-"""The largest shares of variance between classes that noise and that sampling may hide.
+_LARGEST_HIDDEN, _LARGEST_SAMPLED = 0.7, 0.1
+"""The largest share of variance between classes that noise alone, or sampling alone, may hide.
 
-If they hide more, metrics that were learned from synthetic tables were as often worse than the
+If together they hide more, metrics that were learned from synthetic tables were as often worse than the
 Euclidean one as better.
 """
 
@@ -114,11 +114,12 @@ class FisherMetric(Algorithm[FisherSettings]):
     be known. Integers fall into different buckets if there are as many. Buckets whose noisy count
     is not above the noise are ignored, and so are all but the 64 largest.
 
-    **Gates.** If noise hides every f_j below 0.6, or sampling below 0.08, with two classes of equal
-    size, too little can be learned: the plan warns, and the metric is the Euclidean one. The same is the
-    result of a run if less than 0.45 of D is signal, or if the accuracy of three nearest neighbours
-    that released values predict is not above that of the Euclidean metric by 0.25/√n. Up to twice
-    that gain, ξ is larger (see `pairdp.algorithms.separating_metric`).
+    **Gates.** With two classes of equal size, noise hides every f_j below some f, and sampling those
+    below some g. If f/0.7 + g/0.1 ≥ 1, too little can be learned: the plan warns, and the metric is
+    the Euclidean one. The same is the result of a run if less than 0.45 of D is signal, or if the
+    accuracy of three nearest neighbours that released values predict is not above that of the
+    Euclidean metric by 0.25/√n. Up to twice that gain, ξ is larger
+    (see `pairdp.algorithms.separating_metric`).
 
     Parameters
     ----------
@@ -196,7 +197,7 @@ class FisherMetric(Algorithm[FisherSettings]):
         return PlanDraft(releases, settings, tuple(reasons))
 
     def noise_to_signal(self, plan: Plan[FisherSettings]) -> float:
-        """Return the share of variance that noise or sampling hides, relative to its limit."""
+        """Return the shares of variance that noise and sampling hide, relative to their limits."""
         return _hidden(plan.certificate.releases[-1], plan.task)
 
     def _wanted(self, task: Task, buckets: int) -> tuple[Statistic, ...]:
@@ -280,9 +281,9 @@ def _sampling_on_signal(task: Task) -> float:
 
 
 def _hidden(release: Release, task: Task) -> float:
-    """Return the share of variance that noise or sampling hides, relative to its limit."""
+    """Return the shares of variance that noise and sampling hide, relative to their limits."""
     noise, sampling = noise_on_signal(release, task), _sampling_on_signal(task)
-    return max(noise / _LARGEST_HIDDEN, sampling / _LARGEST_SAMPLED)
+    return noise / _LARGEST_HIDDEN + sampling / _LARGEST_SAMPLED
 
 
 def moment_noise(draft: PlanDraft[FisherSettings], task: MetricTask) -> float:
