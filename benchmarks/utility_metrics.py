@@ -5,8 +5,8 @@ Guarantees are for replacing one record. "before" is what `choose_metric` would 
 of the K - 1 coordinates of Fisher's discriminants. "best" is the best of the Euclidean metric, both
 forms without noise, the projection and NCA, chosen on the held-out records of each data set: more
 than any of these can reach. "rule" has no neighbours: it is the accuracy of the linear rule that is
-best for normal classes of one covariance, less that of Euclidean neighbours. A cell is a kind of data at one n, d and ε, and the mean over
-several draws of data and noise.
+best for normal classes of one covariance, less that of Euclidean neighbours. A cell is a kind of
+data at one n, d and ε, and the mean over several draws of data and noise.
 
 The constants of `FisherMetric` were chosen on other draws of the synthetic families, on other
 splits of german and adult (n = 2000), and on small synthetic tables that resemble medical ones.

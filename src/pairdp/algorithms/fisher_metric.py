@@ -47,8 +47,8 @@ _FALSE_ALARMS = 0.1
 _LARGEST_HIDDEN, _LARGEST_SAMPLED = 0.7, 0.1
 """The largest share of variance between classes that noise alone, or sampling alone, may hide.
 
-If together they hide more, metrics that were learned from synthetic tables were as often worse than the
-Euclidean one as better.
+If together they hide more, metrics that were learned from synthetic tables were as often worse than
+the Euclidean one as better.
 """
 
 _EUCLIDEAN_IN_NOISE = 4.0
@@ -114,7 +114,7 @@ class FisherMetric(Algorithm[FisherSettings]):
     be known. Integers fall into different buckets if there are as many. Buckets whose noisy count
     is not above the noise are ignored, and so are all but the 64 largest.
 
-    **Gates.** With two classes of equal size, noise hides every f_j below some f, and sampling those
+    **Gates.** With two classes of equal size, noise hides every f_j below some f, and sampling all
     below some g. If f/0.7 + g/0.1 ≥ 1, too little can be learned: the plan warns, and the metric is
     the Euclidean one. The same is the result of a run if less than 0.45 of D is signal, or if the
     accuracy of three nearest neighbours that released values predict is not above that of the
