@@ -116,9 +116,9 @@ class FisherMetric(Algorithm[FisherSettings]):
 
     **Gates.** With two classes of equal size, noise hides every f_j below some f, and sampling all
     below some g. If f/0.7 + g/0.1 ≥ 1, too little can be learned: the plan warns, and the metric is
-    the Euclidean one. The same is the result of a run if less than 0.45 of D is signal, or if the
+    the Euclidean one. The same is the result of a run if less than 0.75 of D is signal, or if the
     accuracy of three nearest neighbours that released values predict is not above that of the
-    Euclidean metric by 0.25/√n. Up to twice that gain, ξ is larger
+    Euclidean metric by 0.5/√n. Up to twice that gain, ξ is larger
     (see `pairdp.algorithms.separating_metric`).
 
     Parameters

@@ -14,9 +14,9 @@ from pairdp.algorithms.class_separation import Separation
 from pairdp.algorithms.neighbour_error import neighbour_error
 
 Array = NDArray[np.float64]
-_LEAST_RELIABLE = 0.45
+_LEAST_RELIABLE = 0.75
 _UNRELIABLE = 0.2  # the weight of the Euclidean metric, times the ratio of noise to signal
-_MARGIN = 0.25
+_MARGIN = 0.5
 """The least predicted gain in accuracy, times √n, with which the Euclidean metric is left.
 
 Below it, metrics that were learned from small synthetic tables were as often worse as better: the
@@ -43,7 +43,7 @@ def separating_metric(
     neglects correlations within classes.
 
     The predicted gain g is the error of neighbours by E less that by M
-    (see `pairdp.algorithms.neighbour_error`). If it is below m = 0.25/√n, or q below 0.45, the
+    (see `pairdp.algorithms.neighbour_error`). If it is below m = 0.5/√n, or q below 0.75, the
     result is E. From there to g = 2m, ξ decreases from ten times ``euclidean`` to ``euclidean``.
 
     Parameters
