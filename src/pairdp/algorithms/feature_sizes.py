@@ -126,7 +126,7 @@ def _quantile(
     place = int(np.searchsorted(above, 1 - share))
     before = float(above[place - 1]) if place else 0.0
     within = (1 - share - before) / (float(above[place]) - before)
-    return 2.0 ** (1 - place - within)
+    return float(2.0 ** (1 - place - within))
 
 
 def _shrunk(sizes: Array, noise: float, largest: float) -> Array:
