@@ -56,6 +56,11 @@ def test_statistics_over_many_blocks() -> None:
     used = np.delete(np.arange(n), [7, 8])
     scaled = ScaledRecords(records, center, unit)
     np.testing.assert_allclose(scaled.squares(), np.sum(z[used] ** 2, axis=0) / n, atol=1e-14)
+    np.testing.assert_allclose(scaled.sizes(), np.sum(np.abs(z[used]), axis=0) / n, atol=1e-14)
+    # Above R, up to R, up to R/2, and below.
+    norms = np.linalg.norm((records.x[used] - center) / unit, axis=1)
+    edges = [0.0, 0.25, 0.5, 1.0, math.inf]
+    np.testing.assert_array_equal(scaled.norm_counts(4), np.histogram(norms, edges)[0][::-1])
     sums = scaled.bucket_sums(5)
     for label in range(5):
         own = used[y[used] == label]
@@ -102,6 +107,10 @@ def test_each_release_comes_near_its_bound(form: str) -> None:
     x = np.zeros((n, 2))
     x[2] = e
     others = [Neighbours(x, np.ones(n), 2, other, 1.0) for other in (f, -e, 0 * e)]
+    # Among small records around zero, one from end to end of the ball, and to the other class.
+    small, y = 0.01 * rng.normal(size=(n, 2)), np.resize([-1.0, 1.0], n)
+    small[2] = e
+    others += [Neighbours(small, y, 2, -e, y[2]), Neighbours(small, y, 2, e, -y[2])]
     for kick in (0.0, 1.0):
         pairs = *others, *staged(n, 1.0, 2), *(drawn(n, 1.0, 2, rng) for _ in range(3))
         best = np.max([best, *(moved(plan, pair, kick) for pair in pairs)], axis=0)
@@ -140,12 +149,18 @@ def by_hand(x: np.ndarray, y: np.ndarray, form: str) -> np.ndarray:
         z = (x - center) / unit
         return z / np.maximum(1.0, np.linalg.norm(z, axis=1))[:, None]
 
-    center, unit = x.mean(axis=0), math.sqrt(0.5 * x.var(axis=0).sum())
-    z = scaled(center, unit)
-    center, unit = center + unit * z.mean(axis=0), unit * math.sqrt(0.2 * z.var(axis=0).sum())
-    deviations = unit * np.ones(d)
-    for spread in (0.3, 1.0):
-        deviations *= np.sqrt(spread * d * np.mean(scaled(center, deviations) ** 2, axis=0))
+    def quantile(center: np.ndarray, share: float) -> float:
+        """Return a quantile of distances, as if they were even between powers of two."""
+        places = np.ceil(np.log2(np.linalg.norm(x - center, axis=1)))
+        shares = [np.mean(places <= place) for place in np.arange(-20, 2)]
+        return float(2 ** np.interp(share, shares, np.arange(-20, 2)))
+
+    unit = quantile(np.zeros(d), 0.8)
+    center = unit * scaled(np.zeros(d), unit).mean(axis=0)
+    deviations = quantile(center, 0.5) * np.ones(d)
+    for _ in range(2):
+        sizes = np.abs(scaled(center, deviations)).mean(axis=0)
+        deviations *= math.sqrt(d * math.pi / 2) * sizes
     z = math.sqrt(d) * scaled(center, deviations)
     shares = np.bincount(y) / n
     means = np.array([z[y == c].mean(axis=0) for c in range(len(shares))]) - z.mean(axis=0)
@@ -163,7 +178,7 @@ def by_hand(x: np.ndarray, y: np.ndarray, form: str) -> np.ndarray:
     for within in withins:
         inverse = np.linalg.inv(within)
         largest = np.linalg.eigvals(inverse @ scatter).real.max()
-        weight = largest * (0.03 + 0.1 * left / np.trace(scatter))
+        weight = largest * (0.03 + 0.2 * left / np.trace(scatter))
         part = inverse @ scatter @ inverse
         part += weight * np.diag(deviations**2) / np.mean(deviations**2)
         metric += part / np.trace(part)
@@ -205,9 +220,9 @@ def test_correlated_features_are_separated_by_the_full_form() -> None:
 
 @pytest.mark.parametrize("form", BOTH)
 def test_where_no_gain_is_predicted_it_is_euclidean(form: str) -> None:
-    # Three neighbours among so many in four dimensions are as close as they need to be.
-    x, y = data(20_000)
-    np.testing.assert_allclose(run(form, None, x, y), np.eye(4) / 4, atol=1e-12)
+    # Three neighbours among so many in two dimensions are as close as they need to be.
+    x, y = data(20_000, 2)
+    np.testing.assert_allclose(run(form, None, x, y), np.eye(2) / 2, atol=1e-12)
 
 
 @pytest.mark.parametrize("form", BOTH)
@@ -257,15 +272,15 @@ def test_without_a_signal_it_is_euclidean(form: str) -> None:
 
 
 def test_a_small_feature_beside_loud_ones_is_standardised() -> None:
-    # Its variance is below the noise on the first mean squares, and above that on the second.
+    # Its size is below the noise on the first mean sizes, and above that on the second.
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=2000)
     x = 0.1 * rng.normal(size=(2000, 6))
-    x[:, 0] = 0.012 * (rng.normal(size=2000) + 3 * y)
+    x[:, 0] = 0.001 * (rng.normal(size=2000) + 3 * y)
     budget = Budget(2.0, 1e-6)
-    release = FisherMetric().plan(METRIC, *x.shape, budget).certificate.releases[4]
-    assert release.name == "mean squares of features"
-    share = x[:, 0].var() / x.var(axis=0).sum()
+    release = FisherMetric().plan(METRIC, *x.shape, budget).certificate.releases[3]
+    assert release.name == "mean sizes of features"
+    share = x[:, 0].std() / math.sqrt(x.var(axis=0).sum())
     assert share < 2 * deviation(release)
     weights = np.diag(run("diagonal", budget, x, y))
     assert weights[0] > 100 * weights[1:].max()

@@ -17,7 +17,6 @@ from pairdp.algorithms.neighbour_error import Contrasts
 
 Array = NDArray[np.float64]
 MOST_CLASSES = 64
-_FALSE_ALARMS = 0.01
 _WITHIN_UNIT = 1 - 2.0**-40  # keeps the computed norms of code vectors at or below 1
 _MOST = 0.9
 """The largest share of the variance of a feature that is taken to be between classes."""
@@ -60,12 +59,13 @@ class ClassCode:
     decoder: Array
 
     @classmethod
-    def of(cls, counts: Array, noise: float) -> ClassCode:
+    def of(cls, counts: Array, noise: float, false_alarms: float = 0.01) -> ClassCode:
         """Return the code for the buckets whose noisy count exceeds what noise alone would reach.
 
-        One empty bucket in all does so with a probability of about 0.01. At most 64 are taken.
+        ``false_alarms`` is about the probability that one empty bucket in all does so. At most 64
+        are taken.
         """
-        cut = max(-noise * float(ndtri(_FALSE_ALARMS / len(counts))), 2.0)
+        cut = max(-noise * float(ndtri(false_alarms / len(counts))), 2.0)
         places = np.argsort(-counts, kind="stable")[:MOST_CLASSES]
         places = np.sort(places[counts[places] > cut])
         k = len(places)

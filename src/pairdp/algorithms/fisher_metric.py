@@ -12,16 +12,10 @@ from numpy.typing import NDArray
 
 from pairdp._checks import RECORDS, between, integer, keep, one_of
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
-from pairdp.algorithms.centering import (
-    AGAIN,
-    SQUARES,
-    NoisyStatistics,
-    Statistic,
-    centering_statistics,
-    standardized,
-)
+from pairdp.algorithms.centering import NoisyStatistics, Statistic
 from pairdp.algorithms.choice.candidates import Candidate, register_candidates
 from pairdp.algorithms.class_separation import MOST_CLASSES, ClassCode
+from pairdp.algorithms.feature_sizes import count_share, size_statistics, sized
 from pairdp.algorithms.noise import deviation
 from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
 from pairdp.algorithms.plan import Fit, Plan, Progress
@@ -41,15 +35,30 @@ Array = NDArray[np.float64]
 _MOMENTS = "second moments of standardised records"
 _COUNTS, _SUMS = "counts of classes", "encoded class sums"
 _BUCKETS, _PURE_BUCKETS, _MOST_BUCKETS = 256, 8, 2**20
+_MOMENTS_SHARE = 0.15
+_CLASS_COUNTS = 20.0
+"""How many standard deviations of noise the number of records should be, for counts of classes."""
 
-_LARGEST_HIDDEN = 0.08
-"""The largest share of variance between classes that noise and sampling may hide.
+_COUNT_SHARES = (0.02, 0.2)
+_FALSE_ALARMS = 0.1
+"""How often an empty bucket is taken for a class: a class of noise costs less than one missed."""
 
-If it hides more, metrics that were learned are as often worse than the Euclidean one as better.
+
+_LARGEST_HIDDEN, _LARGEST_SAMPLED = 0.7, 0.1
+"""The largest share of variance between classes that noise alone, or sampling alone, may hide.
+
+If together they hide more, metrics that were learned from synthetic tables were as often worse than
+the Euclidean one as better.
 """
+
+_EUCLIDEAN_IN_NOISE = 4.0
+"""The weight of the Euclidean metric, over the share of variance between classes noise hides."""
 
 _DIAGONAL_GAIN = 0.75
 """The gain of the diagonal form relative to the full one, if noise hides little."""
+
+_HALF_KEPT = 0.15
+"""The noise on the variance between classes at which half of the possible gain was kept."""
 
 _TYPICAL_GAINS = (0.0, 0.12)
 """The gains in 3-NN accuracy without noise between which most synthetic families lie."""
@@ -74,24 +83,28 @@ class FisherMetric(Algorithm[FisherSettings]):
 
     .. math::
         M ∝ V^{-1/2} W^{-1} D^⊤D W^{-1} V^{-1/2} + \frac{a}{v̄} I, \qquad
-        a = λ\left(ξ + 0.1\,\frac{1-q}{q}\right),
+        a = λ\left(ξ + 0.2\,\frac{1-q}{q}\right),
 
-    where λ is the largest eigenvalue of DW⁻¹Dᵀ and q the share of signal in D. These are the
+    where λ is the largest eigenvalue of DW⁻¹Dᵀ and q the share of signal in D. ξ is ``euclidean``
+    and four times the share of variance that noise hides, which is public. These are the
     directions of Fisher's discriminant. With ``form="diagonal"`` correlations within classes are
     neglected, W = diag(1 - f_j) with f_j the share of variance between classes. With
     ``form="full"`` d(d+1)/2 second moments are released too, and M is the mean of the metrics with
     and without these correlations.
 
-    **Releases.** Centre and spread (see `pairdp.algorithms.centering`), then the mean squares of
-    the centred features, of sensitivity √2·R²/n. Features are divided by the released roots, so
-    that noise is small relative to each of them, and records are clipped to norm R again. The mean
-    squares of the result are released and divided by once more, of the same sensitivity: noise
-    hides the variance of a feature that is small beside the others until it is scaled. Of these
-    records, the counts of classes, of sensitivity √2, for the full form the second moments,
-    √2·R²/n, and the sum of e_c ⊗ x/n with a unit vector e_c for each class that the counts show,
+    **Releases.** Records are centred and scaled by counts of their norms, a mean, counts of their
+    distances from it, and the mean absolute value of each feature, of sensitivity √2·R/n (see
+    `pairdp.algorithms.feature_sizes`). So noise is small relative to each feature. Records are
+    clipped to norm R again. The mean sizes of the result are released and divided by once more:
+    noise hides the size of a feature that is small beside the others until it is scaled. Of these
+    records, for the full form the second moments, √2·R²/n, the counts of classes, of sensitivity
+    √2, and the sum of e_c ⊗ x/n with a unit vector e_c for each class that the counts show,
     2R/n (see `pairdp.privacy.bounds.class_sums`). For K classes of equal size these vectors leave
     (K-1)/K of the noise variance that sums over each class would have, half of it for two classes
     (see `pairdp.algorithms.class_separation`). Everything else is a function of these.
+
+    **Shares** of the budget are functions of public facts. Counts have the more of it, the fewer
+    records there are: 0.01 to 0.08 for either counts of norms, 0.02 to 0.2 for those of classes.
 
     **Shrinkage.** D is the posterior mean under a prior that is estimated from all features, as
     the noise is known; so features that do not stand out from noise and sampling count for less.
@@ -101,18 +114,19 @@ class FisherMetric(Algorithm[FisherSettings]):
     be known. Integers fall into different buckets if there are as many. Buckets whose noisy count
     is not above the noise are ignored, and so are all but the 64 largest.
 
-    **Gates.** If noise and sampling hide every f_j below 0.08 even with two classes of equal size,
-    too little can be learned: the plan warns, and the metric is the Euclidean one. The same is the
-    result of a run if less than 0.75 of D is signal, or if the accuracy of three nearest neighbours
-    that released values predict is not above that of the Euclidean metric by 0.5/√n. Up to twice
-    that gain, ξ is larger (see `pairdp.algorithms.separating_metric`).
+    **Gates.** With two classes of equal size, noise hides every f_j below some f, and sampling all
+    below some g. If f/0.7 + g/0.1 ≥ 1, too little can be learned: the plan warns, and the metric is
+    the Euclidean one. The same is the result of a run if less than 0.75 of D is signal, or if the
+    accuracy of three nearest neighbours that released values predict is not above that of the
+    Euclidean metric by 0.5/√n. Up to twice that gain, ξ is larger
+    (see `pairdp.algorithms.separating_metric`).
 
     Parameters
     ----------
     form : {"diagonal", "full"}
         Whether correlations of features within classes are neglected.
     euclidean : float
-        The least ξ, the weight of the Euclidean metric relative to the largest stretch.
+        ξ without noise, the weight of the Euclidean metric relative to the largest stretch.
     buckets : int, optional
         The number of buckets; by default 256, and 8 for pure ε, where noise grows with it.
     name : str
@@ -170,8 +184,9 @@ class FisherMetric(Algorithm[FisherSettings]):
         buckets = self.buckets or (_PURE_BUCKETS if pure else _BUCKETS)
         releases = tuple(wanted.release(task) for wanted in self._wanted(task, buckets))
         cut = smallest_signal(releases[-1], task)
-        learns = task.budget is None or cut < _LARGEST_HIDDEN
-        settings = FisherSettings(self.form, self.euclidean, buckets, learns)
+        learns = task.budget is None or _hidden(releases[-1], task) < 1
+        euclidean = self.euclidean + _EUCLIDEAN_IN_NOISE * noise_on_signal(releases[-1], task)
+        settings = FisherSettings(self.form, euclidean, buckets, learns)
         reasons = ["records are centred and scaled by the first releases; noise is in these units"]
         if task.budget is not None:
             reasons.append(
@@ -182,36 +197,23 @@ class FisherMetric(Algorithm[FisherSettings]):
         return PlanDraft(releases, settings, tuple(reasons))
 
     def noise_to_signal(self, plan: Plan[FisherSettings]) -> float:
-        """Return the smallest share of variance that stands out, relative to its limit."""
-        cut = smallest_signal(plan.certificate.releases[-1], plan.task)
-        return cut / _LARGEST_HIDDEN
+        """Return the shares of variance that noise and sampling hide, relative to their limits."""
+        return _hidden(plan.certificate.releases[-1], plan.task)
 
     def _wanted(self, task: Task, buckets: int) -> tuple[Statistic, ...]:
-        norm, d = task.problem.data_norm, task.features
-        inputs = {"data_norm": norm, "n": task.n}
-        squares = task.sensitivity("mean squares of features", **inputs)
+        inputs = {"data_norm": task.problem.data_norm, "n": task.n}
+        first = list(size_statistics(task))
+        if self.form == "full":
+            moments = task.sensitivity("second moments of records", **inputs)
+            dimension = packed_dimension(task.features)
+            first.append(Statistic(_MOMENTS, moments, dimension, _MOMENTS_SHARE))
+        counts = task.sensitivity("histograms of columns", columns=1)
+        share = count_share(task, counts, buckets, _CLASS_COUNTS, *_COUNT_SHARES)
+        first.append(Statistic(_COUNTS, counts, buckets, share))
         sums = task.sensitivity("encoded class sums", **inputs)
-        counts = Statistic(
-            _COUNTS, task.sensitivity("histograms of columns", columns=1), buckets, 0.05
-        )
-        width = min(buckets, MOST_CLASSES) * d
-        if self.form == "diagonal":
-            return (
-                *centering_statistics(task),
-                Statistic(SQUARES, squares, d, 0.09),
-                Statistic(AGAIN, squares, d, 0.13),
-                counts,
-                Statistic(_SUMS, sums, width, 0.61),
-            )
-        moments = task.sensitivity("second moments of records", **inputs)
-        return (
-            *centering_statistics(task),
-            Statistic(SQUARES, squares, d, 0.07),
-            Statistic(AGAIN, squares, d, 0.1),
-            Statistic(_MOMENTS, moments, packed_dimension(d), 0.15),
-            counts,
-            Statistic(_SUMS, sums, width, 0.51),
-        )
+        width = min(buckets, MOST_CLASSES) * task.features
+        rest = 1 - sum(each.share for each in first)
+        return (*first, Statistic(_SUMS, sums, width, rest))
 
     def _parameter_noise(self, plan: Plan[FisherSettings], fit: Fit) -> ParameterNoise:
         return unknown_noise(
@@ -231,7 +233,7 @@ class FisherMetric(Algorithm[FisherSettings]):
     ) -> Array:
         """Return the metric, projected."""
         noisy = NoisyStatistics(plan.certificate.releases, noise, "fisher noise")
-        rows = standardized(records, noisy)
+        rows = sized(records, noisy)
         unit: Array = np.asarray(rows.unit)
         norm, d, n = records.data_norm, records.features, records.n
         scale = math.sqrt(d) / norm  # to features of unit variance
@@ -241,13 +243,13 @@ class FisherMetric(Algorithm[FisherSettings]):
             moment_noise = scale**2 * noisy.sigma[_MOMENTS]
         buckets = plan.settings.buckets
         counts = noisy(_COUNTS, rows.bucket_counts(buckets))
-        code = ClassCode.of(counts, noisy.sigma[_COUNTS])
+        code = ClassCode.of(counts, noisy.sigma[_COUNTS], _FALSE_ALARMS)
         encoded = code.encoded(rows.bucket_sums(buckets))
         sums = scale * noisy(_SUMS, encoded.ravel()).reshape(encoded.shape)
         metric = np.eye(d)
         if plan.settings.learns:
             found = code.separation(sums, scale * noisy.sigma[_SUMS], n)
-            metric = separating_metric(found, unit, n, self.euclidean, total, moment_noise)
+            metric = separating_metric(found, unit, n, plan.settings.euclidean, total, moment_noise)
         constraint = plan.problem.constraint
         trace = constraint.radius if math.isfinite(constraint.radius) else float(d)
         return constraint.project(metric * (trace / float(np.trace(metric))))
@@ -261,12 +263,27 @@ def class_noise(release: Release, task: Task) -> float:
     return task.features * (deviation(release) / task.problem.data_norm) ** 2
 
 
-def smallest_signal(release: Release, task: Task) -> float:
-    """Return the smallest f_j that stands out from noise and sampling, for two equal classes.
+def noise_on_signal(release: Release, task: Task) -> float:
+    """Return the smallest f_j that stands out from noise, for two classes of equal size.
 
-    2 ln 2d times the variance of both: the largest of d squared normal numbers.
+    2 ln 2d times its variance: the largest of d squared normal numbers.
     """
-    return 2 * math.log(2 * task.features) * (class_noise(release, task) + 1 / task.n)
+    return 2 * math.log(2 * task.features) * class_noise(release, task)
+
+
+def smallest_signal(release: Release, task: Task) -> float:
+    """Return the smallest f_j that stands out from noise and sampling, for two equal classes."""
+    return noise_on_signal(release, task) + _sampling_on_signal(task)
+
+
+def _sampling_on_signal(task: Task) -> float:
+    return 2 * math.log(2 * task.features) / task.n
+
+
+def _hidden(release: Release, task: Task) -> float:
+    """Return the shares of variance that noise and sampling hide, relative to their limits."""
+    noise, sampling = noise_on_signal(release, task), _sampling_on_signal(task)
+    return noise / _LARGEST_HIDDEN + sampling / _LARGEST_SAMPLED
 
 
 def moment_noise(draft: PlanDraft[FisherSettings], task: MetricTask) -> float:
@@ -287,10 +304,9 @@ def _metric(task: MetricTask) -> Iterator[Candidate]:
     for form in forms:
         algorithm = FisherMetric(form)
         draft = task.draft(task.problem, algorithm)
-        noise = 2 * math.log(2 * task.features)
-        noise *= class_noise(draft.releases[-1], task.task(task.problem))
+        noise = noise_on_signal(draft.releases[-1], task.task(task.problem))
         found = _DIAGONAL_GAIN if form == "diagonal" else 1 / (1 + moment_noise(draft, task) / 20)
-        kept = found / (1 + noise / task.between) if draft.settings.learns else 0.0
+        kept = found / (1 + noise / _HALF_KEPT) if draft.settings.learns else 0.0
         least, most = (100 * kept * gain for gain in _TYPICAL_GAINS)
         expected = (
             f"it keeps {kept:.0%} of the possible gain over the Euclidean metric, typically "
@@ -301,6 +317,6 @@ def _metric(task: MetricTask) -> Iterator[Candidate]:
         )
         reason = (
             f"noise of size {noise:.3g} on the variance between classes and a typical signal of "
-            f"{task.between:.3g}: {expected}"
+            f"{_HALF_KEPT:.3g}: {expected}"
         )
         yield Candidate(task.problem, algorithm, 1 - kept, reason, draft)

@@ -32,6 +32,10 @@ class Scaling:
     center: Array | None = None
     unit: float | Array = 1.0
 
+    def scaled(self, x: Array) -> Array:
+        """Return rows centred and scaled, not clipped."""
+        return x if self.center is None else np.asarray((x - self.center) / self.unit)
+
     def rows(self, records: Records, buckets: int | None = None) -> Iterator[tuple[Array, Codes]]:
         """Yield blocks of rows and their classes, or so many buckets, without null records.
 
@@ -46,7 +50,7 @@ class Scaling:
             if not len(some):
                 continue
             if self.center is not None:
-                some = (some - self.center) / self.unit
+                some = self.scaled(some)
                 norms = np.linalg.norm(some, axis=1)
                 some *= (records.data_norm / np.maximum(records.data_norm, norms))[:, None]
             yield some, classes
@@ -90,6 +94,17 @@ class ScaledRecords:
     def squares(self) -> Array:
         """Return Σx∘x/n, the mean square of each feature."""
         return np.asarray(self.total(_squares).high / self.records.n)
+
+    def sizes(self) -> Array:
+        """Return Σ|x_j|/n, the mean absolute value of each feature."""
+        return np.asarray(self.total(_sizes).high / self.records.n)
+
+    def norm_counts(self, count: int) -> Array:
+        """Return how many records have a norm in (R, 2R], (R/2, R] and so on, before clipping.
+
+        The first count also has the norms above 2R, and the last one all that are smaller.
+        """
+        return np.asarray(self.total(_norm_counts, count).high)
 
     def bucket_sums(self, count: int) -> Array:
         """Return Σx/n over the records in each of some buckets of classes, one row a bucket.
@@ -171,6 +186,29 @@ def _squares(records: Records, scaling: Scaling) -> Total:
     total = Total.zeros(records.features)
     for x, _ in scaling.rows(records):
         total += np.einsum("ij,ij->j", x, x)
+    return total
+
+
+def _sizes(records: Records, scaling: Scaling) -> Total:
+    total = Total.zeros(records.features)
+    for x, _ in scaling.rows(records):
+        total += np.abs(x).sum(axis=0)
+    return total
+
+
+def _norm_counts(records: Records, scaling: Scaling, count: int) -> Total:
+    # Squares are added feature by feature: the rounding of a norm, and with it the count that a
+    # record is in, then depends on that record only, and not on where it lies in memory.
+    limits = np.sort((records.data_norm * 2.0 ** -np.arange(count - 1)) ** 2)
+    total = Total.zeros(count)
+    for start in range(0, records.n, BLOCK):
+        block = records.part(slice(start, start + BLOCK))
+        x = scaling.scaled(block.x[~block.null] if block.has_null else block.x)
+        squares = np.zeros(len(x))
+        for column in x.T:
+            squares += column * column
+        places = count - 1 - np.searchsorted(limits, squares)
+        total += np.bincount(places, minlength=count).astype(np.float64)
     return total
 
 

@@ -15,7 +15,7 @@ from pairdp.algorithms.neighbour_error import neighbour_error
 
 Array = NDArray[np.float64]
 _LEAST_RELIABLE = 0.75
-_UNRELIABLE = 0.1  # the weight of the Euclidean metric, times the ratio of noise to signal
+_UNRELIABLE = 0.2  # the weight of the Euclidean metric, times the ratio of noise to signal
 _MARGIN = 0.5
 """The least predicted gain in accuracy, times √n, with which the Euclidean metric is left.
 
@@ -38,7 +38,7 @@ def separating_metric(
     r"""Return a metric of records, whose trace is d.
 
     With S = W⁻¹DᵀDW⁻¹, λ the largest eigenvalue of DW⁻¹Dᵀ, q the reliability of D and E the
-    Euclidean metric, M ∝ S + λ(ξ + 0.1(1-q)/q)E, in coordinates of standardised features. If
+    Euclidean metric, M ∝ S + λ(ξ + 0.2(1-q)/q)E, in coordinates of standardised features. If
     second moments are known, it is the mean of two such metrics of equal trace, one of which
     neglects correlations within classes.
 

@@ -1,4 +1,4 @@
-"""Bounds for encoded class sums and for mean squares of features: two routes, and attacks."""
+"""Bounds for encoded class sums, mean squares and mean sizes: two routes, and attacks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pairdp.privacy import Sensitivity
 from pairdp.privacy.bounds.sensitivity import find_bound
 
-SQUARES, SUMS = "mean squares of features", "encoded class sums"
+SQUARES, SIZES = "mean squares of features", "mean sizes of features"
+SUMS = "encoded class sums"
 # One vector for each class: two opposite, one at an angle, one inside the ball.
 VECTORS = np.array([[1.0, 0.0], [-1.0, 0.0], [0.6, 0.8], [0.1, -0.3]])
 CLASSES = len(VECTORS)
@@ -23,6 +24,8 @@ def statistic(name: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     n, x, y = len(y), x[y >= 0], y[y >= 0]
     if name == SQUARES:
         return np.sum(x * x, axis=0) / n
+    if name == SIZES:
+        return np.sum(np.abs(x), axis=0) / n
     return np.asarray(VECTORS[y].T @ x / n)
 
 
@@ -37,7 +40,7 @@ def moved(name: str, x: np.ndarray, y: np.ndarray, own: np.ndarray, label: int) 
     return float(np.linalg.norm(statistic(name, x, y) - statistic(name, other_x, other_y)))
 
 
-@pytest.mark.parametrize("name", [SQUARES, SUMS])
+@pytest.mark.parametrize("name", [SQUARES, SIZES, SUMS])
 @given(norm=st.floats(1e-3, 1e3), n=st.integers(2, 10**9))
 @settings(max_examples=20, deadline=None, derandomize=True)
 def test_two_routes(name: str, norm: float, n: int) -> None:
@@ -49,10 +52,11 @@ def test_two_routes(name: str, norm: float, n: int) -> None:
 
 def test_values() -> None:
     assert bound(SQUARES, 100, 3.0) == pytest.approx(9 * math.sqrt(2) / 100)
+    assert bound(SIZES, 100, 3.0) == pytest.approx(3 * math.sqrt(2) / 100)
     assert bound(SUMS, 100, 3.0) == pytest.approx(0.06)
 
 
-@pytest.mark.parametrize("name", [SQUARES, SUMS])
+@pytest.mark.parametrize("name", [SQUARES, SIZES, SUMS])
 def test_no_search_gets_beyond_a_bound_but_all_reach_it(name: str) -> None:
     rng, n, best = np.random.default_rng(0), 5, 0.0
     for _ in range(300):
@@ -71,6 +75,8 @@ def test_bounds_that_are_attained(n: int) -> None:
     e, f = np.eye(2)
     x, y = np.tile(e, (n, 1)), np.zeros(n, dtype=int)
     assert moved(SQUARES, x, y, f, 0) == pytest.approx(bound(SQUARES, n))
+    assert moved(SIZES, x, y, f, 0) == pytest.approx(bound(SIZES, n))
+    assert moved(SIZES, x, y, -e, 0) == 0
     # To the other end within a class, and to the opposite class, are equally far.
     assert moved(SUMS, x, y, -e, 0) == pytest.approx(bound(SUMS, n))
     assert moved(SUMS, x, y, e, 1) == pytest.approx(bound(SUMS, n))

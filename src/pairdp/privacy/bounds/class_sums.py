@@ -1,10 +1,14 @@
-r"""Bounds for encoded sums over classes and for mean squares of features.
+r"""Bounds for encoded sums over classes, and for mean squares and mean sizes of features.
 
 All are for n records of norm at most R, and include the rounding errors of two computed averages.
 
 **Mean squares of features**, Σx∘x/n, the diagonal of the second moments. The entries of x∘x are not
 negative and \|x∘x\| ≤ |x|² ≤ R², so \|x∘x - x'∘x'\|² ≤ \|x∘x\|² + \|x'∘x'\|² ≤ 2R⁴. Records of norm
 R along two features attain it. A null record adds zero: R² ≤ √2·R².
+
+**Mean sizes of features**, Σ|x_j|/n for each feature j. The vector of the |x_j| has no negative
+entries and the norm of x, so those of two records differ by at most √(R² + R²) = √2·R, which
+records of norm R along two features attain. A null record adds zero: R ≤ √2·R.
 
 **Encoded class sums**, Σ e_c ⊗ x/n with a vector e_c of norm at most 1 for the class c of each
 record, which is a function of its own label. The vectors may depend on anything that was released
@@ -41,6 +45,19 @@ def _feature_squares_by_angle(data_norm: float, n: int) -> float:
     return data_norm**2 * (change / n + 2 * SUMMING * change)
 
 
+def _feature_sizes(data_norm: float, n: int) -> float:
+    size = positive("data_norm", data_norm)
+    return math.sqrt(2) * size * (1 / integer("n", n, at_least=2) + 2 * SUMMING)
+
+
+def _feature_sizes_by_angle(data_norm: float, n: int) -> float:
+    # Records at every angle of the whole circle, and the null record at the end.
+    turns = np.concatenate([_ANGLES + quarter * math.pi / 2 for quarter in range(4)])[::4]
+    first, second = (np.append(np.abs(part), 0.0) for part in (np.cos(turns), np.sin(turns)))
+    change = float(np.hypot(first[:, None] - first, second[:, None] - second).max())
+    return data_norm * (change / n + 2 * SUMMING * change)
+
+
 def _encoded_sums(data_norm: float, n: int) -> float:
     return 2 * positive("data_norm", data_norm) * (1 / integer("n", n, at_least=2) + 2 * SUMMING)
 
@@ -63,6 +80,15 @@ register_bound(
         "records are vectors without negative entries, of norm at most R² each",
         _feature_squares,
         _feature_squares_by_angle,
+    )
+)
+register_bound(
+    Bound(
+        "mean sizes of features",
+        "Σ|x_j|/n for every feature j, for records of norm at most R, changes by at most √2·R/n: "
+        "the sizes of two records are vectors without negative entries, of norm at most R each",
+        _feature_sizes,
+        _feature_sizes_by_angle,
     )
 )
 register_bound(

@@ -1,0 +1,118 @@
+"""Centre and sizes of features: what they are without noise, and the counts behind them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pairdp import Budget, NoiseSource
+from pairdp.algorithms.centering import NoisyStatistics
+from pairdp.algorithms.feature_sizes import (
+    COUNTS_OF_NORMS,
+    NORMS,
+    count_share,
+    size_statistics,
+    sized,
+)
+from pairdp.algorithms.noise import deviation
+from pairdp.algorithms.scaled_records import ScaledRecords
+from pairdp.algorithms.task import Task
+from pairdp.constraints import PSDFrobeniusBall
+from pairdp.losses import LogisticMetric
+from pairdp.problem import Problem
+from pairdp.records import Records
+
+METRIC = Problem(LogisticMetric(), PSDFrobeniusBall(1.0))
+
+
+def statistics(n: int, d: int, budget: Budget | None, seed: int = 0) -> NoisyStatistics:
+    task = Task(METRIC, n, d, budget)
+    releases = tuple(each.release(task) for each in size_statistics(task))
+    return NoisyStatistics(releases, NoiseSource(seed), "test")
+
+
+def records(x: np.ndarray) -> Records:
+    return METRIC.records(x, np.arange(len(x)) % 2)
+
+
+@pytest.mark.parametrize("budget", [None, Budget(2.0, 1e-6), Budget(8.0)], ids=str)
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_features_are_centred_and_of_one_size(budget: Budget | None, scale: float) -> None:
+    rng, n = np.random.default_rng(0), 20_000
+    sizes = np.array([0.01, 0.1, 0.1, 0.05])
+    x = scale * (sizes * rng.normal(size=(n, 4)) + np.array([0.1, 0.0, -0.2, 0.1]))
+    found = sized(records(x), statistics(n, 4, budget))
+    np.testing.assert_allclose(found.center, x.mean(axis=0), atol=0.5 * scale * 0.05)
+    unit = np.asarray(found.unit)
+    np.testing.assert_allclose(unit / unit[1], sizes / sizes[1], rtol=0.3)
+    # R is about the root mean squared norm.
+    norms = np.linalg.norm((x - x.mean(axis=0)) / unit, axis=1)
+    assert 0.7 < math.sqrt(np.mean(norms**2)) < 1.6
+
+
+def test_every_record_is_in_one_count() -> None:
+    powers = 2.0 ** -np.arange(30)
+    x = np.concatenate([powers, -np.nextafter(powers, 0), [0.0]])[:, None] * np.array([[1.0, 0.0]])
+    rows = ScaledRecords(records(x), np.zeros(2))
+    counts = rows.norm_counts(4)
+    # Norms above 1, in (1/2, 1], in (1/4, 1/2], and all others.
+    np.testing.assert_array_equal(counts, [0, 2, 2, len(x) - 4])
+    moved = ScaledRecords(records(x), np.array([-1.0, 0.0])).norm_counts(4)
+    assert moved.sum() == len(x)
+    assert moved[0] == 30  # those on the other side of zero
+
+
+def test_a_record_is_counted_alike_wherever_it_lies_in_memory() -> None:
+    # Norms that are powers of two up to rounding: the order of additions would move them.
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(500, 7))
+    x *= (2.0 ** -rng.integers(0, 5, size=500) / np.linalg.norm(x, axis=1))[:, None]
+    center = 1e-3 * rng.normal(size=7)
+    rows = METRIC.records(np.vstack([x, x]), np.zeros(1000))
+
+    def counts(some: Records) -> np.ndarray:
+        return ScaledRecords(some, 0 * center).norm_counts(COUNTS_OF_NORMS)
+
+    one_by_one = sum(counts(rows.part(slice(i, i + 1))) for i in range(1000))
+    np.testing.assert_array_equal(counts(rows), one_by_one)
+    for null in (0, 1, 300):
+        cells = rows.x.copy()
+        cells[null] = np.nan
+        fewer = METRIC.records(cells, np.zeros(1000), invalid="null")
+        assert np.abs(counts(rows) - counts(fewer)).sum() == 1
+
+
+def test_counts_have_more_of_the_budget_where_records_are_few() -> None:
+    def shares(n: int, budget: Budget | None) -> tuple[float, float]:
+        task = Task(METRIC, n, 10, budget)
+        first = size_statistics(task)[0]
+        assert first.name == NORMS
+        release = first.release(task)
+        return first.share, deviation(release) / n
+
+    for budget in (Budget(1.0, 1e-6), Budget(1.0)):
+        found = [shares(n, budget) for n in (100, 500, 10**6)]
+        assert found[0][0] == 0.08
+        assert found[2][0] == 0.01
+        assert found[0][0] >= found[1][0] >= found[2][0]
+    assert shares(100, None) == (0.01, 0.0)
+    # Between the limits, noise is as large as wanted.
+    for n, budget in ((200, Budget(1.0, 1e-6)), (2000, Budget(1.0))):
+        task = Task(METRIC, n, 10, budget)
+        norms = size_statistics(task)[0]
+        share = count_share(task, norms.sensitivity, 5, 8.0, 0.0, 1.0)
+        assert 0 < share < 1
+        kept = norms._replace(dimension=5, share=share).release(task)
+        assert deviation(kept) == pytest.approx(n / 8, rel=1e-6)
+
+
+def test_sizes_that_are_all_noise_or_nothing_are_finite() -> None:
+    for x in (np.zeros((20, 3)), np.ones((20, 3)), np.eye(3)[np.arange(20) % 3]):
+        for budget in (None, Budget(0.01, 1e-6), Budget(0.01)):
+            for seed in range(3):
+                found = sized(records(x), statistics(20, 3, budget, seed))
+                assert np.all(np.isfinite(found.unit))
+                assert np.all(np.asarray(found.unit) > 0)
+                assert np.linalg.norm(found.center) <= 1 + 1e-12
