@@ -19,6 +19,7 @@ import pytest
 from pairdp import PrivateRanker, read_bounds
 from tests.cli.helpers import BOUNDS, run, table, write
 from tests.documentation.pages import (
+    BOUNDS_PAGE,
     DASK,
     ONLY_CHECKED,
     PAGES,
@@ -177,12 +178,10 @@ def test_a_console_shows_what_is_printed(
 
 
 def test_files_of_bounds_on_the_page_are_read(tmp_path: Path) -> None:
-    page = ROOT / "docs/estimators.md"
-    files = [block for block in blocks(page) if block.language in ("json", "csv")]
-    for block in files:
-        path = tmp_path / f"bounds.{block.language}"
+    files = [block for block in blocks(ROOT / BOUNDS_PAGE) if block.language in ("json", "text")]
+    for block, kind in zip(files, ("json", "csv"), strict=True):
+        path = tmp_path / f"bounds.{kind}"
         path.write_text(block.text, encoding="utf-8")
         bounds = read_bounds(path)
         assert bounds.lower == {"age": 0.0, "systolic": 60.0}
         assert bounds.upper == {"age": 120.0, "systolic": 260.0}
-    assert len(files) == 2
