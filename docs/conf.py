@@ -86,6 +86,6 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "search": []}
+html_sidebars = {"index": [], "first_model": [], "search": []}  # without pages below them
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # small examples are slower in more threads

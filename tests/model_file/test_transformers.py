@@ -38,7 +38,7 @@ FRAME = pd.DataFrame(
     {
         "age": RNG.normal(50, 10, N),
         "sex": RNG.choice(["F", "M"], N),
-        "ward": RNG.choice(["ICU", "Surgery", None], N),
+        "ward": pd.Series(RNG.choice(["ICU", "Surgery", "none"], N)).replace("none", np.nan),
         "grade": RNG.integers(1, 4, N),
         "systolic": np.where(RNG.random(N) < 0.1, np.nan, RNG.normal(120, 15, N)),
     }

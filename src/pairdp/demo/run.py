@@ -10,6 +10,8 @@ that of the linear model 0.785, and that of logistic regression without privacy 
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -119,6 +121,14 @@ def _cell(values: list[float], best: list[float]) -> str:
     return f"{np.mean(values):.3f} ({difference.mean():+.3f} ± {error:.3f})"
 
 
+def _command() -> str:
+    """Return how to call the command here: after ``make demo`` it is not on the path."""
+    beside, here = Path(sys.executable).with_name("pairdp"), Path.cwd()
+    if shutil.which("pairdp") or not beside.exists():
+        return "pairdp"
+    return str(beside.relative_to(here) if beside.is_relative_to(here) else beside)
+
+
 def main(folder: Path = FOLDER) -> None:
     """Compare private models of synthetic loans; then fit, evaluate, verify and report one."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -153,10 +163,11 @@ def main(folder: Path = FOLDER) -> None:
     saved, report = folder / "model.pairdp", folder / "report.html"
     model.save(saved)
     model.report(report)
+    command = _command()
     print(
         f"  the report, to open in a browser: {report.resolve()}\n\n"
         f"Go on with it:\n"
-        f"  pairdp show {saved}\n"
-        f"  pairdp verify {saved}\n"
-        f"  pairdp fit {table} --schema {schema} --epsilon 2 -o {folder / 'another.pairdp'}"
+        f"  {command} show {saved}\n"
+        f"  {command} verify {saved}\n"
+        f"  {command} fit {table} --schema {schema} --epsilon 2 -o {folder / 'another.pairdp'}"
     )
