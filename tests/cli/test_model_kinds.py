@@ -43,7 +43,7 @@ def test_a_plan_says_which_model_and_why() -> None:
     [
         ("additive", "1", "additive"),
         ("quadratic", "60", "quadratic"),
-        ("quadratic", "1", "additive"),
+        ("quadratic", "0.3", "additive"),
     ],
 )
 def test_a_model_is_fitted_shown_verified_and_used(asked: str, epsilon: str, model: str) -> None:

@@ -86,7 +86,7 @@ def test_what_describes_a_linear_model_gives_one(linear: dict[str, Any]) -> None
 
 
 def test_an_algorithm_has_its_model() -> None:
-    named = ranker(algorithm=Scorecard(resolution=64)).fit(X, Y)
+    named = ranker(algorithm=Scorecard(resolution=96)).fit(X, Y)
     same = ranker("additive").fit(X, Y)
     np.testing.assert_array_equal(named.decision_function(X), same.decision_function(X))
     wrapped = ranker(algorithm=WithThreshold(Scorecard(interactions=True))).fit(X, Y)
