@@ -118,9 +118,10 @@ def _unexplained(function: Array, units: Sequence[Array], shares: Array) -> tupl
     """
     centred = function - shares @ function
     rest = centred
-    for _ in range(2):  # the second time for what rounding left
-        for unit in units:
-            rest = rest - (shares * rest) @ unit * unit
+    if units:
+        known = np.array(units)
+        for _ in range(2):  # the second time for what rounding left
+            rest = rest - (known @ (shares * rest)) @ known
     variance, whole = float(shares @ rest**2), float(shares @ centred**2)
     return rest, variance if variance > max(_LEAST_NEW * whole, 1e-9) else 0.0
 

@@ -58,7 +58,7 @@ class Column:
     @property
     def shares(self) -> Array:
         """The share of each bin."""
-        return np.asarray(self.counts / self.counts.sum())
+        return np.asarray(self.counts / max(float(self.counts.sum()), 1e-9))
 
     @property
     def variance(self) -> float:
@@ -135,7 +135,7 @@ def column_of(
     return Column(
         counts,
         variances,
-        shape - counts @ shape / counts.sum(),
+        shape - counts @ shape / max(float(counts.sum()), 1e-9),
         deviations,
         is_number,
         missing,

@@ -120,7 +120,7 @@ class Expansion:
     shape_parts : tuple of arrays of shape (features,)
         How much of the weight of evidence each feature contains.
     squared_radius : float
-        The expected squared norm of a row.
+        The expected squared norm of a row, at least 1.
     """
 
     tables: tuple[Array, ...]
@@ -169,7 +169,7 @@ class Expansion:
 
     @property
     def squared_sizes(self) -> float:
-        """The sum of the squared sizes of all features of columns."""
+        """The sum of the squared sizes of all features of columns, or a little more."""
         alone = self.squared_radius - CONSTANT**2 - bool(self.products)
         return alone * len(self.tables)
 
@@ -278,5 +278,6 @@ def expand(
         pairs if with_pairs else (),
         tuple(root * one.weights for one in found),
         tuple(one.parts / root for one in found),
-        expected / len(columns) + with_pairs + CONSTANT**2,
+        # Not less than 1, so that no coefficient of a row is larger (`tabled`).
+        max(expected / len(columns) + with_pairs + CONSTANT**2, 1.0),
     )

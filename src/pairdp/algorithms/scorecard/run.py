@@ -378,17 +378,21 @@ def _shared_weight(expansion: Expansion, columns: Sequence[Column], scales: Arra
     """Return the weight of all shapes that fits best, for the released dependence of the scales.
 
     The sum of shapes of independent columns has the variance Σv of all shapes; if columns repeat
-    each other, it has more, and the weight is Σv over its variance.
+    each other, it has more, and the weight is Σv over its variance. Second moments of clipped rows
+    are too small, all by about the same factor, which the known variances of the scales show.
     """
     alone = sum(column.variance for column in columns)
-    places = expansion.scale_places
     root = math.sqrt(len(columns))
-    first = np.concatenate(expansion.shape_weights)[places] / root
-    sizes = [
-        float(column.shares @ table[:, 0] ** 2) * len(columns)
-        for column, table in zip(columns, expansion.tables, strict=True)
-    ]
-    together = float(first @ scales @ first) + max(alone - float(first**2 @ sizes), 0.0)
+    first = np.concatenate(expansion.shape_weights)[expansion.scale_places] / root
+    sizes = np.array(
+        [
+            float(column.shares @ table[:, 0] ** 2) * len(columns)
+            for column, table in zip(columns, expansion.tables, strict=True)
+        ]
+    )
+    trace = float(np.trace(scales))
+    lost = sizes.sum() / trace if trace > 0 else 1.0
+    together = lost * float(first @ scales @ first) + max(alone - float(first**2 @ sizes), 0.0)
     return float(np.clip(alone / together, _LEAST_NAIVE, 1.0)) if together > 0 else 1.0
 
 

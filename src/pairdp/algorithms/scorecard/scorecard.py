@@ -230,7 +230,7 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         moments = shared_release(
             MOMENTS,
             task,
-            task.sensitivity("second moments of records", data_norm=1.0, n=task.n),
+            task.sensitivity("second moments of clipped rows", largest=1.0, used=task.n),
             packed_dimension(len(columns) + 1),
             shares.moments,
         )
