@@ -74,16 +74,22 @@ def _clip(x: Array, data_norm: float) -> None:
 
     A norm is computed with a relative error of at most (d/2 + 2)u for d features, u = 2⁻⁵³, and the
     factor and the product add 2u. So clipped rows have norms of at most R(1 + (d/2 + 4)u), which
-    is within the slack of every sensitivity for d up to 10⁶.
+    is within the slack of every sensitivity for d up to 10⁶. A clipped row is a function of that
+    row alone, to the last bit, whatever the rows beside it are: counts of norms rest on that.
     """
     for start in range(0, len(x), _BLOCK):
         rows = x[start : start + _BLOCK]
         # Squares of tiny numbers may underflow; such rows are below every accepted norm.
         if max(float(rows.max()), -float(rows.min())) < _SQUARE_OVERFLOWS:
-            norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+            norms = _row_norms(rows)
             rows *= (data_norm / np.maximum(norms, data_norm))[:, None]
         else:
             _clip_huge(rows, data_norm)
+
+
+def _row_norms(rows: Array) -> Array:
+    """Return the norms of rows, each rounded in the same way wherever its row lies."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))
 
 
 def _clip_huge(rows: Array, data_norm: float) -> None:
@@ -92,8 +98,8 @@ def _clip_huge(rows: Array, data_norm: float) -> None:
     huge = largest >= _SQUARE_OVERFLOWS
     # In units of its largest entry, a row has a norm between 1 and √d.
     unit = rows[huge] / largest[huge, None]
-    norms = np.sqrt(np.einsum("ij,ij->i", unit, unit))
+    norms = _row_norms(unit)
     rows[huge] = unit * (data_norm / norms)[:, None]
     rest = rows[~huge]
-    norms = np.sqrt(np.einsum("ij,ij->i", rest, rest))
+    norms = _row_norms(rest)
     rows[~huge] = rest * (data_norm / np.maximum(norms, data_norm))[:, None]

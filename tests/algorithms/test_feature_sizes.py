@@ -67,13 +67,12 @@ def test_every_record_is_in_one_count() -> None:
 def test_a_record_is_counted_alike_wherever_it_lies_in_memory() -> None:
     # Norms that are powers of two up to rounding: the order of additions would move them.
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(500, 7))
+    x = rng.normal(size=(500, 17))  # fewer than 8 numbers would be added in one order by all means
     x *= (2.0 ** -rng.integers(0, 5, size=500) / np.linalg.norm(x, axis=1))[:, None]
-    center = 1e-3 * rng.normal(size=7)
     rows = METRIC.records(np.vstack([x, x]), np.zeros(1000))
 
     def counts(some: Records) -> np.ndarray:
-        return ScaledRecords(some, 0 * center).norm_counts(COUNTS_OF_NORMS)
+        return ScaledRecords(some, np.zeros(17)).norm_counts(COUNTS_OF_NORMS)
 
     one_by_one = sum(counts(rows.part(slice(i, i + 1))) for i in range(1000))
     np.testing.assert_array_equal(counts(rows), one_by_one)
@@ -82,6 +81,23 @@ def test_a_record_is_counted_alike_wherever_it_lies_in_memory() -> None:
         cells[null] = np.nan
         fewer = METRIC.records(cells, np.zeros(1000), invalid="null")
         assert np.abs(counts(rows) - counts(fewer)).sum() == 1
+
+
+@pytest.mark.parametrize("d", [3, 8, 20, 129])
+def test_a_huge_record_leaves_the_counts_of_others(d: int) -> None:
+    """Rows beyond the norm are clipped to an edge of the counts: each must round as if alone."""
+    rng = np.random.default_rng(d)
+    x = 10 * rng.normal(size=(300, d))
+    huge = x.copy()
+    huge[5], huge[5, 0] = 0, 1e250
+    first, second = (
+        ScaledRecords(METRIC.records(rows, np.zeros(300)), np.zeros(d)).norm_counts(21)
+        for rows in (x, huge)
+    )
+    assert np.abs(first - second).sum() <= 2
+    np.testing.assert_array_equal(
+        METRIC.records(x, np.zeros(300)).x[6:], METRIC.records(huge, np.zeros(300)).x[6:]
+    )
 
 
 def test_counts_have_more_of_the_budget_where_records_are_few() -> None:

@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pairdp import Budget, NoiseSource, verify
+from pairdp.algorithms.scorecard import Scorecard
+from pairdp.algorithms.scorecard import run as run_module
 from pairdp.algorithms.scorecard.cells import FINE
 from pairdp.algorithms.scorecard.column_features import column_features
-from pairdp.algorithms.scorecard.descent import largest_whitening, whitening_of
+from pairdp.algorithms.scorecard.descent import (
+    Gradients,
+    LabelledBins,
+    Whitening,
+    largest_whitening,
+    second_moments,
+    whitening_of,
+)
 from pairdp.algorithms.scorecard.evidence import Column, column_of
-from pairdp.algorithms.scorecard.expansion import Expansion, block_sizes, expand
+from pairdp.algorithms.scorecard.expansion import (
+    Expansion,
+    block_sizes,
+    chosen_blocks,
+    expand,
+    most_features,
+    scales_unit,
+)
 from pairdp.algorithms.scorecard.partition import Edges
 from pairdp.algorithms.scorecard.run import _shared_weight
+from pairdp.constraints import Unconstrained
+from pairdp.losses import LogisticPointwise
+from pairdp.pointwise_problem import PointwiseProblem
 
 BLOCKS = ("scales", "products", "second scales", "hats", "categories")
 CHOICES = st.sets(st.sampled_from(BLOCKS)).map(tuple)
@@ -42,7 +64,7 @@ def _expansion(seed: int, blocks: tuple[str, ...]) -> tuple[Expansion, list[Colu
     rng = np.random.default_rng(seed)
     found = [_column(rng) for _ in range(int(rng.integers(1, 6)))]
     columns, edges = [one for one, _ in found], [ends for _, ends in found]
-    pairs = ((0, len(found) - 1),) if len(found) > 1 else ()
+    pairs = tuple(combinations(range(len(found)), 2))
     return expand(columns, edges, blocks, pairs), columns
 
 
@@ -122,8 +144,69 @@ def test_rows_are_isotropic_for_exact_second_moments(rho: float) -> None:
     assert (z**2).sum(axis=1).mean() == pytest.approx((whitening.width / 2) ** 2, rel=0.05)
 
 
-def test_columns_that_repeat_each_other_share_their_weight() -> None:
-    for rho, expected in ((0.0, 1.0), (0.999, 0.5)):
-        expansion, _, columns = _correlated(rho)
-        scales = np.array([[1.0, rho], [rho, 1.0]])
-        assert _shared_weight(expansion, columns, scales) == pytest.approx(expected, abs=0.02)
+@pytest.mark.parametrize(("rho", "expected"), [(0.0, 1.0), (0.999, 0.5)])
+def test_columns_that_repeat_each_other_share_their_weight(rho: float, expected: float) -> None:
+    """For moments of rows that are clipped, as they are released."""
+    expansion, bins, columns = _correlated(rho)
+    n = bins.shape[1]
+    records = LabelledBins(bins, np.ones(n), np.ones(n))
+    scales = second_moments(expansion.scales, records)[:-1, :-1] / n * scales_unit(2)
+    assert np.diag(scales).max() < 0.8
+    assert _shared_weight(expansion, columns, scales) == pytest.approx(expected, abs=0.05)
+
+
+def test_no_coefficient_of_a_row_is_larger_than_one() -> None:
+    """Columns of one bin have no variance, and leave the constant alone."""
+    column = column_of(
+        np.zeros(1), np.array([500.0]), np.array([9.0]), 0.5, 2.0, is_number=True, missing=0
+    )
+    expansion = expand([column], [np.array([0, FINE])], ["scales"])
+    records = LabelledBins(np.zeros((1, 500), np.int16), np.zeros(500), np.ones(500))
+    whitening = whitening_of(expansion, np.array([[0.3]]), 0.01, 1.0)
+    assert Gradients.of(expansion, records, whitening).scales.max() <= 1
+
+
+def test_features_of_many_categories_are_found_in_a_moment() -> None:
+    rng = np.random.default_rng(0)
+    column = column_of(
+        rng.normal(size=1500), rng.uniform(1, 9, 1500), np.ones(1500), 0.5, 1.0,
+        is_number=False, missing=0,
+    )  # fmt: skip
+    table = column_features(column, None, ("categories",), column.variance).table
+    assert table.shape == (1500, 1499)
+
+
+def test_a_block_that_only_a_rare_class_leaves_room_for_is_planned() -> None:
+    sizes = block_sizes(21, 88, 0)
+    assert chosen_blocks(sizes, 36, 1581.97, 0.98) == ["scales", "categories"]
+    assert "categories" not in chosen_blocks(sizes, 36, 1581.97, 1.0)
+    assert most_features(sizes, 36, 1581.97) >= 36 + 1 + 21 + 88
+
+
+@pytest.mark.parametrize("pairs", [(), ((0, 1), (0, 2), (1, 2))])
+@pytest.mark.parametrize("interactions", [False, True])
+def test_runs_stay_within_the_planned_amplification(
+    monkeypatch: pytest.MonkeyPatch, pairs: tuple[tuple[int, int], ...], interactions: bool
+) -> None:
+    if pairs and interactions:
+        pytest.skip("one of both")
+    seen: list[float] = []
+
+    def tapped(*given: object) -> Whitening:
+        found = whitening_of(*given)  # type: ignore[arg-type]
+        seen.append(float(np.linalg.norm(found.matrix, 2)) / found.width)
+        return found
+
+    monkeypatch.setattr(run_module, "whitening_of", tapped)
+    rng = np.random.default_rng(0)
+    x = np.repeat(rng.uniform(-0.5, 0.5, (3000, 1)), 3, axis=1)  # moments without an inverse
+    y = np.where(x.sum(axis=1) + rng.normal(size=3000) > 0, 1.0, -1.0)
+    problem = PointwiseProblem(LogisticPointwise(), Unconstrained(), data_norm=7.0)
+    for epsilon in (1.0, 30.0):
+        card = Scorecard(interactions=interactions, pairs=pairs)
+        plan = card.plan(problem, 3000, 3, Budget(epsilon, 1e-5))
+        plan.run(problem.records(x, y), NoiseSource(0))
+        gradients = next(r for r in plan.certificate.releases if r.name == "clipped gradients")
+        assert 0.05 * gradients.sensitivity.inputs["amplification"] < seen[-1]
+        assert seen[-1] <= gradients.sensitivity.inputs["amplification"]
+        assert verify(plan.certificate).holds
