@@ -113,7 +113,7 @@ RULES = (
         "nµ < 30·d",
         lambda t: t.signal < 30 * t.count,
         "additive",
-        Range(0.58, 0.83),
+        Range(0.58, 0.82),
         Range(-0.23, 0.00),
     ),
     ModelRule(
@@ -121,7 +121,7 @@ RULES = (
         lambda t: t.signal < 16 * t.count**2,
         "additive",
         Range(0.72, 0.86),
-        Range(-0.07, 0.05),
+        Range(-0.07, 0.07),
     ),
     ModelRule("nµ ≥ 16·d²", lambda t: True, "quadratic", Range(0.82, 0.91), Range(-0.01, 0.11)),
 )
