@@ -107,11 +107,10 @@ def test_the_last_class_ranks_high() -> None:
     Path("schema.json").write_text(SCHEMA.replace('["no", "yes"]', '["yes", "no"]'))
     run(*FIT, "-o", "turned.pairdp")
     assert load("turned.pairdp").classes_.tolist() == ["yes", "no"]
-    np.testing.assert_allclose(
-        load("turned.pairdp").decision_function(_frame(NEW)).mean(),
-        -load("model.pairdp").decision_function(_frame(NEW)).mean(),
-        atol=0.5,
+    turned, model = (
+        load(name).decision_function(_frame(ROWS)) for name in ("turned.pairdp", "model.pairdp")
     )
+    assert np.corrcoef(turned, model)[0, 1] < -0.5  # the noise differs
 
 
 def _frame(rows: Any) -> dict[str, list[str]]:

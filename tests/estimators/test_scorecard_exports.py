@@ -175,3 +175,18 @@ def test_axes_of_dates_count_years_or_days() -> None:
     assert all(2023 <= x <= 2025.01 for x in years.xs)
     assert seen.x.name == "seen (days since 2023-01-01)"
     assert all(0 <= x <= 31 for x in seen.xs)
+
+
+def test_bins_between_two_dates_are_not_drawn() -> None:
+    """Fine bins of a month hold parts of a day, which no date lies in."""
+    rng = np.random.default_rng(0)
+    days = rng.integers(0, 30, 800)
+    table = {
+        "seen": (np.datetime64("2023-01-01") + days).astype(str).tolist(),
+        "died": np.where(days > 15, "yes", "no").tolist(),
+    }
+    schema = {"seen": {"date": ["2023-01-01", "2023-02-01"]}, "died": {"label": ["no", "yes"]}}
+    for seed in range(3):
+        model = PrivateScorecard(4.0, schema=schema, resolution=128, random_state=seed).fit(table)
+        (figure,) = model.figures()
+        assert len(figure.xs) == len(model.table()) <= 31

@@ -94,9 +94,11 @@ def _of_pair(
 ) -> list[Series]:
     column = points.columns[over]
     if isinstance(column, NumberCells):
-        middles = _middles(column, points.edges[over], source)
-        listed = zip(middles, values, spread, strict=False)  # without that of missing numbers
-        return [Series(label, tuple(_point(*one) for one in listed), Style(color, 0, band=True))]
+        listed = tuple(
+            _point(x, values[place], spread[place])
+            for place, x in _middles(column, points.edges[over], source)
+        )
+        return [Series(label, listed, Style(color, 0, band=True))]
     return [
         Series(f"{title}, {label}", (_point(0.0, value, noise),), Style(color, 0))
         for title, value, noise in zip(titles, values, spread, strict=True)
@@ -106,9 +108,15 @@ def _of_pair(
 
 def _middles(
     column: NumberCells, edges: NDArray[np.int64], source: FeatureColumn | None
-) -> list[float]:
+) -> list[tuple[int, float]]:
+    """Return the place of each bin and its middle, but for those between two dates of one unit."""
     shown = [_position(end_of_bin(column, int(end), source), source) for end in edges]
-    return [(low + high) / 2 for low, high in pairwise(shown)]
+    last = len(shown) - 2
+    return [
+        (place, (low + high) / 2)
+        for place, (low, high) in enumerate(pairwise(shown))
+        if low < high or place == last
+    ]
 
 
 def _point(x: float, value: float, spread: float) -> Point:
@@ -127,15 +135,12 @@ def _of_number(
     series = [
         Series(
             "bins",
-            tuple(
-                _point(x, value, noise)
-                for x, value, noise in zip(middles, values, spread, strict=False)
-            ),
+            tuple(_point(x, values[place], spread[place]) for place, x in middles),
             Style(0, 0, band=True),
         )
     ]
     if column.missing is not None:
-        alone = _point(middles[0], values[-1], spread[-1])
+        alone = _point(middles[0][1], values[-1], spread[-1])
         series.append(Series("missing", (alone,), Style(7, None, "thin"), across=True))
     return Figure(
         name,
