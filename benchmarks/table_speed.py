@@ -153,7 +153,9 @@ def cost_of(code: str) -> Cost:
 
     They are kept in the working directory, also where the environment asks for none.
     """
+    paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     compiled = {
+        "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONDONTWRITEBYTECODE": "",
         "PYTHONPYCACHEPREFIX": str(Path("compiled").resolve()),
     }
