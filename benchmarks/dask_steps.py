@@ -1,6 +1,6 @@
 """Time of a gradient step over all pairs: in process, in two threads, and on two Dask workers.
 
-Records are in two parts for each worker. The processor time of the cluster is all that the driver,
+Records are in one part for each worker. The processor time of the cluster is all that the driver,
 which runs the scheduler, and both workers use during a step, with their heartbeats and profilers:
 nothing is taken off, so that on a busy machine, where a step lasts longer, it is an upper bound.
 Options: ``--rounds K`` repeats each step; ``--sizes N ...`` are the numbers of records. The records
@@ -29,7 +29,7 @@ from pairdp.partitioned_records import PartitionedRecords, arrays_of
 from pairdp.records import RecordFacts, Records
 
 FEATURES, WORKERS = 20, 2
-PARTS = 2 * WORKERS
+PARTS = WORKERS
 SIZES = (10**6, 5 * 10**6, 2 * 10**7)
 
 

@@ -102,6 +102,13 @@ class Total:
             return Total(*compensated(self.high, self.low, other.high, other.low))
         return Total(*compensated(self.high, self.low, other))
 
+    def add(self, part: Array) -> None:
+        """Add a part in place, with small arrays in between; contiguous arrays only."""
+        high, low, more = self.high.reshape(-1), self.low.reshape(-1), part.reshape(-1)
+        for start in range(0, more.size, BLOCK):
+            some = slice(start, start + BLOCK)
+            high[some], low[some] = compensated(high[some], low[some], more[some])
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Totals:

@@ -37,8 +37,8 @@ from pairdp.losses.ranking import RankingLoss
 from pairdp.records import Records
 from pairdp.score_sums.base import Array, Index, Moments, ScoreSums
 
-_BLOCK, _EVALUATED = 32_768, 16_384
-"""Rows of a block: whose moments are added up, and whose slopes are evaluated in the cache."""
+_BLOCK = 65_536
+"""Rows of a block, which is read while it is in the cache."""
 _PRODUCTS = 4096
 _SCORES = "scores"
 Slopes = Callable[[Array, Array], Array]
@@ -80,7 +80,7 @@ class RankingMoments:
 
 @dataclass(frozen=True, eq=False)
 class _KeptScores:
-    """The scores of a part, located if it has no null records, or an array to fill in."""
+    """The located scores of a part, or an array to fill in."""
 
     made_for: tuple[object, ...]
     values: Array
@@ -158,7 +158,7 @@ class RankingSums:
             )
         return found or score_sums(self.loss, -margin_bound, margin_bound, self.n)
 
-    def _blocks(self, part: Records, size: int = _BLOCK) -> Iterator[tuple[slice, Array, Array]]:
+    def _blocks(self, part: Records) -> Iterator[tuple[slice, Array, Array]]:
         """Yield blocks: their places, located scores, and labels, without those of null records.
 
         The next block overwrites the arrays. The scores of a part stay in its `Scratch` for the
@@ -172,9 +172,8 @@ class RankingSums:
             raise ValueError(
                 f"the weights are for {self.weights.size} features, the part has {part.features}"
             )
-        scaled = self.loss.scale * self.weights
-        if not has_small_moments(self.loss):
-            size = max(part.n, 1)
+        score = self._sums.scorer(self.loss.scale * self.weights)
+        size = _BLOCK if has_small_moments(self.loss) else max(part.n, 1)
         kept = None
         if part.scratch is not None:
             kept = _KeptScores.take(part.scratch, part.n, self._made_for)
@@ -184,12 +183,10 @@ class RankingSums:
             some = slice(start, min(start + size, part.n))
             u, labels = scores[: some.stop - start] if kept is None else scores[some], part.y[some]
             if not known:
-                np.matmul(part.x[some], scaled, out=u)
+                score(part.x[some], labels, u)
             if part.has_null:
                 present = ~part.null[some]
                 u, labels = u[present], labels[present]
-            if part.has_null or not known:
-                self._sums.locate(u, labels)
             yield some, u, labels
         if kept is not None and part.scratch is not None:
             part.scratch.put(_SCORES, replace(kept, known=True))
@@ -212,7 +209,7 @@ class RankingSums:
         """Return the contribution of one part as a `Total`, which can be added for all parts."""
         total, slopes_of = Total.zeros(part.features), copy(slopes_of)
         products: list[Array] = []
-        for some, u, labels in self._blocks(part, _EVALUATED):
+        for some, u, labels in self._blocks(part):
             weights = slopes_of(u, labels)
             if part.has_null:
                 weights = _with_null(weights, part.null[some])

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Function = Callable[[Array], Array]
+Scorer = Callable[[Array, Array, Array], None]
 
 
 class Moments(Protocol):
@@ -57,6 +58,14 @@ class ScoreSums(ABC):
         Labels are -1.0 or 1.0, here and in those. Without an implementation, that is the scores.
         """
 
+    def scorer(self, weights: Array) -> Scorer:
+        """Return a function that scores rows, and locates their scores, for many calls.
+
+        ``function(rows, labels, out)`` writes to ``out`` what `locate` makes of rows @ weights. Use
+        one in each thread.
+        """
+        return partial(_located, self, weights)
+
     def moments_of(self, blocks: Iterable[tuple[Array, Array]]) -> Any:
         """Return the moments of the records of some blocks (located scores, labels) together."""
         found: Any = None
@@ -76,6 +85,11 @@ class ScoreSums(ABC):
     def all_slopes(self, u: Array, positive: Index) -> Array:
         """Return `slopes` if these are all records, of which there is at least one."""
         return self.slopes(u, positive, self.moments(u, positive))
+
+
+def _located(sums: ScoreSums, weights: Array, rows: Array, labels: Array, out: Array) -> None:
+    np.matmul(rows, weights, out=out)
+    sums.locate(out, labels)
 
 
 def _slopes(sums: ScoreSums, moments: Any, u: Array, labels: Array) -> Array:

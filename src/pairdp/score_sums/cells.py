@@ -48,6 +48,7 @@ from functools import lru_cache
 import numpy as np
 
 from pairdp._sums import Total
+from pairdp.score_sums.add_at import add_at
 from pairdp.score_sums.base import Array, Index
 
 DEGREE = 11
@@ -99,7 +100,7 @@ def widest_cell(strip: float, degree: int, third: float | None = None) -> float:
 
 
 class PowerSums:
-    """Sums of powers in slots, for one block of records after the other.
+    """Sums of powers in slots, for some records after the others, in blocks of at most `BLOCK`.
 
     Parameters
     ----------
@@ -112,42 +113,59 @@ class PowerSums:
     def __init__(self, degree: int, slots: int) -> None:
         self._total = Total.zeros(degree + 1, slots)
         self._sums, self._packed = np.zeros((degree + 1, slots)), np.zeros(slots)
-        self._blocks = self._records = 0
+        self._of_block, self._counts = np.zeros((degree, slots)), np.empty(slots)
+        self._in_block = self._blocks = self._records = 0
 
     def add(self, slot: Index, place: Array, power: Array) -> None:
         """Add the powers of at most `BLOCK` places to their slots; overwrites ``power``."""
-        slots = self._packed.size
-        if self._records + slot.size > _PACKED:
-            self._unpack()
-        if self._blocks == _PLAIN:
-            self._flush()
-        self._sums[1] += np.bincount(slot, place, slots)
+        # As unsigned integers, negative ones are the largest.
+        if slot.view(np.uintp).max(initial=0) >= self._packed.size:
+            raise IndexError("a score is outside the range that these sums were made for")
+        if self._in_block + slot.size > BLOCK:
+            self._end_block()
+        self._in_block += slot.size
+        first, *others, packed = self._of_block
+        add_at(first, slot, place)
         np.multiply(place, place, out=power)
-        for row in self._sums[2:-1]:
-            row += np.bincount(slot, power, slots)
+        for row in others:
+            add_at(row, slot, power)
             power *= place
         power += _UNIT
-        self._packed += np.bincount(slot, power, slots)
-        self._records += slot.size
-        self._blocks += 1
+        add_at(packed, slot, power)
 
     def total(self) -> Total:
         """Return all sums: Σ z^k over the records in each slot in row k."""
+        self._end_block()
         self._flush()
         return self._total
 
+    def _end_block(self) -> None:
+        """Add the sums of a block, each of which starts from 0, to those of the blocks before."""
+        if self._records + self._in_block > _PACKED:
+            self._unpack()
+        if self._blocks == _PLAIN:
+            self._flush()
+        self._sums[1:-1] += self._of_block[:-1]
+        self._packed += self._of_block[-1]
+        self._of_block.fill(0.0)
+        self._records += self._in_block
+        self._blocks += 1
+        self._in_block = 0
+
     def _unpack(self) -> None:
         """Separate counts and sums of z^p."""
-        counts = np.rint(self._packed * (1 / _UNIT))
+        counts = np.multiply(self._packed, 1 / _UNIT, out=self._counts)
+        np.rint(counts, out=counts)
         self._sums[0] += counts
-        self._packed -= counts * _UNIT
+        counts *= _UNIT
+        self._packed -= counts
         self._sums[-1] += self._packed
         self._packed[:] = 0.0
         self._records = 0
 
     def _flush(self) -> None:
         self._unpack()
-        self._total += self._sums
+        self._total.add(self._sums)
         self._sums[:] = 0.0
         self._blocks = 0
 

@@ -14,12 +14,10 @@ import scipy.fft
 from numpy.typing import NDArray
 
 from pairdp._sums import Total
-from pairdp.score_sums.base import Array, Function, Index, ScoreSums
-from pairdp.score_sums.cells import BLOCK, PowerSums
+from pairdp.score_sums.base import Array, Function, Index, Scorer, ScoreSums
+from pairdp.score_sums.buffers import IN_CACHE, Buffers, lent
+from pairdp.score_sums.cells import Cells, PowerSums
 from pairdp.score_sums.pieces import Pieces, class_moments, evaluate, interaction
-
-_EVALUATED = 16384
-"""How many records are evaluated together: tables of coefficients stay in the cache too."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ class DenseSums(ScoreSums):
 
     def slopes(self, u: Array, positive: Index, moments: DenseMoments) -> Array:
         """Return, for each record, Σ φ'(u₊ - u₋) over the records of the other class."""
-        return self._values(self._expansions(moments), self._located(u, positive), _Buffers())
+        return self._values(self._expansions(moments), self._located(u, positive))
 
     def slopes_for(self, moments: DenseMoments) -> DenseSlopes:
         """Return a function of (located scores, labels): `slopes` times labels, for many calls."""
@@ -91,7 +89,7 @@ class DenseSums(ScoreSums):
         """Return `slopes` if these are all records; they are located once."""
         located = self._located(u, positive)
         expansions = self._expansions(self._moments(iter([located])))
-        return self._values(expansions, located, _Buffers())
+        return self._values(expansions, located)
 
     def total(self, moments: DenseMoments) -> float:
         """Return Σ φ(u₊ - u₋) over all positive-negative pairs."""
@@ -103,26 +101,44 @@ class DenseSums(ScoreSums):
 
         An integer is the centre of a slot.
         """
+        u *= self._slots_per_unit
+        self._shift(u, labels)
+
+    def scorer(self, weights: Array) -> Scorer:
+        """Return a function that writes the places of rows."""
+        scaled = self._slots_per_unit * weights
+
+        def located(rows: Array, labels: Array, out: Array) -> None:
+            np.matmul(rows, scaled, out=out)
+            self._shift(out, labels)
+
+        return located
+
+    @property
+    def _slots_per_unit(self) -> float:
+        return self.pieces.slots / (self.pieces.count * self.pieces.width)
+
+    def _shift(self, u: Array, labels: Array) -> None:
+        """Add the place of a score of 0, which depends on the label."""
         half = self.pieces.slots / 2
-        scale = self.pieces.slots / (self.pieces.count * self.pieces.width)
-        buffer = np.empty(min(u.size, BLOCK))
-        for start in range(0, u.size, BLOCK):
-            some = u[start : start + BLOCK]
-            some *= scale
-            some += half - 0.5 - self.pieces.low * scale
-            some += np.multiply(labels[start : start + BLOCK], half, out=buffer[: some.size])
+        first = half - 0.5 - self.pieces.low * self._slots_per_unit
+        with lent() as buffers:
+            for start in range(0, u.size, IN_CACHE):
+                here = slice(start, start + IN_CACHE)
+                some = u[here]
+                shift = np.multiply(labels[here], half, out=buffers.term[: some.size])
+                shift += first
+                some += shift
 
     def _located(self, u: Array, positive: Index) -> Array:
         located = u.copy()
         self.locate(located, np.subtract(2.0 * positive, 1.0))
         return located
 
-    def _blocks(
-        self, located: Array, buffers: _Buffers, size: int = BLOCK
-    ) -> Iterator[tuple[Index, Array]]:
+    def _blocks(self, located: Array, buffers: Buffers) -> Iterator[tuple[Index, Array]]:
         """Yield blocks of slots and of places in [-½, ½], in buffers."""
-        for start in range(0, located.size, size):
-            some = located[start : start + size]
+        for start in range(0, located.size, IN_CACHE):
+            some = located[start : start + IN_CACHE]
             slot, place = buffers.slot[: some.size], buffers.place[: some.size]
             short = buffers.short[: some.size]
             np.rint(some, out=place)
@@ -133,24 +149,33 @@ class DenseSums(ScoreSums):
 
     def _moments(self, parts: Iterator[Array]) -> DenseMoments:
         """Return the moments of located scores."""
-        pieces, buffers = self.pieces, _Buffers()
-        order, slots = pieces.degree + 1, 2 * pieces.slots
-        blocks = (block for located in parts for block in self._blocks(located, buffers))
-        if pieces.cells is None:
-            total = Total.zeros(order, slots)
-            for slot, place in blocks:
-                total += class_moments(2 * place, slot, slots, pieces.degree)
-        else:
-            sums = PowerSums(pieces.cells.degree, slots)
-            for slot, place in blocks:
-                sums.add(slot, place, buffers.term[: slot.size])
-            powers = sums.total()
-            total = Total(
-                pieces.cells.gathered(powers.high, pieces.degree),
-                pieces.cells.gathered(powers.low, pieces.degree),
-            )
-        shape = (order, 2, pieces.count)
-        return DenseMoments(Total(total.high.reshape(shape), total.low.reshape(shape)), pieces)
+        pieces, shape = self.pieces, (self.pieces.degree + 1, 2, self.pieces.count)
+        with lent() as buffers:
+            blocks = (block for located in parts for block in self._blocks(located, buffers))
+            if pieces.cells is None:
+                found = self._sums(blocks)
+            else:
+                found = self._power_sums(pieces.cells, blocks, buffers.term)
+        return DenseMoments(Total(found.high.reshape(shape), found.low.reshape(shape)), pieces)
+
+    def _sums(self, blocks: Iterable[tuple[Index, Array]]) -> Total:
+        """Return the moments of places in pieces."""
+        slots, degree = 2 * self.pieces.slots, self.pieces.degree
+        total = Total.zeros(degree + 1, slots)
+        for slot, place in blocks:
+            total += class_moments(2 * place, slot, slots, degree)
+        return total
+
+    def _power_sums(
+        self, cells: Cells, blocks: Iterable[tuple[Index, Array]], term: Array
+    ) -> Total:
+        """Return the moments of pieces from places in their cells."""
+        sums = PowerSums(cells.degree, 2 * self.pieces.slots)
+        for slot, place in blocks:
+            sums.add(slot, place, term[: slot.size])
+        powers = sums.total()
+        both = (powers.high, powers.low)
+        return Total(*(cells.gathered(some, self.pieces.degree) for some in both))
 
     def _of_pieces(self, moments: DenseMoments) -> Array:
         """Return the expansions of the sums at negatives, then at positives, in each piece."""
@@ -168,24 +193,24 @@ class DenseSums(ScoreSums):
     def _expansions(self, moments: DenseMoments) -> Array:
         return self.in_slots(self._of_pieces(moments))
 
-    def _values(self, expansions: Array, located: Array, buffers: _Buffers) -> Array:
-        found = np.empty(located.size)
-        return self.values(expansions, located, found, buffers)
+    def _values(self, expansions: Array, located: Array) -> Array:
+        return self.values(expansions, located, np.empty(located.size))
 
-    def values(self, expansions: Array, located: Array, found: Array, buffers: _Buffers) -> Array:
+    def values(self, expansions: Array, located: Array, found: Array) -> Array:
         """Return the expansion of each record at its place, in the array ``found``."""
         start = 0
-        for slot, place in self._blocks(located, buffers, _EVALUATED):
-            out = found[start : start + slot.size]
-            start += slot.size
-            if self.pieces.cells is None:
-                out[:] = evaluate(expansions, 2 * place, slot)
-                continue
-            term = buffers.term[: slot.size]
-            expansions[-1].take(slot, out=out, mode="clip")
-            for coefficients in expansions[-2::-1]:
-                out *= place
-                out += coefficients.take(slot, out=term, mode="clip")
+        with lent() as buffers:
+            for slot, place in self._blocks(located, buffers):
+                out = found[start : start + slot.size]
+                start += slot.size
+                if self.pieces.cells is None:
+                    out[:] = evaluate(expansions, 2 * place, slot)
+                    continue
+                term = buffers.term[: slot.size]
+                expansions[-1].take(slot, out=out, mode="clip")
+                for coefficients in expansions[-2::-1]:
+                    out *= place
+                    out += coefficients.take(slot, out=term, mode="clip")
         return found
 
     def _kernel(self, function: Function) -> NDArray[np.complex128]:
@@ -211,34 +236,25 @@ class DenseSums(ScoreSums):
 class DenseSlopes:
     """The slopes of records times their labels; see `ScoreSums.slopes_for`.
 
-    It keeps its arrays from call to call: where an allocator returns memory at once, as that of
-    Dask's workers is set to, new ones would take longer than what is computed in them. Between
-    processes, only the expansions on pieces are sent.
+    It keeps its arrays from call to call. Between processes, only the expansions on pieces are
+    sent.
     """
 
     def __init__(self, sums: DenseSums, of_pieces: Array) -> None:
         self._sums, self._of_pieces = sums, of_pieces
         self._expansions: Array | None = None
-        self._buffers: _Buffers | None = None
+        self._found = np.empty(0)
 
     def __call__(self, located: Array, labels: Array) -> Array:
         """Return slopes times labels, in an array that the next call may overwrite."""
-        if self._expansions is None or self._buffers is None:
-            self._expansions, self._buffers = self._sums.in_slots(self._of_pieces), _Buffers()
-        size = located.size
-        found = self._buffers.found[:size] if size <= BLOCK else np.empty(size)
-        return self._sums.values(self._expansions, located, found, self._buffers)
+        if self._expansions is None:
+            self._expansions = self._sums.in_slots(self._of_pieces)
+        if self._found.size < located.size:
+            self._found = np.empty(located.size)
+        return self._sums.values(self._expansions, located, self._found[: located.size])
 
     def __copy__(self) -> DenseSlopes:
         return DenseSlopes(self._sums, self._of_pieces)
 
     def __reduce__(self) -> tuple[object, ...]:
         return DenseSlopes, (self._sums, self._of_pieces)
-
-
-class _Buffers:
-    """Arrays of one block, which are used again for every block."""
-
-    def __init__(self) -> None:
-        self.slot, self.short = np.empty(BLOCK, dtype=np.intp), np.empty(BLOCK, dtype=np.int32)
-        self.place, self.term, self.found = np.empty((3, BLOCK))
