@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs test test-slow test-dask test-torch coverage lint format bench package test-versions lock clean
+.PHONY: help demo docs test test-slow test-dask test-peers test-torch coverage lint format bench package test-versions lock clean
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -34,6 +34,11 @@ $(VENV)/.pairdp-torch: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,torch]'
 	@touch $@ $(VENV)/.pairdp-test $(VENV)/.pairdp
 
+# The version whose results the documentation has.
+$(VENV)/.pairdp-peers: $(VENV)/.pairdp-test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check interpret-core==0.7.8
+	@touch $@
+
 $(VENV)/.pairdp-lint: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lint]'
 	@touch $@ $(VENV)/.pairdp
@@ -57,6 +62,9 @@ test-slow: $(VENV)/.pairdp-test ## Run the slow tests.
 
 test-dask: $(VENV)/.pairdp-dask ## Run the tests on a Dask cluster of two worker processes.
 	$(BIN)/python -m pytest -q tests/dask
+
+test-peers: $(VENV)/.pairdp-peers ## Run the tests of benchmarks, with the methods of other libraries.
+	$(BIN)/python -m pytest -q tests/benchmarks
 
 test-torch: $(VENV)/.pairdp-torch ## Run the tests of networks that are torch modules.
 	$(BIN)/python -m pytest -q tests/neural_torch
@@ -87,7 +95,7 @@ docs: $(VENV)/.pairdp-docs ## Build the documentation site into docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
-bench: $(VENV)/.pairdp-test ## Run the benchmarks; each prints ratios measured side by side.
+bench: $(VENV)/.pairdp-peers ## Run the benchmarks; each prints ratios measured side by side.
 	$(BIN)/python -m benchmarks
 
 package: $(VENV)/.pairdp-package ## Build the wheel and the sdist, and check them.
