@@ -32,6 +32,7 @@ ONLY_CHECKED = {
     ("CONTRIBUTING.md", "make test"): _MAKE,
     ("CONTRIBUTING.md", "make test-slow"): _MAKE,
     ("CONTRIBUTING.md", "make test-dask"): _MAKE,
+    ("CONTRIBUTING.md", "make test-peers"): _MAKE,
     ("CONTRIBUTING.md", "make test-torch"): _MAKE,
     ("CONTRIBUTING.md", "make coverage"): _MAKE,
     ("CONTRIBUTING.md", "make docs"): _MAKE,
