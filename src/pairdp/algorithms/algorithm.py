@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pairdp._provenance import is_own
 from pairdp.algorithms.facts import (
+    BY_POSITION,
     Condition,
     assumption_facts,
     assumption_sentences,
@@ -100,6 +101,11 @@ class Algorithm(Storable, ABC, Generic[S]):
 
     Then `draft` takes sensitivities from ``task.sensitivity``, and no release is sampled or on a
     part of the records."""
+
+    uses_positions: ClassVar[bool] = False
+    """Whether positions, and no secret shuffle, decide what a record is combined with.
+
+    Its bounds are then for a record that is replaced in its place, and certificates say so."""
 
     after_release: ClassVar[frozenset[str] | None] = None
     """The hyper-parameters that no released value depends on, as these enter `solve` alone.
@@ -209,6 +215,7 @@ class Algorithm(Storable, ABC, Generic[S]):
                 f"Every record is clipped to norm {problem.data_norm:g}, which is public.",
                 problem.labels_in_words,
                 *assumption_sentences(solved, draft.releases, assumed, type(self).__name__),
+                *((BY_POSITION,) if self.uses_positions else ()),
                 *draft.assumptions,
                 *(condition.sentence for condition in conditions),
             ),

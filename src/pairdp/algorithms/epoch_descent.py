@@ -84,6 +84,7 @@ class EpochGradientDescent(Algorithm[EpochSettings]):
 
     settings_type = EpochSettings
     is_printed: ClassVar[bool] = True
+    uses_positions: ClassVar[bool] = True
     has_theorem: ClassVar[bool] = True
     why_no_units: ClassVar[str] = IN_PARTS
 

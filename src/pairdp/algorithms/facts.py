@@ -34,6 +34,14 @@ if TYPE_CHECKING:
     from pairdp.algorithms.algorithm import Algorithm
 
 
+BY_POSITION = (
+    "What a record is combined with depends on its position: the order of the records must not "
+    "depend on their values. In a table that is sorted by a column, or in files that are named "
+    "after values, replacing a record would move others; shuffle such a table first."
+)
+"""What certificates say of algorithms that declare ``uses_positions``."""
+
+
 class Condition(Storable, ABC):
     """A condition on the data or its preparation: a frozen dataclass."""
 

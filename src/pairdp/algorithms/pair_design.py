@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,8 @@ class WithPairDesign(Algorithm):
     algorithm: GradientDescent | MinimizerRelease | NoisyGradientDescent
     partners: int = 16
     seed: int = 0
+
+    uses_positions: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         allowed = GradientDescent | MinimizerRelease | NoisyGradientDescent

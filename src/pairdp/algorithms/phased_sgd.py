@@ -75,6 +75,7 @@ class PhasedSGD(Algorithm[PhasedSettings]):
 
     settings_type = PhasedSettings
     only_pairs: ClassVar[bool] = True
+    uses_positions: ClassVar[bool] = True
     why_no_units: ClassVar[str] = IN_PARTS
 
     def __post_init__(self) -> None:

@@ -90,6 +90,7 @@ class StreamGradientDescent(Algorithm[StreamDescentSettings]):
 
     settings_type = StreamDescentSettings
     is_printed: ClassVar[bool] = True
+    uses_positions: ClassVar[bool] = True
     has_theorem: ClassVar[bool] = True
     only_pairs: ClassVar[bool] = True
     offers_units: ClassVar[bool] = True

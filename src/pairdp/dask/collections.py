@@ -29,6 +29,8 @@ def client_of(client: Any) -> Any:
             ) from None
     if not isinstance(client, distributed.Client):
         raise TypeError(f"client must be a distributed.Client, got a {type(client).__name__}")
+    if client.status == "closed":
+        raise ValueError("the Dask client is closed: start another one with distributed.Client()")
     if client.asynchronous:
         raise TypeError("client must not be asynchronous: `fit` waits for its results")
     return client
@@ -76,10 +78,11 @@ class Blocks:
         if chunks is not None:
             X = X.rechunk({1: -1}) if len(chunks[1]) > 1 else X
             y = _alike(y, X)
-            rows = X.to_delayed().ravel().tolist()
-        else:
-            rows = X.to_delayed()
+        rows = np.ravel(X.to_delayed()).tolist()
         labels = [None] * len(rows) if y is None else np.ravel(y.to_delayed()).tolist()
+        if len(labels) != len(rows):
+            # Optimised, a DataFrame of fewer columns may be read in fewer and larger partitions.
+            rows, labels = (_not_optimised(data) for data in (X, y))
         if len(labels) != len(rows):
             raise ValueError(
                 f"X has {len(rows)} blocks and y has {len(labels)}: use the same partitions or "
@@ -88,6 +91,10 @@ class Blocks:
         n = X.shape[0]
         known = isinstance(n, int | np.integer) or (isinstance(n, float) and not math.isnan(n))
         return cls(rows, labels, int(n) if known else None, int(X.shape[1]), names)
+
+
+def _not_optimised(data: Any) -> list[Any]:
+    return list(np.ravel(data.to_delayed(optimize_graph=False)))
 
 
 def _alike(y: Any, X: Any) -> Any:

@@ -139,7 +139,6 @@ class DaskEstimator(PrivateEstimator):
             width = self._width(None if schema is not None else blocks.width)
             plan = self._affordable_plan(size, width)
             plan.algorithm.check_parts(plan)
-            pickled((plan.problem, plan.settings))  # an error now, and not after the ledger paid
             occur = None if self._knows_labels else occurring(engine, blocks, schema)
             labels = self._labels(occur, None)
             reader = BlockReader(
@@ -148,6 +147,7 @@ class DaskEstimator(PrivateEstimator):
                 labels,
                 width,
                 plan.problem.record_facts(plan.task.n, plan.task.features),
+                (plan.problem, plan.settings),
             )
             records = loaded(engine, reader, blocks)
             if schema is None:
@@ -164,7 +164,9 @@ class DaskEstimator(PrivateEstimator):
         schema = self._schema()
         if schema is not None and schema.response is not None:
             return True
-        return "classes" not in self._get_param_names() or self.classes is not None
+        names = self._get_param_names()
+        graded = "response_bounds" in names and self.response_bounds is not None
+        return graded or "classes" not in names or self.classes is not None
 
     def _template(self) -> PrivateEstimator:
         """Return an estimator that was not fitted, to read records with on the workers."""
@@ -198,7 +200,9 @@ class DaskEstimator(PrivateEstimator):
         call = delayed(_called)
         return array.concatenate(
             [
-                array.from_delayed(call(block, model, method), (length, *width), dtype)
+                array.from_delayed(
+                    call(block, model, method, width, dtype), (length, *width), dtype
+                )
                 for block, length in zip(blocks.rows, lengths, strict=True)
             ]
         )
@@ -273,5 +277,7 @@ class DaskPrivateMetric(DaskEstimator, PrivateMetric):
         return super().transform(X)
 
 
-def _called(block: Any, model: bytes, method: str) -> Any:
+def _called(block: Any, model: bytes, method: str, width: tuple[int, ...], dtype: Any) -> Any:
+    if not len(block):
+        return np.empty((0, *width), dtype)
     return getattr(import_module("cloudpickle").loads(model), method)(block)

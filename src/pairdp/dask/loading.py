@@ -43,6 +43,9 @@ class BlockReader:
         Number of columns of the data, or of the encoded rows.
     facts : RecordFacts
         How rows are clipped and what labels are.
+    of_tasks : object
+        What later tasks need, such as the loss: workers that cannot read it fail while they load
+        records, and not after the ledger has paid.
     """
 
     estimator: PrivateEstimator
@@ -50,10 +53,13 @@ class BlockReader:
     labels: NDArray[Any] | None
     width: int
     facts: RecordFacts
+    of_tasks: Any = None
 
     def read(self, x: Any, y: Any, number: int) -> Loaded:
         """Return the records of a block, clipped and coded."""
         facts, estimator = self.facts, self.estimator
+        if y is not None and len(y) != len(x):
+            raise ValueError("a block of X does not have as many rows as that of y has labels")
         if not len(x):
             return self._empty(number)
         if self.schema is not None:
@@ -170,10 +176,20 @@ def _flat(y: Any) -> Any:
 
 def _read(x: Any, y: Any, number: int, payload: bytes) -> Loaded | Failure:
     try:
-        reader: BlockReader = import_module("cloudpickle").loads(payload)
-        return reader.read(x, y, number)
+        return _reader(payload).read(x, y, number)
     except Exception as error:
         return Failure.of(error)
+
+
+def _reader(payload: bytes) -> BlockReader:
+    try:
+        return import_module("cloudpickle").loads(payload)  # type: ignore[no-any-return]
+    except Exception as error:
+        raise TypeError(
+            f"a worker cannot read what its tasks need ({type(error).__name__} when it was "
+            "unpickled): install the modules that define the loss and the other parameters on all "
+            "workers"
+        ) from None
 
 
 def _length(found: Loaded | Failure) -> int | Failure:
@@ -187,7 +203,10 @@ def _names(found: Loaded) -> Names:
 def _placed(found: Loaded, starts: list[int], known: Mapping[Any, int]) -> Part:
     arrays = found.arrays._replace(start=starts[found.number])
     if known and found.names:
-        codes = np.array([*(known[name] for name in found.names), -1], dtype=np.float64)
+        # A name such as (nan,) does not equal itself: all such names are one class.
+        other = len(known)
+        own = (known.get(name, other) for name in found.names)
+        codes = np.array([*own, -1], dtype=np.float64)
         arrays = arrays._replace(y=codes[arrays.y.astype(np.intp)])
     return Part(found.number, len(arrays.y), arrays)
 

@@ -8,6 +8,7 @@ tasks catch every error, and return what may be known of it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from dis import opmap
 from types import TracebackType
 from typing import Any, Self
 
@@ -36,11 +37,11 @@ class Failure:
     def of(cls, error: BaseException) -> Self:
         """Return what may be known of an error.
 
-        Messages of this library say what is wrong without any value of the data.
+        Messages that this library raises say what is wrong without any value of the data. Those of
+        compiled functions that it calls, such as int() or a dictionary, may quote them.
         """
         last = _last(error.__traceback__)
-        module = "" if last is None else str(last.tb_frame.f_globals.get("__name__", ""))
-        own = module == "pairdp" or module.startswith("pairdp.")
+        own = last is not None and _is_own(last) and _is_raised(last)
         return cls(type(error).__name__, str(error) if own else None)
 
     def as_error(self) -> Exception:
@@ -54,6 +55,16 @@ class Failure:
             f"a task failed with {self.kind}; its message is withheld, as it may quote the data: "
             "try the same function on public records in one process"
         )
+
+
+def _is_own(found: TracebackType) -> bool:
+    module = str(found.tb_frame.f_globals.get("__name__", ""))
+    return module == "pairdp" or module.startswith("pairdp.")
+
+
+def _is_raised(found: TracebackType) -> bool:
+    """Return whether a raise statement is being executed, and no call of a compiled function."""
+    return found.tb_frame.f_code.co_code[found.tb_lasti] == opmap["RAISE_VARARGS"]
 
 
 def _last(found: TracebackType | None) -> TracebackType | None:
