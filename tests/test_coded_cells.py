@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairdp._coded_cells import Column, DistinctCells, MixedCells, joined
+from pairdp._coded_cells import (
+    Column,
+    DistinctCells,
+    MixedCells,
+    arrow_texts,
+    arrow_values,
+    joined,
+)
 from pairdp.tables.base import Cells
 from pairdp.tables.rebatching import cells_of_size
 
@@ -52,3 +59,25 @@ def test_batches_have_one_size_whatever_blocks_they_come_in(size: int) -> None:
         expected = (texts(column) + texts(column[:1])) * 2
         assert [text for some in found for text in texts(some.columns[name])] == expected
     assert np.concatenate([some.unreadable for some in found]).tolist() == [*bad, False] * 2
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(9.0) / 3,
+        np.arange(18.0)[::2],
+        np.arange(5, dtype=np.int8),
+        np.arange(11) % 3 == 0,
+        np.empty(0),
+        np.empty(0, dtype=np.bool_),
+    ],
+)
+def test_arrays_of_pyarrow_have_the_same_values(values: np.ndarray) -> None:
+    pa = pytest.importorskip("pyarrow")
+    assert arrow_values(values).equals(pa.array(values))
+
+
+@pytest.mark.parametrize("given", [[], [""], ["a", "", "ä\n", "x" * 70_000]])
+def test_texts_of_pyarrow_are_the_same(given: list[str]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    assert arrow_texts(given).equals(pa.array(given, pa.string()))

@@ -225,7 +225,11 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
         return self._decided(scores)
 
     def _decided(self, scores: Array) -> NDArray[Any]:
-        return np.asarray(self.classes_[(scores > 0).astype(np.intp)])
+        return np.asarray(self.classes_[self._places(scores)])
+
+    def _places(self, scores: Array) -> NDArray[np.int8]:
+        """Return the place of the label of each score among the classes."""
+        return np.asarray(scores > 0, dtype=np.int8)
 
 
 def _two_sorted(given: Any) -> NDArray[Any]:

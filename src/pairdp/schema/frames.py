@@ -113,12 +113,12 @@ def as_cells(column: Any) -> Cells:
     """Return one column as an array; cells of several types are not converted to one."""
     if isinstance(column, DistinctCells | MixedCells):
         return column
-    if isinstance(column, np.ma.MaskedArray):
+    if isinstance(column, np.ndarray):
+        if type(column) is np.ndarray or not isinstance(column, np.ma.MaskedArray):
+            return _without_complex(column)
         cells = np.array(column.data, dtype=object)
         cells[np.ma.getmaskarray(column)] = None
         return cells
-    if isinstance(column, np.ndarray):
-        return _without_complex(column)
     if hasattr(column, "to_pylist"):  # of pyarrow
         return _of_arrow(column)
     if hasattr(column, "to_list") and hasattr(column, "null_count"):  # of polars
