@@ -132,8 +132,10 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
         if uses_null_records(self.invalid):
             classes = occurring_labels(y)
         else:
-            check_labels(y)
-            classes = np.unique(y)
+            # Whether numbers or texts are labels depends on the distinct ones.
+            occurring = np.unique(y) if y.dtype.kind in "biufUS" else y
+            check_labels(occurring)
+            classes = np.unique(occurring)
         if classes.size > 2:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is "
