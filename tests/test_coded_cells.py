@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from pairdp._coded_cells import (
     MixedCells,
     arrow_texts,
     arrow_values,
+    distinct_cells,
     joined,
 )
 from pairdp.tables.base import Cells
@@ -81,3 +84,23 @@ def test_arrays_of_pyarrow_have_the_same_values(values: np.ndarray) -> None:
 def test_texts_of_pyarrow_are_the_same(given: list[str]) -> None:
     pa = pytest.importorskip("pyarrow")
     assert arrow_texts(given).equals(pa.array(given, pa.string()))
+
+
+def test_a_compact_column_has_only_cells_that_occur() -> None:
+    column = WORDS[np.array([3, 1, 3])]
+    found = column.compact()
+    assert texts(found) == texts(column)
+    assert len(found.distinct) == 2
+
+
+def test_a_dictionary_is_not_read_beyond_the_cells_of_a_column() -> None:
+    pa = pytest.importorskip("pyarrow")
+    whole = pa.array([str(i) for i in range(100)]).dictionary_encode()
+    read: list[int] = []
+
+    def values(column: Any) -> np.ndarray:
+        read.append(len(column))
+        return np.array(column.to_pylist(), dtype=object)
+
+    assert texts(distinct_cells(whole.slice(90, 3), values)) == ["90", "91", "92"]
+    assert read == [3]

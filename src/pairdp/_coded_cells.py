@@ -70,6 +70,11 @@ class DistinctCells(_Column):
     def __getitem__(self, which: Any) -> DistinctCells:
         return DistinctCells(self.codes[which], self.distinct)
 
+    def compact(self) -> DistinctCells:
+        """Return the same column without distinct cells that no record has."""
+        used, codes = np.unique(self.codes, return_inverse=True)
+        return DistinctCells(codes, self.distinct[used])
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         cells = self.distinct[self.codes]
         return cells if dtype is None else cells.astype(dtype)
@@ -228,6 +233,8 @@ def distinct_cells(
     """
     from pyarrow import ArrowException, types
 
+    if types.is_dictionary(column.type) and len(column.dictionary) > len(column):
+        column = column.dictionary_decode()  # without the values that no record has
     if not types.is_dictionary(column.type):
         try:
             column = column.dictionary_encode()

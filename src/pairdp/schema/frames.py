@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,26 @@ def columns_of(table: Any, names: Iterable[str]) -> tuple[dict[str, Cells], int]
     if any(column.ndim != 1 or len(column) != n for column in found.values()):
         raise ValueError("the columns of the table must have one cell for each record")
     return found, n
+
+
+def row_slices(table: Any, names: Sequence[str], size: int) -> Iterator[Any]:
+    """Yield the rows of a table in order, ``size`` at a time, as tables with some of its columns.
+
+    What is computed from a few rows stays in the cache, and takes no memory for all rows.
+    """
+    table = as_table(table)
+    _, n = columns_of(table, ())
+    columns: dict[str, Cells] | None = None
+    if not hasattr(table, "iloc") and not hasattr(table, "slice"):  # of no library for tables
+        columns, n = columns_of(table, names)
+    for start in range(0, n, size):
+        rows = slice(start, min(start + size, n))
+        if columns is not None:
+            yield {name: column[rows] for name, column in columns.items()}
+        elif hasattr(table, "iloc"):  # of pandas
+            yield table.iloc[rows]
+        else:  # of polars and pyarrow
+            yield table.slice(start, rows.stop - start)
 
 
 def _has_records(table: Any) -> bool:
