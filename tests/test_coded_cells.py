@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from pairdp._coded_cells import Column, DistinctCells, MixedCells, joined
+from pairdp._coded_cells import (
+    Column,
+    DistinctCells,
+    MixedCells,
+    arrow_texts,
+    arrow_values,
+    distinct_cells,
+    joined,
+)
 from pairdp.tables.base import Cells
 from pairdp.tables.rebatching import cells_of_size
 
@@ -52,3 +62,45 @@ def test_batches_have_one_size_whatever_blocks_they_come_in(size: int) -> None:
         expected = (texts(column) + texts(column[:1])) * 2
         assert [text for some in found for text in texts(some.columns[name])] == expected
     assert np.concatenate([some.unreadable for some in found]).tolist() == [*bad, False] * 2
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.arange(9.0) / 3,
+        np.arange(18.0)[::2],
+        np.arange(5, dtype=np.int8),
+        np.arange(11) % 3 == 0,
+        np.empty(0),
+        np.empty(0, dtype=np.bool_),
+    ],
+)
+def test_arrays_of_pyarrow_have_the_same_values(values: np.ndarray) -> None:
+    pa = pytest.importorskip("pyarrow")
+    assert arrow_values(values).equals(pa.array(values))
+
+
+@pytest.mark.parametrize("given", [[], [""], ["a", "", "ä\n", "x" * 70_000]])
+def test_texts_of_pyarrow_are_the_same(given: list[str]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    assert arrow_texts(given).equals(pa.array(given, pa.string()))
+
+
+def test_a_compact_column_has_only_cells_that_occur() -> None:
+    column = WORDS[np.array([3, 1, 3])]
+    found = column.compact()
+    assert texts(found) == texts(column)
+    assert len(found.distinct) == 2
+
+
+def test_a_dictionary_is_not_read_beyond_the_cells_of_a_column() -> None:
+    pa = pytest.importorskip("pyarrow")
+    whole = pa.array([str(i) for i in range(100)]).dictionary_encode()
+    read: list[int] = []
+
+    def values(column: Any) -> np.ndarray:
+        read.append(len(column))
+        return np.array(column.to_pylist(), dtype=object)
+
+    assert texts(distinct_cells(whole.slice(90, 3), values)) == ["90", "91", "92"]
+    assert read == [3]

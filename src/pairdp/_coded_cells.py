@@ -7,8 +7,9 @@ cell after the other, whatever the other cells are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,8 @@ class _Column:
 
     def tolist(self) -> list[Any]:
         """Return all cells."""
-        return list(self.__array__())
+        listed: list[Any] = self.__array__().tolist()
+        return listed
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
@@ -67,6 +69,11 @@ class DistinctCells(_Column):
 
     def __getitem__(self, which: Any) -> DistinctCells:
         return DistinctCells(self.codes[which], self.distinct)
+
+    def compact(self) -> DistinctCells:
+        """Return the same column without distinct cells that no record has."""
+        used, codes = np.unique(self.codes, return_inverse=True)
+        return DistinctCells(codes, self.distinct[used])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         cells = self.distinct[self.codes]
@@ -176,6 +183,29 @@ def plain_values(column: Any) -> NDArray[Any]:
     return np.from_dlpack(column)
 
 
+def arrow_values(values: NDArray[Any]) -> Any:
+    """Return numbers or truth values as an array of pyarrow; numbers are not copied.
+
+    What pyarrow converts from numpy itself makes it import pandas.
+    """
+    import pyarrow as pa
+
+    kind, content = pa.from_numpy_dtype(values.dtype), np.ascontiguousarray(values)
+    if values.dtype == np.bool_:
+        content = np.packbits(values, bitorder="little")
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(content)])
+
+
+def arrow_texts(texts: Iterable[str]) -> Any:
+    """Return texts as an array of pyarrow, without importing pandas as ``pyarrow.array`` does."""
+    import pyarrow as pa
+
+    encoded = [text.encode() for text in texts]
+    offsets = np.array([0, *accumulate(map(len, encoded))], dtype=np.int32)
+    content = map(pa.py_buffer, (offsets, b"".join(encoded)))
+    return pa.Array.from_buffers(pa.string(), len(encoded), [None, *content])
+
+
 def float_values(column: Any) -> Array:
     """Return a column of integers or floats as floats, NaN where it has no value."""
     return np.asarray(plain_values(column), dtype=np.float64)
@@ -203,6 +233,8 @@ def distinct_cells(
     """
     from pyarrow import ArrowException, types
 
+    if types.is_dictionary(column.type) and len(column.dictionary) > len(column):
+        column = column.dictionary_decode()  # without the values that no record has
     if not types.is_dictionary(column.type):
         try:
             column = column.dictionary_encode()

@@ -45,9 +45,8 @@ def find_registered(registry: Mapping[str, Entry], name: str, *packages: str) ->
     for package in packages:
         if name not in registry:
             getattr(import_module(package), name, None)
-        for module in _public_modules(package):
-            if name in registry:
-                break
+        modules = _public_modules(package)
+        while name not in registry and (module := next(modules, None)) is not None:
             _import(module)
     return registry.get(name)
 

@@ -12,6 +12,7 @@ import numpy as np
 _lock = threading.Lock()
 _inside: list[warnings.catch_warnings[None]] = []  # one entry, while some thread is silent
 _depth = 0
+_thread = threading.local()
 
 
 @contextmanager
@@ -19,13 +20,18 @@ def silence() -> Iterator[None]:
     """Suppress warnings, also if several threads do so at a time.
 
     The filters of warnings belong to the process: the first thread to enter stores them, and the
-    last one to leave restores them.
+    last one to leave restores them. Within another silence of its thread, it does nothing.
     """
+    if getattr(_thread, "is_silent", False):
+        yield
+        return
     _enter()
+    _thread.is_silent = True
     try:
         with np.errstate(all="ignore"):
             yield
     finally:
+        _thread.is_silent = False
         _leave()
 
 

@@ -6,6 +6,9 @@ whether any was: no warning, no count, no attribute.
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -38,53 +41,73 @@ def clip_rows(
     features : int, optional
         The required number of columns.
     """
-    if not uses_null_records(invalid):
-        rows = _finite_table(x)
-        if features is not None and rows.shape[1] != features:
-            raise ValueError(f"x has {rows.shape[1]} features, not {features}")
-        _clip(rows, data_norm)
-        return rows
-    rows = read_table(x, features)
-    null = np.isnan(rows[:, 0])
-    rows[null] = 0.0
-    _clip(rows, data_norm)
-    rows[null] = np.nan
+    null = uses_null_records(invalid)
+    table: NDArray[Any]
+    if is_plain := _is_plain(x):
+        table = np.asarray(x)
+    else:
+        table = read_table(x, features) if null else _table(x)
+    if features is not None and table.shape[1] != features:
+        raise ValueError(f"x has {table.shape[1]} features, not {features}")
+    rows: Array = np.empty(table.shape) if is_plain else table
+    for start in range(0, len(rows), _BLOCK):  # which stay in the cache
+        some = rows[start : start + _BLOCK]
+        if is_plain:
+            with np.errstate(all="ignore"):  # numbers too large for floats become infinite
+                some[...] = table[start : start + _BLOCK]
+        _clip_block(some, data_norm, null)
     return rows
 
 
-def _finite_table(x: ArrayLike) -> Array:
-    """Return a copy of a table of finite numbers, which the caller cannot change later."""
+def _is_plain(x: object) -> bool:
+    """Return whether a table is an array of numbers, which can be converted block by block."""
+    return type(x) is np.ndarray and x.ndim == 2 and x.size > 0 and x.dtype.kind in "biuf"
+
+
+def _table(x: ArrayLike) -> Array:
+    """Return a copy of a table of numbers, which the caller cannot change later."""
     if np.iscomplexobj(x):
         raise ValueError("x must be a table of real numbers, got complex numbers")
     try:
-        with np.errstate(all="ignore"):  # numbers too large for floats become infinite
+        with np.errstate(all="ignore"):
             values = np.array(x, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         # The conversion's own message would quote a value of the data.
         raise ValueError("x must be a table of numbers") from None
     if values.ndim != 2 or 0 in values.shape:
         raise ValueError(f"x must be a non-empty table of n rows, got shape {values.shape}")
-    if not np.all(np.isfinite(values)):
-        raise ValueError("x contains NaN or infinity: fill in or drop such values first")
     return values
 
 
-def _clip(x: Array, data_norm: float) -> None:
-    """Scale the rows above the norm down to it, in place.
+def _clip_block(rows: Array, data_norm: float, null: bool) -> None:
+    """Clip some rows in place; those that are not finite become NaN, or are an error."""
+    largest = max(float(rows.max()), -float(rows.min()))  # NaN if one number is
+    if math.isfinite(largest):
+        _clip(rows, data_norm, largest)
+        return
+    if not null:
+        raise ValueError("x contains NaN or infinity: fill in or drop such values first")
+    unreadable = ~np.isfinite(rows).all(axis=1)
+    rows[unreadable] = 0.0
+    _clip(rows, data_norm, max(float(rows.max()), -float(rows.min())))
+    rows[unreadable] = np.nan
+
+
+def _clip(rows: Array, data_norm: float, largest: float) -> None:
+    """Scale the rows above the norm down to it, in place; ``largest`` is their largest entry.
 
     A norm is computed with a relative error of at most (d/2 + 2)u for d features, u = 2⁻⁵³, and the
     factor and the product add 2u. So clipped rows have norms of at most R(1 + (d/2 + 4)u), which
     is within the slack of every sensitivity for d up to 10⁶. A clipped row is a function of that
     row alone, to the last bit, whatever the rows beside it are: counts of norms rest on that.
     """
-    for start in range(0, len(x), _BLOCK):
-        rows = x[start : start + _BLOCK]
-        # Squares of tiny numbers may underflow; such rows are below every accepted norm.
-        if max(float(rows.max()), -float(rows.min())) < _SQUARE_OVERFLOWS:
-            norms = _row_norms(rows)
-            rows *= (data_norm / np.maximum(norms, data_norm))[:, None]
-        else:
-            _clip_huge(rows, data_norm)
+    # Squares of tiny numbers may underflow; such rows are below every accepted norm.
+    if largest >= _SQUARE_OVERFLOWS:
+        _clip_huge(rows, data_norm)
+        return
+    norms = _row_norms(rows)
+    if norms.max() > data_norm:  # otherwise all factors are 1
+        rows *= (data_norm / np.maximum(norms, data_norm))[:, None]
 
 
 def _row_norms(rows: Array) -> Array:

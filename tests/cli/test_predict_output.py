@@ -27,6 +27,7 @@ def outputs() -> dict[str, Output]:
         "labels": Output([], [SCORES, LABELS], NULL),
         "numbers": Output([], [SCORES, np.arange(len(SCORES)) % 2], NULL),
         "booleans": Output([], [SCORES, SCORES > 0], ~NULL),
+        "coded labels": Output([], [SCORES, DistinctCells(codes % 2, TEXTS[:2])], NULL),
         "kept": Output([DistinctCells(codes, TEXTS), TEXTS], [SCORES, LABELS], NULL),
         "only kept": Output([TEXTS], [], NULL),
         "dates": Output([np.array(["2024-02-29"] * len(SCORES), "M8[D]")], [SCORES], NULL),

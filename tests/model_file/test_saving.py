@@ -26,6 +26,7 @@ from pairdp.algorithms import MinimizerRelease
 from pairdp.losses import (
     LogisticRanking,
 )
+from pairdp.model_file import Steps, load_steps, save_steps
 from tests.model_file.models import (
     X,
     Y,
@@ -145,3 +146,19 @@ def test_names_that_are_no_unicode_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="cannot be written"):
         save(model, tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_steps_are_stored_as_their_model(in_pipeline: bool, tmp_path: Path) -> None:
+    model = PrivateRanker(data_norm=1.0, random_state=0).fit(X, Y)
+    whole = make_pipeline(model) if in_pipeline else model
+    steps = Steps.of(whole)
+    assert steps.in_pipeline == in_pipeline
+    assert steps.estimators == [model]
+    save(whole, tmp_path / "whole")
+    save_steps(steps, tmp_path / "steps")
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "steps").read_bytes()
+    loaded = load_steps(tmp_path / "whole")
+    assert loaded.in_pipeline == in_pipeline
+    assert type(loaded.model()) is type(load(tmp_path / "whole")) is type(whole)
+    assert (loaded.model().decision_function(X) == whole.decision_function(X)).all()

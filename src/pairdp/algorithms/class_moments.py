@@ -168,7 +168,7 @@ def _sums_of(records: Records) -> Totals:
 
 def _block_sums(x: Array, y: Array) -> Array:
     """Return the sums over one block of records, as one vector."""
-    ups, downs = x[y > 0], x[y < 0]
+    ups, downs = x.compress(y > 0, axis=0), x.compress(y < 0, axis=0)
     return np.concatenate(
         [y @ x, np.ones(len(y)) @ x, (ups.T @ ups).ravel(), (downs.T @ downs).ravel()]
     )

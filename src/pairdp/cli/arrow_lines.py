@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._coded_cells import Column, DistinctCells
+from pairdp._coded_cells import Column, DistinctCells, arrow_texts, arrow_values
 
 Mask = NDArray[np.bool_]
 _SMALLEST, _LARGEST = 1e-4, 1e9
@@ -23,12 +23,11 @@ def arrow_lines(columns: Sequence[Any]) -> bytes:
     columns : sequence of pyarrow.StringArray
         The cells as they are written; see `written_by_arrow`.
     """
-    import pyarrow as pa
     from pyarrow import compute
 
-    between: list[Any] = [pa.scalar(","), pa.scalar("\n")]
-    parts = [part for column in columns for part in (column, between[column is columns[-1]])]
-    lines = compute.binary_join_element_wise(*parts, pa.scalar(""))
+    comma, line_break, nothing = arrow_texts([",", "\n", ""])
+    parts = [part for column in columns for part in (column, comma)][:-1]
+    lines = compute.binary_join_element_wise(*parts, line_break, nothing)
     offsets = np.frombuffer(lines.buffers()[1], np.int32)
     return bytes(memoryview(lines.buffers()[2])[: offsets[len(lines)]]) if len(lines) else b""
 
@@ -45,32 +44,24 @@ def written_by_arrow(column: Column, written: Callable[[Any], str], empty: Mask 
     empty : array of bool or None
         Which cells are written as empty ones.
     """
-    import pyarrow as pa
     from pyarrow import compute
 
     texts = _texts(column, written)
     if empty is None or not empty.any():
         return texts
-    return compute.if_else(pa.array(empty), pa.scalar(""), texts)
+    (nothing,) = arrow_texts([""])
+    return compute.if_else(arrow_values(empty), nothing, texts)
 
 
 def _texts(column: Column, written: Callable[[Any], str]) -> Any:
-    import pyarrow as pa
-
     if isinstance(column, np.ndarray) and column.dtype == np.float64:
         return _floats(column)
     if isinstance(column, np.ndarray) and column.dtype.kind in "biuU":  # equal cells are equal text
-        coded = pa.array(column).dictionary_encode()
-        return _listed(map(written, coded.dictionary.to_pylist())).take(coded.indices)
+        distinct, codes = np.unique(column, return_inverse=True)
+        column = DistinctCells(codes, np.array(distinct.tolist(), dtype=object))
     if isinstance(column, DistinctCells):
-        return _listed(map(written, column.distinct)).take(pa.array(column.codes))
-    return _listed(map(written, column.tolist()))
-
-
-def _listed(texts: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.array(list(texts), pa.string())
+        return arrow_texts(map(written, column.distinct)).take(arrow_values(column.codes))
+    return arrow_texts(map(written, column.tolist()))
 
 
 def _floats(column: NDArray[np.float64]) -> Any:
@@ -78,11 +69,11 @@ def _floats(column: NDArray[np.float64]) -> Any:
     import pyarrow as pa
     from pyarrow import compute
 
-    texts = compute.cast(pa.array(column), pa.string())
+    texts = compute.cast(arrow_values(column), pa.string())
     size = np.abs(column)
     other = ~((size >= _SMALLEST) & (size < _LARGEST) & (np.floor(column) != column))
     if not other.any():
         return texts
     return compute.replace_with_mask(
-        texts, pa.array(other), _listed(map(repr, column[other].tolist()))
+        texts, arrow_values(other), arrow_texts(map(repr, column[other].tolist()))
     )

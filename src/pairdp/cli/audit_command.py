@@ -212,12 +212,9 @@ def _plans(target: str, options: dict[str, Any]) -> list[Plan]:
             + did_you_mean(target, known)
         )
     refuse_options(f"{target} is a model, which has a plan", *_PROBLEM)
-    from sklearn.pipeline import Pipeline
+    from pairdp.estimators.files import load_steps
 
-    from pairdp.estimators import load
-
-    model = load(path, trusted=options["trusted"])
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    steps = load_steps(path, trusted=options["trusted"]).estimators
     plans = [step.plan_ for step in steps if hasattr(step, "plan_")]
     if not plans:
         raise ValueError(f"{target} contains no model with a certificate")

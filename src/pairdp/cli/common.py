@@ -238,12 +238,12 @@ def _finite(values: object) -> object:
 
 def estimator(options: dict[str, Any], **more: Any) -> Any:
     """Return the unfitted estimator that options describe."""
-    from pairdp.estimators import PrivateMetric, PrivateRanker
+    from pairdp import estimators
 
-    kind: Any = PrivateMetric
     of_responses = {name: options[name] for name in ("response_bounds", "response_levels")}
-    if options["task"] == "ranking":
-        kind, more = PrivateRanker, {**more, **of_responses, "model": options["model"]}
+    is_ranking = options["task"] == "ranking"
+    if is_ranking:
+        more = {**more, **of_responses, "model": options["model"]}
     elif options["model"] != "auto":
         raise TableError("--model is for --task ranking")
     elif any(value is not None for value in of_responses.values()):
@@ -251,6 +251,7 @@ def estimator(options: dict[str, Any], **more: Any) -> Any:
     if options["data_norm"] is not None:
         more["data_norm"] = options["data_norm"]
     names = ("epsilon", "delta", "algorithm", "loss", "radius", "regularization")
+    kind: Any = estimators.PrivateRanker if is_ranking else estimators.PrivateMetric
     return kind(**{name: options[name] for name in names}, **more)
 
 

@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
 from pairdp._coded_cells import Column
 from pairdp.cli.unit_options import units_of
 from pairdp.estimators import Bounds, BoundsScaler, read_bounds
+from pairdp.model_file import Steps
 from pairdp.tables import Batch, Table, TableError, TwoLabels
 from pairdp.tables.threads import in_threads
 
@@ -45,7 +45,7 @@ class FitColumns(Protocol):
     def batches(self, model: Any) -> Batches:
         """Yield rows of features, labels as the model's problem codes them, and units if any."""
 
-    def fitted(self, model: Any) -> Any:
+    def fitted(self, model: Any) -> Steps:
         """Return what a model file stores, for a fitted model."""
 
 
@@ -144,12 +144,12 @@ class NumberColumns:
             )
         return signs
 
-    def fitted(self, model: Any) -> Any:
+    def fitted(self, model: Any) -> Steps:
         """Return the model with its scaler, if there is one."""
         if self.scaler is not None:
-            return Pipeline([("scale", self.scaler), ("model", model)])
+            return Steps([("scale", self.scaler), ("model", model)], in_pipeline=True)
         model.feature_names_in_ = np.array(self.names, dtype=object)
-        return model
+        return Steps.of(model)
 
 
 def _features(table: Table, options: dict[str, Any]) -> tuple[list[str], BoundsScaler | None]:

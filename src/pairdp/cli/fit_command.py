@@ -27,6 +27,7 @@ from pairdp.cli.scorecard_options import scorecard_options, scorecard_parameters
 from pairdp.cli.table_options import TABLE, open_with, table_options
 from pairdp.cli.unit_options import unit_options, unit_parameters
 from pairdp.estimators.fit_warnings import EUCLIDEAN
+from pairdp.model_file import Steps, draft_of, save_steps
 from pairdp.privacy import BudgetLedger, Certificate
 from pairdp.tables import TableError
 
@@ -184,16 +185,14 @@ def _ledger(
     )
 
 
-def _release(fitted: Any, model: Any, output: Path, ledger: BudgetLedger | None) -> None:
+def _release(fitted: Steps, model: Any, output: Path, ledger: BudgetLedger | None) -> None:
     """Save the model, and spend the budget if there is a ledger.
 
     The file is complete on disk before the budget is spent, and is renamed afterwards: a full disk
     costs nothing, and nothing is released that was not paid for.
     """
-    from pairdp.model_file import draft_of, save
-
     if ledger is None:
-        save(fitted, output)
+        save_steps(fitted, output)
     else:
         ledger.release(model.certificate_, draft_of(fitted, output))
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pairdp._checks import did_you_mean
 from pairdp.cli.common import refuse_options
 from pairdp.cli.schema_table import cells_for, check_table, with_starts
+from pairdp.model_file import Steps
 from pairdp.schema import LabelColumn, Schema, TargetColumn
 from pairdp.schema.columns import ResponseColumn
 from pairdp.tables import Cells, Table, TableError
@@ -99,9 +100,9 @@ class SchemaColumns:
         rows[cells.unreadable] = np.nan  # a null record
         return rows, *rest
 
-    def fitted(self, model: Any) -> Any:
+    def fitted(self, model: Any) -> Steps:
         """Return the model, which has the schema."""
-        return model
+        return Steps.of(model)
 
 
 def _with_response(schema: Schema, options: dict[str, Any]) -> Schema:

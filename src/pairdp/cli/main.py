@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -16,7 +17,7 @@ import click
 
 from pairdp._checks import did_you_mean
 from pairdp._version import __version__
-from pairdp.cli.deferred_imports import deferred
+from pairdp.cli.deferred_imports import UNUSED, deferred
 
 # Listed here, so that --help does not import the commands.
 _COMMANDS = {
@@ -48,9 +49,11 @@ class LazyGroup(click.Group):
         """Return a command."""
         if cmd_name not in _COMMANDS:
             return None
-        with deferred("pandas", "scipy.optimize", "scipy.stats"):
-            module = import_module(f"pairdp.cli.{cmd_name}_command")
-        command: click.Command = module.command
+        name = f"pairdp.cli.{cmd_name}_command"
+        if name not in sys.modules:
+            with deferred(*UNUSED), _kept_to_the_end():
+                import_module(name)
+        command: click.Command = sys.modules[name].command
         return command
 
     def resolve_command(
@@ -78,6 +81,19 @@ class LazyGroup(click.Group):
         """Write the list of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
+
+
+@contextmanager
+def _kept_to_the_end() -> Iterator[None]:
+    """Do not look for garbage among modules that are imported, neither now nor when Python ends."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+        gc.freeze()
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from pairdp.cli.common import (
 from pairdp.cli.predict_output import Output, written_cell
 from pairdp.cli.predict_rows import Predictor, kept_columns
 from pairdp.cli.table_options import TABLE, open_with, table_options
-from pairdp.estimators import load
+from pairdp.estimators.files import load_steps
 from pairdp.tables import TableError
 from pairdp.tables.threads import in_threads
 
@@ -96,7 +96,7 @@ def command(
         if output.suffix.lower() in _OTHER_FORMATS:
             raise TableError(f"predictions are written as CSV: give {output} another name")
         check_output(output, force, model, data, reference)
-    predictor = Predictor.of(load(model, trusted=trusted), positive, probability)
+    predictor = Predictor.of(load_steps(model, trusted=trusted), positive, probability)
     table = open_with(data, options)
     predictor.check(table)
     table.check_columns(keep)
@@ -112,7 +112,7 @@ def command(
         rows, cells = part
         found, null = predictor.columns(rows())
         if percentiles is not None:
-            found.append(percentiles(found[0]))
+            found.append(percentiles(np.asarray(found[0])))
         return Output(cells, found, null)
 
     parts = zip(

@@ -23,14 +23,14 @@ class Output:
     ----------
     kept : sequence of column
         Cells that are copied from the table.
-    predicted : sequence of array
+    predicted : sequence of column
         Predictions, whose values do not matter for null records.
     null : array of bool
         Which records have empty predictions.
     """
 
     kept: Sequence[Column]
-    predicted: Sequence[NDArray[Any]]
+    predicted: Sequence[Column]
     null: NDArray[np.bool_]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
@@ -56,7 +56,7 @@ class Output:
         found = [written_by_arrow(column, written_cell, self.null) for column in self.predicted]
         return arrow_lines([*kept, *found])
 
-    def _values(self, column: NDArray[Any]) -> list[Any]:
+    def _values(self, column: Column) -> list[Any]:
         values: list[Any] = column.tolist()
         for place in np.flatnonzero(self.null).tolist():
             values[place] = None

@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
-from pairdp._coded_cells import Column
+from pairdp._coded_cells import Column, DistinctCells
 from pairdp._reading import Invalid
 from pairdp.cli.predict_steps import FirstSteps
 from pairdp.cli.schema_table import cells_for, check_table, encoded, with_starts
 from pairdp.estimators import BoundsScaler, SchemaEncoder
+from pairdp.model_file import Steps
 from pairdp.schema import Schema
 from pairdp.tables import Table, TableError
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Predicted = list[NDArray[Any]]
+Predicted = list[Column]
 
 
 @dataclass(frozen=True)
@@ -51,19 +51,19 @@ class Predictor:
     predict: Callable[[Array], Predicted]
 
     @classmethod
-    def of(cls, model: Any, positive: str | None, probability: bool = False) -> Predictor:
+    def of(cls, model: Steps, positive: str | None, probability: bool = False) -> Predictor:
         """Return the predictor of a loaded model.
 
         Parameters
         ----------
-        model : estimator or Pipeline
+        model : Steps
             The model.
         positive : str or None
             The label with high scores.
         probability : bool, default=False
             Whether to predict the probability of that label too.
         """
-        steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+        steps = model.estimators
         if isinstance(steps[-1], BoundsScaler | SchemaEncoder):
             raise TableError("the file contains a scaler without a model")
         if not hasattr(steps[0], "feature_names_in_"):
@@ -156,7 +156,8 @@ def _outputs(
         )
     reverse = bool(labels) and positive == labels[0]
     own = str(getattr(getattr(type(model), "predict", None), "__module__", ""))
-    by_score = hasattr(model, "_decided") and own.startswith("pairdp.")  # not of a user's class
+    by_score = hasattr(model, "_places") and own.startswith("pairdp.")  # not of a user's class
+    classes = np.array(getattr(model, "classes_", np.empty(0)).tolist(), dtype=object)
     sign = -1.0 if reverse else 1.0
     for step in steps:
         vars(step).pop("feature_names_in_", None)  # rows come as arrays, in this order
@@ -169,7 +170,7 @@ def _outputs(
     def scores_and_labels(rows: Array) -> Predicted:
         rows = scaled(rows)
         scores = model.decision_function(rows)
-        decided = model._decided(scores) if by_score else model.predict(rows)
+        decided = DistinctCells(model._places(scores), classes) if by_score else model.predict(rows)
         found: Predicted = [sign * scores, decided]
         if probability:
             found.append(model.predict_proba(rows)[:, 0 if reverse else 1])

@@ -21,6 +21,7 @@ from pairdp.algorithms import Fit, Plan
 from pairdp.estimators.fit_warnings import warn_before, warn_of_search
 from pairdp.estimators.held_out import HoldsOut
 from pairdp.estimators.schema_tables import (
+    batches_of,
     pieces,
     table_labels,
     table_length,
@@ -278,7 +279,8 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
             found = table_labels(schema, X, y, invalid=self.invalid, numeric=numeric)
             occurring = np.asarray(found)
         known = self._labels(occurring, None)
-        return self._fit_tables([(X, y, groups)], table_length(X), schema, known)
+        batches = batches_of(schema, X, y, groups, self._unit_column(schema, groups))
+        return self._fit_tables(batches, table_length(X), schema, known)
 
     def _fit_tables(
         self, batches: Iterable[Any], n: int, schema: Schema, labels: NDArray[Any] | None
@@ -293,19 +295,22 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
     def _table_batch(self, schema: Schema, piece: tuple[int, Any, Any, Any], labels: Any) -> Any:
         """Return encoded rows, coded labels and units of a part of a table."""
         start, table, y, groups = piece
-        by_column = self.max_records is not None and groups is None
-        unit = self.unit if by_column and self.unit in schema.identifiers else None
         records = table_records(
             schema,
             table,
             y,
-            unit,
+            self._unit_column(schema, groups),
             invalid=self.invalid,
             numeric=self._numeric_targets,
             start=start,
         )
         of_units = self._checked_groups(groups if records.groups is None else records.groups)
         return (records.rows, self._coded(records.labels, labels), *of_units)
+
+    def _unit_column(self, schema: Schema, groups: Any) -> str | None:
+        """Return the column of a table that has the units, None if there is none."""
+        by_column = self.max_records is not None and groups is None
+        return self.unit if by_column and self.unit in schema.identifiers else None
 
     def _affordable_plan(self, n: int, n_features: int) -> Plan:
         """Return the plan for data of this size; an error if the ledger has no room for it."""

@@ -18,9 +18,12 @@ from pairdp._reading import (
     read_targets,
     uses_null_records,
 )
-from pairdp.schema import Schema, columns_of, table_columns
+from pairdp._sums import BLOCK
+from pairdp.schema import Schema, columns_of, row_slices, table_columns
 
 Array = NDArray[np.float64]
+_ROWS = 4 * BLOCK
+"""Rows of a table in memory that are encoded at a time."""
 
 
 class TableRecords(NamedTuple):
@@ -40,8 +43,16 @@ def encoded_rows(schema: Schema, X: Any, invalid: Invalid, start: int = 0) -> Ar
     """Return the encoded rows of a table; rows of null records are NaN."""
     table = as_table(X)
     schema.check_table(table_columns(table) or ())
-    columns, n = columns_of(table, schema.features)
-    return schema.encode(columns, n, invalid=invalid, start=start)
+    n = table_length(table)
+    if n <= _ROWS:
+        columns, n = columns_of(table, schema.features)
+        return schema.encode(columns, n, invalid=invalid, start=start)
+    rows, end = np.empty((n, schema.width)), 0
+    for some in row_slices(table, schema.features, _ROWS):
+        columns, length = columns_of(some, schema.features)
+        encoded = schema.encode(columns, length, invalid=invalid, start=start + end)
+        rows[end : (end := end + length)] = encoded
+    return rows
 
 
 def column_of(X: Any, name: str) -> NDArray[Any]:
@@ -126,6 +137,40 @@ def table_labels(
 def _flat(y: Any) -> Any:
     shape = tuple(getattr(y, "shape", ()))
     return np.ravel(y) if len(shape) == 2 and shape[1] == 1 else y
+
+
+def batches_of(
+    schema: Schema, X: Any, y: ArrayLike | None, groups: Any, unit: str | None
+) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield the records of a table in batches: tables, labels and groups.
+
+    Parameters
+    ----------
+    schema : Schema
+        The schema.
+    X : table with named columns
+        Its cells.
+    y : array-like or None
+        The labels; None takes the column of the label.
+    groups : array-like or None
+        The unit of each record. They may have any form, and then all records are one batch.
+    unit : str or None
+        The name of a column with the unit of each record, if there is one.
+    """
+    table = as_table(X)
+    n = table_length(table)
+    labels = None if y is None else read_labels(_flat(as_labels(y)))
+    if groups is not None or n <= _ROWS:
+        yield table, labels, groups
+        return
+    if labels is not None and labels.shape != (n,):
+        raise ValueError(f"y has {len(labels)} labels, and the table has {n} records")
+    schema.check_table(table_columns(table) or ())
+    of_label = [schema.label] if y is None and schema.label is not None else []
+    names = [*schema.features, *of_label, *([] if unit is None else [unit])]
+    for place, rows in enumerate(row_slices(table, names, _ROWS)):
+        start = place * _ROWS
+        yield rows, None if labels is None else labels[start : start + _ROWS], None
 
 
 def pieces(batches: Any) -> Iterator[tuple[int, Any, Any, Any]]:

@@ -132,8 +132,10 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
         if uses_null_records(self.invalid):
             classes = occurring_labels(y)
         else:
-            check_labels(y)
-            classes = np.unique(y)
+            # Whether numbers or texts are labels depends on the distinct ones.
+            occurring = np.unique(y) if y.dtype.kind in "biufUS" else y
+            check_labels(occurring)
+            classes = np.unique(occurring)
         if classes.size > 2:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is "
@@ -225,7 +227,11 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
         return self._decided(scores)
 
     def _decided(self, scores: Array) -> NDArray[Any]:
-        return np.asarray(self.classes_[(scores > 0).astype(np.intp)])
+        return np.asarray(self.classes_[self._places(scores)])
+
+    def _places(self, scores: Array) -> NDArray[np.int8]:
+        """Return the place of the label of each score among the classes."""
+        return np.asarray(scores > 0, dtype=np.int8)
 
 
 def _two_sorted(given: Any) -> NDArray[Any]:

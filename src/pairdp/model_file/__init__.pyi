@@ -2,5 +2,8 @@ from .files import ModelFileError as ModelFileError
 from .files import draft_of as draft_of
 from .files import header_of as header_of
 from .files import load as load
+from .files import load_steps as load_steps
 from .files import save as save
+from .files import save_steps as save_steps
 from .registry import stored_in_model_files as stored_in_model_files
+from .steps import Steps as Steps

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.pipeline import Pipeline
 
 from pairdp._files import Draft
 from pairdp.model_file.states import state_of, with_state
+from pairdp.model_file.steps import Steps
 from pairdp.storage import NOT_VALID, Arrays, FileKind, Trusted
 from pairdp.storage import ModelFileError as ModelFileError
 
@@ -52,23 +52,27 @@ def save(model: BaseEstimator, path: str | Path) -> None:
         If the model is of another kind or has parameters that cannot be stored, or if the path is
         something other than a regular file, such as a device.
     """
-    _MODEL.publish(draft_of(model, path), Path(path))
-
-
-def draft_of(model: BaseEstimator, path: str | Path) -> Draft:
-    """Write a fitted model to disk under a temporary name; see `save`."""
-    arrays: Arrays = {}
-    is_pipeline = isinstance(model, Pipeline)
-    named = model.steps if is_pipeline else [("model", model)]
-    if not named:
+    steps = Steps.of(model)
+    if not steps.named:
         raise ModelFileError("a model file cannot store a pipeline without steps")
     if not isinstance(model, BaseEstimator):
         raise ModelFileError(f"a model file cannot store a {type(model).__name__}")
-    steps = [
+    save_steps(steps, path)
+
+
+def save_steps(steps: Steps, path: str | Path) -> None:
+    """Write the steps of a fitted model to a file atomically; see `save`."""
+    _MODEL.publish(draft_of(steps, path), Path(path))
+
+
+def draft_of(steps: Steps, path: str | Path) -> Draft:
+    """Write the steps of a fitted model to disk under a temporary name; see `save`."""
+    arrays: Arrays = {}
+    states = [
         {"name": name, **state_of(step, f"{place}.", arrays)}
-        for place, (name, step) in enumerate(named)
+        for place, (name, step) in enumerate(steps.named)
     ]
-    return _MODEL.draft(Path(path), {"pipeline": is_pipeline, "steps": steps}, arrays)
+    return _MODEL.draft(Path(path), {"pipeline": steps.in_pipeline, "steps": states}, arrays)
 
 
 def load(path: str | Path, *, trusted: Iterable[type | str] = ()) -> Any:
@@ -92,6 +96,11 @@ def load(path: str | Path, *, trusted: Iterable[type | str] = ()) -> Any:
         If the file is damaged, of an unknown version, not a model, or uses a class that is not
         trusted.
     """
+    return load_steps(path, trusted=trusted).model()
+
+
+def load_steps(path: str | Path, *, trusted: Iterable[type | str] = ()) -> Steps:
+    """Return the steps of the model in a file; see `load`."""
     known = Trusted(trusted)
     header, arrays = _read(Path(path))
     try:
@@ -109,9 +118,7 @@ def load(path: str | Path, *, trusted: Iterable[type | str] = ()) -> Any:
             raise ValueError(f"it has the unknown array {sorted(arrays)[0]!r}")
     except NOT_VALID as error:
         raise ModelFileError(f"the model {path} is not valid: {error}") from None
-    if header["pipeline"] is True:
-        return Pipeline(steps)
-    return steps[0][1]
+    return Steps(steps, header["pipeline"])
 
 
 def _read(path: Path) -> tuple[dict[str, Any], Arrays]:

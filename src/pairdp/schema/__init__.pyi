@@ -12,6 +12,7 @@ from .errors import SchemaError as SchemaError
 from .features import FeatureColumn as FeatureColumn
 from .flag_column import FlagColumn as FlagColumn
 from .frames import columns_of as columns_of
+from .frames import row_slices as row_slices
 from .frames import table_columns as table_columns
 from .number_column import NumberColumn as NumberColumn
 from .schema import Schema as Schema

@@ -129,8 +129,9 @@ def numbers(cells: Cells, missing: MissingValues) -> tuple[Array, Status]:
         if missing.numbers:
             values[np.isin(values, list(missing.numbers))] = np.nan
         status = np.zeros(len(values), dtype=np.int8)
-        bad = ~np.isfinite(values)
-        if bad.any():
+        finite = np.isfinite(values)
+        if not finite.all():
+            bad = ~finite
             status[bad] = np.where(np.isnan(values[bad]), Cell.MISSING, Cell.UNKNOWN)
             values[bad] = 0.0
     return values, status

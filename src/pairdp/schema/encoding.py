@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,11 +13,10 @@ from pairdp._reading import Invalid, uses_null_records
 from pairdp.schema.cells import Array, Cell, MissingValues, Status
 from pairdp.schema.columns import ResponseColumn
 from pairdp.schema.features import NULL, FeatureColumn, Mask
-from pairdp.schema.flag_column import FlagColumn
 from pairdp.schema.frames import as_cells
+from pairdp.schema.layout import Layout, Place
 
 _BLOCK = 65_536
-_CACHED = 32_768  # numbers, of 8 bytes
 
 
 class CellCounts(NamedTuple):
@@ -30,80 +28,39 @@ class CellCounts(NamedTuple):
     unknown: int
 
 
-def shares(columns: Sequence[FeatureColumn], sparse: int | None) -> tuple[Array, float]:
-    r"""Return the factor of each column, and the norm that sparse flags are clipped to.
-
-    A column c has a block :math:`b_c` of norm at most 1 and a weight :math:`w_c`. Without sparse
-    flags the row is :math:`(w_c b_c)_c / \sqrt{W}` with :math:`W = \sum_c w_c^2`, so
-
-    .. math:: |row|^2 = \sum_c w_c^2 |b_c|^2 / W \le 1.
-
-    If at most k flags are yes in a usual record, they are encoded as 0 and 1, and the part
-    :math:`f = (w_c b_c)_c` of the flags is clipped to norm :math:`\sqrt{F}`, where F is the smaller
-    of :math:`k \max_c w_c^2` and :math:`\sum_c w_c^2` over flags. With
-    :math:`W = F + \sum_c w_c^2` over the other columns, the norm is again at most 1, for every
-    record, whatever it contains.
-    """
-    weights = np.array([column.weight for column in columns])
-    flags = np.array([sparse is not None and isinstance(c, FlagColumn) for c in columns], bool)
-    squares = weights**2
-    of_flags = float(squares[flags].sum())
-    if flags.any() and sparse is not None:
-        of_flags = min(of_flags, sparse * float(squares[flags].max()))
-    total = math.sqrt(float(squares[~flags].sum()) + of_flags)
-    return weights / total, math.sqrt(of_flags) / total
-
-
 def encode_rows(
     schema: Any, cells: Mapping[str, Any], n: int, invalid: Invalid, start: int
 ) -> Array:
     """Return the encoded rows; see `Schema.encode`."""
     null_allowed = uses_null_records(invalid)
-    columns: tuple[FeatureColumn, ...] = schema.feature_columns
+    layout: Layout = schema.layout
     null = np.zeros(n, dtype=np.bool_)
-    factors, flag_norm = shares(columns, schema.sparse)
-    flags = np.zeros(schema.width, dtype=np.bool_)
-    blocks: list[Array] = []
-    place = 0
-    for column, factor in zip(columns, factors, strict=True):
+    rows = np.empty((n, len(layout.flags)))
+    for place in layout.places:
+        column = place.column
         found = as_cells(cells[column.name])
         if found.shape != (n,):
             raise ValueError(f"the column {column.name!r} does not have {n} cells")
-        part = slice(place, place := place + len(column.feature_names))
-        flags[part] = sparse = schema.sparse is not None and isinstance(column, FlagColumn)
-        read = partial(_scaled, column, factor, sparse)
-        values, status = _read(read, found, missing_values(schema, column))
-        blocks.append(values)
+        values, status = _read(partial(_scaled, place), found, place.missing)
+        rows[:, place.part] = values
         if (status & 1).any():  # some cells are missing or unknown, whose codes are odd
             refused = column.is_refused(status)
             if not null_allowed:
                 check_refused(column, status, refused, start)
             null |= refused | column.is_null(status)
-    rows = _side_by_side(blocks, n)
-    if flags.any():
-        _clip_flags(rows, flags, flag_norm)
+    if layout.flags.any():
+        _clip_flags(rows, layout.flags, layout.flag_norm)
     if null.any():
         rows[null] = np.nan
     return rows
 
 
-def _side_by_side(blocks: Sequence[Array], n: int) -> Array:
-    """Return a table of the columns of blocks; a few rows at a time, which fit into the cache."""
-    width = sum(block.shape[1] for block in blocks)
-    rows = np.empty((n, width))
-    for first in range(0, n, size := max(1, _CACHED // max(1, width))):
-        np.concatenate([b[first : first + size] for b in blocks], 1, rows[first : first + size])
-    return rows
-
-
-def _scaled(
-    column: FeatureColumn, factor: float, sparse: bool, cells: Any, missing: MissingValues
-) -> tuple[Array, Status]:
+def _scaled(place: Place, cells: Any, missing: MissingValues) -> tuple[Array, Status]:
     """Return the block of each cell times the factor of its column; sparse flags are 0 and 1."""
-    values, status = column.encode(cells, missing)
-    if sparse:
+    values, status = place.column.encode(cells, missing)
+    if place.is_sparse_flag:
         np.maximum(values, 0.0, out=values)
-    values *= factor
+    values *= place.factor
     return values, status
 
 
@@ -114,6 +71,8 @@ def _read(
 ) -> tuple[Array, Status]:
     """Return what a function that reads each cell by itself returns for all cells of a column."""
     if isinstance(cells, DistinctCells):
+        if len(cells.distinct) > len(cells):
+            cells = cells.compact()
         values, status = read(cells.distinct, missing)
         return values.take(cells.codes, axis=0), status.take(cells.codes)
     if isinstance(cells, MixedCells):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,26 @@ def columns_of(table: Any, names: Iterable[str]) -> tuple[dict[str, Cells], int]
     return found, n
 
 
+def row_slices(table: Any, names: Sequence[str], size: int) -> Iterator[Any]:
+    """Yield the rows of a table in order, ``size`` at a time, as tables with some of its columns.
+
+    What is computed from a few rows stays in the cache, and takes no memory for all rows.
+    """
+    table = as_table(table)
+    _, n = columns_of(table, ())
+    columns: dict[str, Cells] | None = None
+    if not hasattr(table, "iloc") and not hasattr(table, "slice"):  # of no library for tables
+        columns, n = columns_of(table, names)
+    for start in range(0, n, size):
+        rows = slice(start, min(start + size, n))
+        if columns is not None:
+            yield {name: column[rows] for name, column in columns.items()}
+        elif hasattr(table, "iloc"):  # of pandas
+            yield table.iloc[rows]
+        else:  # of polars and pyarrow
+            yield table.slice(start, rows.stop - start)
+
+
 def _has_records(table: Any) -> bool:
     """Return whether a table is a list of records, each a mapping of names to cells."""
     return (
@@ -113,12 +133,12 @@ def as_cells(column: Any) -> Cells:
     """Return one column as an array; cells of several types are not converted to one."""
     if isinstance(column, DistinctCells | MixedCells):
         return column
-    if isinstance(column, np.ma.MaskedArray):
+    if isinstance(column, np.ndarray):
+        if type(column) is np.ndarray or not isinstance(column, np.ma.MaskedArray):
+            return _without_complex(column)
         cells = np.array(column.data, dtype=object)
         cells[np.ma.getmaskarray(column)] = None
         return cells
-    if isinstance(column, np.ndarray):
-        return _without_complex(column)
     if hasattr(column, "to_pylist"):  # of pyarrow
         return _of_arrow(column)
     if hasattr(column, "to_list") and hasattr(column, "null_count"):  # of polars

@@ -83,11 +83,11 @@ class NumberColumn(FeatureColumn):
             status[(status == Cell.VALID) & (np.floor(values) != values)] = Cell.UNKNOWN
         if isinstance(self.missing, float):
             values[status == Cell.MISSING] = self.missing
-        clipped = np.clip(values, self.low, self.high)
-        outside = clipped != values
-        if outside.any():
-            status[outside & (status == Cell.VALID)] = Cell.OUTSIDE
-        block = self._mapped(clipped)[:, None]
+        outside = np.flatnonzero((values < self.low) | (values > self.high))
+        if len(outside):
+            status[outside[status[outside] == Cell.VALID]] = Cell.OUTSIDE
+            np.clip(values, self.low, self.high, out=values)
+        block = self._mapped(values)[:, None]
         return Block(self._with_indicator(block, status), status)
 
     def _mapped(self, values: Array) -> Array:

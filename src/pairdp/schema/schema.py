@@ -30,6 +30,7 @@ from pairdp.schema.columns import (
 from pairdp.schema.encoding import CellCounts, count_cells, encode_response, encode_rows
 from pairdp.schema.errors import SchemaError
 from pairdp.schema.features import FeatureColumn
+from pairdp.schema.layout import Layout
 from pairdp.schema.names import Name
 from pairdp.schema.reading import parts_in_file, parts_of
 from pairdp.storage import Storable
@@ -219,6 +220,11 @@ class Schema(Storable):
     def feature_names_out(self) -> tuple[str, ...]:
         """The names of the encoded features, such as ``age`` and ``sex=F``."""
         return tuple(name for column in self.feature_columns for name in column.feature_names)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the features of each column are in a row, and how they are scaled."""
+        return Layout.of(self.feature_columns, self.sparse, self.missing_values)
 
     def check_table(self, names: Any) -> None:
         """Raise an error for columns of a table that the schema does not name, if it says so."""

@@ -19,6 +19,8 @@ from pairdp._coded_cells import (
     Column,
     DistinctCells,
     MixedCells,
+    arrow_texts,
+    arrow_values,
     coded_integers,
     float_values,
     has_pyarrow,
@@ -246,16 +248,14 @@ class TextParser:
         places = np.flatnonzero(others)
         if not len(places):
             return numbers
-        rest = texts.filter(pa.array(others)).dictionary_encode()
+        rest = texts.filter(arrow_values(others)).dictionary_encode()
         return MixedCells(numbers, places, _distinct(rest, self.form.numeral, self.strip))
 
     def of_rows(self, rows: Sequence[Row | None]) -> Parsed:
         """Return rows that were read in another way."""
-        import pyarrow as pa
-
         found: dict[int, Column] = {}
         for place in self.places:
-            texts = pa.array(["" if row is None else row[place] for row in rows], pa.string())
+            texts = arrow_texts("" if row is None else row[place] for row in rows)
             number = place in self.numbers
             found[place] = self._numbers(texts) if number else _distinct(texts.dictionary_encode())
         return Parsed(found, np.array([row is None for row in rows], dtype=np.bool_))

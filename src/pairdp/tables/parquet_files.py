@@ -137,9 +137,12 @@ def _open(path: Path) -> Any:
 
 
 def _batches(path: Path, file: Any, size: int, columns: list[str]) -> Iterator[Any]:
-    from pyarrow import ArrowException
+    from pyarrow import ArrowException, parquet, types
 
+    texts = [field.name for field in file.schema_arrow if types.is_string(field.type)]
     try:
-        yield from file.iter_batches(batch_size=size, columns=columns)
+        # Texts come as distinct ones and their codes, in which form most files store them.
+        coded = parquet.ParquetFile(path, metadata=file.metadata, read_dictionary=texts)
+        yield from coded.iter_batches(batch_size=size, columns=columns)
     except (ArrowException, OSError):
         raise TableError(f"{path} cannot be read: it is damaged") from None

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairdp._sums import BLOCK, Total
+from pairdp._sums import BLOCK, Total, sum_in_pairs
 from pairdp.algorithms.conditioned.features import Features
 from pairdp.algorithms.conditioned.slopes import Slopes
 from pairdp.algorithms.scorecard.descent import Whitening
@@ -83,7 +83,8 @@ class Rows:
         if len(x) * features.size <= _MOST_NUMBERS:
             kept = np.empty((len(x), features.size))
             for start in range(0, len(x), BLOCK):
-                kept[start : start + BLOCK] = features.rows(x[start : start + BLOCK])
+                some = slice(start, start + BLOCK)
+                features.rows(x[some], kept[some])
         return cls(features, x, y, counted, kept)
 
     @property
@@ -184,7 +185,9 @@ def clipped_rows(rows: Rows, whitening: Whitening, largest: float) -> ClippedRow
 def sum_of_gradients(some_rows: ClippedRows, weights: Array, slopes: Slopes) -> Total:
     """Return Σ of clipped gradients over S, in the coordinates of φ, for weights of features."""
     rows, clip = some_rows
-    total = Total.zeros(rows.features.size)
+    if not rows.n:
+        return Total.zeros(rows.features.size)
+    sums: list[Array] = []
     size = slopes.size
     for some, block in rows.blocks():
         factors = clip.factors[some]
@@ -192,8 +195,8 @@ def sum_of_gradients(some_rows: ClippedRows, weights: Array, slopes: Slopes) -> 
         np.clip(found, -STEEPEST, STEEPEST, out=found)
         lengths = np.abs(found) * clip.lengths[some]
         found *= CLIP / np.maximum(lengths, CLIP) * factors * rows.counted[some]
-        total += found @ block
-    return total
+        sums.append(found @ block)
+    return Total.of(sum_in_pairs(sums))
 
 
 def sum_over_pairs(rows: RowParts, weights: Array, largest: float) -> Array:

@@ -62,12 +62,13 @@ class Features:
         """Number of features, the constant included."""
         return feature_count(self.expansion, self.centre.size, intercept=self.intercept)
 
-    def rows(self, x: Array) -> Array:
-        """Return the features of rows, each of norm at most 1."""
-        found = self.unclipped(x)
-        inside = found[:, :-1] if self.intercept else found
-        norms = np.sqrt(np.einsum("ij,ij->i", inside, inside))
-        inside *= (self.largest / np.maximum(norms, self.largest))[:, None]
+    def rows(self, x: Array, out: Array | None = None) -> Array:
+        """Return the features of rows, each of norm at most 1; in ``out`` if it is given."""
+        plain = self._expanded(x)
+        norms = np.sqrt(np.einsum("ij,ij->i", plain, plain))
+        factors = self.largest / np.maximum(norms, self.largest)
+        found = np.empty((len(x), self.size)) if out is None else out
+        np.multiply(plain, factors[:, None], out=self._varying(found))
         return found
 
     @property
@@ -78,16 +79,26 @@ class Features:
     def unclipped(self, x: Array) -> Array:
         """Return the features of rows without clipping their norms, as for predictions."""
         found = np.empty((len(x), self.size))
-        d = self.centre.size
-        if self.intercept:
-            found[:, -1] = CONSTANT
-        inside = found[:, :-1] if self.intercept else found
-        np.subtract(x, self.centre, out=inside[:, :d])
-        inside[:, :d] /= self.scales
-        if self.expansion == "linear":
-            inside[:, :d] *= self.largest
+        self._varying(found)[...] = self._expanded(x)
+        return found
+
+    def _varying(self, found: Array) -> Array:
+        """Set the constant of rows, and return their other features, which are to be set."""
+        if not self.intercept:
             return found
-        a = np.clip(inside[:, :d], -_WIDEST, _WIDEST)
+        found[:, -1] = CONSTANT
+        return found[:, :-1]
+
+    def _expanded(self, x: Array) -> Array:
+        """Return the features of rows but the constant, without clipping their norms."""
+        d = self.centre.size
+        a = x - self.centre
+        a /= self.scales
+        if self.expansion == "linear":
+            a *= self.largest
+            return a
+        np.clip(a, -_WIDEST, _WIDEST, out=a)
+        inside = np.empty((len(x), self.size - self.intercept))
         blocks = 3 if self.expansion == "quadratic" else 2
         share = self.largest / math.sqrt(blocks)
         inside[:, :d] = a * (share / (2 * math.sqrt(d)))
@@ -104,7 +115,7 @@ class Features:
                 products[:, 0] = (products[:, 0] - 1) * _SQUARES
                 inside[:, place : place + d - i] = products * scale
                 place += d - i
-        return found
+        return inside
 
 
 def _hats(a: Array) -> Array:

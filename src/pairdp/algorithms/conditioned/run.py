@@ -288,8 +288,8 @@ def _sums(numbers: Numbers, largest: float) -> Total:
     total = Total.zeros(2 * x.shape[1] + 1)
     for start in range(0, len(x), BLOCK):
         rows, labels = x[start : start + BLOCK], y[start : start + BLOCK]
-        sums = [labels @ rows, rows.sum(axis=0), [largest * labels.sum()]]
-        total += np.concatenate(sums)
+        plain = np.ones(len(rows)) @ rows
+        total += np.concatenate([labels @ rows, plain, [largest * labels.sum()]])
     return total
 
 

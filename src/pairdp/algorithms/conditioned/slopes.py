@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from pairdp.losses import LogisticPointwise, PointwiseLoss
 
@@ -35,7 +34,7 @@ class Slopes:
     def of(self, scores: Array, y: Array) -> Array:
         """Return φ'(s, y), finite for all records."""
         if type(self.loss) is LogisticPointwise and self.loss.temperature == 1:
-            return np.asarray(-y * expit(-y * scores))
+            return _logistic(scores, y)
         # The second entry of φ'·(s, 1), which is the gradient at w = (1, 0).
         rows = np.column_stack([scores, np.ones_like(scores)])
         found = self.loss.gradient(np.array([1.0, 0.0]), rows, y)[:, 1]
@@ -64,3 +63,12 @@ class Slopes:
     @property
     def _labels(self) -> Array:
         return np.array([-1.0, 1.0]) * (1.0 if self.loss.binary else self.bound)
+
+
+def _logistic(scores: Array, y: Array) -> Array:
+    """Return -y/(1 + e^{ys}); numpy's exponential is several times as fast as ``expit``."""
+    found = y * scores
+    with np.errstate(all="ignore"):  # an infinite exponential gives zero
+        np.exp(found, out=found)
+    found += 1
+    return np.divide(-y, found, out=found)

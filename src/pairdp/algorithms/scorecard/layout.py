@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from pairdp.algorithms.scorecard.cells import CategoryCells, Cells, NumberCells
 from pairdp.schema import DateColumn, FlagColumn, NumberColumn, Schema
-from pairdp.schema.encoding import shares
 from pairdp.schema.features import FeatureColumn
+from pairdp.schema.layout import shares
 
 
 def columns_of_schema(schema: Schema) -> tuple[tuple[str, Cells], ...]:

@@ -18,8 +18,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from pairdp._files import Draft
 
 try:
@@ -149,6 +147,8 @@ def _open(path: Path) -> int:
 
 @contextmanager
 def _beside(path: Path, timeout: float) -> Iterator[None]:
+    from filelock import FileLock, Timeout  # only where there is no flock
+
     lock = FileLock(path.with_name(path.name + ".lock"))
     try:
         lock.acquire(timeout=timeout)

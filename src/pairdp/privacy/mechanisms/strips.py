@@ -71,14 +71,17 @@ class Strips:
 
 @cache
 def strips() -> Strips:
-    """Return the table, with the largest M that there is room for."""
+    """Return the table, with the largest M that there is room for.
+
+    As n_k ≥ M·exp(-(kw)²/2), M is at most the room divided by the sum of these heights.
+    """
     heights = [exp_bounds((k * WIDTH) ** 2 / 2, _PRECISION) for k in range(STRIPS + 1)]
     room = (1 << INDEX_BITS) - 1
 
     def counts_for(scale: int) -> list[int]:
         return [-(-scale * high.numerator // high.denominator) for _, high in heights[:-1]]
 
-    scale = room // STRIPS_PER_UNIT  # more than there is room for: the area is 1.25, not 1
+    scale = int(room / sum(high for _, high in heights[:-1]))
     while sum(counts_for(scale)) > room:
         scale -= 1
     counts = counts_for(scale)
