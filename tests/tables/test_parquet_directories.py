@@ -81,3 +81,17 @@ def test_other_directories_are_refused(tmp_path: Path) -> None:
     write(tmp_path / "x=1" / "a.parquet", x=[1.0])
     with pytest.raises(TableError, match="'x' in the names of directories and in files"):
         open_table(tmp_path)
+
+
+def test_files_are_not_all_open_at_once(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    for number in range(40):
+        parquet.write_table(pa.table({"x": [float(number)]}), tmp_path / f"{number:02}.parquet")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else 64
+    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 20, limits[1]))
+    try:
+        rows, _ = read(open_table(tmp_path), ["x"], None, 7)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert rows == [[float(number)] for number in range(40)]

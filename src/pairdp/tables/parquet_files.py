@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from pairdp.tables.base import TableError
@@ -46,16 +46,16 @@ class ParquetFiles:
             raise TableError(
                 "Parquet files need pyarrow: install it with  pip install 'pairdp[tables]'"
             ) from None
-        first = self._opened[0]
-        for path, file in zip(self.paths[1:], self._opened[1:], strict=True):
+        first = self._headers[0]
+        for path, header in zip(self.paths[1:], self._headers[1:], strict=True):
             if list(self._partition(path)) != list(self._partition(self.paths[0])):
                 raise TableError(f"{path} is not in directories of the same columns as the others")
-            if not file.schema_arrow.equals(first.schema_arrow):
+            if not header.schema.equals(first.schema):
                 raise TableError(
                     f"{path} has other columns or types than {self.paths[0]}: one table has one "
                     "schema; convert the files, or read them one by one"
                 )
-        both = [name for name in self._partition(self.paths[0]) if name in first.schema_arrow.names]
+        both = [name for name in self._partition(self.paths[0]) if name in first.schema.names]
         if both:
             raise TableError(
                 f"{self.path} has the column {both[0]!r} in the names of directories and in files"
@@ -78,18 +78,18 @@ class ParquetFiles:
         return found
 
     @cached_property
-    def _opened(self) -> list[Any]:
-        return [_open(path) for path in self.paths]
+    def _headers(self) -> list[_Header]:
+        return [_header(path) for path in self.paths]
 
     @property
     def names(self) -> list[str]:
         """The columns: those in the files, and those in the names of directories."""
-        return [*self._opened[0].schema_arrow.names, *self._partition(self.paths[0])]
+        return [*self._headers[0].schema.names, *self._partition(self.paths[0])]
 
     @property
     def rows(self) -> int:
         """The number of rows of all files."""
-        return sum(int(file.metadata.num_rows) for file in self._opened)
+        return sum(int(header.metadata.num_rows) for header in self._headers)
 
     @property
     def size(self) -> int:
@@ -112,37 +112,45 @@ class ParquetFiles:
         import pyarrow as pa
 
         before = 0
-        for path, file in zip(self.paths, self._opened, strict=True):
+        for path, header in zip(self.paths, self._headers, strict=True):
             bytes_of_file, rows = path.stat().st_size, 0
             partition = self._partition(path)
             inside = [name for name in columns if name not in partition]
-            for batch in _batches(path, file, size, inside):
+            for batch in _batches(path, header, size, inside):
                 rows += batch.num_rows
                 arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
                 for name in partition.keys() & set(columns):
                     value = pa.scalar(partition[name], pa.string())
                     arrays[name] = pa.repeat(value, batch.num_rows)
                 yield arrays, batch.num_rows
-                told(before + bytes_of_file * rows // max(1, int(file.metadata.num_rows)))
+                told(before + bytes_of_file * rows // max(1, int(header.metadata.num_rows)))
             before += bytes_of_file
 
 
-def _open(path: Path) -> Any:
+class _Header(NamedTuple):
+    """What a file says of itself; it is closed, since a directory may have thousands."""
+
+    schema: Any
+    metadata: Any
+
+
+def _header(path: Path) -> _Header:
     from pyarrow import ArrowException, parquet
 
     try:
-        return parquet.ParquetFile(path)
+        with parquet.ParquetFile(path) as file:
+            return _Header(file.schema_arrow, file.metadata)
     except (ArrowException, OSError):
         raise TableError(f"{path} is not a readable Parquet file") from None
 
 
-def _batches(path: Path, file: Any, size: int, columns: list[str]) -> Iterator[Any]:
+def _batches(path: Path, header: _Header, size: int, columns: list[str]) -> Iterator[Any]:
     from pyarrow import ArrowException, parquet, types
 
-    texts = [field.name for field in file.schema_arrow if types.is_string(field.type)]
+    texts = [field.name for field in header.schema if types.is_string(field.type)]
     try:
         # Texts come as distinct ones and their codes, in which form most files store them.
-        coded = parquet.ParquetFile(path, metadata=file.metadata, read_dictionary=texts)
-        yield from coded.iter_batches(batch_size=size, columns=columns)
+        with parquet.ParquetFile(path, metadata=header.metadata, read_dictionary=texts) as coded:
+            yield from coded.iter_batches(batch_size=size, columns=columns)
     except (ArrowException, OSError):
         raise TableError(f"{path} cannot be read: it is damaged") from None
