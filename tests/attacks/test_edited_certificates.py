@@ -42,7 +42,8 @@ UNUSED: dict[str, tuple[str, ...]] = {
     "printed_lipschitz": (),
     "regularizer": (),
     "center": (),  # moves the rounding of parameters, which is far below a billionth
-    "regime": ("DPGDC2", "Kang2021", "mini-batches", "without projection"),  # with steps of its own
+    # with steps of their own
+    "regime": ("DPGDC2", "Kang2021", "mini-batches", "without projection", "pair design"),
     "weight": ("moments of pairs", "moments of pairs, pure"),
     "share": ("ranker", "ranker, labels given"),  # of second moments and a threshold, not released
     "ridge": ("ranker", "ranker, labels given"),
