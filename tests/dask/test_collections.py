@@ -13,6 +13,7 @@ from pairdp import Budget, BudgetLedger
 from pairdp.algorithms import NoisyGradientDescent, WithPairDesign
 from pairdp.dask import DaskPrivateMetric, DaskPrivateRanker
 from pairdp.dask import estimators as module
+from pairdp.dask.collections import warn_without_workers
 from pairdp.engines import DaskEngine, PartError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask's own
@@ -135,3 +136,27 @@ def test_a_closed_client_is_named() -> None:
         closed.close()
         with pytest.raises(ValueError, match="is closed"):
             module.client_of(closed)
+
+
+def test_a_cluster_without_workers_is_named() -> None:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+        pytest.warns(UserWarning, match="has no workers"),
+    ):
+        warn_without_workers(client)
+
+
+def test_errors_of_cells_name_their_block(client: Any) -> None:
+    import dask.dataframe as dd
+
+    table = frame()
+    table["x0"] = table["x0"].astype(object)
+    table.loc[1500, "x0"] = "SECRET"
+    schema = {**{f"x{i}": [-1, 1] for i in range(8)}, "y": {"label": [0, 1]}}
+    model = DaskPrivateRanker(1.0, schema=schema, algorithm="moments")
+    with pytest.raises(ValueError, match="in block 1: ") as raised:
+        model.fit(dd.from_pandas(table, npartitions=2), n=3000)
+    assert "SECRET" not in str(raised.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -34,6 +35,16 @@ def client_of(client: Any) -> Any:
     if client.asynchronous:
         raise TypeError("client must not be asynchronous: `fit` waits for its results")
     return client
+
+
+def warn_without_workers(client: Any) -> None:
+    """Warn if a cluster has no workers, for which a fit would wait without a word."""
+    if not client.nthreads():
+        warnings.warn(
+            "the Dask cluster has no workers: the fit waits until some are started, with "
+            "dask worker tcp://SCHEDULER:8786 or cluster.scale(2)",
+            stacklevel=3,
+        )
 
 
 def is_collection(data: Any) -> bool:

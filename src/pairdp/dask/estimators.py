@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import integer
 from pairdp.algorithms.choice import Choice
-from pairdp.dask.collections import Blocks, client_of, is_collection
+from pairdp.dask.collections import Blocks, client_of, is_collection, warn_without_workers
 from pairdp.dask.loading import BlockReader, counted, loaded, occurring
 from pairdp.engines.dask_engine import DaskEngine, pickled
 from pairdp.estimators.base import PrivateEstimator
@@ -132,6 +132,7 @@ class DaskEstimator(PrivateEstimator):
             )
         blocks = Blocks.of(X, y)
         engine = DaskEngine(client_of(self.client))
+        warn_without_workers(engine.client)
         with unchanged_on_error(self), self._pinned_schema() as schema:
             if n is None and blocks.n is None:
                 n, self.n_is_counted_ = counted(engine, blocks), True

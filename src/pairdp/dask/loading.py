@@ -7,7 +7,7 @@ clipped rows and coded labels.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import accumulate
 from typing import Any
@@ -178,7 +178,11 @@ def _read(x: Any, y: Any, number: int, payload: bytes) -> Loaded | Failure:
     try:
         return _reader(payload).read(x, y, number)
     except Exception as error:
-        return Failure.of(error)
+        failure = Failure.of(error)
+        if failure.message is None:
+            return failure
+        # Messages number the rows of a block from 0.
+        return replace(failure, message=f"in block {number}: {failure.message}")
 
 
 def _reader(payload: bytes) -> BlockReader:
