@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -134,6 +135,7 @@ def widest_piece(strip: float, degree: int) -> float:
     return 2 * strip / height
 
 
+@lru_cache(maxsize=64)
 def choose_pieces(
     low: float,
     high: float,
