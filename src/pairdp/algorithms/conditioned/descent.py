@@ -28,7 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._sums import BLOCK, Total, sum_in_pairs
+from pairdp.algorithms.conditioned.blocks import Block, CentredBlock, TableBlock
 from pairdp.algorithms.conditioned.features import Features
+from pairdp.algorithms.conditioned.location import centred, distances
 from pairdp.algorithms.conditioned.slopes import Slopes
 from pairdp.algorithms.scorecard.descent import Whitening
 from pairdp.engines.local import InProcess
@@ -49,7 +51,8 @@ STEEPEST = 2.0
 _STEP, _LEAST_SPREAD = 0.9, 0.08
 _OF_PAIRS = 2.0
 _MOST_NUMBERS = 6 * 10**7
-"""Rows are kept in memory up to this many numbers, and computed again in every step beyond."""
+"""Rows of an expansion are kept in memory up to this many numbers, and computed again in every step
+beyond. Those of linear features are never kept: they are fast to compute."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,20 +68,36 @@ class Rows:
     y : array of shape (n,)
         Labels or targets.
     counted : array of shape (n,)
-        0 for null records, otherwise 1.
+        0 for null records, otherwise 1; or whether a record is none.
     kept : array of shape (n, size) or None
-        The features of all rows, if they are not too many.
+        The features of all rows, if they are not linear, and not too many.
+    factors : array of shape (n,) or None
+        What centred rows are multiplied by, if features are linear.
     """
 
     features: Features
     x: Array
     y: Array
-    counted: Array
-    kept: Array | None
+    counted: NDArray[Any]
+    kept: Array | None = None
+    factors: Array | None = None
 
     @classmethod
-    def of(cls, features: Features, x: Array, y: Array, counted: Array) -> Rows:
-        """Return rows of features, which are kept if they are not too many."""
+    def of(
+        cls,
+        features: Features,
+        x: Array,
+        y: Array,
+        counted: NDArray[Any],
+        away: Array | None = None,
+    ) -> Rows:
+        """Return rows of features, which are kept if they are not too many.
+
+        ``away`` are the distances of the rows from the centre, if they are known.
+        """
+        if features.has_one_scale:
+            away = distances(x, features.centre) if away is None else away
+            return cls(features, x, y, counted, factors=features.factors(away))
         kept = None
         if len(x) * features.size <= _MOST_NUMBERS:
             kept = np.empty((len(x), features.size))
@@ -92,11 +111,17 @@ class Rows:
         """Number of records."""
         return len(self.x)
 
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Yield the places of blocks of records, and their features."""
+    def blocks(self) -> Iterator[tuple[slice, Block]]:
+        """Yield the places of blocks of records, and their features until the next ones."""
+        if self.factors is not None:
+            constant = self.features.constant
+            for some, away in centred(self.x, self.features.centre):
+                yield some, CentredBlock(away, self.factors[some], constant)
+            return
         for start in range(0, self.n, BLOCK):
             some = slice(start, start + BLOCK)
-            yield some, self.features.rows(self.x[some]) if self.kept is None else self.kept[some]
+            kept = self.features.rows(self.x[some]) if self.kept is None else self.kept[some]
+            yield some, TableBlock(kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +157,9 @@ def second_moments(rows: RowParts) -> Array:
 def _second_moments(rows: Rows) -> Total:
     total = Total.zeros(rows.features.size, rows.features.size)
     for some, block in rows.blocks():
-        counted = rows.counted[some]
-        block = block if counted.all() else block * counted[:, None]
-        total += block.T @ block
+        counted, table = rows.counted[some], block.table()
+        table = table if counted.all() else table * counted[:, None]
+        total += table.T @ table
     return total
 
 
@@ -147,7 +172,7 @@ def mean_squares(rows: RowParts) -> Array:
 def _squares(rows: Rows) -> Total:
     total = Total.zeros(rows.features.size)
     for some, block in rows.blocks():
-        total += rows.counted[some] @ block**2
+        total += rows.counted[some] @ block.table() ** 2
     return total
 
 
@@ -163,7 +188,7 @@ def clipped(rows: Rows, whitening: Whitening, largest: float) -> Clipped:
     factors, lengths = np.empty(rows.n), np.empty(rows.n)
     bound = largest * whitening.width
     for some, block in rows.blocks():
-        inside = block @ whitening.matrix
+        inside = block.table() @ whitening.matrix
         norms = np.sqrt(np.einsum("ij,ij->i", inside, inside))
         factors[some] = bound / np.maximum(norms, bound)
         lengths[some] = norms * factors[some] / whitening.width
@@ -191,11 +216,11 @@ def sum_of_gradients(some_rows: ClippedRows, weights: Array, slopes: Slopes) -> 
     size = slopes.size
     for some, block in rows.blocks():
         factors = clip.factors[some]
-        found = slopes.of((block @ weights) * factors, rows.y[some]) / size
+        found = slopes.of(block.scores(weights) * factors, rows.y[some]) / size
         np.clip(found, -STEEPEST, STEEPEST, out=found)
         lengths = np.abs(found) * clip.lengths[some]
         found *= CLIP / np.maximum(lengths, CLIP) * factors * rows.counted[some]
-        sums.append(found @ block)
+        sums.append(block.total(found))
     return Total.of(sum_in_pairs(sums))
 
 
@@ -219,12 +244,12 @@ def _pair_sums(largest: float, n: int) -> ScoreSums:
 
 def _scored(
     some_rows: ClippedRows, weights: Array, largest: float, n: int
-) -> Iterator[tuple[slice, Array, NDArray[np.bool_], Array, Array]]:
+) -> Iterator[tuple[slice, Block, NDArray[np.bool_], Array, Array]]:
     """Yield the places of blocks, their rows, and who is used, with located scores and labels."""
     rows, clip = some_rows
     sums = _pair_sums(largest, n)
     for some, block in rows.blocks():
-        scores = np.clip((block @ weights) * clip.factors[some], -largest, largest)
+        scores = np.clip(block.scores(weights) * clip.factors[some], -largest, largest)
         used = rows.counted[some] > 0
         scores, labels = scores[used], np.where(rows.y[some][used] > 0, 1.0, -1.0)
         sums.locate(scores, labels)
@@ -245,9 +270,9 @@ def _pair_gradients(
 ) -> Total:
     total, slopes_of = Total.zeros(some_rows.rows.features.size), copy(slopes_of)
     for some, block, used, scores, labels in _scored(some_rows, weights, largest, n):
-        coefficients = np.zeros(len(block))
+        coefficients = np.zeros(len(used))
         coefficients[used] = slopes_of(scores, labels)
-        total += (coefficients * some_rows.clip.factors[some]) @ block
+        total += block.total(coefficients * some_rows.clip.factors[some])
     return total
 
 

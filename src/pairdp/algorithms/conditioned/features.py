@@ -62,6 +62,25 @@ class Features:
         """Number of features, the constant included."""
         return feature_count(self.expansion, self.centre.size, intercept=self.intercept)
 
+    @property
+    def constant(self) -> float:
+        """√q, the last feature of every row; 0 if there is none."""
+        return CONSTANT if self.intercept else 0.0
+
+    @property
+    def has_one_scale(self) -> bool:
+        """Whether rows are multiples of x - c, but for the constant."""
+        return self.expansion == "linear" and bool(np.all(self.scales == self.scales[0]))
+
+    def factors(self, away: Array) -> Array:
+        """Return these multiples for distances |x - c|: √(1-q)/|x - c|, or √(1-q)/r if it is less.
+
+        The distance is that of a computed x - c, with a relative error of at most (d/2 + 2)u for d
+        numbers, u = 2⁻⁵³, so a row is as near the unit ball as one that `rows` returns.
+        """
+        found = np.maximum(away, self.scales[0])
+        return np.asarray(np.divide(self.largest, found, out=found))
+
     def rows(self, x: Array, out: Array | None = None) -> Array:
         """Return the features of rows, each of norm at most 1; in ``out`` if it is given."""
         plain = self._expanded(x)

@@ -8,7 +8,7 @@ may be computed from any records, such as the first ones of a stream.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ COUNTS = 5
 WITHIN = 0.8
 """The share of rows within the radius."""
 _PER_DOUBLING = 3
+_LONG = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +49,23 @@ def shrunk_centre(noisy: Array, deviation: float, largest: float) -> Array:
     return np.asarray(noisy * (kept * min(1.0, largest / length) if length > 0 else 0.0))
 
 
+def centred(x: Array, centre: Array) -> Iterator[tuple[slice, Array]]:
+    """Yield the places of blocks of rows, and the rows less a centre, always in the same array."""
+    found = np.empty((min(BLOCK, len(x)), centre.size))
+    # numpy repeats a short centre slowly.
+    repeated = np.tile(centre, (len(found), 1)) if centre.size < _LONG else centre[None]
+    for start in range(0, len(x), BLOCK):
+        some = slice(start, start + BLOCK)
+        rows = x[some]
+        yield some, np.subtract(rows, repeated[: len(rows)], out=found[: len(rows)])
+
+
 def distances(x: Array, centre: Array) -> Array:
     """Return the distances of rows from a centre, in blocks."""
     found = np.empty(len(x))
-    for start in range(0, len(x), BLOCK):
-        away = x[start : start + BLOCK] - centre
-        found[start : start + BLOCK] = np.sqrt(np.einsum("ij,ij->i", away, away))
-    return found
+    for some, away in centred(x, centre):
+        np.einsum("ij,ij->i", away, away, out=found[some])
+    return np.asarray(np.sqrt(found, out=found))
 
 
 def common_radius(within: Callable[[float], float], n: int, largest: float) -> float:

@@ -41,6 +41,7 @@ from pairdp.privacy import NoiseSource, Release
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 MEANS, RADIUS, SCALES = "means of classes", "counts of rows", "mean squares of rows"
 MOMENTS, GRADIENTS = "second moments of features", "clipped gradients"
 _WIDE = 1.5
@@ -91,15 +92,19 @@ class Numbers(NamedTuple):
     y : array
         Labels within ±1; 0 for null records.
     counted : array
-        0 for null records, otherwise 1.
+        Whether a record is no null record.
     start : int
         The number of records before these.
+    away : array or None
+        The distance of each record from the centre, once there is one; null records are infinitely
+        far.
     """
 
     x: Array
     y: Array
-    counted: Array
+    counted: Mask
     start: int
+    away: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +141,7 @@ class Run:
         """Return the weights, and the released statistics that describe them."""
         facts, n = self.facts, self.records.n
         numbers = self.numbers()
-        location, released = self.locate(numbers)
+        location, released, numbers = self.locate(numbers)
         middle = float(released["balance"][0]) if facts.centred else 0.0
         if settings.used < n:
             numbers = numbers.map(_evenly, settings.used, n)
@@ -185,8 +190,8 @@ class Run:
         """Return the parts of the `Numbers` of all records."""
         return self.records.map(_numbers, self.facts)
 
-    def locate(self, numbers: Parts) -> tuple[Location, dict[str, Array]]:
-        """Return where rows are, and the released means of the classes."""
+    def locate(self, numbers: Parts) -> tuple[Location, dict[str, Array], Parts]:
+        """Return where rows are, the released means of the classes, and numbers with distances."""
         facts = self.facts
         released: dict[str, Array] = {}
         centre = np.zeros(facts.d)
@@ -194,7 +199,8 @@ class Run:
             signed, mean, middle = self._means(numbers)
             centre = shrunk_centre(mean, self._deviation(MEANS), facts.largest)
             released = {"signed": signed, "mean": centre, "balance": np.array([middle])}
-        return Location(centre, self._radius(numbers, centre)), released
+        numbers = numbers.map(_with_distances, centre)
+        return Location(centre, self._radius(numbers)), released, numbers
 
     def _means(self, numbers: Parts) -> tuple[Array, Array, float]:
         """Release the means of (yx, x, Ry)."""
@@ -204,13 +210,12 @@ class Run:
         middle = float(np.clip(noisy[-1] / largest, -1.0, 1.0))
         return noisy[:d], noisy[d : 2 * d], middle
 
-    def _radius(self, numbers: Parts, centre: Array) -> float:
+    def _radius(self, numbers: Parts) -> float:
         """Release counts of rows within distances, and return a radius that most are within."""
-        away = numbers.map(_away, centre)
         steps = itertools.count()
 
         def within(distance: float) -> float:
-            count = np.array([float(away.map_sum(_count_within, distance))])
+            count = np.array([float(numbers.map_sum(_count_within, distance))])
             return float(self._release(RADIUS, count, next(steps))[0])
 
         return common_radius(within, self.records.n, self.facts.largest)
@@ -271,15 +276,15 @@ class Run:
 
 
 def _numbers(records: Records, facts: RunFacts) -> Numbers:
-    y, counted = records.y / facts.target, np.where(records.null, 0.0, 1.0)
+    y = records.y if facts.target == 1 else records.y / facts.target
     if not facts.constant:
-        return Numbers(records.x, y, counted, records.start)
+        return Numbers(records.x, y, ~records.null, records.start)
     x = np.array(records.x[:, :-1])
     for start in range(0, len(x), BLOCK):
         rows = x[start : start + BLOCK]
         norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         rows *= (facts.largest / np.maximum(norms, facts.largest))[:, None]
-    return Numbers(x, y, counted, records.start)
+    return Numbers(x, y, ~records.null, records.start)
 
 
 def _sums(numbers: Numbers, largest: float) -> Total:
@@ -293,13 +298,14 @@ def _sums(numbers: Numbers, largest: float) -> Total:
     return total
 
 
-def _away(numbers: Numbers, centre: Array) -> Array:
-    """Return the distance of each record from the centre; null records are infinitely far."""
-    return np.where(numbers.counted > 0, distances(numbers.x, centre), math.inf)
+def _with_distances(numbers: Numbers, centre: Array) -> Numbers:
+    away = distances(numbers.x, centre)
+    away[~numbers.counted] = math.inf
+    return numbers._replace(away=away)
 
 
-def _count_within(away: Array, distance: float) -> int:
-    return int(np.count_nonzero(away <= distance))
+def _count_within(numbers: Numbers, distance: float) -> int:
+    return int(np.count_nonzero(np.asarray(numbers.away) <= distance))
 
 
 def _evenly(numbers: Numbers, used: int, n: int) -> Numbers:
@@ -307,8 +313,10 @@ def _evenly(numbers: Numbers, used: int, n: int) -> Numbers:
     start, stop = numbers.start, numbers.start + len(numbers.x)
     first, last = (-(-place * used // n) for place in (start, stop))
     places = np.arange(first, last) * n // used - start
-    return Numbers(numbers.x[places], numbers.y[places], numbers.counted[places], start)
+    away = None if numbers.away is None else numbers.away[places]
+    return Numbers(numbers.x[places], numbers.y[places], numbers.counted[places], start, away)
 
 
 def _rows_of(numbers: Numbers, features: Features, target: float) -> Rows:
-    return Rows.of(features, numbers.x, numbers.y * target, numbers.counted)
+    y = numbers.y if target == 1 else numbers.y * target
+    return Rows.of(features, numbers.x, y, numbers.counted, numbers.away)

@@ -58,7 +58,7 @@ class Run:
         )
         coordinates = PrivateCoordinates(facts, records, self.plan.certificate.releases, self.noise)
         numbers = coordinates.numbers()
-        location, _ = coordinates.locate(numbers)
+        location, _, numbers = coordinates.locate(numbers)
         scales = coordinates.scales(location, numbers, records.n)
         return NetworkScores(self.network, location.centre, scales, parameters)
 
