@@ -27,7 +27,7 @@ LAYERS = (
         "drawing",
     ),
     ("engines", "storage", "tables", "clipping", "label_coding", "unit_limit"),
-    ("schema",),
+    ("schema", "gathering"),
     ("privacy.accounting", "privacy.errors"),
     ("privacy.mechanisms",),
     ("privacy.bounds",),

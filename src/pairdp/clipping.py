@@ -7,6 +7,7 @@ whether any was: no warning, no count, no attribute.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -41,22 +42,68 @@ def clip_rows(
     features : int, optional
         The required number of columns.
     """
-    null = uses_null_records(invalid)
-    table: NDArray[Any]
-    if is_plain := _is_plain(x):
-        table = np.asarray(x)
-    else:
-        table = read_table(x, features) if null else _table(x)
-    if features is not None and table.shape[1] != features:
-        raise ValueError(f"x has {table.shape[1]} features, not {features}")
-    rows: Array = np.empty(table.shape) if is_plain else table
-    for start in range(0, len(rows), _BLOCK):  # which stay in the cache
-        some = rows[start : start + _BLOCK]
-        if is_plain:
-            with np.errstate(all="ignore"):  # numbers too large for floats become infinite
-                some[...] = table[start : start + _BLOCK]
-        _clip_block(some, data_norm, null)
-    return rows
+    return ClippedBlocks(x, data_norm, invalid, features).table()
+
+
+class ClippedBlocks:
+    """The rows of a table, clipped as by `clip_rows`, in blocks that stay in the cache.
+
+    Parameters
+    ----------
+    x, data_norm, invalid, features
+        As of `clip_rows`.
+
+    Attributes
+    ----------
+    shape : tuple of two int
+        The numbers of rows and of features.
+    """
+
+    def __init__(
+        self,
+        x: ArrayLike,
+        data_norm: float,
+        invalid: Invalid = "error",
+        features: int | None = None,
+    ) -> None:
+        self._null, self._data_norm = uses_null_records(invalid), data_norm
+        self._is_own = not _is_plain(x)
+        if not self._is_own:
+            self._table: NDArray[Any] = np.asarray(x)
+        else:
+            self._table = read_table(x, features) if self._null else _table(x)
+        self.shape: tuple[int, int] = self._table.shape
+        if features is not None and self.shape[1] != features:
+            raise ValueError(f"x has {self.shape[1]} features, not {features}")
+
+    def __iter__(self) -> Iterator[tuple[slice, Array]]:
+        """Yield the places of blocks and their rows, which are in one array that is used again."""
+        rows = np.empty((min(_BLOCK, self.shape[0]), self.shape[1]))
+        for some in self._places():
+            block = rows[: some.stop - some.start]
+            self._read(some, block)
+            yield some, block
+
+    def table(self) -> Array:
+        """Return all rows. Nobody else has their memory, and blocks cannot be read any more."""
+        if not self._is_own:
+            rows = np.empty(self.shape)
+            for some in self._places():
+                self._read(some, rows[some])
+            return rows
+        rows, self._table = self._table, np.empty((0, 0))
+        for some in self._places():
+            _clip_block(rows[some], self._data_norm, self._null)
+        return rows
+
+    def _places(self) -> Iterator[slice]:
+        for start in range(0, self.shape[0], _BLOCK):
+            yield slice(start, min(start + _BLOCK, self.shape[0]))
+
+    def _read(self, some: slice, rows: Array) -> None:
+        with np.errstate(all="ignore"):  # numbers too large for floats become infinite
+            rows[...] = self._table[some]
+        _clip_block(rows, self._data_norm, self._null)
 
 
 def _is_plain(x: object) -> bool:

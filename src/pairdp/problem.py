@@ -23,13 +23,14 @@ from pairdp import constraints, pairs
 from pairdp._checks import PARAMETERS, STEPS, between, integer, keep, non_negative
 from pairdp._reading import Invalid
 from pairdp.clipping import check_data_norm
+from pairdp.gathering import Batch
 from pairdp.label_coding import check_target_bound
 from pairdp.losses import Domain, Holder, PairwiseLoss
 from pairdp.losses.convexity import declared_convex
 from pairdp.losses.trust import is_library_loss
 from pairdp.pairs import ACCURACY, Risk
 from pairdp.partitioned_records import PartitionedRecords
-from pairdp.records import Batch, RecordFacts, Records
+from pairdp.records import RecordFacts, Records
 from pairdp.storage import Storable
 from pairdp.unit_limit import UnitLimit
 

@@ -19,17 +19,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairdp._reading import Invalid, label_array, read_labels, uses_null_records
+from pairdp._reading import Invalid, uses_null_records
 from pairdp.clipping import check_data_norm, clip_rows
 from pairdp.engines.local import InProcess
 from pairdp.engines.parts import Part, Parts
 from pairdp.engines.scratch import Scratch
+from pairdp.gathering import Batch, gather, unused_rows
 from pairdp.label_coding import Array, Mask, check_target_bound, code_labels, label_keys
 from pairdp.unit_limit import UnitLimit
 
 Keys = NDArray[np.int64]
-Batch = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike]
-"""Features and labels and, if units are protected, the unit of each record."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,38 +149,17 @@ class Records:
         """
         records = object.__new__(cls)
         records._configure(data_norm, binary, target_bound, limit)
-        null = uses_null_records(invalid)
-        code = partial(
-            code_labels, binary=records.binary, target_bound=records.target_bound, null=null
+        found = gather(
+            batches,
+            n,
+            partial(clip_rows, data_norm=records.data_norm, invalid=invalid, features=features),
+            binary=records.binary,
+            target_bound=records.target_bound,
+            invalid=invalid,
+            limit=limit,
         )
-        by_name = records._by_name  # codes depend on all labels
-        table: Array | None = None
-        names: list[NDArray[Any]] = []
-        coded: list[tuple[Array, Mask]] = []
-        unused = np.zeros(n, dtype=np.bool_)
-        filled = 0
-        for x, y, *groups in batches:
-            rows = clip_rows(x, records.data_norm, invalid, features)
-            labels = read_labels(y) if null else label_array(y)
-            if labels.shape != (len(rows),) or filled + len(rows) > n:
-                raise ValueError(f"the batches do not have {n} records with one label each")
-            table = _place(rows, table, filled, n)
-            some = unused_rows(limit, groups[0] if groups else None, len(rows))
-            if some is not None:
-                unused[filled : filled + len(rows)] = some
-            filled += len(rows)
-            if by_name:  # copied, since a reader may reuse one buffer for all of its batches
-                names.append(np.array(labels, dtype=object if null else None))
-            else:
-                coded.append(code(labels))
-        if table is None or filled != n:
-            raise ValueError(f"the batches have {filled} records, not {n}")
-        if by_name:
-            everything = np.concatenate(names)
-            coded = [code(everything)]
-        y, unreadable = map(np.concatenate, zip(*coded, strict=True))
-        records._keys = label_keys(everything, y) if by_name else None
-        records._fill(table, y, unreadable | unused)
+        records._keys = found.keys
+        records._fill(found.kept, found.y, found.unreadable)
         return records
 
     @classmethod
@@ -309,21 +287,3 @@ class Records:
 
     def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError("records contain raw data and cannot be pickled: pickle the release")
-
-
-def unused_rows(limit: UnitLimit | None, groups: ArrayLike | None, n: int) -> Mask | None:
-    """Return which of n rows a limit excludes; None without a limit."""
-    if (limit is None) != (groups is None):
-        given = "a limit on the records of a unit" if groups is None else "groups"
-        missing = "groups" if groups is None else "a limit"
-        raise ValueError(f"{given} was given without {missing}: units need both")
-    return None if limit is None or groups is None else limit.unused(groups, n)
-
-
-def _place(rows: Array, table: Array | None, start: int, n: int) -> Array:
-    """Return the table of all n records with these rows; a single batch is the table itself."""
-    if len(rows) == n:
-        return rows
-    table = np.empty((n, rows.shape[1])) if table is None else table
-    table[start : start + len(rows)] = rows
-    return table

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._provenance import is_own
+from pairdp._reading import Invalid
 from pairdp.algorithms.facts import (
     BY_POSITION,
     Condition,
@@ -31,11 +32,13 @@ from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
 from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.requirements import Need, check_needs
 from pairdp.algorithms.task import Calibration, S, Schedule, Task
+from pairdp.gathering import Batch
 from pairdp.losses import PairwiseLoss
 from pairdp.losses.base import slow_sums
 from pairdp.privacy import Budget, Certificate, NoiseSource, Release, Unit
 from pairdp.problem import Problem
 from pairdp.storage import Storable
+from pairdp.unit_limit import UnitLimit
 
 Array = NDArray[np.float64]
 WITH_DRAWS = (
@@ -127,6 +130,20 @@ class Algorithm(Storable, ABC, Generic[S]):
     @property
     def one_pass(self) -> bool:
         """Whether it needs only sums over the records."""
+        return False
+
+    def gather(
+        self, task: Task, batches: Iterable[Batch], *, invalid: Invalid, limit: UnitLimit | None
+    ) -> Any:
+        """Return what it needs of records that come in batches: by default, all of them, clipped.
+
+        If that is no `Records`, `has_gathered` recognises it.
+        """
+        n, features = task.n, task.features
+        return task.problem.gather(batches, n, features, invalid=invalid, limit=limit)
+
+    def has_gathered(self, records: object, task: Task) -> bool:
+        """Return whether something that is no `Records` is what `gather` returns for a task."""
         return False
 
     @property
@@ -362,7 +379,8 @@ class Algorithm(Storable, ABC, Generic[S]):
     ) -> Array | RunResult:
         """Return the parameters that a plan releases, and any statistics released with them.
 
-        ``records`` are Records, or ClassMoments if the algorithm is ``one_pass``.
+        ``records`` are Records, ClassMoments if the algorithm is ``one_pass``, or what `gather`
+        returns.
         """
 
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from pairdp._reading import Invalid, read_table, uses_null_records
 from pairdp._sums import BLOCK, Total, Totals
+from pairdp.gathering import Batch
 from pairdp.partitioned_records import PartitionedRecords
 from pairdp.problem import Problem
-from pairdp.records import Batch, Records
+from pairdp.records import Records
 from pairdp.unit_limit import UnitLimit
 
 Array = NDArray[np.float64]

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from pairdp._reading import Invalid
 from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.task import S, Task
+from pairdp.gathering import Batch
 from pairdp.partitioned_records import PartitionedRecords
 from pairdp.privacy import Certificate, NoiseSource
 from pairdp.privacy.certificates.certificate import Scalar
 from pairdp.problem import Problem
-from pairdp.records import Batch, Records
+from pairdp.records import Records
 from pairdp.unit_limit import UnitLimit
 
 if TYPE_CHECKING:
@@ -159,13 +160,11 @@ class Plan(Generic[S]):
         )
         return (sentence,)
 
-    def read(
-        self, batches: Iterable[Batch], *, invalid: Invalid = "error"
-    ) -> Records | ClassMoments:
+    def read(self, batches: Iterable[Batch], *, invalid: Invalid = "error") -> Any:
         """Read records in batches, for `run`.
 
         If the algorithm needs only sums, one batch is in memory at a time; otherwise the clipped
-        records are gathered in one table.
+        records are gathered in one table, or what the algorithm needs of them.
 
         Parameters
         ----------
@@ -183,11 +182,11 @@ class Plan(Generic[S]):
             return ClassMoments.gather(
                 self.problem, batches, n, features, invalid=invalid, limit=limit
             )
-        return self.problem.gather(batches, n, features, invalid=invalid, limit=limit)
+        return self.algorithm.gather(self.task, batches, invalid=invalid, limit=limit)
 
     def run(
         self,
-        records: Records | PartitionedRecords | ClassMoments,
+        records: Any,
         noise: NoiseSource | None = None,
         *,
         progress: bool | None = None,
@@ -196,7 +195,7 @@ class Plan(Generic[S]):
 
         Parameters
         ----------
-        records : Records, PartitionedRecords or ClassMoments
+        records : Records, PartitionedRecords or what `read` returns
             Made by ``problem.records(x, y)``, or by `read`. An algorithm of sums may have them in
             parts.
         noise : NoiseSource, optional
@@ -246,10 +245,11 @@ class Plan(Generic[S]):
         found = self.algorithm.solve(self, fit.statistics)
         return None if found is None else Fit(np.array(found[0]), certificate, found[1])
 
-    def _check(self, records: Records | PartitionedRecords | ClassMoments) -> None:
+    def _check(self, records: Any) -> None:
         """Raise an error if the plan was not made for these records."""
         task = self.task
-        if not isinstance(records, Records | PartitionedRecords | ClassMoments):
+        known = isinstance(records, Records | PartitionedRecords | ClassMoments)
+        if not (known or self.algorithm.has_gathered(records, task)):
             raise TypeError(
                 f"records must be made with problem.records(x, y), got a {type(records).__name__}"
             )
@@ -274,7 +274,7 @@ class Plan(Generic[S]):
             self.algorithm.check_parts(self)
         if isinstance(records, Records | PartitionedRecords):
             task.problem.check_records(records)
-        elif not self.algorithm.one_pass:
+        elif isinstance(records, ClassMoments) and not self.algorithm.one_pass:
             raise TypeError(f"{self.algorithm.name} needs the records, not their sums")
 
     def __str__(self) -> str:

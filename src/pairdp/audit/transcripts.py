@@ -18,11 +18,9 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from pairdp.algorithms import Fit, Plan
-from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.audit.likelihood_ratios import NoisyValue, composed_distance, log_likelihood_ratio
 from pairdp.audit.neighbours import Neighbours
 from pairdp.privacy import Mechanism, NoiseSource
-from pairdp.records import Records
 
 Array = NDArray[np.float64]
 Data = tuple[NDArray[Any], NDArray[Any]]
@@ -83,7 +81,7 @@ def _with_recording(plan: Plan, observer: Observer) -> Plan:
     return replace(plan, certificate=replace(plan.certificate, releases=tuple(releases)))
 
 
-def records_for(plan: Plan, data: Data) -> Records | ClassMoments:
+def records_for(plan: Plan, data: Data) -> Any:
     """Return the records of a data set; those that are null have NaN.
 
     The rows that differ between neighbours are at most those of one unit that are used. So, for a

@@ -28,10 +28,10 @@ from pairdp.estimators.schema_tables import (
     table_records,
 )
 from pairdp.estimators.validation import public_shape, unchanged_on_error, validated
+from pairdp.gathering import Batch
 from pairdp.model_file.digest import released_digest
 from pairdp.privacy import NoiseSource
 from pairdp.privacy.payment import paid_by
-from pairdp.records import Batch
 from pairdp.schema import Schema
 
 if TYPE_CHECKING:
@@ -211,7 +211,8 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
         """Fit the model to records that come in batches, for tables larger than memory.
 
         If the algorithm needs only sums over the records (moments), one batch is in memory at a
-        time; otherwise the clipped records are collected in one array.
+        time. A scorecard collects the cells of the records, in 2 bytes a column; other algorithms
+        collect the clipped records in one array.
 
         Parameters
         ----------

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
-from pairdp._sums import BLOCK, Total, Totals
+from pairdp._sums import Total, Totals
 from pairdp.algorithms.noise import deviation
 from pairdp.algorithms.plan import Progress
-from pairdp.algorithms.scorecard.cells import FINE, Cells, NumberCells, codes_of
+from pairdp.algorithms.scorecard.cell_records import CellRecords, Coded, coded_parts
+from pairdp.algorithms.scorecard.cells import FINE, Cells, NumberCells
 from pairdp.algorithms.scorecard.column_features import factors_of
 from pairdp.algorithms.scorecard.descent import (
     LabelledBins,
@@ -109,12 +110,12 @@ class Run:
     def of(
         cls,
         columns: Sequence[Cells],
-        records: Records | PartitionedRecords,
+        records: Records | PartitionedRecords | CellRecords,
         releases: Sequence[Release],
         noise: NoiseSource,
     ) -> Run:
         """Return a run on some records."""
-        coded = records.map(_coded, tuple(columns))
+        coded = coded_parts(records, columns)
         by_name = {release.name: release for release in releases}
         return cls(columns, coded, records.n, by_name, noise)
 
@@ -307,33 +308,6 @@ class Run:
             total.high / self.n, self.noise.stream(CHOICE)
         )
         return largest(noisy, len(self.columns), count)
-
-
-class Coded(NamedTuple):
-    """The cells of some records and their labels; as private as the data.
-
-    Attributes
-    ----------
-    codes : array of shape (columns, n)
-        The cell of each record in each column.
-    y, null : arrays of shape (n,)
-        As in `Records`.
-    start : int
-        The number of records before these.
-    """
-
-    codes: NDArray[np.int16]
-    y: Array
-    null: NDArray[np.bool_]
-    start: int
-
-
-def _coded(records: Records, columns: Sequence[Cells]) -> Coded:
-    codes = np.empty((len(columns), records.n), dtype=np.int16)
-    for start in range(0, records.n, BLOCK):
-        some = slice(start, start + BLOCK)
-        codes_of(columns, records.x[some], out=codes[:, some])
-    return Coded(codes, records.y, records.null, records.start)
 
 
 def _labelled_cells(coded: Coded, sizes: Sequence[int]) -> Totals:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairdp._checks import flag, integer, keep, non_negative
+from pairdp._reading import Invalid
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
 from pairdp.algorithms.noise import deviation, shared_release
 from pairdp.algorithms.parameter_noise import ParameterNoise
@@ -18,6 +19,7 @@ from pairdp.algorithms.plan import Fit, Plan, Progress, RunResult
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
 from pairdp.algorithms.score_models import ModelName, ScoreModel
+from pairdp.algorithms.scorecard.cell_records import CellRecords
 from pairdp.algorithms.scorecard.cells import Cells, NumberCells
 from pairdp.algorithms.scorecard.descent import CLIP, largest_whitening
 from pairdp.algorithms.scorecard.expansion import (
@@ -50,6 +52,7 @@ from pairdp.algorithms.scorecard.shares import (
 from pairdp.algorithms.scorecard.shrinkage import Pulled
 from pairdp.algorithms.task import Settings, Task
 from pairdp.constraints import Unconstrained
+from pairdp.gathering import Batch
 from pairdp.losses import LogisticPointwise
 from pairdp.partitioned_records import PartitionedRecords
 from pairdp.pointwise_problem import PointwiseProblem
@@ -57,6 +60,7 @@ from pairdp.privacy import L1LaplaceMechanism, NoiseSource, Release
 from pairdp.privacy.accounting.gaussian import gdp_mu
 from pairdp.privacy.mechanisms.packing import packed_dimension
 from pairdp.records import Records
+from pairdp.unit_limit import UnitLimit
 
 Array = NDArray[np.float64]
 _RIDGE = 0.3
@@ -266,13 +270,31 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
             reasons = ("the budget is too small to learn products: the model is additive",)
         return PlanDraft(tuple(releases), settings, reasons)
 
+    def gather(
+        self, task: Task, batches: Iterable[Batch], *, invalid: Invalid, limit: UnitLimit | None
+    ) -> CellRecords:
+        """Return the cells of records in batches: it does not need their rows."""
+        return CellRecords.gather(
+            task.problem,
+            self._columns(task),
+            batches,
+            task.n,
+            task.features,
+            invalid=invalid,
+            limit=limit,
+        )
+
+    def has_gathered(self, records: object, task: Task) -> bool:
+        """Return whether records are the cells of its columns."""
+        return isinstance(records, CellRecords) and records.columns == self._columns(task)
+
     def check_parts(self, plan: Plan[ScorecardSettings]) -> None:
         """Do nothing: it needs only sums."""
 
     def execute(
         self,
         plan: Plan[ScorecardSettings],
-        records: Records | PartitionedRecords,
+        records: Records | PartitionedRecords | CellRecords,
         noise: NoiseSource,
         progress: Progress,
     ) -> RunResult:
