@@ -16,10 +16,17 @@ from pairdp.algorithms.scorecard.descent import (
     LabelledBins,
     Whitening,
     second_moments,
+    whitening_of,
 )
-from pairdp.algorithms.scorecard.expansion import Expansion
+from pairdp.algorithms.scorecard.expansion import CONSTANT, Expansion
 from pairdp.algorithms.scorecard.shares import sampled_records
-from pairdp.algorithms.scorecard.tabled import BLOCK, GroupedBins, truncated, worthwhile
+from pairdp.algorithms.scorecard.tabled import (
+    BLOCK,
+    GroupedBins,
+    squared_norms,
+    truncated,
+    worthwhile,
+)
 
 SIZES = (4, 2, 5, 70, 80)
 
@@ -76,7 +83,7 @@ def test_moments_of_one_column() -> None:
     np.testing.assert_allclose(second_moments(expansion, records), unit.T @ unit, rtol=1e-10)
 
 
-def test_norms_by_pairs_are_never_below_the_true_ones() -> None:
+def test_norms_by_bins_are_never_below_the_true_ones() -> None:
     """Columns that nearly cancel, in coordinates that amplify what rounding leaves of them."""
     rng = np.random.default_rng(3)
     table = rng.normal(size=(8, 3)) * 50
@@ -91,6 +98,39 @@ def test_norms_by_pairs_are_never_below_the_true_ones() -> None:
     true = np.sqrt(((unit @ whitening.matrix.astype(np.longdouble)) ** 2).sum(axis=1))
     assert np.all(lengths >= np.minimum(true, whitening.width) * (1 - 1e-12))
     assert np.all(lengths <= np.minimum(true, whitening.width) * (1 + 1e-4) + 1e-3)
+
+
+def _mixed(expansion: Expansion, rng: np.random.Generator, count: int) -> np.ndarray:
+    """Return a W that mixes so many features, and amplifies a difference of them."""
+    matrix = np.diag(rng.normal(size=expansion.size))
+    places = rng.permutation(expansion.size)[:count]
+    matrix[np.ix_(places, places)] = 1e6 * rng.normal(size=(count, count))
+    return matrix
+
+
+@pytest.mark.parametrize("count", [0, 2, 7, 16])
+def test_norms_are_near_the_true_ones_whatever_is_mixed(count: int) -> None:
+    rng = np.random.default_rng(count)
+    expansion, records = _tables(rng), _records(rng, BLOCK + 700)
+    grouped = GroupedBins.of(records.bins, SIZES)
+    matrix = _mixed(expansion, rng, count)
+    found = squared_norms(grouped, records.bins, expansion.tables, CONSTANT, matrix)
+    some = rng.permutation(records.bins.shape[1])[:500]
+    rows = expansion.rows(records.bins[:, some]).astype(np.longdouble)
+    true = ((rows @ matrix.astype(np.longdouble)) ** 2).sum(axis=1)
+    sizes = np.linalg.norm(matrix, 2) ** 2 * (rows**2).sum(axis=1)
+    bound = (4 * expansion.size**1.5 + 2 * (len(SIZES) + 1) ** 2) * 2.0**-53
+    assert np.all(np.abs(found[some] - true) <= bound * sizes)
+
+
+def test_the_matrix_of_a_descent_mixes_scales_alone() -> None:
+    expansion = _tables(np.random.default_rng(5))
+    scales = np.cov(np.random.default_rng(6).normal(size=(len(SIZES), 9)))
+    matrix = whitening_of(expansion, scales, 0.1, 0.7).matrix
+    others = matrix - np.diag(np.diag(matrix))
+    assert others[np.ix_(expansion.scale_places, expansion.scale_places)].any()
+    others[np.ix_(expansion.scale_places, expansion.scale_places)] = 0
+    assert not others.any()
 
 
 @pytest.mark.parametrize("products", [False, True])

@@ -398,7 +398,7 @@ def _lengths(
     if expansion.factors or not worthwhile(expansion.bins, records.n):
         return _lengths_of_rows(expansion, records, whitening)
     factors = _factors(expansion, grouped)
-    lengths = _lengths_by_pairs(expansion, records, grouped, whitening)
+    lengths = squared_norms(grouped, records.bins, expansion.tables, CONSTANT, whitening.matrix)
     lengths *= factors**2
     lengths += _slack(expansion, whitening)
     return factors, lengths
@@ -415,18 +415,8 @@ def _lengths_of_rows(
     return factors, lengths
 
 
-def _lengths_by_pairs(
-    expansion: Expansion, records: LabelledBins, grouped: GroupedBins, whitening: Whitening
-) -> Array:
-    """Return |xW|² of rows that are not divided by their radius."""
-    ends = np.cumsum([table.shape[1] for table in expansion.tables])
-    parts = np.split(whitening.matrix[:-1], ends[:-1])
-    tables = [table @ part for table, part in zip(expansion.tables, parts, strict=True)]
-    return squared_norms(grouped, records.bins, tables, CONSTANT * whitening.matrix[-1])
-
-
 def _slack(expansion: Expansion, whitening: Whitening) -> float:
-    """Return a bound on the error of a squared norm of z by pairs of bins."""
+    """Return a bound on the error of a squared norm of z by bins, with a factor d + 1 to spare."""
     columns = len(expansion.tables) + 1
     terms = (4 * expansion.size**1.5 + 2 * columns**2) * columns
     return float(terms * _UNIT * np.linalg.norm(whitening.matrix, 2) ** 2)
