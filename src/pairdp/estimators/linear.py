@@ -409,4 +409,4 @@ unit, max_records, random_state, verbose, invalid, schema
             Records, scaled as in `fit`. They are not clipped.
         """
         check_is_fitted(self, "coef_")
-        return products(self._features(X), self.coef_) + self.intercept_
+        return self._scored(X, lambda rows: products(rows, self.coef_) + self.intercept_)

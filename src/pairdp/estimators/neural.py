@@ -202,9 +202,6 @@ invalid, schema
             Records, scaled as in `fit`. Scores of null records are NaN.
         """
         check_is_fitted(self, "parameters_")
-        rows = self._features(X)
-        null = np.isnan(rows).any(axis=1)
-        scores = np.full(len(rows), np.nan)
+        scores = self._network_scores().scores
         with np.errstate(all="ignore"):  # no warning depends on rows
-            scores[~null] = self._network_scores().scores(rows[~null]) + self.intercept_[0]
-        return scores
+            return self._scored(X, lambda rows: scores(rows) + self.intercept_[0])

@@ -42,17 +42,24 @@ def table_length(X: Any) -> int:
 def encoded_rows(schema: Schema, X: Any, invalid: Invalid, start: int = 0) -> Array:
     """Return the encoded rows of a table; rows of null records are NaN."""
     table = as_table(X)
-    schema.check_table(table_columns(table) or ())
     n = table_length(table)
-    if n <= _ROWS:
-        columns, n = columns_of(table, schema.features)
-        return schema.encode(columns, n, invalid=invalid, start=start)
     rows, end = np.empty((n, schema.width)), 0
-    for some in row_slices(table, schema.features, _ROWS):
-        columns, length = columns_of(some, schema.features)
-        encoded = schema.encode(columns, length, invalid=invalid, start=start + end)
-        rows[end : (end := end + length)] = encoded
+    for encoded in encoded_blocks(schema, table, invalid, start):
+        if len(encoded) == n:
+            return encoded
+        rows[end : (end := end + len(encoded))] = encoded
     return rows
+
+
+def encoded_blocks(schema: Schema, X: Any, invalid: Invalid, start: int = 0) -> Iterator[Array]:
+    """Yield the encoded rows of a table in blocks; rows of null records are NaN."""
+    table = as_table(X)
+    schema.check_table(table_columns(table) or ())
+    whole = table_length(table) <= _ROWS
+    for some in [table] if whole else row_slices(table, schema.features, _ROWS):
+        columns, length = columns_of(some, schema.features)
+        yield schema.encode(columns, length, invalid=invalid, start=start)
+        start += length
 
 
 def column_of(X: Any, name: str) -> NDArray[Any]:

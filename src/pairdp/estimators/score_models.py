@@ -95,12 +95,9 @@ class ScoreRanker(TwoClassEstimator):
         check_is_fitted(self, "intercept_")
         if score_model(self.plan_.algorithm) is None:
             return super().decision_function(X)
-        rows = self._features(X)
-        null = np.isnan(rows).any(axis=1)
-        scores = np.full(len(rows), np.nan)
+        scores = self._score_function().scores
         with np.errstate(all="ignore"):  # no warning depends on rows
-            scores[~null] = self._score_function().scores(rows[~null]) + self.intercept_[0]
-        return scores
+            return self._scored(X, lambda rows: scores(rows) + self.intercept_[0])
 
     def to_scorecard(self) -> PrivateScorecard:
         """Return the model as a `PrivateScorecard`, with its tables, figures and exports.

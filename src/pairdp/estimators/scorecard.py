@@ -324,8 +324,4 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
             Records. Scores of null records are NaN.
         """
         check_is_fitted(self, "points_")
-        rows = self._features(X)
-        null = np.isnan(rows[:, 0])
-        scores = np.full(len(rows), np.nan)
-        scores[~null] = self._fitted_points().scores(rows[~null])
-        return scores
+        return self._scored(X, self._fitted_points().scores)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairdp._reading import Invalid
 from pairdp.estimators.fit_warnings import warn_of_calibration
-from pairdp.estimators.schema_tables import encoded_rows
+from pairdp.estimators.schema_tables import encoded_blocks, encoded_rows
 from pairdp.estimators.validation import validated
 from pairdp.schema import Schema
 
@@ -113,3 +113,26 @@ class TableInput:
             return encoded_rows(schema, X, self.invalid)
         rows: Array = validated(self, X, reset=False)
         return rows
+
+    def _scored(self, X: ArrayLike, score: Callable[[Array], Array]) -> Array:
+        """Return the scores of records to predict; NaN for null records of a schema.
+
+        The rows that a schema encodes are scored block by block, and never all in memory.
+        """
+        schema: Schema | None = self.__dict__.get("schema_")
+        if schema is None:
+            return score(self._features(X))
+        if hasattr(self, "decision_function"):
+            warn_of_calibration()
+        blocks = encoded_blocks(schema, X, self.invalid)
+        return np.concatenate([_scores(rows, score) for rows in blocks])
+
+
+def _scores(rows: Array, score: Callable[[Array], Array]) -> Array:
+    """Return the scores of rows, NaN for those that are NaN."""
+    null = np.isnan(rows[:, 0])
+    if not null.any():
+        return score(rows)
+    found = np.full(len(rows), np.nan)
+    found[~null] = score(rows[~null])
+    return found

@@ -214,7 +214,7 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
             columns; scores of null records are NaN.
         """
         check_is_fitted(self, "coef_")
-        return np.asarray(products(self._features(X), self.coef_[0]) + self.intercept_[0])
+        return self._scored(X, lambda rows: products(rows, self.coef_[0]) + self.intercept_[0])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the second class if the score is above zero, otherwise the first."""
