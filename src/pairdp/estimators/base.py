@@ -269,8 +269,10 @@ class PrivateEstimator(HoldsOut, BaseEstimator):  # type: ignore[misc]
         if plan is None:
             plan = self._affordable_plan(*rows.shape)
         labels = self._labels(targets, None)
-        batch: Any = (rows, self._coded(targets, labels), *of_units)
-        return self._fit_plan(plan, [batch], self.n_features_in_, labels)
+        # Only the iterator refers to what may be copies, which are not needed once they are read.
+        batch: Iterator[Any] = iter([(rows, self._coded(targets, labels), *of_units)])
+        del rows, targets
+        return self._fit_plan(plan, batch, self.n_features_in_, labels)
 
     def _fit_table(self, X: Any, y: Any, groups: Any, schema: Schema) -> Fit:
         """Fit the model to a table with named columns."""

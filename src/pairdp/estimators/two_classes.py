@@ -133,7 +133,7 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
             classes = occurring_labels(y)
         else:
             # Whether numbers or texts are labels depends on the distinct ones.
-            occurring = np.unique(y) if y.dtype.kind in "biufUS" else y
+            occurring = _distinct(y) if y.dtype.kind in "biufUS" else y
             check_labels(occurring)
             classes = np.unique(occurring)
         if classes.size > 2:
@@ -232,6 +232,15 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
     def _places(self, scores: Array) -> NDArray[np.int8]:
         """Return the place of the label of each score among the classes."""
         return np.asarray(scores > 0, dtype=np.int8)
+
+
+def _distinct(y: NDArray[Any]) -> NDArray[Any]:
+    """Return ``np.unique(y)``, fast if there are two numbers."""
+    if y.dtype.kind in "biuf" and y.ndim == 1 and y.size:
+        ends = np.array([y.min(), y.max()])
+        if np.all((y == ends[0]) | (y == ends[1])):
+            return np.unique(ends)
+    return np.unique(y)
 
 
 def _two_sorted(given: Any) -> NDArray[Any]:

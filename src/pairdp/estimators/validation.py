@@ -26,6 +26,7 @@ from pairdp._reading import (
 )
 
 Array = NDArray[np.float64]
+_NUMBERS = "biuf"
 
 
 def public_shape(X: Any) -> tuple[int, int] | None:
@@ -185,6 +186,8 @@ def known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[np.bool_]:
     if "O" in (labels.dtype.kind, classes.dtype.kind):
         named = [equal_to(labels, label) for label in classes.tolist()]
         return np.asarray(np.any(named, axis=0), dtype=np.bool_)
+    if labels.dtype.kind in _NUMBERS and classes.dtype.kind in _NUMBERS:
+        return np.asarray(np.any([labels == one for one in classes], axis=0), dtype=np.bool_)
     if (labels.dtype.kind in "US") != (classes.dtype.kind in "US"):
         return np.zeros(labels.shape, dtype=bool)  # numpy would compare numbers as strings
     return np.isin(labels, classes)

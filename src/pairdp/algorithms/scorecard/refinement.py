@@ -79,7 +79,8 @@ def refine(cells: Counted, bins: Counted, resolution: int) -> Refined:
         parts = max(1, round(resolution * float(inside.sum())))
         below = np.cumsum(inside) / max(float(inside.sum()), 1e-300)
         inner = np.searchsorted(below, np.arange(1, parts) / parts) + 1
-        ends = np.unique(np.concatenate([[0], inner, [stop - start]]).clip(0, stop - start))
+        ends = np.concatenate([[0], inner, [stop - start]]).clip(0, stop - start)
+        ends = ends[np.diff(ends, prepend=-1) > 0]
         own = np.cumsum(np.append(0.0, density[start:stop]))
         if own[-1] <= 0:
             own = np.arange(stop - start + 1.0)

@@ -312,11 +312,12 @@ class Run:
 
 def _labelled_cells(coded: Coded, sizes: Sequence[int]) -> Totals:
     """Return the numbers of positives and negatives in each cell of each column."""
-    sides = np.where(coded.y > 0, 0, np.where(coded.y < 0, 1, 2)).astype(np.int16)
     found = [np.zeros(3 * size, dtype=np.int64) for size in sizes]
     for some in blocks_of(len(coded.y)):
+        y = coded.y[some]
+        sides = np.where(y > 0, 0, np.where(y < 0, 1, 2)).astype(np.int16)
         for counts, row in zip(found, coded.codes, strict=True):
-            joint = row[some] * np.int16(3) + sides[some]
+            joint = row[some] * np.int16(3) + sides
             counts += np.bincount(joint, minlength=counts.size)
     return Totals(*(counts.reshape(-1, 3)[:, :2].T for counts in found))
 
