@@ -47,7 +47,7 @@ def gather(
     invalid: Invalid,
     limit: UnitLimit | None,
 ) -> Gathered:
-    """Return n records that come in batches, of which only what is kept is held in memory twice.
+    """Return n records that come in batches; what is kept of a single batch is not copied.
 
     Parameters
     ----------

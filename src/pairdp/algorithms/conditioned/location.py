@@ -23,6 +23,7 @@ WITHIN = 0.8
 """The share of rows within the radius."""
 _PER_DOUBLING = 3
 _LONG = 100
+"""Numbers of a row from which a centre is not repeated for each row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ def shrunk_centre(noisy: Array, deviation: float, largest: float) -> Array:
 def centred(x: Array, centre: Array) -> Iterator[tuple[slice, Array]]:
     """Yield the places of blocks of rows, and the rows less a centre, always in the same array."""
     found = np.empty((min(BLOCK, len(x)), centre.size))
-    # numpy repeats a short centre slowly.
+    # Subtracting a short centre from each row takes longer than subtracting a table.
     repeated = np.tile(centre, (len(found), 1)) if centre.size < _LONG else centre[None]
     for start in range(0, len(x), BLOCK):
         some = slice(start, start + BLOCK)
