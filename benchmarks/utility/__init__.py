@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     print_report(rows, epsilons)
     if given.report or not (quick or given.families or given.parts or given.methods):
         print()
-        utility_metrics.main(medical_tables=given.report)
+        utility_metrics.main(["--families", "--mixed", *(["--medical"] if given.report else [])])
 
 
 if __name__ == "__main__":

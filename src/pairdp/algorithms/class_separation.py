@@ -207,4 +207,5 @@ def shrunk(values: Array) -> tuple[Array, Array, Array]:
     each /= each.sum(axis=1, keepdims=True)
     factors = each @ (_SIGNALS / total)
     spread = each @ (_SIGNALS / total) ** 2 - factors**2  # of the factors, over the mixture
-    return values * factors, factors, factors + spread * values**2
+    # The same along every axis, so that the choice of axes does not matter.
+    return values * factors, factors, factors + spread * squares / len(values)

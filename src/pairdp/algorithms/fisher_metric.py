@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -12,15 +12,22 @@ from numpy.typing import NDArray
 
 from pairdp._checks import RECORDS, between, integer, keep, one_of
 from pairdp.algorithms.algorithm import Algorithm, PlanDraft
+from pairdp.algorithms.center_and_radius import count_share, located, location_statistics
 from pairdp.algorithms.centering import NoisyStatistics, Statistic
 from pairdp.algorithms.choice.candidates import Candidate, register_candidates
-from pairdp.algorithms.class_separation import MOST_CLASSES, ClassCode
-from pairdp.algorithms.feature_sizes import count_share, size_statistics, sized
+from pairdp.algorithms.class_separation import ClassCode
 from pairdp.algorithms.noise import deviation
 from pairdp.algorithms.parameter_noise import ParameterNoise, unknown_noise
 from pairdp.algorithms.plan import Fit, Plan, Progress
 from pairdp.algorithms.registry import register_algorithm
 from pairdp.algorithms.requirements import Need
+from pairdp.algorithms.scaled_records import ScaledRecords
+from pairdp.algorithms.scaling_rounds import (
+    is_round,
+    round_noise,
+    round_statistics,
+    standardized_sums,
+)
 from pairdp.algorithms.separating_metric import separating_metric
 from pairdp.algorithms.task import Settings, Task
 from pairdp.losses import MetricLoss
@@ -33,14 +40,14 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 _MOMENTS = "second moments of standardised records"
-_COUNTS, _SUMS = "counts of classes", "encoded class sums"
+_COUNTS = "counts of classes"
 _BUCKETS, _PURE_BUCKETS, _MOST_BUCKETS = 256, 8, 2**20
 _MOMENTS_SHARE = 0.15
 _CLASS_COUNTS = 20.0
 """How many standard deviations of noise the number of records should be, for counts of classes."""
 
 _COUNT_SHARES = (0.02, 0.2)
-_FALSE_ALARMS = 0.1
+_FALSE_ALARMS = 0.05
 """How often an empty bucket is taken for a class: a class of noise costs less than one missed."""
 
 
@@ -51,7 +58,7 @@ If together they hide more, metrics that were learned from synthetic tables were
 the Euclidean one as better.
 """
 
-_EUCLIDEAN_IN_NOISE = 4.0
+_EUCLIDEAN_IN_NOISE = 0.5
 """The weight of the Euclidean metric, over the share of variance between classes noise hides."""
 
 _DIAGONAL_GAIN = 0.75
@@ -83,28 +90,28 @@ class FisherMetric(Algorithm[FisherSettings]):
 
     .. math::
         M ∝ V^{-1/2} W^{-1} D^⊤D W^{-1} V^{-1/2} + \frac{a}{v̄} I, \qquad
-        a = λ\left(ξ + 0.2\,\frac{1-q}{q}\right),
+        a = λb\left(ξ + 0.1\,\frac{1-q}{q}\right),
 
     where λ is the largest eigenvalue of DW⁻¹Dᵀ and q the share of signal in D. ξ is ``euclidean``
-    and four times the share of variance that noise hides, which is public. These are the
-    directions of Fisher's discriminant. With ``form="diagonal"`` correlations within classes are
-    neglected, W = diag(1 - f_j) with f_j the share of variance between classes. With
-    ``form="full"`` d(d+1)/2 second moments are released too, and M is the mean of the metrics with
-    and without these correlations.
+    and half the share of variance that noise hides, which is public; b depends on the gain that
+    released values predict (see `pairdp.algorithms.separating_metric`). These are the directions of
+    Fisher's discriminant. With ``form="diagonal"`` correlations within classes are neglected,
+    W = diag(1 - f_j) with f_j the share of variance between classes. With ``form="full"`` d(d+1)/2
+    second moments are released too, and M is the mean of the metrics with and without these
+    correlations.
 
-    **Releases.** Records are centred and scaled by counts of their norms, a mean, counts of their
-    distances from it, and the mean absolute value of each feature, of sensitivity √2·R/n (see
-    `pairdp.algorithms.feature_sizes`). So noise is small relative to each feature. Records are
-    clipped to norm R again. The mean sizes of the result are released and divided by once more:
-    noise hides the size of a feature that is small beside the others until it is scaled. Of these
-    records, for the full form the second moments, √2·R²/n, the counts of classes, of sensitivity
-    √2, and the sum of e_c ⊗ x/n with a unit vector e_c for each class that the counts show,
-    2R/n (see `pairdp.privacy.bounds.class_sums`). For K classes of equal size these vectors leave
-    (K-1)/K of the noise variance that sums over each class would have, half of it for two classes
-    (see `pairdp.algorithms.class_separation`). Everything else is a function of these.
+    **Releases.** Counts of norms, a mean and counts of distances from it locate the records (see
+    `pairdp.algorithms.center_and_radius`), and noisy counts show the classes, of sensitivity √2.
+    Then three rounds (two for pure ε) release the sum of e_c ⊗ x/n, with a unit vector e_c for each
+    class, and the mean absolute value of each feature, together of sensitivity 2R/n; each round
+    scales the features by the sizes that were found before, and clips records to norm R again (see
+    `pairdp.algorithms.scaling_rounds`). For K classes of equal size these vectors leave (K-1)/K of
+    the noise variance that sums over each class would have, half of it for two classes (see
+    `pairdp.algorithms.class_separation`). The full form also releases second moments of the scaled
+    records, √2·R²/n. Everything else is a function of these.
 
     **Shares** of the budget are functions of public facts. Counts have the more of it, the fewer
-    records there are: 0.01 to 0.08 for either counts of norms, 0.02 to 0.2 for those of classes.
+    records there are: 0.01 to 0.04 for either counts of norms, 0.02 to 0.2 for those of classes.
 
     **Shrinkage.** D is the posterior mean under a prior that is estimated from all features, as
     the noise is known; so features that do not stand out from noise and sampling count for less.
@@ -116,10 +123,9 @@ class FisherMetric(Algorithm[FisherSettings]):
 
     **Gates.** With two classes of equal size, noise hides every f_j below some f, and sampling all
     below some g. If f/0.7 + g/0.1 ≥ 1, too little can be learned: the plan warns, and the metric is
-    the Euclidean one. The same is the result of a run if less than 0.75 of D is signal, or if the
+    the Euclidean one. The same is the result of a run if less than half of D is signal, or if the
     accuracy of three nearest neighbours that released values predict is not above that of the
-    Euclidean metric by 0.5/√n. Up to twice that gain, ξ is larger
-    (see `pairdp.algorithms.separating_metric`).
+    Euclidean metric by 0.2/√n.
 
     Parameters
     ----------
@@ -147,11 +153,11 @@ class FisherMetric(Algorithm[FisherSettings]):
     >>> problem = Problem(LogisticMetric(), PSDFrobeniusBall(1.0))
     >>> plan = FisherMetric().plan(problem, 1000, 5, Budget(1.0, 1e-5))
     >>> [release.name for release in plan.certificate.releases][-1]
-    'encoded class sums'
+    'class sums and mean sizes, round 3'
     """
 
     form: Literal["diagonal", "full"] = "diagonal"
-    euclidean: float = 0.03
+    euclidean: float = 0.02
     buckets: int | None = None
     name: str = "Fisher metric"
 
@@ -183,9 +189,9 @@ class FisherMetric(Algorithm[FisherSettings]):
         pure = task.budget is not None and task.budget.is_pure
         buckets = self.buckets or (_PURE_BUCKETS if pure else _BUCKETS)
         releases = tuple(wanted.release(task) for wanted in self._wanted(task, buckets))
-        cut = smallest_signal(releases[-1], task)
-        learns = task.budget is None or _hidden(releases[-1], task) < 1
-        euclidean = self.euclidean + _EUCLIDEAN_IN_NOISE * noise_on_signal(releases[-1], task)
+        cut = smallest_signal(releases, task)
+        learns = task.budget is None or _hidden(releases, task) < 1
+        euclidean = self.euclidean + _EUCLIDEAN_IN_NOISE * noise_on_signal(releases, task)
         settings = FisherSettings(self.form, euclidean, buckets, learns)
         reasons = ["records are centred and scaled by the first releases; noise is in these units"]
         if task.budget is not None:
@@ -198,22 +204,21 @@ class FisherMetric(Algorithm[FisherSettings]):
 
     def noise_to_signal(self, plan: Plan[FisherSettings]) -> float:
         """Return the shares of variance that noise and sampling hide, relative to their limits."""
-        return _hidden(plan.certificate.releases[-1], plan.task)
+        return _hidden(plan.certificate.releases, plan.task)
 
     def _wanted(self, task: Task, buckets: int) -> tuple[Statistic, ...]:
-        inputs = {"data_norm": task.problem.data_norm, "n": task.n}
-        first = list(size_statistics(task))
-        if self.form == "full":
-            moments = task.sensitivity("second moments of records", **inputs)
-            dimension = packed_dimension(task.features)
-            first.append(Statistic(_MOMENTS, moments, dimension, _MOMENTS_SHARE))
         counts = task.sensitivity("histograms of columns", columns=1)
         share = count_share(task, counts, buckets, _CLASS_COUNTS, *_COUNT_SHARES)
-        first.append(Statistic(_COUNTS, counts, buckets, share))
-        sums = task.sensitivity("encoded class sums", **inputs)
-        width = min(buckets, MOST_CLASSES) * task.features
-        rest = 1 - sum(each.share for each in first)
-        return (*first, Statistic(_SUMS, sums, width, rest))
+        first = *location_statistics(task), Statistic(_COUNTS, counts, buckets, share)
+        last: tuple[Statistic, ...] = ()
+        if self.form == "full":
+            moments = task.sensitivity(
+                "second moments of records", data_norm=task.problem.data_norm, n=task.n
+            )
+            dimension = packed_dimension(task.features)
+            last = (Statistic(_MOMENTS, moments, dimension, _MOMENTS_SHARE),)
+        rest = 1 - sum(each.share for each in (*first, *last))
+        return (*first, *round_statistics(task, buckets, rest), *last)
 
     def _parameter_noise(self, plan: Plan[FisherSettings], fit: Fit) -> ParameterNoise:
         return unknown_noise(
@@ -232,57 +237,54 @@ class FisherMetric(Algorithm[FisherSettings]):
         progress: Progress,
     ) -> Array:
         """Return the metric, projected."""
-        noisy = NoisyStatistics(plan.certificate.releases, noise, "fisher noise")
-        rows = sized(records, noisy)
-        unit: Array = np.asarray(rows.unit)
+        releases = plan.certificate.releases
+        noisy = NoisyStatistics(releases, noise, "fisher noise")
+        center, radius = located(records, noisy)
+        buckets = plan.settings.buckets
+        counts = noisy(_COUNTS, ScaledRecords(records, center).bucket_counts(buckets))
+        code = ClassCode.of(counts, noisy.sigma[_COUNTS], _FALSE_ALARMS)
+        rounds = [release.name for release in releases if is_round(release)]
+        rows = standardized_sums(records, noisy, rounds, center, radius, code, buckets)
         norm, d, n = records.data_norm, records.features, records.n
-        scale = math.sqrt(d) / norm  # to features of unit variance
         total, moment_noise = None, 0.0
         if self.form == "full":
-            total = scale**2 * unpack(noisy(_MOMENTS, pack(rows.moments())))
+            scale = math.sqrt(d) / norm  # to features of unit variance
+            found = ScaledRecords(records, center, rows.unit).moments()
+            total = scale**2 * unpack(noisy(_MOMENTS, pack(found)))
             moment_noise = scale**2 * noisy.sigma[_MOMENTS]
-        buckets = plan.settings.buckets
-        counts = noisy(_COUNTS, rows.bucket_counts(buckets))
-        code = ClassCode.of(counts, noisy.sigma[_COUNTS], _FALSE_ALARMS)
-        encoded = code.encoded(rows.bucket_sums(buckets))
-        sums = scale * noisy(_SUMS, encoded.ravel()).reshape(encoded.shape)
         metric = np.eye(d)
         if plan.settings.learns:
-            found = code.separation(sums, scale * noisy.sigma[_SUMS], n)
-            metric = separating_metric(found, unit, n, plan.settings.euclidean, total, moment_noise)
+            separation = code.separation(rows.sums, rows.noise, n)
+            weight = plan.settings.euclidean
+            metric = separating_metric(separation, rows.unit, n, weight, total, moment_noise)
         constraint = plan.problem.constraint
         trace = constraint.radius if math.isfinite(constraint.radius) else float(d)
         return constraint.project(metric * (trace / float(np.trace(metric))))
 
 
-def class_noise(release: Release, task: Task) -> float:
-    """Return the variance of noise on √p_c(m_c - m), for two classes of equal size.
-
-    σ²d in units of R: σ is the noise on the sums of records of mean squared norm R².
-    """
-    return task.features * (deviation(release) / task.problem.data_norm) ** 2
-
-
-def noise_on_signal(release: Release, task: Task) -> float:
+def noise_on_signal(releases: Sequence[Release], task: Task) -> float:
     """Return the smallest f_j that stands out from noise, for two classes of equal size.
 
-    2 ln 2d times its variance: the largest of d squared normal numbers.
+    2 ln 2d times its variance, the largest of d squared normal numbers. The variance of the noise
+    on √p_c(m_c - m) is σ²d in units of R, with σ the noise on the sums of records of mean squared
+    norm R² (see `pairdp.algorithms.scaling_rounds.round_noise`).
     """
-    return 2 * math.log(2 * task.features) * class_noise(release, task)
+    variance = task.features * (round_noise(releases) / task.problem.data_norm) ** 2
+    return 2 * math.log(2 * task.features) * variance
 
 
-def smallest_signal(release: Release, task: Task) -> float:
+def smallest_signal(releases: Sequence[Release], task: Task) -> float:
     """Return the smallest f_j that stands out from noise and sampling, for two equal classes."""
-    return noise_on_signal(release, task) + _sampling_on_signal(task)
+    return noise_on_signal(releases, task) + _sampling_on_signal(task)
 
 
 def _sampling_on_signal(task: Task) -> float:
     return 2 * math.log(2 * task.features) / task.n
 
 
-def _hidden(release: Release, task: Task) -> float:
+def _hidden(releases: Sequence[Release], task: Task) -> float:
     """Return the shares of variance that noise and sampling hide, relative to their limits."""
-    noise, sampling = noise_on_signal(release, task), _sampling_on_signal(task)
+    noise, sampling = noise_on_signal(releases, task), _sampling_on_signal(task)
     return noise / _LARGEST_HIDDEN + sampling / _LARGEST_SAMPLED
 
 
@@ -304,7 +306,7 @@ def _metric(task: MetricTask) -> Iterator[Candidate]:
     for form in forms:
         algorithm = FisherMetric(form)
         draft = task.draft(task.problem, algorithm)
-        noise = noise_on_signal(draft.releases[-1], task.task(task.problem))
+        noise = noise_on_signal(draft.releases, task.task(task.problem))
         found = _DIAGONAL_GAIN if form == "diagonal" else 1 / (1 + moment_noise(draft, task) / 20)
         kept = found / (1 + noise / _HALF_KEPT) if draft.settings.learns else 0.0
         least, most = (100 * kept * gain for gain in _TYPICAL_GAINS)

@@ -95,10 +95,6 @@ class ScaledRecords:
         """Return Σx∘x/n, the mean square of each feature."""
         return np.asarray(self.total(_squares).high / self.records.n)
 
-    def sizes(self) -> Array:
-        """Return Σ|x_j|/n, the mean absolute value of each feature."""
-        return np.asarray(self.total(_sizes).high / self.records.n)
-
     def norm_counts(self, count: int) -> Array:
         """Return how many records have a norm in (R, 2R], (R/2, R] and so on, before clipping.
 
@@ -106,12 +102,13 @@ class ScaledRecords:
         """
         return np.asarray(self.total(_norm_counts, count).high)
 
-    def bucket_sums(self, count: int) -> Array:
-        """Return Σx/n over the records in each of some buckets of classes, one row a bucket.
+    def bucket_sums_and_sizes(self, count: int) -> Array:
+        """Return Σx/n over the records in each of some buckets of classes, and Σ|x_j|/n of all.
 
-        See `pairdp.records.Records.buckets`.
+        One row a bucket, and the mean absolute values of the features in the last row. See
+        `pairdp.records.Records.buckets`.
         """
-        return np.asarray(self.total(_bucket_sums, count).high / self.records.n)
+        return np.asarray(self.total(_bucket_sums_and_sizes, count).high / self.records.n)
 
     def bucket_counts(self, count: int) -> Array:
         """Return the number of records in each of some buckets of classes."""
@@ -189,13 +186,6 @@ def _squares(records: Records, scaling: Scaling) -> Total:
     return total
 
 
-def _sizes(records: Records, scaling: Scaling) -> Total:
-    total = Total.zeros(records.features)
-    for x, _ in scaling.rows(records):
-        total += np.abs(x).sum(axis=0)
-    return total
-
-
 def _norm_counts(records: Records, scaling: Scaling, count: int) -> Total:
     # Squares are added feature by feature: the rounding of a norm, and with it the count that a
     # record is in, then depends on that record only, and not on where it lies in memory.
@@ -220,10 +210,13 @@ def _weighted_moments(records: Records, scaling: Scaling, weights: Array) -> Tot
     return total
 
 
-def _bucket_sums(records: Records, scaling: Scaling, count: int) -> Total:
-    total = Total.zeros(count, records.features)
+def _bucket_sums_and_sizes(records: Records, scaling: Scaling, count: int) -> Total:
+    total = Total.zeros(count + 1, records.features)
     for x, buckets in scaling.rows(records, count):
         _add_by_class(total, x, buckets)
+        total.high[count], total.low[count] = compensated(
+            total.high[count], total.low[count], np.abs(x).sum(axis=0)
+        )
     return total
 
 

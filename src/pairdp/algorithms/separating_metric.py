@@ -14,17 +14,19 @@ from pairdp.algorithms.class_separation import Separation
 from pairdp.algorithms.neighbour_error import neighbour_error
 
 Array = NDArray[np.float64]
-_LEAST_RELIABLE = 0.75
-_UNRELIABLE = 0.2  # the weight of the Euclidean metric, times the ratio of noise to signal
-_MARGIN = 0.5
+_LEAST_RELIABLE = 0.5
+_UNRELIABLE = 0.1  # the weight of the Euclidean metric, times the ratio of noise to signal
+_MARGIN = 0.2
 """The least predicted gain in accuracy, times √n, with which the Euclidean metric is left.
 
-Below it, metrics that were learned from small synthetic tables were as often worse as better: the
-prediction assumes normal classes.
+Below it, metrics that were learned from small tables were as often worse as better: the prediction
+assumes normal classes.
 """
 
-_CAUTION = 10.0
-"""How much more Euclidean the metric is at the least gain than at twice that."""
+_TYPICAL_GAIN = 0.07
+"""The predicted gain at which the Euclidean metric has its usual weight; more for smaller gains."""
+
+_WEIGHTS = (0.5, 20.0)
 
 
 def separating_metric(
@@ -38,13 +40,13 @@ def separating_metric(
     r"""Return a metric of records, whose trace is d.
 
     With S = W⁻¹DᵀDW⁻¹, λ the largest eigenvalue of DW⁻¹Dᵀ, q the reliability of D and E the
-    Euclidean metric, M ∝ S + λ(ξ + 0.2(1-q)/q)E, in coordinates of standardised features. If
+    Euclidean metric, M ∝ S + λb(ξ + 0.1(1-q)/q)E, in coordinates of standardised features. If
     second moments are known, it is the mean of two such metrics of equal trace, one of which
     neglects correlations within classes.
 
-    The predicted gain g is the error of neighbours by E less that by M
-    (see `pairdp.algorithms.neighbour_error`). If it is below m = 0.5/√n, or q below 0.75, the
-    result is E. From there to g = 2m, ξ decreases from ten times ``euclidean`` to ``euclidean``.
+    The predicted gain g is the error of neighbours by E less that by M with b = 1
+    (see `pairdp.algorithms.neighbour_error`). If it is below 0.2/√n, or q below 0.5, the result is
+    E. Otherwise b = 0.07/g, from 0.5 to 20: where little is to be gained, little is risked.
 
     Parameters
     ----------
@@ -73,19 +75,18 @@ def separating_metric(
     stretches = [found.stretch(within) for within in withins]
     unreliable = _UNRELIABLE * (1 - found.reliability) / found.reliability
 
-    def stretched(weight: float) -> Array:
-        parts = (stretch + most * (weight + unreliable) * flat for stretch, most in stretches)
+    def stretched(times: float) -> Array:
+        weight = times * (euclidean + unreliable)
+        parts = (stretch + most * weight * flat for stretch, most in stretches)
         return np.asarray(sum(part / np.trace(part) for part in parts))
 
     contrasts = found.contrasts()
     errors = (
-        neighbour_error(metric, withins[-1], contrasts, n)
-        for metric in (flat, stretched(euclidean))
+        neighbour_error(metric, withins[-1], contrasts, n) for metric in (flat, stretched(1.0))
     )
     gain = next(errors) - next(errors)
-    margin = _MARGIN / math.sqrt(n)
-    if gain <= margin:
+    if gain <= _MARGIN / math.sqrt(n):
         return np.eye(d)
-    metric = stretched(euclidean * _CAUTION ** max(2 - gain / margin, 0.0))
+    metric = stretched(min(max(_TYPICAL_GAIN / gain, _WEIGHTS[0]), _WEIGHTS[1]))
     metric = metric / np.outer(divisor, divisor)
     return np.asarray(metric * (d / np.trace(metric)))

@@ -1,4 +1,4 @@
-r"""Bounds for encoded sums over classes, and for mean squares and mean sizes of features.
+r"""Bounds for encoded sums over classes with mean sizes of features, and for mean squares.
 
 All are for n records of norm at most R, and include the rounding errors of two computed averages.
 
@@ -6,17 +6,21 @@ All are for n records of norm at most R, and include the rounding errors of two 
 negative and \|x∘x\| ≤ |x|² ≤ R², so \|x∘x - x'∘x'\|² ≤ \|x∘x\|² + \|x'∘x'\|² ≤ 2R⁴. Records of norm
 R along two features attain it. A null record adds zero: R² ≤ √2·R².
 
-**Mean sizes of features**, Σ|x_j|/n for each feature j. The vector of the |x_j| has no negative
-entries and the norm of x, so those of two records differ by at most √(R² + R²) = √2·R, which
-records of norm R along two features attain. A null record adds zero: R ≤ √2·R.
+**Class sums and mean sizes**, Σ e_c ⊗ x/n with a vector e_c of norm at most 1 for the class c of
+each record, which is a function of its own label, together with Σ|x_j|/n for each feature j. The
+vectors may depend on anything that was released before. Write |x| for the vector of the |x_j|. If
+x, c is replaced by x', c',
 
-**Encoded class sums**, Σ e_c ⊗ x/n with a vector e_c of norm at most 1 for the class c of each
-record, which is a function of its own label. The vectors may depend on anything that was released
-before. A record adds e_c ⊗ x/n, of norm |e_c||x|/n ≤ R/n, so a replacement changes the sum by at
-most 2R/n, for any number of classes. A null record adds zero: R ≤ 2R. The bound is attained within
-a class by x = -x', and between two classes with e_c = -e_c' by x = x'. The sums S_c are computed
-first, with errors that are together at most 5·10⁻¹³·R (`pairdp._sums`), and |e_c| ≤ 1 does not
-increase them; the product of 64 vectors with the sums adds at most 64·2⁻⁵³·√64·R < 6·10⁻¹⁴·R.
+.. math::
+    \|e_c ⊗ x - e_{c'} ⊗ x'\|² &≤ \|x\|² + \|x'\|² + 2⟨|x|, |x'|⟩, \\
+    \big\||x| - |x'|\big\|² &= \|x\|² + \|x'\|² - 2⟨|x|, |x'|⟩,
+
+so together they change by at most √(2\|x\|² + 2\|x'\|²)/n ≤ 2R/n, for any number of classes: the
+sizes cost nothing beside the sums. Opposite records of one class attain the bound, one record in
+two classes with e_c = -e_c', and records along two features. A null record adds zero, and moves
+both by at most √2·R/n. Each is computed with an error of at most 5·10⁻¹³·R (`pairdp._sums`), which
+vectors with |e_c| ≤ 1 do not increase; the product of 64 vectors with the sums adds at most
+64·2⁻⁵³·√64·R < 6·10⁻¹⁴·R.
 """
 
 from __future__ import annotations
@@ -45,29 +49,20 @@ def _feature_squares_by_angle(data_norm: float, n: int) -> float:
     return data_norm**2 * (change / n + 2 * SUMMING * change)
 
 
-def _feature_sizes(data_norm: float, n: int) -> float:
-    size = positive("data_norm", data_norm)
-    return math.sqrt(2) * size * (1 / integer("n", n, at_least=2) + 2 * SUMMING)
-
-
-def _feature_sizes_by_angle(data_norm: float, n: int) -> float:
-    # Records at every angle of the whole circle, and the null record at the end.
-    turns = np.concatenate([_ANGLES + quarter * math.pi / 2 for quarter in range(4)])[::4]
-    first, second = (np.append(np.abs(part), 0.0) for part in (np.cos(turns), np.sin(turns)))
-    change = float(np.hypot(first[:, None] - first, second[:, None] - second).max())
-    return data_norm * (change / n + 2 * SUMMING * change)
-
-
-def _encoded_sums(data_norm: float, n: int) -> float:
+def _sums_and_sizes(data_norm: float, n: int) -> float:
     return 2 * positive("data_norm", data_norm) * (1 / integer("n", n, at_least=2) + 2 * SUMMING)
 
 
-def _encoded_sums_by_cases(data_norm: float, n: int) -> float:
-    # A record at either end of a line through zero, or at zero, in classes with vectors at every
-    # angle in a half plane; or null.
-    angles = _ANGLES[::50] * 2
-    vectors = np.column_stack([np.cos(angles), np.sin(angles)])
-    terms = np.concatenate([vectors, 0 * vectors[:1], -vectors])
+def _sums_and_sizes_by_cases(data_norm: float, n: int) -> float:
+    # Records at angles of the whole circle of two features, in classes whose vectors are corners of
+    # a triangle and one opposite to a corner; or null.
+    turns = np.linspace(0.0, 2 * math.pi, 41)[:-1]
+    rows = np.column_stack([np.cos(turns), np.sin(turns)])
+    angles = np.array([0.0, 1 / 3, 1 / 2, 2 / 3]) * 2 * math.pi
+    classes = np.column_stack([np.cos(angles), np.sin(angles)])
+    sums = np.einsum("ck,rj->crkj", classes, rows).reshape(-1, 4)
+    terms = np.hstack([sums, np.tile(np.abs(rows), (len(classes), 1))])
+    terms = np.vstack([terms, np.zeros(6)])
     squares = np.sum(terms**2, axis=1)
     change = math.sqrt(float(np.max(squares[:, None] + squares - 2 * terms @ terms.T)))
     return data_norm * (change / n + 2 * SUMMING * change)
@@ -84,19 +79,12 @@ register_bound(
 )
 register_bound(
     Bound(
-        "mean sizes of features",
-        "Σ|x_j|/n for every feature j, for records of norm at most R, changes by at most √2·R/n: "
-        "the sizes of two records are vectors without negative entries, of norm at most R each",
-        _feature_sizes,
-        _feature_sizes_by_angle,
-    )
-)
-register_bound(
-    Bound(
-        "encoded class sums",
-        "Σ e_c ⊗ x/n, for records of norm at most R and a vector e_c of norm at most 1 for each "
-        "class, changes by at most 2R/n: each record adds a vector of norm at most R/n",
-        _encoded_sums,
-        _encoded_sums_by_cases,
+        "class sums and mean sizes",
+        "Σ e_c ⊗ x/n and Σ|x_j|/n for every feature j, for records of norm at most R and a vector "
+        "e_c of norm at most 1 for each class, change by at most 2R/n together: the square of the "
+        "first is at most |x|² + |x'|² + 2Σ|x_j x'_j|, and that of the second has the last term "
+        "with a minus",
+        _sums_and_sizes,
+        _sums_and_sizes_by_cases,
     )
 )

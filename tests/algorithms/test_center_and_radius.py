@@ -1,4 +1,4 @@
-"""Centre and sizes of features: what they are without noise, and the counts behind them."""
+"""Centre and radius of records: what they are without noise, and the counts behind them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from pairdp import Budget, NoiseSource
-from pairdp.algorithms.centering import NoisyStatistics
-from pairdp.algorithms.feature_sizes import (
+from pairdp.algorithms.center_and_radius import (
     COUNTS_OF_NORMS,
     NORMS,
     count_share,
-    size_statistics,
-    sized,
+    located,
+    location_statistics,
 )
+from pairdp.algorithms.centering import NoisyStatistics
 from pairdp.algorithms.noise import deviation
 from pairdp.algorithms.scaled_records import ScaledRecords
 from pairdp.algorithms.task import Task
@@ -29,7 +29,7 @@ METRIC = Problem(LogisticMetric(), PSDFrobeniusBall(1.0))
 
 def statistics(n: int, d: int, budget: Budget | None, seed: int = 0) -> NoisyStatistics:
     task = Task(METRIC, n, d, budget)
-    releases = tuple(each.release(task) for each in size_statistics(task))
+    releases = tuple(each.release(task) for each in location_statistics(task))
     return NoisyStatistics(releases, NoiseSource(seed), "test")
 
 
@@ -39,17 +39,16 @@ def records(x: np.ndarray) -> Records:
 
 @pytest.mark.parametrize("budget", [None, Budget(2.0, 1e-6), Budget(8.0)], ids=str)
 @pytest.mark.parametrize("scale", [1.0, 1e-3])
-def test_features_are_centred_and_of_one_size(budget: Budget | None, scale: float) -> None:
+def test_the_centre_is_the_mean_and_the_radius_a_quantile(
+    budget: Budget | None, scale: float
+) -> None:
     rng, n = np.random.default_rng(0), 20_000
     sizes = np.array([0.01, 0.1, 0.1, 0.05])
     x = scale * (sizes * rng.normal(size=(n, 4)) + np.array([0.1, 0.0, -0.2, 0.1]))
-    found = sized(records(x), statistics(n, 4, budget))
-    np.testing.assert_allclose(found.center, x.mean(axis=0), atol=0.5 * scale * 0.05)
-    unit = np.asarray(found.unit)
-    np.testing.assert_allclose(unit / unit[1], sizes / sizes[1], rtol=0.3)
-    # R is about the root mean squared norm.
-    norms = np.linalg.norm((x - x.mean(axis=0)) / unit, axis=1)
-    assert 0.7 < math.sqrt(np.mean(norms**2)) < 1.6
+    center, radius = located(records(x), statistics(n, 4, budget))
+    np.testing.assert_allclose(center, x.mean(axis=0), atol=0.5 * scale * 0.05)
+    inside = np.mean(np.linalg.norm(x - center, axis=1) <= radius)
+    assert 0.2 < inside < 0.45  # 0.3, as if distances were even between powers of two
 
 
 def test_every_record_is_in_one_count() -> None:
@@ -103,32 +102,31 @@ def test_a_huge_record_leaves_the_counts_of_others(d: int) -> None:
 def test_counts_have_more_of_the_budget_where_records_are_few() -> None:
     def shares(n: int, budget: Budget | None) -> tuple[float, float]:
         task = Task(METRIC, n, 10, budget)
-        first = size_statistics(task)[0]
+        first = location_statistics(task)[0]
         assert first.name == NORMS
         release = first.release(task)
         return first.share, deviation(release) / n
 
     for budget in (Budget(1.0, 1e-6), Budget(1.0)):
         found = [shares(n, budget) for n in (100, 500, 10**6)]
-        assert found[0][0] == 0.08
+        assert found[0][0] == 0.04
         assert found[2][0] == 0.01
         assert found[0][0] >= found[1][0] >= found[2][0]
     assert shares(100, None) == (0.01, 0.0)
     # Between the limits, noise is as large as wanted.
     for n, budget in ((200, Budget(1.0, 1e-6)), (2000, Budget(1.0))):
         task = Task(METRIC, n, 10, budget)
-        norms = size_statistics(task)[0]
+        norms = location_statistics(task)[0]
         share = count_share(task, norms.sensitivity, 5, 8.0, 0.0, 1.0)
         assert 0 < share < 1
         kept = norms._replace(dimension=5, share=share).release(task)
         assert deviation(kept) == pytest.approx(n / 8, rel=1e-6)
 
 
-def test_sizes_that_are_all_noise_or_nothing_are_finite() -> None:
+def test_a_centre_that_is_all_noise_or_nothing_is_finite() -> None:
     for x in (np.zeros((20, 3)), np.ones((20, 3)), np.eye(3)[np.arange(20) % 3]):
         for budget in (None, Budget(0.01, 1e-6), Budget(0.01)):
             for seed in range(3):
-                found = sized(records(x), statistics(20, 3, budget, seed))
-                assert np.all(np.isfinite(found.unit))
-                assert np.all(np.asarray(found.unit) > 0)
-                assert np.linalg.norm(found.center) <= 1 + 1e-12
+                center, radius = located(records(x), statistics(20, 3, budget, seed))
+                assert 0 < radius < math.inf
+                assert np.linalg.norm(center) <= 1 + 1e-12

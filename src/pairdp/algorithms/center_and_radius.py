@@ -1,14 +1,10 @@
-"""A private centre, and the size of every feature, from counts and mean absolute values.
+"""A private centre of records, and the radius around it, from counts of norms and a mean.
 
-`pairdp.algorithms.centering` does the same from mean squares. Here noise is smaller where records
-are few: a histogram of norms has the same noise whatever the bound R is, and the mean size of one
-of d features of equal size is about R/√d with a sensitivity of √2·R/n, while its mean square is
-R²/d with √2·R²/n. Later sensitivities are those of any records of norm R.
+`pairdp.algorithms.centering` does the same from mean squared norms. Here noise is smaller where
+records are few: a histogram of norms has the same noise whatever the bound R is.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,37 +19,29 @@ from pairdp.records import Records
 
 Array = NDArray[np.float64]
 NORMS, MEAN, DISTANCES = "norms of records", "mean of records", "distances from the centre"
-SIZES, AGAIN = "mean sizes of features", "mean sizes of scaled features"
 COUNTS_OF_NORMS = 21
 """The number of counts of norms: up to 2R, and half of that each, with all below in the last."""
 
-_MEAN, _SIZES, _AGAIN = 0.07, 0.08, 0.1
+_MEAN = 0.04
 _NORM_COUNTS = 8.0
 """How many standard deviations of noise the number of records should be, for counts of norms."""
 
-_NORM_SHARES = (0.01, 0.08)
-_FIRST_QUANTILE, _QUANTILE = 0.8, 0.5
-"""The share of records that are not clipped for the mean, and for the first sizes."""
+_NORM_SHARES = (0.01, 0.04)
+_FIRST_QUANTILE, _QUANTILE = 0.7, 0.3
+"""The share of records that are not clipped for the mean, and that lie within the radius."""
 
 _STANDS_OUT = 2.0
-_LEAST_SIZE = 0.1  # of the mean size
-_DEVIATION = math.sqrt(math.pi / 2)
-"""The standard deviation of a normal number, over its mean absolute value."""
 
 
-def size_statistics(task: Task) -> tuple[Statistic, ...]:
-    """Return the statistics that `sized` releases; they take at most 0.41 of the budget."""
-    inputs = {"data_norm": task.problem.data_norm, "n": task.n}
-    d = task.features
+def location_statistics(task: Task) -> tuple[Statistic, ...]:
+    """Return the statistics that `located` releases; they take at most 0.12 of the budget."""
     norms = task.sensitivity("histograms of columns", columns=1)
     share = count_share(task, norms, COUNTS_OF_NORMS, _NORM_COUNTS, *_NORM_SHARES)
-    sizes = task.sensitivity("mean sizes of features", **inputs)
+    mean = task.sensitivity("mean of records", data_norm=task.problem.data_norm, n=task.n)
     return (
         Statistic(NORMS, norms, COUNTS_OF_NORMS, share),
-        Statistic(MEAN, task.sensitivity("mean of records", **inputs), d, _MEAN),
+        Statistic(MEAN, mean, task.features, _MEAN),
         Statistic(DISTANCES, norms, COUNTS_OF_NORMS, share),
-        Statistic(SIZES, sizes, d, _SIZES),
-        Statistic(AGAIN, sizes, d, _AGAIN),
     )
 
 
@@ -81,14 +69,12 @@ def count_share(
     return min(max(whole if task.budget.is_pure else whole**2, least), most)
 
 
-def sized(records: Records | PartitionedRecords, noisy: NoisyStatistics) -> ScaledRecords:
-    """Return records with centred features of about equal size, clipped to norm R.
+def located(records: Records | PartitionedRecords, noisy: NoisyStatistics) -> tuple[Array, float]:
+    """Return a centre, and a radius around it in units of R.
 
     The centre is the noisy mean of records that are clipped to a noisy quantile of their norms,
     times the factor of James and Stein, which is 0 if it does not stand out from its noise. The
-    mean sizes of features are released twice: those of features that are small beside the others
-    drown in noise until they are scaled. Each time they are drawn towards their mean by as much as
-    noise explains. In the end R is about the root mean squared norm of the records.
+    radius is a noisy quantile of the distances from it.
     """
     norm, d = records.data_norm, records.features
     first = _quantile(records, np.zeros(d), noisy, NORMS, _FIRST_QUANTILE)
@@ -96,13 +82,7 @@ def sized(records: Records | PartitionedRecords, noisy: NoisyStatistics) -> Scal
     square, noise = float(mean @ mean), d * (first * noisy.sigma[MEAN]) ** 2
     center = mean * max(0.0, 1 - noise / square) if square else mean
     center = center * min(1.0, norm / max(float(np.linalg.norm(center)), 1e-300))
-    unit = np.full(d, _quantile(records, center, noisy, DISTANCES, _QUANTILE))
-    rows = ScaledRecords(records, center, unit)
-    for name in (SIZES, AGAIN):
-        sizes = _shrunk(noisy(name, rows.sizes()), noisy.sigma[name], norm)
-        unit = unit * sizes * (_DEVIATION * math.sqrt(d) / norm)
-        rows = ScaledRecords(records, center, unit)
-    return rows
+    return center, _quantile(records, center, noisy, DISTANCES, _QUANTILE)
 
 
 def _quantile(
@@ -127,11 +107,3 @@ def _quantile(
     before = float(above[place - 1]) if place else 0.0
     within = (1 - share - before) / (float(above[place]) - before)
     return float(2.0 ** (1 - place - within))
-
-
-def _shrunk(sizes: Array, noise: float, largest: float) -> Array:
-    """Return positive sizes, drawn towards their mean by as much as noise explains."""
-    mean = max(float(sizes.mean()), noise / math.sqrt(len(sizes)), 1e-12 * largest)
-    spread = float(np.mean((sizes - mean) ** 2))
-    kept = max(0.0, 1 - noise**2 / spread) if spread else 0.0
-    return np.maximum(mean + kept * (sizes - mean), _LEAST_SIZE * mean)
