@@ -53,6 +53,42 @@ def test_sql_knows_values_that_mean_missing() -> None:
     np.testing.assert_allclose(found, model.decision_function(table), rtol=1e-9)
 
 
+HOSTILE = {
+    "age": [50.0, None, -9.0, np.inf, -np.inf, 1e308, -1e308, 45.0],
+    "ward": ["ICU", " O'Hara ", "", "  ", None, "icu", "NA", "ICU "],
+    "floor": [1, 2.0, "1", " 2", "1.0", "", None, 7],
+    "smoker": [1, "Yes", " no", "", None, 0.0, "maybe", " "],
+}
+
+
+@pytest.mark.parametrize("place", range(8))
+def test_sql_reads_cells_as_the_schema_does(place: int) -> None:
+    """Outer spaces, empty texts, numbers in texts, and cells that are refused."""
+    schema = {
+        "age": {"range": [0, 120], "missing": "indicator", "missing_values": [-9]},
+        "ward": {"categories": ["ICU", "O'Hara"], "other": True, "missing": "indicator"},
+        "floor": {"categories": [1, 2], "missing": "indicator"},
+        "smoker": {"flag": None, "missing": "indicator"},
+        "died": {"label": ["no", "yes"]},
+    }
+    table = hospital().assign(floor=1, smoker="no")
+    model = PrivateScorecard(4.0, schema=schema, invalid="null", random_state=0).fit(table)
+    # The cells of each column beside all cells of another one.
+    rows = [
+        {name: cells[i if name == varied else place] for name, cells in HOSTILE.items()}
+        for varied in HOSTILE
+        for i in range(8)
+    ]
+    with sqlite3.connect(":memory:") as database:
+        database.execute("CREATE TABLE patients (age REAL, ward TEXT, floor, smoker)")
+        database.executemany(
+            "INSERT INTO patients VALUES (?, ?, ?, ?)", [tuple(row.values()) for row in rows]
+        )
+        found = database.execute(f"SELECT {model.to_sql()} FROM patients")  # noqa: S608
+        scores = [np.nan if row[0] is None else row[0] for row in found]
+    np.testing.assert_allclose(scores, model.decision_function(rows), rtol=1e-9)
+
+
 def test_bins_of_dates_hold_dates_and_parts_are_named() -> None:
     model = PrivateScorecard(20.0, schema={**SCHEMA, "admitted": DATE}, random_state=0)
     card = model.fit(hospital(4000)).scorecard_
