@@ -213,6 +213,19 @@ def test_axes_of_dates_count_years_or_days() -> None:
     assert all(0 <= x <= 31 for x in seen.xs)
 
 
+def test_figures_have_the_scale_of_the_schema() -> None:
+    rng = np.random.default_rng(0)
+    income = rng.lognormal(10, 1, 2000)
+    table = {"income": income, "died": np.where(income > 2e4, "yes", "no")}
+    schema = {"income": {"range": [1, 1e6], "scale": "log"}, "died": {"label": ["no", "yes"]}}
+    model = PrivateScorecard(8.0, schema=schema, random_state=0).fit(table)
+    (figure,) = model.figures()
+    assert figure.x.scale == "log"
+    ends = json.loads(model.to_json())["columns"]["income"]
+    middles = [np.sqrt(one["lower"] * one["upper"]) for one in ends]
+    np.testing.assert_allclose(figure.xs, middles)
+
+
 def test_bins_between_two_dates_are_not_drawn() -> None:
     """Fine bins of a month hold parts of a day, which no date lies in."""
     rng = np.random.default_rng(0)
