@@ -179,10 +179,14 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
             raise ValueError(
                 f"a pair has a column that is not among the {columns} of the scorecard"
             )
-        if self.chosen > columns * (columns - 1) // 2 or (self.chosen and columns > _MOST_COLUMNS):
+        if self.chosen > (among := columns * (columns - 1) // 2):
             raise ValueError(
-                f"{self.chosen} pairs cannot be chosen among {columns} columns; the most columns "
-                f"for a choice are {_MOST_COLUMNS}: name the pairs"
+                f"{self.chosen} pairs cannot be chosen: {columns} columns have {among}"
+            )
+        if self.chosen and columns > _MOST_COLUMNS:
+            raise ValueError(
+                f"pairs are chosen among at most {_MOST_COLUMNS} columns, and there are {columns}: "
+                "name the pairs"
             )
 
     def _columns(self, task: Task) -> tuple[Cells, ...]:
