@@ -213,6 +213,16 @@ def test_axes_of_dates_count_years_or_days() -> None:
     assert all(0 <= x <= 31 for x in seen.xs)
 
 
+def test_a_column_with_the_name_of_a_part_of_a_date_is_refused() -> None:
+    schema = {
+        "admitted": DATE,
+        "admitted (weekday)": [0, 6],
+        "died": {"label": ["no", "yes"]},
+    }
+    with pytest.raises(ValueError, match=r"both called 'admitted \(weekday\)'"):
+        PrivateScorecard(schema=schema, monotone={"admitted (weekday)": 1}).plan(100)
+
+
 def test_figures_have_the_scale_of_the_schema() -> None:
     rng = np.random.default_rng(0)
     income = rng.lognormal(10, 1, 2000)

@@ -212,6 +212,9 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
         self._checked_monotone(None if schema is None else dict(columns_of_schema(schema)))
         columns = () if schema is None else tuple(cells for _, cells in columns_of_schema(schema))
         names = None if schema is None else [name for name, _ in columns_of_schema(schema)]
+        for name in names or ():
+            if names.count(name) > 1:
+                raise ValueError(f"a column and a part of a date are both called {name!r}")
         return Scorecard(
             columns,
             **_products(self.interactions, names),

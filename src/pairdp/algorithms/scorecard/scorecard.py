@@ -267,7 +267,8 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         settings = replace(settings, steps=steps, features=features, ridge=ridge, sampled=sampled)
         reasons: tuple[str, ...] = ()
         if sizes["products"] and "products" not in affordable:
-            reasons = ("the budget is too small to learn products: the model is additive",)
+            why = "pure ε buys no products" if pure else "the budget is too small to learn products"
+            reasons = (f"{why}: the model is additive",)
         return PlanDraft(tuple(releases), settings, reasons)
 
     def check_parts(self, plan: Plan[ScorecardSettings]) -> None:
