@@ -63,6 +63,13 @@ def test_expected_ranges_are_ranges() -> None:
             assert found is None or found.low < found.high
 
 
+def test_no_model_of_many_columns_is_quadratic() -> None:
+    for columns, model in ((30, "quadratic"), (31, "additive")):
+        plan = PrivateRanker(2.0, data_norm=1.0).plan(10**6, columns)
+        assert plan.reasons[0].startswith(f"auto: the model is {model}")
+        assert model_of(plan) == model
+
+
 def test_a_table_with_a_huge_category_has_a_linear_ranker() -> None:
     schema = {
         "age": [0, 100],

@@ -190,14 +190,18 @@ def test_pure_releases_move_as_far_as_certified() -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "reason"),
-    [(Budget(1.0), "pure ε buys no products"), (Budget(1.5, 1e-6), "too small to learn products")],
+    ("features", "n", "budget", "reason"),
+    [
+        (20, 125_000, Budget(1.0), "pure ε buys no products"),
+        (20, 2500, Budget(1.5, 1e-6), "too small to learn products"),
+        (31, 10**6, Budget(1.5, 1e-6), "no products of all of more than 30 columns"),
+    ],
 )
-def test_a_plan_says_why_there_are_no_products(budget: Budget, reason: str) -> None:
-    columns = tuple(NumberCells(place, -1.0, 1.0) for place in range(20))
-    plan = Scorecard(columns, interactions=True).plan(PROBLEM, 2500 * 50, 20, budget)
-    if not budget.is_pure:
-        plan = Scorecard(columns, interactions=True).plan(PROBLEM, 2500, 20, budget)
+def test_a_plan_says_why_there_are_no_products(
+    features: int, n: int, budget: Budget, reason: str
+) -> None:
+    columns = tuple(NumberCells(place, -1.0, 1.0) for place in range(features))
+    plan = Scorecard(columns, interactions=True).plan(PROBLEM, n, features, budget)
     assert any(reason in line for line in plan.reasons)
 
 

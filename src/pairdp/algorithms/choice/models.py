@@ -16,6 +16,7 @@ from pairdp.algorithms import scorecard
 from pairdp.algorithms.choice.candidates import Candidate, Choice, ModelTask
 from pairdp.algorithms.score_models import ModelName
 from pairdp.algorithms.scorecard.cells import MOST_CATEGORIES, CategoryCells, Cells
+from pairdp.algorithms.scorecard.expansion import MOST_PRODUCTS
 
 _LARGEST_MU = 2.0
 """A larger µ, or no noise, counts as this one: then n alone limits what can be learned."""
@@ -129,8 +130,8 @@ RULES = (
         Range(-0.23, 0.00),
     ),
     ModelRule(
-        "nµ < 16·d²",
-        lambda t: t.signal < 16 * t.count**2,
+        f"nµ < 16·d² or d > {MOST_PRODUCTS}",
+        lambda t: t.signal < 16 * t.count**2 or t.count > MOST_PRODUCTS,
         "additive",
         Range(0.72, 0.86),
         Range(-0.07, 0.07),

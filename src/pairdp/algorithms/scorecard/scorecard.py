@@ -21,6 +21,7 @@ from pairdp.algorithms.score_models import ModelName, ScoreModel
 from pairdp.algorithms.scorecard.cells import Cells, NumberCells
 from pairdp.algorithms.scorecard.descent import CLIP, largest_whitening
 from pairdp.algorithms.scorecard.expansion import (
+    MOST_PRODUCTS,
     all_products,
     block_sizes,
     chosen_blocks,
@@ -266,7 +267,10 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         releases += [moments, replace(gradients, count=steps)]
         settings = replace(settings, steps=steps, features=features, ridge=ridge, sampled=sampled)
         reasons: tuple[str, ...] = ()
-        if sizes["products"] and "products" not in affordable:
+        if self.interactions and not sizes["products"]:
+            why = f"there are no products of all of more than {MOST_PRODUCTS} columns"
+            reasons = (f"{why}: the model is additive",)
+        elif sizes["products"] and "products" not in affordable:
             why = "pure ε buys no products" if pure else "the budget is too small to learn products"
             reasons = (f"{why}: the model is additive",)
         return PlanDraft(tuple(releases), settings, reasons)
