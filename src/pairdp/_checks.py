@@ -78,7 +78,9 @@ def integer(name: str, value: object, *, at_least: int = 1, at_most: int = LARGE
     if number < at_least:
         raise ValueError(f"{name} must be at least {at_least}, got {number}")
     if number > at_most:
-        raise ValueError(f"{name} must be at most {at_most}, got one of {number.bit_length()} bits")
+        # Python refuses to print numbers of thousands of digits.
+        given = number if number <= LARGEST_INTEGER else f"one of {number.bit_length()} bits"
+        raise ValueError(f"{name} must be at most {at_most}, got {given}")
     return number
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from unittest.mock import patch
 
@@ -17,7 +18,14 @@ from numpy.typing import NDArray
 
 from pairdp import NoiseSource
 from pairdp.algorithms import Plan
-from pairdp.privacy import GaussianMechanism, NoMechanism, Release, Sensitivity
+from pairdp.privacy import (
+    GaussianMechanism,
+    KNormMechanism,
+    L1LaplaceMechanism,
+    NoMechanism,
+    Release,
+    Sensitivity,
+)
 from pairdp.records import Records
 
 Array = NDArray[np.float64]
@@ -69,13 +77,15 @@ def transcript(
     given: list[Array] = []
     rng = np.random.default_rng(SEED)
 
-    def add_to(mechanism: GaussianMechanism, value: Array, noise: object) -> Array:
+    def add_to(mechanism: object, value: Array, noise: object) -> Array:
         values.append(np.array(value))
         noisy = value + kick * rng.normal(size=np.shape(value))
         given.append(noisy if answers is None else answers[len(given)])
         return given[-1]
 
-    with patch.object(GaussianMechanism, "add_to", add_to):
+    with ExitStack() as patched:
+        for mechanism in (GaussianMechanism, KNormMechanism, L1LaplaceMechanism):
+            patched.enter_context(patch.object(mechanism, "add_to", add_to))
         fit = plan.run(records, NoiseSource(SEED), progress=False)
     return values, given, fit.parameters
 
@@ -86,9 +96,14 @@ def moved(plan: Plan, pair: Neighbours, kick: float = 0.0) -> list[float]:
     values, answers, _ = transcript(plan, first, kick)
     others, _, _ = transcript(plan, second, kick, answers)
     stated = [r.sensitivity.value for r in plan.certificate.releases for _ in range(r.count)]
+    norms = [
+        1 if isinstance(r.mechanism, L1LaplaceMechanism) else 2
+        for r in plan.certificate.releases
+        for _ in range(r.count)
+    ]
     return [
-        float(np.linalg.norm(value - other)) / bound
-        for value, other, bound in zip(values, others, stated, strict=True)
+        float(np.linalg.norm(value - other, ord=norm)) / bound
+        for value, other, bound, norm in zip(values, others, stated, norms, strict=True)
     ]
 
 

@@ -84,3 +84,17 @@ def test_a_scorecard_is_smoothed() -> None:
     assert (card.smoothing, card.shrinkage) == (2.0, 0.5)
     assert "holds" in run("verify", "card.pairdp").stdout
     assert "add --scorecard" in refused(*fit, "--smoothing", "2", "-o", "m.pairdp")
+
+
+def test_a_scorecard_is_planned_as_it_is_fitted() -> None:
+    asked = ["--schema", "schema.json", "--scorecard", "--epsilon", "2"]
+    n = str(len(pd.read_csv("data.csv")))
+    planned = run_json("plan", "--n", n, *asked)["chosen"]
+    run_json("fit", "data.csv", *asked, "--seed", "1", "-o", "card.pairdp")
+    plan = load("card.pairdp").plan_
+    assert planned["releases"] == [one.describe() for one in plan.certificate.releases]
+    assert "labelled counts of bins" in run("plan", "--n", n, *asked).stdout
+    assert "give --schema" in refused("plan", "--n", n, "--features", "3", "--scorecard")
+    assert "add --scorecard" in refused(
+        "plan", "--n", n, "--schema", "schema.json", "--increasing", "age"
+    )

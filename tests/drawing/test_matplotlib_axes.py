@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pairdp.drawing import Axis, Figure, Point, Series, Style
-from pairdp.drawing.matplotlib_axes import plot_figure
+from pairdp.drawing.matplotlib_axes import new_axes, plot_figure
 from tests.drawing.figures import coefficients, privacy_curve, roc
 from tests.report.models import evaluation, model_of
 
@@ -64,6 +65,29 @@ def test_names_are_not_read_as_formulas() -> None:
     series = (Series("$\\frac$ a_b", (Point(0, 1.0),)),)
     ax = plot_figure(Figure("bars", Axis(""), Axis("weight"), series, mark="bar"))
     ax.figure.canvas.draw()
+
+
+def test_a_line_across_has_its_interval() -> None:
+    series = Series("s", (Point(0, 1.0), Point(1, 2.0)))
+    missing = Series("missing", (Point(0, 1.0, (0.5, 1.5)),), Style(7, None, "thin"), across=True)
+    ax = plot_figure(Figure("lines", Axis("x"), Axis("y"), (series, missing)))
+    ((low, high),) = ax.collections[0].get_segments()
+    assert (low[1], high[1]) == (0.5, 1.5)
+
+
+def test_many_rows_have_room_for_their_names() -> None:
+    rows = tuple(Series(f"name {i}", (Point(0, 1.0),)) for i in range(60))
+    figures = [
+        Figure("few", Axis(""), Axis("y"), rows[:3], mark="dot"),
+        Figure("many", Axis(""), Axis("y"), rows, mark="dot"),
+    ]
+    few, many = new_axes(figures).ravel()
+    for ax, figure in ((few, figures[0]), (many, figures[1])):
+        plot_figure(figure, ax)
+    many.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in many.get_yticklabels()]
+    assert all(above.y0 >= below.y1 - 1 for above, below in pairwise(boxes))
+    assert few.get_window_extent().height < many.get_window_extent().height / 2
 
 
 def test_certificates_and_evaluations_plot() -> None:

@@ -261,3 +261,13 @@ def test_an_audit_of_scores_finds_nothing() -> None:
     x, y = two_classes(40)
     report = audit_estimator(ranker("additive", random_state=None), x, y, runs=60, seed=1)
     assert not report.is_violated
+
+
+def test_weights_of_an_algorithm_that_is_not_linear_are_refused_with_its_name() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 2)) / 4
+    ranker = PrivateRanker(
+        algorithm=ConditionedDescent("additive"), data_norm=1.0, random_state=0
+    ).fit(x, x[:, 0] > 0)
+    with pytest.raises(AttributeError, match="Conditioned descent learned an additive one"):
+        _ = ranker.coef_

@@ -53,6 +53,42 @@ def test_sql_knows_values_that_mean_missing() -> None:
     np.testing.assert_allclose(found, model.decision_function(table), rtol=1e-9)
 
 
+HOSTILE = {
+    "age": [50.0, None, -9.0, np.inf, -np.inf, 1e308, -1e308, 45.0],
+    "ward": ["ICU", " O'Hara ", "", "  ", None, "icu", "NA", "ICU "],
+    "floor": [1, 2.0, "1", " 2", "1.0", "", None, 7],
+    "smoker": [1, "Yes", " no", "", None, 0.0, "maybe", " "],
+}
+
+
+@pytest.mark.parametrize("place", range(8))
+def test_sql_reads_cells_as_the_schema_does(place: int) -> None:
+    """Outer spaces, empty texts, numbers in texts, and cells that are refused."""
+    schema = {
+        "age": {"range": [0, 120], "missing": "indicator", "missing_values": [-9]},
+        "ward": {"categories": ["ICU", "O'Hara"], "other": True, "missing": "indicator"},
+        "floor": {"categories": [1, 2], "missing": "indicator"},
+        "smoker": {"flag": None, "missing": "indicator"},
+        "died": {"label": ["no", "yes"]},
+    }
+    table = hospital().assign(floor=1, smoker="no")
+    model = PrivateScorecard(4.0, schema=schema, invalid="null", random_state=0).fit(table)
+    # The cells of each column beside all cells of another one.
+    rows = [
+        {name: cells[i if name == varied else place] for name, cells in HOSTILE.items()}
+        for varied in HOSTILE
+        for i in range(8)
+    ]
+    with sqlite3.connect(":memory:") as database:
+        database.execute("CREATE TABLE patients (age REAL, ward TEXT, floor, smoker)")
+        database.executemany(
+            "INSERT INTO patients VALUES (?, ?, ?, ?)", [tuple(row.values()) for row in rows]
+        )
+        found = database.execute(f"SELECT {model.to_sql()} FROM patients")  # noqa: S608
+        scores = [np.nan if row[0] is None else row[0] for row in found]
+    np.testing.assert_allclose(scores, model.decision_function(rows), rtol=1e-9)
+
+
 def test_bins_of_dates_hold_dates_and_parts_are_named() -> None:
     model = PrivateScorecard(20.0, schema={**SCHEMA, "admitted": DATE}, random_state=0)
     card = model.fit(hospital(4000)).scorecard_
@@ -175,6 +211,29 @@ def test_axes_of_dates_count_years_or_days() -> None:
     assert all(2023 <= x <= 2025.01 for x in years.xs)
     assert seen.x.name == "seen (days since 2023-01-01)"
     assert all(0 <= x <= 31 for x in seen.xs)
+
+
+def test_a_column_with_the_name_of_a_part_of_a_date_is_refused() -> None:
+    schema = {
+        "admitted": DATE,
+        "admitted (weekday)": [0, 6],
+        "died": {"label": ["no", "yes"]},
+    }
+    with pytest.raises(ValueError, match=r"both called 'admitted \(weekday\)'"):
+        PrivateScorecard(schema=schema, monotone={"admitted (weekday)": 1}).plan(100)
+
+
+def test_figures_have_the_scale_of_the_schema() -> None:
+    rng = np.random.default_rng(0)
+    income = rng.lognormal(10, 1, 2000)
+    table = {"income": income, "died": np.where(income > 2e4, "yes", "no")}
+    schema = {"income": {"range": [1, 1e6], "scale": "log"}, "died": {"label": ["no", "yes"]}}
+    model = PrivateScorecard(8.0, schema=schema, random_state=0).fit(table)
+    (figure,) = model.figures()
+    assert figure.x.scale == "log"
+    ends = json.loads(model.to_json())["columns"]["income"]
+    middles = [np.sqrt(one["lower"] * one["upper"]) for one in ends]
+    np.testing.assert_allclose(figure.xs, middles)
 
 
 def test_bins_between_two_dates_are_not_drawn() -> None:

@@ -23,7 +23,7 @@ from pairdp.cli.common import (
 from pairdp.cli.fit_columns import FitColumns, NumberColumns
 from pairdp.cli.fit_schema import SchemaColumns
 from pairdp.cli.held_out_options import held_out_options, held_out_parameters
-from pairdp.cli.scorecard_options import scorecard_options, scorecard_parameters
+from pairdp.cli.scorecard_options import scorecard, scorecard_options, scorecard_parameters
 from pairdp.cli.table_options import TABLE, open_with, table_options
 from pairdp.cli.unit_options import unit_options, unit_parameters
 from pairdp.estimators.fit_warnings import EUCLIDEAN
@@ -125,7 +125,7 @@ def command(data: Path, output: Path, force: bool, as_json: bool, **options: Any
     more = {**_task_parameters(options), **columns.parameters, **units}
     more["data_set"] = options["data_set"]
     more |= scorecard_parameters(options)
-    model = _scorecard(options, more) if options["scorecard"] else estimator(options, **more)
+    model = scorecard(options, more) if options["scorecard"] else estimator(options, **more)
     held_out = held_out_parameters(options)
     with model._holding_out(**held_out):
         plan, released = model._plan_all(columns.n, columns.width)
@@ -195,14 +195,6 @@ def _release(fitted: Steps, model: Any, output: Path, ledger: BudgetLedger | Non
         save_steps(fitted, output)
     else:
         ledger.release(model.certificate_, draft_of(fitted, output))
-
-
-def _scorecard(options: dict[str, Any], more: dict[str, Any]) -> Any:
-    """Return the unfitted scorecard that options describe."""
-    from pairdp.estimators import PrivateScorecard
-
-    given = {key: value for key, value in more.items() if key not in ("calibration", "schedule")}
-    return PrivateScorecard(options["epsilon"], options["delta"], **given)
 
 
 def _task_parameters(options: dict[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from pairdp.cli.common import (
     report_errors,
 )
 from pairdp.cli.held_out_options import held_out_options, held_out_parameters
+from pairdp.cli.scorecard_options import scorecard, scorecard_options, scorecard_parameters
 from pairdp.cli.theory import print_theory
 from pairdp.privacy import NoMechanism
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 @click.option(
     "--max-records", type=int, help="Protect units, of which so many records are used at most."
 )
+@scorecard_options
 @held_out_options
 @click.option("--details", is_flag=True, help="Print the chosen plan with all its numbers.")
 @click.option(
@@ -98,6 +100,7 @@ def command(
     Examples:
       pairdp plan --n 10000 --features 20 --epsilon 0.5 --delta 1e-6
       pairdp plan --n 10000 --schema schema.json --epsilon 0.5
+      pairdp plan --n 10000 --schema schema.json --scorecard --pair age hours
       pairdp plan --n 512 --features 8 --algorithm DPGDC2 --calibration printed
       pairdp plan --n 10000 --features 20 --theory --regularization 0.1 --excess-risk 0.1
     """  # noqa: D301 - the command line's help reads the control character
@@ -108,19 +111,21 @@ def command(
     if theory:
         refuse_options(
             "--theory prints bounds, not plans", "calibration", "details", "schedule",
-            "max_records", "evaluate",
+            "max_records", "evaluate", "scorecard",
         )  # fmt: skip
         known = {"failure": failure, "solution_norm": solution_norm}
         print_theory(n, features, excess_risk, as_json, options, known)
         return
     refuse_options("this option is for --theory", "excess_risk", "failure", "solution_norm")
     how = {key: options[key] for key in ("calibration", "schedule", "max_records")}
-    model = estimator(options, schema=described, **how)
+    more = {"schema": described, **how, **scorecard_parameters({**options, "schema": schema})}
+    model = scorecard(options, more) if options["scorecard"] else estimator(options, **more)
     held_out = held_out_parameters(options)
     whole = model.plan_with_evaluation(n, features, **held_out) if held_out else None
     chosen = model.plan(n, features) if whole is None else whole.training
     trained = chosen.task.n
-    choice = model.choices(trained, features) if options["algorithm"] == "auto" else None
+    chooses = options["algorithm"] == "auto" and not options["scorecard"]
+    choice = model.choices(trained, features) if chooses else None
     rows = [_row(model, choice, each) for each in choice.candidates] if choice else []
     if as_json:
         echo_json(

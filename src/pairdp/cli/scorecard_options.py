@@ -1,4 +1,4 @@
-"""Options of ``pairdp fit`` that describe a scorecard."""
+"""Options of ``pairdp fit`` and ``pairdp plan`` that describe a scorecard."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def scorecard_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--scorecard",
             is_flag=True,
-            help="Fit a scorecard, with points for each bin of each column.",
+            help="A scorecard, with points for each bin of each column.",
         ),
         click.option(
             "--increasing",
@@ -102,3 +102,11 @@ def scorecard_parameters(options: dict[str, Any]) -> dict[str, Any]:
     if pairs or given is not None:
         found["interactions"] = pairs or (given if given == "all" else int(given))
     return found
+
+
+def scorecard(options: dict[str, Any], more: dict[str, Any]) -> Any:
+    """Return the unfitted scorecard that options describe."""
+    from pairdp.estimators import PrivateScorecard
+
+    given = {key: value for key, value in more.items() if key not in ("calibration", "schedule")}
+    return PrivateScorecard(options["epsilon"], options["delta"], **given)

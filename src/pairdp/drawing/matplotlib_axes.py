@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from pairdp.drawing.canvas import axis_name, value_scale
 from pairdp.drawing.colors import LIGHT
@@ -11,6 +14,7 @@ from pairdp.drawing.line_plot import x_scale
 
 _LINES = {"solid": "-", "dashed": "--", "dotted": ":", "thin": "-"}
 _MARKERS = ("o", "s", "^", "D", "v")
+_HEIGHT, _ROW, _HIGHEST = 3.4, 0.18, 60.0
 
 
 def plot_figure(figure: Figure, ax: Any = None) -> Any:
@@ -30,8 +34,8 @@ def plot_figure(figure: Figure, ax: Any = None) -> Any:
     return ax
 
 
-def new_axes(rows: int | None = None, columns: int = 1) -> Any:
-    """Return axes of a new figure: one, or an array of rows and columns of them."""
+def new_axes(figures: Sequence[Figure] = (), columns: int = 1) -> Any:
+    """Return axes of a new figure: one, or an array of rows and columns for several figures."""
     try:
         from matplotlib import pyplot
     except ImportError:
@@ -39,10 +43,26 @@ def new_axes(rows: int | None = None, columns: int = 1) -> Any:
             "plots need matplotlib: install pairdp[plot], or use the HTML report, which does not "
             "need it"
         ) from None
-    if rows is None:
+    if not figures:
         return pyplot.subplots(layout="constrained")[1]
-    size = (4.8 * columns, 3.4 * rows)
-    return pyplot.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")[1]
+    heights = [
+        max(map(_height, figures[start : start + columns]))
+        for start in range(0, len(figures), columns)
+    ]
+    return pyplot.subplots(
+        len(heights),
+        columns,
+        figsize=(4.8 * columns, sum(heights)),
+        height_ratios=heights,
+        squeeze=False,
+        layout="constrained",
+    )[1]
+
+
+def _height(figure: Figure) -> float:
+    """Return a height at which the names of all rows can be read, in inches, if they are few."""
+    needed = 0.0 if figure.mark == "line" else 0.8 + _ROW * len(figure.series)
+    return float(np.clip(needed, _HEIGHT, _HIGHEST))
 
 
 def _color(series: Series) -> str:
@@ -56,6 +76,8 @@ def _draw_lines(figure: Figure, ax: Any) -> None:
         low, high = [p.low for p in series.points], [p.high for p in series.points]
         if series.across and len(x) == 1:
             ax.axhline(y[0], color=color, linewidth=1, label=series.label)
+            if series.has_intervals:
+                ax.vlines(x, low, high, color=color, alpha=0.5)
             continue
         ax.plot(
             x,

@@ -166,6 +166,18 @@ class ScoreRanker(TwoClassEstimator):
             )
         return super().weights_frame()
 
+    def _no_weights(self, name: str) -> str:
+        """Return why there is no array of weights of a linear model."""
+        article = "an" if self.model_ == "additive" else "a"
+        chose = f'model="{self.model}" {"chose" if self.model == "auto" else "is"}'
+        instead = 'use model="linear" for weights, or to_scorecard() for points'
+        if not isinstance(self.plan_.algorithm, scorecard.Scorecard):
+            chose, instead = f"{self.plan_.algorithm.name} learned", "use a linear algorithm"
+        return (
+            f"{name} are the weights of a linear model, and {chose} {article} {self.model_} one: "
+            f"{instead}"
+        )
+
     if not TYPE_CHECKING:  # where any attribute would exist
 
         def __getattr__(self, name: str) -> Any:
@@ -173,10 +185,5 @@ class ScoreRanker(TwoClassEstimator):
             if name == "predict_proba":
                 raise AttributeError(NOT_CALIBRATED)
             if name in _LINEAR and "plan_" in self.__dict__ and self.model_ != "linear":
-                chose = "chose" if self.model == "auto" else "is"
-                raise AttributeError(
-                    f'{name} are the weights of a linear model, and model="{self.model}" {chose} '
-                    f"{'an' if self.model_ == 'additive' else 'a'} {self.model_} one: use "
-                    'model="linear" for weights, or to_scorecard() for points'
-                )
+                raise AttributeError(self._no_weights(name))
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

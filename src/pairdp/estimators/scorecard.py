@@ -210,8 +210,12 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
     def _algorithm(self, n: int) -> Algorithm:
         schema = self._schema()
         self._checked_monotone(None if schema is None else dict(columns_of_schema(schema)))
-        columns = () if schema is None else tuple(cells for _, cells in columns_of_schema(schema))
-        names = None if schema is None else [name for name, _ in columns_of_schema(schema)]
+        listed = () if schema is None else columns_of_schema(schema)
+        columns, found = tuple(cells for _, cells in listed), [name for name, _ in listed]
+        for name in found:
+            if found.count(name) > 1:
+                raise ValueError(f"a column and a part of a date are both called {name!r}")
+        names = None if schema is None else found
         return Scorecard(
             columns,
             **_products(self.interactions, names),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -14,7 +15,7 @@ from pairdp.drawing import Axis, Figure, Point, Series, Style, write_group, writ
 from pairdp.drawing.text import escape
 from pairdp.estimators.bin_names import NONE, bin_names, end_of_bin
 from pairdp.estimators.scorecard_tables import name_of_pair
-from pairdp.schema import DateColumn
+from pairdp.schema import DateColumn, NumberColumn
 from pairdp.schema.features import FeatureColumn
 
 Array = NDArray[np.float64]
@@ -70,9 +71,7 @@ def figures_of_pairs(
         figures.append(
             Figure(
                 name_of_pair(names, *pair),
-                Axis(f"{names[over]}{_unit(sources[over])}", names[over], scale="linear")
-                if is_number
-                else Axis(""),
+                _axis(names[over], sources[over]) if is_number else Axis(""),
                 _POINTS,
                 tuple(series),
                 mark="line" if is_number else "dot",
@@ -112,8 +111,9 @@ def _middles(
     """Return the place of each bin and its middle, but for those between two dates of one unit."""
     shown = [_position(end_of_bin(column, int(end), source), source) for end in edges]
     last = len(shown) - 2
+    is_log = _is_log(source)
     return [
-        (place, (low + high) / 2)
+        (place, math.sqrt(low) * math.sqrt(high) if is_log else (low + high) / 2)
         for place, (low, high) in enumerate(pairwise(shown))
         if low < high or place == last
     ]
@@ -144,11 +144,20 @@ def _of_number(
         series.append(Series("missing", (alone,), Style(7, None, "thin"), across=True))
     return Figure(
         name,
-        Axis(f"{name}{_unit(source)}", name, scale="linear"),
+        _axis(name, source),
         _POINTS,
         tuple(series),
         intervals=INTERVALS,
     )
+
+
+def _is_log(source: FeatureColumn | None) -> bool:
+    return isinstance(source, NumberColumn) and source.scale == "log"
+
+
+def _axis(name: str, source: FeatureColumn | None) -> Axis:
+    """Return the axis of a number, on the scale of the schema, or of a date."""
+    return Axis(f"{name}{_unit(source)}", name, scale="log" if _is_log(source) else "linear")
 
 
 def _position(value: float | str, source: FeatureColumn | None) -> float:

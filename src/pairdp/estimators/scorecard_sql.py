@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from pairdp.schema.features import FeatureColumn
 from pairdp.schema.flag_column import NO_WORDS, YES_WORDS
 
 Array = NDArray[np.float64]
+_LARGEST = repr(sys.float_info.max)
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,10 @@ def to_sql(
     missing: list[MissingValues],
 ) -> str:
     """Return the score as a sum of CASE expressions and their products, NULL for a null record.
+
+    Cells are compared as a schema does: texts without outer spaces, of which an empty one is
+    missing. A cell of a number that is infinite, or a text in a database that keeps texts in
+    columns of numbers, has no points.
 
     Raises
     ------
@@ -76,8 +82,9 @@ def _is_missing(column: _Column) -> str:
     name, numbers = _name(column.name), sorted(column.missing.numbers)
     listed = [_number(value) for value in numbers]
     if not isinstance(column.source, NumberColumn):  # numbers may be written as texts
-        name = f"CAST({name} AS TEXT)"
-        texts = {*column.missing.texts, *map(canonical_text, numbers)}
+        name = _text(column.name)
+        texts = {"", *column.missing.texts}
+        texts |= {text for number in numbers for text in _written(canonical_text(number))}
         listed = [_literal(text) for text in sorted(texts)]
     null = f"{_name(column.name)} IS NULL"
     return f"{null} OR {name} IN ({', '.join(listed)})" if listed else null
@@ -92,7 +99,8 @@ def _of_number(
         missing = _number(values[-1])
     elif isinstance(source.missing, float):
         missing = _number(values[_bin_at(column, ends, source, source.missing)])
-    cases = []
+    # The sign keeps databases from comparing numbers with texts as texts.
+    cases = [f"WHEN +{_name(name)} NOT BETWEEN -{_LARGEST} AND {_LARGEST} THEN NULL"]
     for place in range(1, len(ends) - 1):
         end = end_of_bin(column, int(ends[place]), source)
         cases.append(f"WHEN {_name(name)} < {_literal(end)} THEN {_number(values[place - 1])}")
@@ -120,7 +128,7 @@ def _of_category(name: str, values: Array, source: CategoryColumn) -> tuple[str,
     elif source.missing is not None:
         missing = _number(values[source.categories.index(source.missing)])
     listed = [
-        f"WHEN {_name(name)} = {_literal(category)} THEN {_number(value)}"
+        f"WHEN {_equals(name, category)} THEN {_number(value)}"
         for category, value in zip(source.categories, values, strict=False)
     ]
     return missing, [*listed, f"ELSE {others}"]
@@ -137,14 +145,33 @@ def _of_flag(name: str, values: Array, source: FlagColumn) -> tuple[str, list[st
     if source.values is not None:
         of_no, of_yes = source.values
         cases += [
-            f"WHEN {_name(name)} = {_literal(of_yes)} THEN {yes}",
-            f"WHEN {_name(name)} = {_literal(of_no)} THEN {no}",
+            f"WHEN {_equals(name, of_yes)} THEN {yes}",
+            f"WHEN {_equals(name, of_no)} THEN {no}",
         ]
     else:
         for words, value in ((YES_WORDS, yes), (NO_WORDS, no)):
-            listed = ", ".join(_literal(word) for word in words)
-            cases.append(f"WHEN LOWER(CAST({_name(name)} AS TEXT)) IN ({listed}) THEN {value}")
+            listed = ", ".join(_literal(text) for word in words for text in _written(word))
+            cases.append(f"WHEN LOWER({_text(name)}) IN ({listed}) THEN {value}")
     return missing, [*cases, "ELSE NULL"]
+
+
+def _equals(name: str, value: object) -> str:
+    """Return the condition that a cell equals a category, or a value of a flag."""
+    written = _written(canonical_text(value))
+    condition = f"{_text(name)} IN ({', '.join(map(_literal, written))})"
+    if isinstance(value, str):
+        return condition
+    return f"{_name(name)} = {_literal(value)} OR {condition}"
+
+
+def _written(text: str) -> list[str]:
+    """Return how a cell with this text is written: an integer of a column of numbers, with .0."""
+    return [text, f"{text}.0"] if text.removeprefix("-").isdecimal() else [text]
+
+
+def _text(name: str) -> str:
+    """Return a cell as a text without outer spaces."""
+    return f"TRIM(CAST({_name(name)} AS TEXT))"
 
 
 def _name(name: str) -> str:

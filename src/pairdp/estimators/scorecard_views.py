@@ -204,7 +204,9 @@ class ScorecardViews(TwoClassEstimator):
         """Return the score as an expression in SQL: a sum of CASE expressions and products.
 
         Columns are numbers, categories and flags; dates are refused, since dialects differ. Cells
-        that the schema lists as missing are treated so, and a null record has the score NULL.
+        that are empty, or that the schema lists as missing, are missing, outer spaces (not tabs)
+        are ignored, and a null record has the score NULL. So has one with an infinite number, or
+        with text in a column of numbers.
         """
         check_is_fitted(self, "points_")
         if "schema_" not in self.__dict__:

@@ -62,7 +62,7 @@ def plot_model(model: Any, card: ModelCard, column: str | None = None, ax: Any =
         titles = ", ".join(repr(figure.title) for figure in figures)
         raise ValueError(f"one of several figures fits on ax: choose column among {titles}")
     columns = min(3, len(figures))
-    grid = new_axes(-(-len(figures) // columns), columns)
+    grid = new_axes(figures, columns)
     for place, figure in zip(grid.ravel(), figures, strict=False):
         plot_figure(figure, place)
     for place in grid.ravel()[len(figures) :]:

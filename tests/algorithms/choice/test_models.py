@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pairdp import PrivateRanker, PrivateScorecard
 from pairdp.algorithms.choice.models import (
     RULES,
     TableTask,
@@ -11,6 +12,7 @@ from pairdp.algorithms.choice.models import (
     reason_for,
     rule_for,
 )
+from pairdp.algorithms.score_models import model_of
 from pairdp.algorithms.scorecard.cells import CategoryCells, NumberCells
 from pairdp.privacy import Budget, Unit
 
@@ -61,6 +63,28 @@ def test_expected_ranges_are_ranges() -> None:
             assert found is None or found.low < found.high
 
 
+def test_no_model_of_many_columns_is_quadratic() -> None:
+    for columns, model in ((30, "quadratic"), (31, "additive")):
+        plan = PrivateRanker(2.0, data_norm=1.0).plan(10**6, columns)
+        assert plan.reasons[0].startswith(f"auto: the model is {model}")
+        assert model_of(plan) == model
+
+
+def test_a_table_with_a_huge_category_has_a_linear_ranker() -> None:
+    schema = {
+        "age": [0, 100],
+        "postcode": [f"P{place}" for place in range(5000)],
+        "died": {"label": ["no", "yes"]},
+    }
+    plan = PrivateRanker(schema=schema).plan(10_000)
+    assert model_of(plan) == "linear"
+    assert "as a column has more than 4095 categories" in plan.reasons[0]
+    assert model_of(PrivateRanker(schema=schema, model="linear").plan(10_000)) == "linear"
+    for estimator in (PrivateRanker(schema=schema, model="additive"), PrivateScorecard()):
+        with pytest.raises(ValueError, match="5000 categories, and a scorecard takes at most 4095"):
+            estimator.set_params(schema=schema).plan(10_000)
+
+
 def test_a_model_has_an_algorithm_for_the_columns() -> None:
     for model in ("additive", "quadratic"):
         plan = choose_scores(task(2000), model).plan()
@@ -73,8 +97,13 @@ def test_the_documentation_has_the_table() -> None:
     from pathlib import Path
 
     page = (Path(__file__).parents[3] / "docs" / "estimators.md").read_text()
-    for rule in RULES:
-        row = next(line for line in page.splitlines() if line.startswith(f"| {rule.when} |"))
+    lines = page.splitlines()
+    places = [next(i for i, line in enumerate(lines) if line.startswith(f"| {rule.when} |"))
+              for rule in RULES]  # fmt: skip
+    assert places == list(range(places[0], places[0] + len(RULES)))
+    assert not lines[places[-1] + 1]
+    for rule, place in zip(RULES, places, strict=True):
+        row = lines[place]
         assert rule.model in row
         if rule.auc is not None:
             assert f"{rule.auc.low:.2f} to {rule.auc.high:.2f}" in row

@@ -93,6 +93,15 @@ def test_no_replacement_moves_a_release_further_than_certified(name: str) -> Non
         assert worst["clipped gradients"] > 0.95
 
 
+def test_an_expansion_that_no_run_could_compute_with_is_refused() -> None:
+    ConditionedDescent("quadratic").plan(RANKING, 1000, 69, BUDGET)
+    with pytest.raises(
+        ValueError, match="of 200 numbers has 21701 features, and there can be 3000"
+    ):
+        ConditionedDescent("quadratic").plan(RANKING, 1000, 200, BUDGET)
+    assert ConditionedDescent("auto").plan(RANKING, 10**7, 200, BUDGET).settings.features == 1601
+
+
 def test_smaller_bounds_are_found_out() -> None:
     worst = shares(tampered(planned("scales"), 0.98))
     assert min(worst.values()) > 1

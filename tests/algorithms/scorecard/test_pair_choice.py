@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from pairdp import NoiseSource
+from pairdp import NoiseSource, PrivateScorecard
 from pairdp.algorithms.scorecard import NumberCells, Scorecard
 from pairdp.algorithms.scorecard.descent import CLIP, LabelledBins
 from pairdp.algorithms.scorecard.pair_choice import gradient_of_products, largest, pairs_of
@@ -27,6 +27,25 @@ def _plan():  # type: ignore[no-untyped-def]
     plan = Scorecard(columns, chosen=1).plan(PROBLEM, N, 2, Budget(80.0, 1e-3))
     assert "gradient of products" in [r.name for r in plan.certificate.releases]
     return plan
+
+
+@pytest.mark.parametrize(
+    ("features", "chosen", "message"),
+    [
+        (1, 1, "1 pairs cannot be chosen: 1 columns have 0"),
+        (7, 22, "22 pairs cannot be chosen: 7 columns have 21"),
+        (46, 1, "at most 45 columns, and there are 46: name the pairs"),
+    ],
+)
+def test_pairs_that_cannot_be_chosen(features: int, chosen: int, message: str) -> None:
+    model = PrivateScorecard(data_norm=1.0, interactions=chosen)
+    with pytest.raises(ValueError, match=message):
+        model.plan(1000, features)
+
+
+def test_a_resolution_that_is_too_large_is_quoted() -> None:
+    with pytest.raises(ValueError, match="at most 128, got 1000"):
+        PrivateScorecard(data_norm=1.0, resolution=1000).plan(1000, 2)
 
 
 def test_the_gradient_is_that_of_products_of_records() -> None:

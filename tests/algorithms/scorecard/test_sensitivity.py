@@ -23,7 +23,7 @@ from pairdp.algorithms.scorecard.expansion import Expansion
 from pairdp.constraints import Unconstrained
 from pairdp.losses import LeastSquaresPointwise, LogisticPointwise
 from pairdp.pointwise_problem import PointwiseProblem
-from pairdp.privacy import Budget, Sensitivity, Unit
+from pairdp.privacy import Budget, KNormMechanism, L1LaplaceMechanism, Sensitivity, Unit
 from pairdp.privacy.mechanisms.noise_source import Stream
 from tests.algorithms.attacks import (
     Neighbours,
@@ -168,6 +168,41 @@ def test_units_of_two_records_move_releases_twice_as_far() -> None:
     single = _plan()
     for both, one in zip(plan.certificate.releases, single.certificate.releases, strict=True):
         assert both.sensitivity.value == pytest.approx(2 * one.sensitivity.value, rel=1e-6)
+
+
+def test_pure_releases_move_as_far_as_certified() -> None:
+    """In ℓ1 norm for counts, which have Laplace noise, and in ℓ2 norm for K-norm noise."""
+    columns = (NumberCells(0, -1.0, 1.0), NumberCells(1, -1.0, 1.0))
+    plan = Scorecard(columns).plan(PROBLEM, N, 2, Budget(4000.0))
+    kinds = {type(one.mechanism) for one in plan.certificate.releases}
+    assert kinds == {KNormMechanism, L1LaplaceMechanism}
+    x, y = np.random.default_rng(0).uniform(-0.7, 0.7, (N, 2)), np.resize([1.0, -1.0], N)
+    x[0] = -0.7, -0.7
+    pair = Neighbours(x, y, 0, np.array([0.7, 0.7]), 1.0)
+    rng = np.random.default_rng(0)
+    pairs = [(pair, 0.0), (drawn(N, 1.0, 3, rng), 0.1)]
+    pairs += [(pair, 0.0) for pair in staged(N, 1.0, 0)]
+    worst = _shares(plan, pairs)
+    assert max(worst.values()) <= 1
+    assert worst["counts of cells"] > 0.999
+    assert worst["labelled counts of bins"] > 0.999
+    assert worst["clipped gradients"] > 0.95
+
+
+@pytest.mark.parametrize(
+    ("features", "n", "budget", "reason"),
+    [
+        (20, 125_000, Budget(1.0), "pure ε buys no products"),
+        (20, 2500, Budget(1.5, 1e-6), "too small to learn products"),
+        (31, 10**6, Budget(1.5, 1e-6), "no products of all of more than 30 columns"),
+    ],
+)
+def test_a_plan_says_why_there_are_no_products(
+    features: int, n: int, budget: Budget, reason: str
+) -> None:
+    columns = tuple(NumberCells(place, -1.0, 1.0) for place in range(features))
+    plan = Scorecard(columns, interactions=True).plan(PROBLEM, n, features, budget)
+    assert any(reason in line for line in plan.reasons)
 
 
 def test_a_smaller_bound_is_found_out() -> None:

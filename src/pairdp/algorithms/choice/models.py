@@ -15,7 +15,8 @@ from typing import NamedTuple
 from pairdp.algorithms import scorecard
 from pairdp.algorithms.choice.candidates import Candidate, Choice, ModelTask
 from pairdp.algorithms.score_models import ModelName
-from pairdp.algorithms.scorecard.cells import Cells
+from pairdp.algorithms.scorecard.cells import MOST_CATEGORIES, CategoryCells, Cells
+from pairdp.algorithms.scorecard.expansion import MOST_PRODUCTS
 
 _LARGEST_MU = 2.0
 """A larger µ, or no noise, counts as this one: then n alone limits what can be learned."""
@@ -42,6 +43,11 @@ class TableTask(ModelTask):
     def count(self) -> int:
         """d: the number of columns."""
         return len(self.columns) or self.features
+
+    @property
+    def has_large_category(self) -> bool:
+        """Whether a column has too many categories for a scorecard."""
+        return any(isinstance(one, CategoryCells) and one.is_large for one in self.columns)
 
     @property
     def pure(self) -> bool:
@@ -88,6 +94,13 @@ class ModelRule(NamedTuple):
 RULES = (
     ModelRule("there is no noise", lambda t: t.budget is None, "linear", None, None),
     ModelRule(
+        f"a column has more than {MOST_CATEGORIES} categories",
+        lambda t: t.has_large_category,
+        "linear",
+        None,
+        None,
+    ),
+    ModelRule(
         "ε is pure, and there is no schema or nµ < 100·d",
         lambda t: t.pure and (not t.columns or t.signal < 100 * t.count),
         "linear",
@@ -117,8 +130,8 @@ RULES = (
         Range(-0.23, 0.00),
     ),
     ModelRule(
-        "nµ < 16·d²",
-        lambda t: t.signal < 16 * t.count**2,
+        f"nµ < 16·d² or d > {MOST_PRODUCTS}",
+        lambda t: t.signal < 16 * t.count**2 or t.count > MOST_PRODUCTS,
         "additive",
         Range(0.72, 0.86),
         Range(-0.07, 0.07),

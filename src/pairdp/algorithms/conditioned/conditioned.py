@@ -27,6 +27,7 @@ from pairdp.algorithms.conditioned.run import (
 )
 from pairdp.algorithms.conditioned.settings import ConditionedSettings
 from pairdp.algorithms.conditioned.shares import (
+    LARGEST_MATRIX,
     STEPS,
     chosen_expansion,
     chosen_scaling,
@@ -78,8 +79,8 @@ class ConditionedDescent(ScoreModel, Algorithm[ConditionedSettings]):
     Parameters
     ----------
     expansion : {"linear", "additive", "quadratic", "auto"}
-        The functions of rows that scores are linear in; "auto" takes the largest that nµ suffices
-        for.
+        The functions of rows that scores are linear in, at most 3000 for an expansion; "auto" takes
+        the largest that nµ suffices for.
     gradient : {"auto", "logistic", "pairwise"}
         For a ranking problem, the logistic loss of records or of all pairs. "auto" is "logistic",
         whose signal is larger by 1/(π(1-π)) at the same noise.
@@ -161,8 +162,19 @@ class ConditionedDescent(ScoreModel, Algorithm[ConditionedSettings]):
             raise ValueError("constant is for losses of one record, and below the norm of records")
         if self.constant and task.features < 2:
             raise ValueError("a constant feature needs another one beside it")
+        if self.expansion in ("additive", "quadratic"):
+            self._check_expansion(task.features - (self.constant > 0))
         if self.expansion != "linear" and not (pairs or self.constant):
             raise ValueError("an expansion needs an intercept: give the constant feature")
+
+    def _check_expansion(self, numbers: int) -> None:
+        """Raise ValueError if no run could compute with so many features."""
+        features = feature_count(self.expansion, numbers, intercept=True)
+        if features > LARGEST_MATRIX:
+            raise ValueError(
+                f"the {self.expansion} expansion of {numbers} numbers has {features} features, and "
+                f'there can be {LARGEST_MATRIX}: use expansion="auto", or a scorecard'
+            )
 
     def _facts(self, task: Task) -> RunFacts:
         pairs = isinstance(task.problem.loss, PairwiseLoss)

@@ -22,7 +22,8 @@ _MOST_WORK = 4 * 10**9
 """Multiplications of one pass over rows of features."""
 _ENOUGH = 50.0
 """Records times µ per feature that a part of the records must have."""
-_LARGEST_MATRIX = 3000
+LARGEST_MATRIX = 3000
+"""The most features that a matrix of second moments is released of, and of an expansion."""
 _PER_FEATURE = {"additive": 20.0, "quadratic": 30.0}
 """nµ per feature from which an expansion is chosen."""
 
@@ -58,14 +59,14 @@ def chosen_expansion(n: int, mu: float, d: int) -> str:
     """Return the largest expansion of d numbers that nµ suffices for."""
     for expansion in ("quadratic", "additive"):
         size = feature_count(expansion, d, intercept=True)
-        if size <= _LARGEST_MATRIX and n * min(mu, 1.0) / size >= _PER_FEATURE[expansion]:
+        if size <= LARGEST_MATRIX and n * min(mu, 1.0) / size >= _PER_FEATURE[expansion]:
             return expansion
     return "linear"
 
 
 def chosen_scaling(features: int) -> str:
     """Return whether a matrix of second moments is released, or mean squares alone."""
-    return "matrix" if features <= _LARGEST_MATRIX else "features"
+    return "matrix" if features <= LARGEST_MATRIX else "features"
 
 
 def used_records(n: int, mu: float, features: int) -> int:

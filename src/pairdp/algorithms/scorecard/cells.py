@@ -24,6 +24,8 @@ Codes = NDArray[np.int16]
 BRANCHES, LEVELS = 16, 3
 FINE: int = BRANCHES**LEVELS
 """The number of equal cells of a number's range."""
+MOST_CATEGORIES: int = FINE - 1
+"""The largest number of categories of a column."""
 _EDGE = 1e-7
 """A number at the edge of two cells is in the upper one, whatever the rounding of its encoding."""
 
@@ -110,8 +112,8 @@ class CategoryCells(Cells):
         keep(self, "places", tuple(self.places))
         for place in self.places:
             _check_place(place)
-        if not 1 <= len(self.places) < FINE:
-            raise ValueError(f"a category has from 1 to {FINE - 1} places")
+        if not self.places:
+            raise ValueError("a category has at least 1 place")
 
     @property
     def size(self) -> int:
@@ -125,8 +127,18 @@ class CategoryCells(Cells):
             found[rows[:, place] > 0] = code
         return found
 
+    @property
+    def is_large(self) -> bool:
+        """Whether there are too many categories for a scorecard."""
+        return len(self.places) > MOST_CATEGORIES
+
     def check(self, features: int) -> None:
-        """Raise an error if a place is not among the features of a row."""
+        """Raise an error if a place is not among the features of a row, or there are too many."""
+        if self.is_large:
+            raise ValueError(
+                f"a column has {len(self.places)} categories, and a scorecard takes at most "
+                f"{MOST_CATEGORIES}: list fewer, or fit a linear model"
+            )
         _check_within(self.places, features)
 
 

@@ -28,7 +28,8 @@ from pairdp.algorithms.scorecard.partition import Edges
 Array = NDArray[np.float64]
 Bins = NDArray[np.int16]
 CONSTANT = 0.5
-_MOST_PRODUCTS = 30
+MOST_PRODUCTS = 30
+"""The most columns that there are products of all of."""
 _GATES = (("scales", 3.0, 1.0), ("products", 5.0, 1.5), ("second scales", 20.0, 1.0),
           ("hats", 40.0, 1.5), ("categories", 10.0, 1.0))  # fmt: skip
 """Blocks, the number of records (in units of noise) for each feature that they need, and how much
@@ -37,7 +38,7 @@ a rare class counts."""
 
 def all_products(columns: int) -> int:
     """Return the number of all products, with squares; for more than 30 columns there are none."""
-    return columns * (columns + 1) // 2 if columns <= _MOST_PRODUCTS else 0
+    return columns * (columns + 1) // 2 if columns <= MOST_PRODUCTS else 0
 
 
 def scales_unit(columns: int) -> float:

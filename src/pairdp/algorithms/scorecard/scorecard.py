@@ -23,6 +23,7 @@ from pairdp.algorithms.scorecard.cell_records import CellRecords
 from pairdp.algorithms.scorecard.cells import Cells, NumberCells
 from pairdp.algorithms.scorecard.descent import CLIP, largest_whitening
 from pairdp.algorithms.scorecard.expansion import (
+    MOST_PRODUCTS,
     all_products,
     block_sizes,
     chosen_blocks,
@@ -183,10 +184,14 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
             raise ValueError(
                 f"a pair has a column that is not among the {columns} of the scorecard"
             )
-        if self.chosen > columns * (columns - 1) // 2 or (self.chosen and columns > _MOST_COLUMNS):
+        if self.chosen > (among := columns * (columns - 1) // 2):
             raise ValueError(
-                f"{self.chosen} pairs cannot be chosen among {columns} columns; the most columns "
-                f"for a choice are {_MOST_COLUMNS}: name the pairs"
+                f"{self.chosen} pairs cannot be chosen: {columns} columns have {among}"
+            )
+        if self.chosen and columns > _MOST_COLUMNS:
+            raise ValueError(
+                f"pairs are chosen among at most {_MOST_COLUMNS} columns, and there are {columns}: "
+                "name the pairs"
             )
 
     def _columns(self, task: Task) -> tuple[Cells, ...]:
@@ -266,8 +271,12 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         releases += [moments, replace(gradients, count=steps)]
         settings = replace(settings, steps=steps, features=features, ridge=ridge, sampled=sampled)
         reasons: tuple[str, ...] = ()
-        if sizes["products"] and "products" not in affordable:
-            reasons = ("the budget is too small to learn products: the model is additive",)
+        if self.interactions and not sizes["products"]:
+            why = f"there are no products of all of more than {MOST_PRODUCTS} columns"
+            reasons = (f"{why}: the model is additive",)
+        elif sizes["products"] and "products" not in affordable:
+            why = "pure ε buys no products" if pure else "the budget is too small to learn products"
+            reasons = (f"{why}: the model is additive",)
         return PlanDraft(tuple(releases), settings, reasons)
 
     def gather(

@@ -11,6 +11,7 @@ from pathlib import Path
 from pairdp._checks import text
 from pairdp._files import Draft, drafts_of
 from pairdp.privacy.accounting.budget import Budget, check_budget
+from pairdp.privacy.accounting.composition import PrivacyCurve
 from pairdp.privacy.certificates.certificate import Certificate
 from pairdp.privacy.errors import BudgetExceededError, DataSetWarning, LedgerError
 from pairdp.privacy.ledger.balance import Balance, Remaining
@@ -367,11 +368,13 @@ class BudgetLedger:
         drafts = drafts_of(Path(path))
         for spend in self.spends:
             if spend.id in drafts:
+                budget = self.budget
+                alone = PrivacyCurve(spend.event).epsilon(budget.delta)
+                cost = f"ε = {alone:.4g}" + ("" if budget.is_pure else f", δ = {budget.delta:g}")
                 raise LedgerError(
-                    f"an earlier run was interrupted after {cost_in_words(spend.event)} was spent "
-                    f"from {self._store} at {spend.time} for {spend.label}. What it released is "
-                    f"complete in {drafts[spend.id]}: rename it to {path}, or remove it to spend "
-                    "again"
+                    f"an earlier run was interrupted after {cost} was spent from {self._store} "
+                    f"at {spend.time} for {spend.label}. What it released is complete in "
+                    f"{drafts[spend.id]}: rename it to {path}, or remove it to spend again"
                 )
 
     def _explain(self, error: BaseException, spend: Spend, cost: Cost, draft: Draft) -> str:
