@@ -10,7 +10,7 @@ from scipy.special import logit
 
 from pairdp._sums import BLOCK
 from pairdp.algorithms.scorecard.cells import FINE, CategoryCells, NumberCells, codes_of
-from pairdp.algorithms.scorecard.evidence import column_of
+from pairdp.algorithms.scorecard.evidence import Smoothing
 from pairdp.algorithms.scorecard.expansion import (
     all_products,
     block_sizes,
@@ -117,7 +117,7 @@ def _expansion(rng: np.random.Generator, blocks: tuple[str, ...] = BLOCKS):  # t
     edges = [np.array([0, 500, 1000, FINE]), np.array([0, 64, FINE]), None]
     sizes = [4, 2, 5]
     columns = [
-        column_of(
+        Smoothing.of(
             rng.normal(size=size) * 30,
             rng.uniform(1, 100, size),
             np.full(size, 9.0),
@@ -125,7 +125,7 @@ def _expansion(rng: np.random.Generator, blocks: tuple[str, ...] = BLOCKS):  # t
             2.0,
             is_number=ends is not None,
             missing=int(ends is not None and size > len(ends) - 1),
-        )
+        ).column()
         for size, ends in zip(sizes, edges, strict=True)
     ]
     bins = np.array([rng.integers(0, size, BLOCK + 50) for size in sizes], dtype=np.int16)
@@ -148,9 +148,9 @@ def test_without_noise_the_shape_is_the_weight_of_evidence() -> None:
     counts = np.array([40_000.0, 30_000.0, 30_000.0])
     chances = np.array([0.2, 0.3, 0.5])
     positives = float(counts @ chances / counts.sum())
-    column = column_of(
+    column = Smoothing.of(
         counts * (chances - 0.5), counts, np.zeros(3), positives, 0.0, is_number=False, missing=0
-    )
+    ).column()
     evidence = logit(chances) - logit(positives)
     evidence -= counts @ evidence / counts.sum()
     np.testing.assert_allclose(column.shape, evidence, atol=0.01)
@@ -160,9 +160,9 @@ def test_without_noise_the_shape_is_the_weight_of_evidence() -> None:
 def test_much_noise_shrinks_shapes_to_zero() -> None:
     rng = np.random.default_rng(2)
     noisy = rng.normal(size=10) * 1e4
-    column = column_of(
+    column = Smoothing.of(
         noisy, np.full(10, 100.0), np.full(10, 1e8), 0.5, 1e4, is_number=True, missing=0
-    )
+    ).column()
     assert np.abs(column.shape).max() < 0.1
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pairdp.algorithms.scorecard.cells import FINE
-from pairdp.algorithms.scorecard.evidence import column_of
+from pairdp.algorithms.scorecard.evidence import Smoothing
 from pairdp.algorithms.scorecard.partition import Counted, merge, partition
 from pairdp.algorithms.scorecard.refinement import Refined, refine
 
@@ -69,9 +69,9 @@ def test_shapes_rise_within_bins_and_keep_their_means() -> None:
 
     def shape(refined: Refined | None) -> np.ndarray:
         excess, variances = given * counts, np.zeros(3)
-        found = column_of(
+        found = Smoothing.of(
             excess, counts, variances, 0.5, 1.0, is_number=True, missing=0, refined=refined
-        )
+        ).column()
         return found.shape
 
     fine = shape(parts)

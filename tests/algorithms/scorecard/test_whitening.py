@@ -22,7 +22,7 @@ from pairdp.algorithms.scorecard.descent import (
     second_moments,
     whitening_of,
 )
-from pairdp.algorithms.scorecard.evidence import Column, column_of
+from pairdp.algorithms.scorecard.evidence import Column, Smoothing
 from pairdp.algorithms.scorecard.expansion import (
     Expansion,
     block_sizes,
@@ -47,7 +47,7 @@ def _column(rng: np.random.Generator) -> tuple[Column, Edges | None]:
     missing = int(is_number and rng.random() < 0.3)
     counts = rng.uniform(0, 100, size + missing) * (rng.random(size + missing) < 0.9)
     counts[0] += 1
-    column = column_of(
+    column = Smoothing.of(
         rng.normal(size=size + missing) * rng.choice([0.0, 1.0, 30.0]),
         counts,
         np.full(size + missing, 9.0),
@@ -55,7 +55,7 @@ def _column(rng: np.random.Generator) -> tuple[Column, Edges | None]:
         2.0,
         is_number=is_number,
         missing=missing,
-    )
+    ).column()
     inner = np.sort(rng.choice(np.arange(1, FINE), size - 1, replace=False))
     return column, np.concatenate([[0], inner, [FINE]]) if is_number else None
 
@@ -127,7 +127,9 @@ def _correlated(rho: float, n: int = 40_000) -> tuple[Expansion, np.ndarray, lis
     for codes in bins:
         counts = np.bincount(codes, minlength=60).astype(float)
         excess = np.bincount(codes, chances - 0.5, minlength=60)
-        columns.append(column_of(excess, counts, np.ones(60), 0.5, 1.0, is_number=True, missing=0))
+        columns.append(
+            Smoothing.of(excess, counts, np.ones(60), 0.5, 1.0, is_number=True, missing=0).column()
+        )
     return expand(columns, [edges, edges], ("scales", "hats")), bins, columns
 
 
@@ -157,9 +159,9 @@ def test_columns_that_repeat_each_other_share_their_weight(rho: float, expected:
 
 def test_no_coefficient_of_a_row_is_larger_than_one() -> None:
     """Columns of one bin have no variance, and leave the constant alone."""
-    column = column_of(
+    column = Smoothing.of(
         np.zeros(1), np.array([500.0]), np.array([9.0]), 0.5, 2.0, is_number=True, missing=0
-    )
+    ).column()
     expansion = expand([column], [np.array([0, FINE])], ["scales"])
     records = LabelledBins(np.zeros((1, 500), np.int16), np.zeros(500), np.ones(500))
     whitening = whitening_of(expansion, np.array([[0.3]]), 0.01, 1.0)
@@ -168,10 +170,10 @@ def test_no_coefficient_of_a_row_is_larger_than_one() -> None:
 
 def test_features_of_many_categories_are_found_in_a_moment() -> None:
     rng = np.random.default_rng(0)
-    column = column_of(
+    column = Smoothing.of(
         rng.normal(size=1500), rng.uniform(1, 9, 1500), np.ones(1500), 0.5, 1.0,
         is_number=False, missing=0,
-    )  # fmt: skip
+    ).column()  # fmt: skip
     table = column_features(column, None, ("categories",), column.variance).table
     assert table.shape == (1500, 1499)
 

@@ -3,7 +3,8 @@ r"""Shapes of columns, the smoothed weight of evidence of each bin, from noisy c
 For bin b of a column, the labelled counts are D_b = Σ(y - ½) and T_b/2 = Σ½ over its records, with
 y = 0 or 1. With π the share of positives, S_b = D_b - (π - ½)T_b is T_b·π(1-π)·f_b plus noise,
 where f_b is the relative excess of positives. f has Gaussian-process priors of several kernels and
-sizes, and the posterior means are averaged by their marginal likelihoods. The shape is
+sizes, and the posterior means are averaged by their marginal likelihoods and by the probabilities
+of the priors, which all numbers share (`pooling`). The shape is
 logit(π + π(1-π)f) - logit(π), centred under the counts. Everything is a function of released
 counts and public numbers.
 """
@@ -12,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
 from pairdp.algorithms.scorecard.partition import onto_simplex
+from pairdp.algorithms.scorecard.pooling import pooled
 from pairdp.algorithms.scorecard.refinement import Refined
 
 Array = NDArray[np.float64]
@@ -87,93 +90,159 @@ def share_of_positives(excess: Sequence[Array], n: int) -> float:
     return float(np.clip(share, _LEAST_SHARE, 1 - _LEAST_SHARE))
 
 
-def column_of(
-    excess: Array,
-    counts: Array,
-    variances: Array,
-    positives: float,
-    deviation: float,
-    *,
-    is_number: bool,
-    missing: int,
-    refined: Refined | None = None,
-) -> Column:
-    """Return the shape of one column.
+@dataclass(frozen=True, eq=False)
+class Smoothing:
+    r"""The labelled counts of one column, and the prior distributions of its shape.
 
-    Parameters
+    With G and V the diagonal matrices of ``gain`` and ``total``, a prior covariance tK of f gives
+    the signal S the covariance tGKG + V, and f the posterior mean tKG(tGKG + V)⁻¹S. All t share the
+    eigenvectors of V^{-1/2}GKGV^{-1/2}.
+
+    Attributes
     ----------
-    excess : array
-        Noisy Σ(y - ½) of each bin.
+    signal, gain, total, noise : arrays
+        S, the diagonals of G and V, and the variances of what is not due to sampling.
     counts, variances : arrays
-        The estimated counts, and the variances of their noise.
+        Those of `Column`.
     positives : float
         π.
-    deviation : float
-        The standard deviation of the noise on ``excess``.
-    is_number : bool
-        Whether the bins are ordered.
-    missing : int
-        Whether the last bin is that of missing numbers.
-    refined : Refined, optional
-        Parts of the bins of a number; the shape is then evaluated on these.
+    is_number, missing : bool, int
+        Those of `Column`.
+    kernels : tuple of pairs of arrays
+        K for the bins, and the covariance of the values that are wanted with those of the bins,
+        which takes the place of the first K in the mean.
+    spectra : tuple of pairs of arrays
+        The eigenvalues and eigenvectors of each kernel.
     """
-    spread = positives * (1 - positives)
-    signal = excess - (positives - 0.5) * counts
-    gain = np.maximum(counts, max(0.25 * deviation, 1e-9)) * spread
-    noise = deviation**2 + (positives - 0.5) ** 2 * variances
-    total = noise + np.maximum(counts, 1.0) * spread
-    if refined is None:
-        kernels = [(kernel, kernel) for kernel in _kernels(counts, is_number, missing)]
-    else:
-        kernels = list(_refined_kernels(refined, counts, missing))
-        counts, variances = refined.counts(counts), variances[refined.parents] * refined.shares**2
-    smoother = _smoother(signal, gain, total, kernels)
-    chance = positives + spread * (smoother @ signal)
-    uncertain = spread * np.sqrt((smoother**2) @ noise)
-    shape = _log_odds(chance) - logit(positives)
-    deviations = (_log_odds(chance + uncertain) - _log_odds(chance - uncertain)) / 2
-    return Column(
-        counts,
-        variances,
-        shape - counts @ shape / max(float(counts.sum()), 1e-9),
-        deviations,
-        is_number,
-        missing,
-    )
+
+    signal: Array
+    gain: Array
+    total: Array
+    noise: Array
+    counts: Array
+    variances: Array
+    positives: float
+    is_number: bool
+    missing: int
+    kernels: tuple[tuple[Array, Array], ...]
+    spectra: tuple[tuple[Array, Array], ...]
+
+    @staticmethod
+    def of(
+        excess: Array,
+        counts: Array,
+        variances: Array,
+        positives: float,
+        deviation: float,
+        *,
+        is_number: bool,
+        missing: int,
+        refined: Refined | None = None,
+    ) -> Smoothing:
+        """Return what is known of the shape of a column.
+
+        Parameters
+        ----------
+        excess : array
+            Noisy Σ(y - ½) of each bin.
+        counts, variances : arrays
+            The estimated counts, and the variances of their noise.
+        positives : float
+            π.
+        deviation : float
+            The standard deviation of the noise on ``excess``.
+        is_number : bool
+            Whether the bins are ordered.
+        missing : int
+            Whether the last bin is that of missing numbers.
+        refined : Refined, optional
+            Parts of the bins of a number; the shape is then evaluated on these.
+        """
+        spread = positives * (1 - positives)
+        signal = excess - (positives - 0.5) * counts
+        gain = np.maximum(counts, max(0.25 * deviation, 1e-9)) * spread
+        noise = deviation**2 + (positives - 0.5) ** 2 * variances
+        total = noise + np.maximum(counts, 1.0) * spread
+        if refined is None:
+            kernels = [(kernel, kernel) for kernel in _kernels(counts, is_number, missing)]
+        else:
+            kernels = list(_refined_kernels(refined, counts, missing))
+            variances = variances[refined.parents] * refined.shares**2
+            counts = refined.counts(counts)
+        scale = gain / np.sqrt(total)
+        spectra = []
+        for kernel, _ in kernels:
+            values, vectors = np.linalg.eigh(scale[:, None] * kernel * scale)
+            spectra.append((np.maximum(values, 0.0), vectors))
+        return Smoothing(
+            signal, gain, total, noise, counts, variances, positives, is_number, missing,
+            tuple(kernels), tuple(spectra),
+        )  # fmt: skip
+
+    @property
+    def priors(self) -> Array:
+        """The probabilities of kernels and sizes before any count is seen; they add up to 1."""
+        sizes = np.maximum(np.array(_SIZES), 1e-300)
+        of_sizes = np.sqrt(np.minimum(1.0, _LARGE / sizes))
+        whole = float(of_sizes.sum()) * len(self.kernels)
+        return np.tile(of_sizes / whole, (len(self.kernels), 1))
+
+    @cached_property
+    def likelihoods(self) -> Array:
+        """The logarithms of the densities of S for kernels and sizes, up to a constant."""
+        scaled = self.signal / np.sqrt(self.total)
+        found = []
+        for values, vectors in self.spectra:
+            growth = 1 + np.array(_SIZES)[:, None] * values
+            squares = (vectors.T @ scaled) ** 2
+            found.append(-0.5 * (np.log(growth).sum(axis=1) + (squares / growth).sum(axis=1)))
+        return np.array(found)
+
+    def smoother(self, priors: Array) -> Array:
+        """Return the matrix that maps S to the average of its posterior means."""
+        likelihoods = self.likelihoods
+        weights = priors * np.exp(likelihoods - likelihoods.max())
+        weights /= weights.sum()
+        sizes = np.array(_SIZES)[:, None]
+        roots = np.sqrt(self.total)
+        found = np.zeros((len(self.counts), len(self.signal)))
+        for (_, wanted), (values, vectors), weight in zip(
+            self.kernels, self.spectra, weights, strict=True
+        ):
+            inverse = (vectors * (weight @ (sizes / (1 + sizes * values)))) @ vectors.T
+            found += (wanted * (self.gain / roots)) @ inverse
+        return np.asarray(found / roots)
+
+    def column(self, priors: Array | None = None) -> Column:
+        """Return the column with its shape, for some probabilities of kernels and sizes."""
+        smoother = self.smoother(self.priors if priors is None else priors)
+        spread = self.positives * (1 - self.positives)
+        chance = self.positives + spread * (smoother @ self.signal)
+        uncertain = spread * np.sqrt((smoother**2) @ self.noise)
+        shape = _log_odds(chance) - logit(self.positives)
+        deviations = (_log_odds(chance + uncertain) - _log_odds(chance - uncertain)) / 2
+        return Column(
+            self.counts,
+            self.variances,
+            shape - self.counts @ shape / max(float(self.counts.sum()), 1e-9),
+            deviations,
+            self.is_number,
+            self.missing,
+        )
+
+
+def columns_of(found: Sequence[Smoothing]) -> list[Column]:
+    """Return columns with their shapes; those of numbers share the probabilities of their priors.
+
+    Categories differ more in the size of their effects, and do not share theirs.
+    """
+    numbers = [one for one in found if one.is_number]
+    shared = pooled([one.likelihoods for one in numbers], numbers[0].priors) if numbers else None
+    return [one.column(shared if one.is_number else None) for one in found]
 
 
 def _log_odds(chance: Array) -> Array:
     return np.asarray(logit(np.clip(chance, _LEAST_CHANCE, 1 - _LEAST_CHANCE)))
-
-
-def _smoother(
-    signal: Array, gain: Array, total: Array, kernels: list[tuple[Array, Array]]
-) -> Array:
-    r"""Return the matrix that maps the signal to the average of its posterior means.
-
-    With G and V the diagonal matrices of ``gain`` and ``total``, a prior covariance tK of f gives
-    the signal the covariance tGKG + V, and f the posterior mean tKG(tGKG + V)⁻¹S. All t share the
-    eigenvectors of V^{-1/2}GKGV^{-1/2}. A kernel is K, and the covariance of the values that are
-    wanted with those of the bins, which takes the place of the first K in the mean.
-    """
-    sizes = np.array(_SIZES)
-    scale = gain / np.sqrt(total)
-    scaled = signal / np.sqrt(total)
-    priors = 0.5 * np.log(np.minimum(1.0, _LARGE / np.maximum(sizes, 1e-300)))
-    likelihoods, spectra = [], []
-    for kernel, _ in kernels:
-        values, vectors = np.linalg.eigh(scale[:, None] * kernel * scale)
-        growth = 1 + sizes[:, None] * np.maximum(values, 0.0)
-        squares = (vectors.T @ scaled) ** 2
-        likelihoods.append(priors - 0.5 * (np.log(growth).sum(axis=1) + (squares / growth).sum(1)))
-        spectra.append((vectors, sizes[:, None] / growth))
-    weights = np.exp(np.array(likelihoods) - np.max(likelihoods))
-    weights /= weights.sum()
-    found = np.zeros((len(kernels[0][1]), len(signal)))
-    for (_, wanted), (vectors, shrinkage), weight in zip(kernels, spectra, weights, strict=True):
-        inverse = (vectors * (weight @ shrinkage)) @ vectors.T
-        found += (wanted * scale) @ inverse
-    return np.asarray(found / np.sqrt(total))
 
 
 def _kernels(counts: Array, is_number: bool, missing: int) -> Iterator[Array]:

@@ -25,7 +25,8 @@ from pairdp.algorithms.scorecard.descent import (
 )
 from pairdp.algorithms.scorecard.evidence import (
     Column,
-    column_of,
+    Smoothing,
+    columns_of,
     combined,
     share_of_positives,
 )
@@ -155,7 +156,7 @@ class Run:
                 bin_of[j] = bin_of_cells(parts.edges, column.size - FINE)
             edges.append(None if before is None else (parts or before).edges)
             shapes.append(
-                column_of(
+                Smoothing.of(
                     excesses[j],
                     estimate,
                     variances,
@@ -166,7 +167,7 @@ class Run:
                     refined=parts,
                 )
             )
-        return Binned(shapes, edges, bin_of, positives)
+        return Binned(columns_of(shapes), edges, bin_of, positives)
 
     def _partition(
         self, cells: list[NDArray[np.int64]], bins: int, levels: int
