@@ -367,7 +367,7 @@ def test_the_plan_of_a_metric_says_what_to_expect() -> None:
     hopeless = PrivateMetric(0.1, data_norm=1.0).plan(200, 5)
     assert "the metric will stay Euclidean" in hopeless.warnings[0]
     doubtful, good = (
-        str(PrivateMetric(epsilon, data_norm=1.0).plan(600, 10)) for epsilon in (0.15, 10.0)
+        str(PrivateMetric(epsilon, data_norm=1.0).plan(600, 10)) for epsilon in (0.1, 10.0)
     )
     assert "the metric is expected to stay Euclidean" in doubtful
     assert "is expected to stay Euclidean" not in good

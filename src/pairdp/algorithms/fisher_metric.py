@@ -89,16 +89,16 @@ class FisherMetric(Algorithm[FisherSettings]):
     covariance within classes, v_j the variance of feature j and v̄ its mean,
 
     .. math::
-        M ∝ V^{-1/2} W^{-1} D^⊤D W^{-1} V^{-1/2} + \frac{a}{v̄} I, \qquad
-        a = λb\left(ξ + 0.1\,\frac{1-q}{q}\right),
+        M ∝ V^{-1/2} W^{-1} D^⊤D W^{-1} V^{-1/2} + \frac{λ}{v̄} \left(0.3F + aI\right), \qquad
+        a = b\left(ξ + 0.1\,\frac{1-q}{q}\right),
 
-    where λ is the largest eigenvalue of DW⁻¹Dᵀ and q the share of signal in D. ξ is ``euclidean``
-    and half the share of variance that noise hides, which is public; b depends on the gain that
-    released values predict (see `pairdp.algorithms.separating_metric`). These are the directions of
-    Fisher's discriminant. With ``form="diagonal"`` correlations within classes are neglected,
-    W = diag(1 - f_j) with f_j the share of variance between classes. With ``form="full"`` d(d+1)/2
-    second moments are released too, and M is the mean of the metrics with and without these
-    correlations.
+    where λ is the largest eigenvalue of DW⁻¹Dᵀ, F = diag(f_j/max f) with f_j the share of the
+    variance of feature j between classes, and q the share of signal in D. ξ is ``euclidean`` and
+    half the share of variance that noise hides, which is public; b depends on the gain that
+    released values predict (see `pairdp.algorithms.separating_metric`). The first term has the
+    directions of Fisher's discriminant. With ``form="diagonal"`` correlations within classes are
+    neglected, W = diag(1 - f_j). With ``form="full"`` d(d+1)/2 second moments are released too, and
+    M is the mean of the metrics with and without these correlations.
 
     **Releases.** Counts of norms, a mean and counts of distances from it locate the records (see
     `pairdp.algorithms.center_and_radius`), and noisy counts show the classes, of sensitivity √2.
@@ -157,7 +157,7 @@ class FisherMetric(Algorithm[FisherSettings]):
     """
 
     form: Literal["diagonal", "full"] = "diagonal"
-    euclidean: float = 0.02
+    euclidean: float = 0.03
     buckets: int | None = None
     name: str = "Fisher metric"
 

@@ -23,10 +23,13 @@ Below it, metrics that were learned from small tables were as often worse as bet
 assumes normal classes.
 """
 
-_TYPICAL_GAIN = 0.07
+_FEATURES = 0.3
+"""The weight of features that separate classes, whatever else they do."""
+
+_TYPICAL_GAIN = 0.15
 """The predicted gain at which the Euclidean metric has its usual weight; more for smaller gains."""
 
-_WEIGHTS = (0.5, 20.0)
+_WEIGHTS = (0.2, 8.0)
 
 
 def separating_metric(
@@ -39,14 +42,15 @@ def separating_metric(
 ) -> Array:
     r"""Return a metric of records, whose trace is d.
 
-    With S = W⁻¹DᵀDW⁻¹, λ the largest eigenvalue of DW⁻¹Dᵀ, q the reliability of D and E the
-    Euclidean metric, M ∝ S + λb(ξ + 0.1(1-q)/q)E, in coordinates of standardised features. If
-    second moments are known, it is the mean of two such metrics of equal trace, one of which
-    neglects correlations within classes.
+    With S = W⁻¹DᵀDW⁻¹, λ the largest eigenvalue of DW⁻¹Dᵀ, q the reliability of D, E the Euclidean
+    metric and F = diag(f_j/max f) E, M ∝ S + λ(0.3F + b(ξ + 0.1(1-q)/q)E), in coordinates of
+    standardised features. F keeps apart what differs in features that separate classes at all: a
+    class may have more than one centre. If second moments are known, M is the mean of two such
+    metrics of equal trace, one of which neglects correlations within classes.
 
     The predicted gain g is the error of neighbours by E less that by M with b = 1
     (see `pairdp.algorithms.neighbour_error`). If it is below 0.2/√n, or q below 0.5, the result is
-    E. Otherwise b = 0.07/g, from 0.5 to 20: where little is to be gained, little is risked.
+    E. Otherwise b = 0.15/g, from 0.2 to 8: where little is to be gained, little is risked.
 
     Parameters
     ----------
@@ -73,11 +77,13 @@ def separating_metric(
     if total is not None:
         withins.append(found.within(total, noise, n))
     stretches = [found.stretch(within) for within in withins]
+    separated = np.sum(found.directions**2, axis=0)
+    own = _FEATURES * flat * (separated / separated.max())
     unreliable = _UNRELIABLE * (1 - found.reliability) / found.reliability
 
     def stretched(times: float) -> Array:
-        weight = times * (euclidean + unreliable)
-        parts = (stretch + most * weight * flat for stretch, most in stretches)
+        rest = own + times * (euclidean + unreliable) * flat
+        parts = (stretch + most * rest for stretch, most in stretches)
         return np.asarray(sum(part / np.trace(part) for part in parts))
 
     contrasts = found.contrasts()
