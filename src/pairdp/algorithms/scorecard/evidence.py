@@ -19,6 +19,7 @@ from scipy.special import logit
 
 from pairdp.algorithms.scorecard.partition import onto_simplex
 from pairdp.algorithms.scorecard.refinement import Refined
+from pairdp.algorithms.scorecard.spectrum import Spectrum
 
 Array = NDArray[np.float64]
 _SIZES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -162,17 +163,16 @@ def _smoother(
     priors = 0.5 * np.log(np.minimum(1.0, _LARGE / np.maximum(sizes, 1e-300)))
     likelihoods, spectra = [], []
     for kernel, _ in kernels:
-        values, vectors = np.linalg.eigh(scale[:, None] * kernel * scale)
-        growth = 1 + sizes[:, None] * np.maximum(values, 0.0)
-        squares = (vectors.T @ scaled) ** 2
+        spectrum = Spectrum.of(scale[:, None] * kernel * scale)
+        growth = 1 + sizes[:, None] * spectrum.values
+        squares = spectrum.coordinates(scaled) ** 2
         likelihoods.append(priors - 0.5 * (np.log(growth).sum(axis=1) + (squares / growth).sum(1)))
-        spectra.append((vectors, sizes[:, None] / growth))
+        spectra.append((spectrum, sizes[:, None] / growth))
     weights = np.exp(np.array(likelihoods) - np.max(likelihoods))
     weights /= weights.sum()
     found = np.zeros((len(kernels[0][1]), len(signal)))
-    for (_, wanted), (vectors, shrinkage), weight in zip(kernels, spectra, weights, strict=True):
-        inverse = (vectors * (weight @ shrinkage)) @ vectors.T
-        found += (wanted * scale) @ inverse
+    for (_, wanted), (spectrum, shrinkage), weight in zip(kernels, spectra, weights, strict=True):
+        found += spectrum.product(wanted * scale, weight @ shrinkage)
     return np.asarray(found / np.sqrt(total))
 
 
