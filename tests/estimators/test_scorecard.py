@@ -274,6 +274,12 @@ def test_pure_budgets_and_small_ones(table: pd.DataFrame) -> None:
         PrivateScorecard(1e-4, schema=SCHEMA, random_state=0).fit(table[:50])
 
 
+def test_a_fit_warns_of_products_that_its_budget_does_not_buy(table: pd.DataFrame) -> None:
+    card = PrivateScorecard(1.0, schema=SCHEMA, interactions=[("age", "ward")], random_state=0)
+    with pytest.warns(NoSignalWarning, match="the product of columns that you asked for"):
+        card.fit(table[:300])
+
+
 def test_units(table: pd.DataFrame) -> None:
     groups = np.arange(len(table)) // 3
     model = PrivateScorecard(2.0, schema=SCHEMA, max_records=2, unit="patient", random_state=0)
