@@ -141,6 +141,26 @@ def test_monotone_points(table: pd.DataFrame) -> None:
         PrivateScorecard(schema=SCHEMA, monotone={"age": 2}).fit(table)
 
 
+def test_bins_that_a_monotone_column_pools_have_the_noise_of_their_mean(
+    table: pd.DataFrame, model: PrivateScorecard, tmp_path: Path
+) -> None:
+    given = dict(model.get_params(), monotone={"age": -1})
+    pooled = PrivateScorecard(**given).fit(table)
+    bins = slice(0, int(model.bins_[0]))
+    plain, found = (one.deviations_[bins] for one in (model, pooled))
+    blocks = np.cumsum(np.diff(pooled.points_[bins], prepend=np.nan) != 0)
+    assert blocks[-1] < plain.size  # age increases
+    for block in np.unique(blocks):
+        (inside,) = np.nonzero(blocks == block)
+        expected = np.average(plain[inside], weights=model.counts_[bins][inside])
+        np.testing.assert_allclose(found[inside], expected)
+    others = slice(int(model.bins_[0]), None)
+    np.testing.assert_array_equal(model.deviations_[others], pooled.deviations_[others])
+    np.testing.assert_array_equal(pooled.parameter_noise_.deviation, pooled.deviations_)
+    pooled.save(tmp_path / "pooled")
+    assert load(tmp_path / "pooled").named_points() == pooled.named_points()
+
+
 def test_smoothing_pulls_the_points_of_neighbours_together(
     table: pd.DataFrame, model: PrivateScorecard
 ) -> None:
