@@ -54,6 +54,7 @@ LAYERS = (
     ("verification", "studies"),
     ("comparison", "demo"),
     ("cli",),
+    ("__main__",),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 PACKAGES = {name.split(".")[0] for name in HEIGHT}

@@ -139,6 +139,15 @@ def test_wrong_usage_has_its_own_exit_code(args: list[str]) -> None:
     assert there() == {"data.csv", "bounds.json"}
 
 
+def test_the_package_is_the_same_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pairdp", "plan", "--unknown"],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "Usage: pairdp plan" in done.stderr
+
+
 def test_terminals_without_greek_letters_are_no_reason_to_fail() -> None:
     runner = CliRunner(charset="cp1252")
     for args in (["ledger", "new", "ledger.json"], ["ledger", "show", "ledger.json"], BOUNDED):

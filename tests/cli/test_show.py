@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pairdp import PrivateRanker, load
+from pairdp import PrivateRanker, PrivateScorecard, load
 from tests.cli.helpers import (
     BOUNDED,
     BOUNDS,
@@ -86,6 +86,26 @@ def test_only_the_largest_of_many_weights_are_shown() -> None:
     shown = run("show", "wide.pairdp", "--no-verify").stdout
     assert "10 more: use --all" in shown
     assert run("show", "wide.pairdp", "--no-verify", "--all").stdout.count(" ± ") > 40
+
+
+def test_bins_stay_in_order_and_columns_are_listed_by_importance() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=(2000, 3))
+    y = x[:, 1] + 0.2 * x[:, 0] > 0.6
+    schema = {"weak": [0, 1], "strong": [0, 1], "none": [0, 1]}
+    frame = pd.DataFrame(x, columns=list(schema))
+    model = PrivateScorecard(5.0, schema=schema, random_state=0).fit(frame, y.astype(int))
+    model.save("card.pairdp")
+    table = model.table()
+    named = {name: rows["column"] + " " + rows["bin"] for name, rows in table.groupby("column")}
+    expected = [bins for name in ("strong", "weak", "none") for bins in named[name]]
+    found = run_json("show", "card.pairdp", "--no-verify")["weights"]
+    assert [weight["name"] for weight in found] == expected
+    for args, count in ((("--all",), len(expected)), ((), 30)):
+        lines = run("show", "card.pairdp", "--no-verify", *args).stdout.splitlines()
+        start = lines.index("Points of bins, ± the standard deviation of the noise:") + 1
+        rows = [line.partition("  +")[0].partition("  -")[0] for line in lines[start:]]
+        assert [row.strip() for row in rows[:count]] == expected[:count]
 
 
 def test_hostile_names_stay_on_their_line() -> None:

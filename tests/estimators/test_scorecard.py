@@ -141,6 +141,26 @@ def test_monotone_points(table: pd.DataFrame) -> None:
         PrivateScorecard(schema=SCHEMA, monotone={"age": 2}).fit(table)
 
 
+def test_bins_that_a_monotone_column_pools_have_the_noise_of_their_mean(
+    table: pd.DataFrame, model: PrivateScorecard, tmp_path: Path
+) -> None:
+    given = dict(model.get_params(), monotone={"age": -1})
+    pooled = PrivateScorecard(**given).fit(table)
+    bins = slice(0, int(model.bins_[0]))
+    plain, found = (one.deviations_[bins] for one in (model, pooled))
+    blocks = np.cumsum(np.diff(pooled.points_[bins], prepend=np.nan) != 0)
+    assert blocks[-1] < plain.size  # age increases
+    for block in np.unique(blocks):
+        (inside,) = np.nonzero(blocks == block)
+        expected = np.average(plain[inside], weights=model.counts_[bins][inside])
+        np.testing.assert_allclose(found[inside], expected)
+    others = slice(int(model.bins_[0]), None)
+    np.testing.assert_array_equal(model.deviations_[others], pooled.deviations_[others])
+    np.testing.assert_array_equal(pooled.parameter_noise_.deviation, pooled.deviations_)
+    pooled.save(tmp_path / "pooled")
+    assert load(tmp_path / "pooled").named_points() == pooled.named_points()
+
+
 def test_smoothing_pulls_the_points_of_neighbours_together(
     table: pd.DataFrame, model: PrivateScorecard
 ) -> None:
@@ -272,6 +292,12 @@ def test_pure_budgets_and_small_ones(table: pd.DataFrame) -> None:
     assert verify(plan.certificate).holds
     with pytest.warns(NoSignalWarning):
         PrivateScorecard(1e-4, schema=SCHEMA, random_state=0).fit(table[:50])
+
+
+def test_a_fit_warns_of_products_that_its_budget_does_not_buy(table: pd.DataFrame) -> None:
+    card = PrivateScorecard(1.0, schema=SCHEMA, interactions=[("age", "ward")], random_state=0)
+    with pytest.warns(NoSignalWarning, match="the product of columns that you asked for"):
+        card.fit(table[:300])
 
 
 def test_units(table: pd.DataFrame) -> None:

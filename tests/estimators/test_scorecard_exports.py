@@ -180,7 +180,7 @@ def test_the_command_line_has_its_parameters(tmp_path: Path) -> None:
     points = card[(card["column"] == "age") & (card["bin"] != "missing")]["points"]
     assert (np.diff(points) >= 0).all()
     for wrong, message in (
-        (["--increasing", "age"], "add --scorecard"),
+        (["--increasing", "age"], "--increasing is an option of a scorecard: add --scorecard"),
         (["--scorecard", "--increasing", "ward"], "not a number of the table"),
         (["--scorecard", "--increasing", "age", "--decreasing", "age"], "both"),
         (["--scorecard", "--interactions", "some"], "a number"),

@@ -338,6 +338,10 @@ class Algorithm(Storable, ABC, Generic[S]):
             for release in plan.certificate.releases
         )
 
+    def omissions(self, plan: Plan[S]) -> tuple[str, ...]:
+        """Return what was asked for and a plan leaves out, one sentence each, for its warnings."""
+        return ()
+
     @property
     def noise_needs_statistics(self) -> bool:
         """Whether `noise_of` uses released statistics that model files do not store."""

@@ -144,9 +144,10 @@ class Plan(Generic[S]):
     def warnings(self) -> tuple[str, ...]:
         """Warnings from public facts, one sentence each; empty for sensible plans."""
         budget = self.task.budget
+        omissions = self.algorithm.omissions(self)
         ratio = 0.0 if budget is None else self.algorithm.noise_to_signal(self)
         if budget is None or ratio < self.algorithm.max_noise_to_signal:
-            return ()
+            return omissions
         # Metrics are regularised towards the Euclidean one, which may be larger than the noise.
         outcome = self.algorithm.without_signal or (
             "the metric will not learn from the records"
@@ -158,7 +159,7 @@ class Plan(Generic[S]):
             f"{ratio:.3g} times as large as {self.algorithm.most_noise}: {outcome}; use a larger "
             "epsilon or more records"
         )
-        return (sentence,)
+        return (sentence, *omissions)
 
     def read(self, batches: Iterable[Batch], *, invalid: Invalid = "error") -> Any:
         """Read records in batches, for `run`.

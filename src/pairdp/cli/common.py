@@ -194,16 +194,20 @@ def _warn(message: Warning | str, *_: object, **__: object) -> None:
     click.echo(f"Warning: {' '.join(str(message).split())}", err=True)
 
 
-def refuse_options(why: str, *names: str) -> None:
-    """Refuse options that were given."""
+def given_options(*names: str) -> list[str]:
+    """Return those of some options that were given, as they are written."""
     context = click.get_current_context()
-    given = [
+    return [
         option.opts[0]
         for option in context.command.params
         if option.name in names
         and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
     ]
-    if given:
+
+
+def refuse_options(why: str, *names: str) -> None:
+    """Refuse options that were given."""
+    if given := given_options(*names):
         raise ValueError(f"{why}: leave out {given[0]}")
 
 

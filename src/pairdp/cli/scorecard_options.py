@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pairdp.cli.common import refuse_options
+from pairdp.cli.common import given_options, refuse_options
 from pairdp.tables import TableError
 
 _OF_SCORECARDS = (
@@ -82,7 +82,8 @@ def scorecard_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def scorecard_parameters(options: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of a scorecard that options describe."""
     if not options["scorecard"]:
-        refuse_options("this describes a scorecard: add --scorecard, or", *_OF_SCORECARDS)
+        if given := given_options(*_OF_SCORECARDS):
+            raise ValueError(f"{given[0]} is an option of a scorecard: add --scorecard")
         return {}
     if options["schema"] is None:
         raise TableError("a scorecard reads the columns of a schema: give --schema FILE")

@@ -39,8 +39,9 @@ def command(
     """Show what the model in FILE is: budget, unit, n, labels, columns and weights.
 
     Each weight is printed with the standard deviation of its noise, which is public: it follows
-    from the plan and from released values. The largest weights come first. Everything printed is
-    in the file, and may be published with it.
+    from the plan and from released values. The largest weights come first; the bins of a scorecard
+    are listed by column, first the one whose points differ most. Everything printed is in the file,
+    and may be published with it.
 
     The certificate is verified as by ``pairdp verify``; the exit code is 1 if it is refused.
     Weights, and noise that was propagated to them from released values, are as the file states.
@@ -103,7 +104,7 @@ def _lines(card: ModelCard, verification: str, everything: bool) -> Iterable[str
 
 def _weights(card: ModelCard, everything: bool) -> Iterable[str]:
     yield f"{card.weights_are.capitalize()}, {card.plus_minus} the standard deviation of the noise:"
-    order = sorted(card.weights, key=lambda weight: -abs(weight.value))
+    order = card.weights_to_show
     shown = order if everything else order[:_SHOWN]
     rows = [_row(weight) for weight in shown]
     if card.intercept is not None:

@@ -13,7 +13,10 @@ class DataNormWarning(UserWarning):
 
 
 class NoSignalWarning(UserWarning):
-    """The noise is larger than the signal, by public facts or by what was released."""
+    """The noise is larger than the signal, by public facts or by what was released.
+
+    Also if the budget does not buy a part of the model that was asked for.
+    """
 
 
 class EuclideanWarning(NoSignalWarning):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairdp._checks import RECORDS
 from pairdp._reading import Invalid, uses_null_records
 from pairdp.algorithms.facts import ResponseBounds
-from pairdp.estimators.schema_tables import response_of, without_null
+from pairdp.estimators.schema_tables import known_records, response_of
 from pairdp.estimators.table_input import TableInput
 from pairdp.label_coding import code_labels
 from pairdp.losses import GradedRanking, PairwiseLoss, RankingLoss
@@ -65,9 +65,12 @@ class GradedResponses(TableInput):
         schema: Schema | None = self.__dict__.get("schema_")
         found, scores = response_of(schema, X, y), self.decision_function(X)
         if schema is not None and schema.target is not None:
-            found, scores = without_null(schema.encode_label(found, invalid="error"), scores)
-        scores, found = without_null(scores, found)
-        return concordance(coded_responses(found, bounds, "error"), scores)
+            found = schema.encode_label(found, invalid=self.invalid)
+            coded = coded_responses(found, bounds, "null")
+        else:
+            coded = coded_responses(found, bounds, self.invalid)
+        scores, coded, _ = known_records(scores, coded)
+        return concordance(coded, scores)
 
 
 def check_response_bounds(response_bounds: Any) -> ResponseBounds | None:

@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pairdp._checks import flag, real
-from pairdp._reading import Invalid
+from pairdp._reading import Invalid, read_targets, uses_null_records
 from pairdp.algorithms import Algorithm, ConditionedDescent, Fit
 from pairdp.algorithms.choice import Choice, choose_linear
 from pairdp.algorithms.facts import Condition, ConstantFeature, ResponseBounds
@@ -22,7 +22,7 @@ from pairdp.constraints import L2Ball
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.graded import coded_responses
 from pairdp.estimators.held_out import Measured
-from pairdp.estimators.schema_tables import response_of, without_null
+from pairdp.estimators.schema_tables import flat_labels, known_records, response_of
 from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.two_classes import TwoClassEstimator
 from pairdp.estimators.validation import products
@@ -386,19 +386,28 @@ unit, max_records, random_state, verbose, invalid, schema
         """Return R² on the given data, which needs at least two records.
 
         It is not private: do not publish scores on sensitive data. With a schema, y is by default
-        the column of the target, and null records are left out.
+        the column of the target, and null records are left out. With ``invalid="null"``, so are
+        records with a target that cannot be read.
         """
-        schema: Schema | None = self.__dict__.get("schema_")
-        found, predicted = response_of(schema, X, y), self.predict(X)
-        if schema is not None and schema.target is not None:
-            known = schema.encode_label(found, invalid="error")
-            found, predicted, sample_weight = without_null(known, predicted, sample_weight)
-        predicted, found, sample_weight = without_null(predicted, found, sample_weight)
+        predicted, found, sample_weight = known_records(
+            self.predict(X), self._known_targets(X, y), sample_weight
+        )
         if np.size(found) < 2:
             raise ValueError("R² needs at least two records")
         from sklearn.metrics import r2_score  # which takes long to import
 
         return float(r2_score(found, predicted, sample_weight=sample_weight))
+
+    def _known_targets(self, X: ArrayLike, y: ArrayLike | None) -> Array:
+        """Return targets, by default those of the table, and NaN for null records."""
+        schema: Schema | None = self.__dict__.get("schema_")
+        found = flat_labels(response_of(schema, X, y))
+        if schema is not None and schema.target is not None:
+            return schema.encode_label(found, invalid=self.invalid)
+        targets = read_targets(found)
+        if not uses_null_records(self.invalid) and np.isnan(targets).any():
+            raise ValueError("y contains targets that are missing or cannot be read")
+        return targets
 
     def predict(self, X: ArrayLike) -> Array:
         """Return ``⟨coef_, x⟩ + intercept_``; with a schema, NaN for null records.

@@ -31,7 +31,7 @@ from pairdp.estimators.pair_input import (
     public_pair_shape,
     row_numbers,
 )
-from pairdp.estimators.schema_tables import column_of
+from pairdp.estimators.schema_tables import column_of, known_records
 from pairdp.estimators.table_input import GivenSchema
 from pairdp.estimators.validation import unchanged_on_error
 from pairdp.losses import MetricLoss, PairMetricLoss
@@ -350,10 +350,12 @@ class PrivatePairMetric(ClassifierMixin, MahalanobisMixin, PrivateEstimator):  #
     def score(self, pairs: ArrayLike, y: ArrayLike) -> float:
         """Return the AUC: how often a similar pair is closer than a dissimilar one.
 
-        It is not private: do not publish scores on sensitive pairs.
+        It is not private: do not publish scores on sensitive pairs. With ``invalid="null"``, pairs
+        with labels other than +1 and -1 are left out.
         """
-        scores = self.decision_function(pairs)
-        signs = _signs(y, "error")
+        signs = _signs(y, self.invalid)
+        signs = np.where(signs == 0, np.nan, signs)
+        scores, signs, _ = known_records(self.decision_function(pairs), signs)
         if np.all(signs > 0) or np.all(signs < 0):
             raise ValueError("the AUC needs similar and dissimilar pairs, but y has only one kind")
         from sklearn.metrics import roc_auc_score  # which takes long to import

@@ -346,7 +346,9 @@ class PrivateRanker(GradedResponses, AUCScoreMixin, ChosenModel, ScoreRanker):
     ) -> float:
         """Return the AUC on the given data, or the concordance for a graded response.
 
-        It is not private: do not publish scores on sensitive data. Null records are left out.
+        It is not private: do not publish scores on sensitive data. Null records are left out, with
+        ``invalid="null"`` also those with a label that is not in ``classes_``, or a response that
+        cannot be read.
 
         Raises
         ------

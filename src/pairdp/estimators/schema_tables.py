@@ -77,12 +77,14 @@ def response_of(schema: Schema | None, X: Any, y: ArrayLike | None) -> Any:
     return column_of(X, schema.label)
 
 
-def without_null(scores: Array, *others: Any) -> tuple[Any, ...]:
-    """Return the scores that are not NaN, as those of null records are, and their other entries."""
-    used = ~np.isnan(scores)
+def known_records(scores: Array, labels: Array, weights: Any = None) -> tuple[Array, Array, Any]:
+    """Return scores, labels and weights of the records that have a score and a label, not NaN."""
+    if scores.shape != labels.shape:
+        raise ValueError(f"y has {labels.size} labels, and there are {scores.size} records")
+    used = ~(np.isnan(scores) | np.isnan(labels))
     if used.all():
-        return scores, *others
-    return scores[used], *(None if other is None else np.asarray(other)[used] for other in others)
+        return scores, labels, weights
+    return scores[used], labels[used], None if weights is None else np.asarray(weights)[used]
 
 
 def table_records(
@@ -131,7 +133,7 @@ def table_labels(
     """
     if y is None and schema.label is not None:
         return columns_of(X, [schema.label])[0][schema.label]
-    labels = read_labels(_flat(response_of(schema, X, y)))
+    labels = read_labels(flat_labels(response_of(schema, X, y)))
     if schema.response is not None or uses_null_records(invalid):
         return labels
     labels = label_array(labels)
@@ -141,7 +143,8 @@ def table_labels(
     return labels
 
 
-def _flat(y: Any) -> Any:
+def flat_labels(y: Any) -> Any:
+    """Return labels as they are, or the entries of an array with one column."""
     shape = tuple(getattr(y, "shape", ()))
     return np.ravel(y) if len(shape) == 2 and shape[1] == 1 else y
 
@@ -166,7 +169,7 @@ def batches_of(
     """
     table = as_table(X)
     n = table_length(table)
-    labels = None if y is None else read_labels(_flat(as_labels(y)))
+    labels = None if y is None else read_labels(flat_labels(as_labels(y)))
     if groups is not None or n <= _ROWS:
         yield table, labels, groups
         return

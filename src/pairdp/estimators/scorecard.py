@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairdp import privacy
 from pairdp._checks import integer
 from pairdp._reading import Invalid
-from pairdp.algorithms import Algorithm, Fit
+from pairdp.algorithms import Algorithm, Fit, Plan
 from pairdp.algorithms.choice import Choice
 from pairdp.algorithms.scorecard.cells import FINE, Cells, NumberCells
 from pairdp.algorithms.scorecard.layout import columns_of_schema
@@ -126,7 +127,7 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
     ----------
     points_, deviations_, counts_ : arrays
         The points of all bins, column by column; the standard deviation of their noise, to first
-        order; the noisy counts of records.
+        order, or a bound on it for points that are pulled together; the noisy counts of records.
     bins_ : array of shape (columns,)
         The number of bins of each column.
     edges_ : array
@@ -259,10 +260,15 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
             self._checked_monotone(numbers)
         return super()._fit_plan(plan, batches, n_features, labels)
 
+    def _set_release(self, plan: Plan, fit: Fit) -> None:
+        super()._set_release(plan, fit)
+        if self.monotone and isinstance(self.parameter_noise_.deviation, np.ndarray):
+            self.parameter_noise_ = replace(self.parameter_noise_, deviation=self.deviations_)
+
     def _set_fitted(self, fit: Fit) -> None:
         found = fit.statistics
         self.bins_, self.edges_ = found["bins"], found["edges"]
-        self.deviations_, self.counts_ = found["deviations"], found["counts"]
+        self.deviations_, self.counts_ = np.array(found["deviations"]), found["counts"]
         self.interactions_, self.factors_ = found["interactions"], found["factors"]
         self.product_deviations_ = found["product_deviations"]
         self.points_ = np.array(fit.parameters[:-1])
@@ -270,7 +276,11 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
         self._make_monotone()
 
     def _make_monotone(self) -> None:
-        """Replace points by the nearest monotone ones, weighted by counts: post-processing."""
+        """Replace points by the nearest monotone ones, weighted by counts: post-processing.
+
+        Bins are pooled where points go the other way. The deviation of a weighted mean of dependent
+        numbers is at most that of their deviations, which pooled bins get.
+        """
         names = self.column_names()
         given = self._checked_monotone(dict(zip(names, self._cells(), strict=True)))
         ends = np.cumsum(self.bins_).astype(np.intp)
@@ -281,11 +291,14 @@ class PrivateScorecard(AUCScoreMixin, ScorecardViews):
             column = self._cells()[place]
             start, stop = int(ends[place] - self.bins_[place]), int(ends[place])
             stop -= column.size - FINE
-            self.points_[start:stop] = isotonic_regression(
-                self.points_[start:stop],
-                sample_weight=np.maximum(self.counts_[start:stop], 1e-9),
-                increasing=direction > 0,
+            weights = np.maximum(self.counts_[start:stop], 1e-9)
+            found = isotonic_regression(
+                self.points_[start:stop], sample_weight=weights, increasing=direction > 0
             )
+            pool = np.cumsum(np.diff(found, prepend=found[0]) != 0)
+            spread = np.bincount(pool, weights * self.deviations_[start:stop])
+            self.points_[start:stop] = found
+            self.deviations_[start:stop] = (spread / np.bincount(pool, weights))[pool]
 
     def column_names(self) -> list[str]:
         """Return the names of the columns of the scorecard."""

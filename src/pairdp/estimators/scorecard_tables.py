@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +66,22 @@ def entries_of_pairs(
             if NONE not in (one, other):
                 size = float(abs(a * b) * noise)
                 yield Entry(title, f"{one} x {other}", float(weight * a * b), size, float("nan"))
+
+
+def by_importance(entries: Iterable[Entry]) -> list[Entry]:
+    """Return bins in their order, columns by the standard deviation of their points over records.
+
+    It is computed from released points and shares.
+    """
+    columns = [list(bins) for _, bins in groupby(entries, lambda one: one.column)]
+    columns.sort(key=_importance, reverse=True)
+    return [one for bins in columns for one in bins]
+
+
+def _importance(bins: list[Entry]) -> float:
+    points, shares = (np.array([getattr(one, of) for one in bins]) for of in ("points", "share"))
+    shares = shares / max(float(shares.sum()), 1e-9)
+    return float(shares @ (points - shares @ points) ** 2)
 
 
 def name_of_pair(names: Sequence[str], i: int, j: int) -> str:

@@ -22,6 +22,7 @@ from pairdp.estimators.scorecard_figures import figures_of, figures_of_pairs, pa
 from pairdp.estimators.scorecard_sql import to_sql
 from pairdp.estimators.scorecard_tables import (
     Entry,
+    by_importance,
     columns_as_json,
     entries_of_columns,
     entries_of_pairs,
@@ -113,9 +114,13 @@ class ScorecardViews(TwoClassEstimator):
         )
 
     def named_points(self) -> list[tuple[str, float, float]]:
-        """Return the points of every bin by name, with the standard deviation of their noise."""
+        """Return the points of every bin by name, with the standard deviation of their noise.
+
+        The column whose points differ most over the records, by released shares, comes first.
+        """
         check_is_fitted(self, "points_")
-        return [(f"{one.column} {one.bin}", one.points, one.noise) for one in self._entries()]
+        bins = by_importance(self._entries())
+        return [(f"{one.column} {one.bin}", one.points, one.noise) for one in bins]
 
     @property
     def scorecard_(self) -> Any:

@@ -24,7 +24,7 @@ from pairdp.algorithms.facts import Condition, PublicLabels
 from pairdp.estimators.base import PrivateEstimator
 from pairdp.estimators.calibrated import CalibratedMixin
 from pairdp.estimators.held_out import Measured
-from pairdp.estimators.schema_tables import response_of, without_null
+from pairdp.estimators.schema_tables import flat_labels, known_records, response_of
 from pairdp.estimators.validation import (
     check_known_labels,
     check_labels,
@@ -45,7 +45,7 @@ class AUCScoreMixin:
 
     classes_: NDArray[Any]
     decision_function: Callable[[ArrayLike], NDArray[np.float64]]
-    _known: Callable[[ArrayLike, ArrayLike | None], NDArray[Any]]
+    _known_signs: Callable[[ArrayLike, ArrayLike | None], NDArray[np.float64]]
 
     def score(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -53,7 +53,8 @@ class AUCScoreMixin:
         """Return the AUC on the given data: how often a record of the second class scores higher.
 
         It is not private: do not publish scores on sensitive data. With a schema, y is by default
-        the column of the label, and records without a score, null records, are left out.
+        the column of the label, and null records are left out. With ``invalid="null"``, so are
+        records with a label that is not in ``classes_``.
 
         Raises
         ------
@@ -61,12 +62,10 @@ class AUCScoreMixin:
             If y has labels other than the two in ``classes_``, or only one of them.
         """
         table, labels = as_table(X), as_labels(y)
-        scores, positive, sample_weight = without_null(
-            self.decision_function(table),
-            self._known(table, labels) == self.classes_[1],
-            sample_weight,
+        scores, signs, sample_weight = known_records(
+            self.decision_function(table), self._known_signs(table, labels), sample_weight
         )
-        counted = positive
+        counted = positive = signs > 0
         if sample_weight is not None and np.shape(sample_weight) == positive.shape:
             counted = positive[np.asarray(sample_weight) > 0]
         if counted.all() or not counted.any():
@@ -161,16 +160,16 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
             raise ValueError("y has labels that are not in classes")
         return np.where(found == labels[1], 1.0, -1.0)
 
-    def _known(self, X: ArrayLike, y: ArrayLike | None) -> NDArray[Any]:
-        """Return labels as in ``classes_``, by default those of the table; an error for others."""
+    def _known_signs(self, X: ArrayLike, y: ArrayLike | None) -> Array:
+        """Return -1 and +1 for labels, by default those of the table, and NaN for null records."""
         schema: Schema | None = self.__dict__.get("schema_")
         found = response_of(schema, X, y)
-        if schema is None or schema.response is None:
-            return check_known_labels(found, self.classes_)
-        signs = schema.encode_label(found, invalid="error")
-        if np.isnan(signs).any():
-            raise ValueError("y has missing labels: leave out such records")
-        return np.asarray(self.classes_[(signs > 0).astype(np.intp)])
+        if schema is not None and schema.response is not None:
+            return schema.encode_label(found, invalid=self.invalid)
+        if uses_null_records(self.invalid):
+            signs = read_signs(flat_labels(found), self.classes_.tolist())
+            return np.where(signs == 0, np.nan, signs)
+        return np.where(check_known_labels(found, self.classes_) == self.classes_[1], 1.0, -1.0)
 
     def score(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -178,7 +177,8 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
         """Return the accuracy on the given data.
 
         It is not private: do not publish scores on sensitive data. With a schema, y is by default
-        the column of the label, and null records are left out.
+        the column of the label, and null records are left out. With ``invalid="null"``, so are
+        records with a label that is not in ``classes_``.
 
         Raises
         ------
@@ -186,10 +186,10 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
             If y has labels other than the two in ``classes_``.
         """
         table, labels = as_table(X), as_labels(y)
-        scores, known, sample_weight = without_null(
-            self.decision_function(table), self._known(table, labels), sample_weight
+        scores, signs, sample_weight = known_records(
+            self.decision_function(table), self._known_signs(table, labels), sample_weight
         )
-        predicted = self._decided(scores)
+        known, predicted = self.classes_[(signs > 0).astype(np.intp)], self._decided(scores)
         from sklearn.metrics import accuracy_score  # which takes long to import
 
         return float(accuracy_score(known, predicted, sample_weight=sample_weight))

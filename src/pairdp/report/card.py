@@ -59,7 +59,8 @@ class ModelCard:
         The label with low and the one with high scores.
     weights : tuple of Weight
         One for each feature: the weight of a linear model, the diagonal of a metric's matrix. One
-        for each bin of a scorecard, and none for other models.
+        for each bin of a scorecard, by column, of which the one whose points differ most over the
+        records comes first; and none for other models.
     intercept : Weight or None
         The intercept of a linear model or of a scorecard.
     axes : tuple of MetricAxis
@@ -87,6 +88,19 @@ class ModelCard:
     columns: tuple[ColumnFact, ...]
     evaluation: Evaluation | None = None
     probabilities: str | None = None
+
+    @property
+    def weights_to_show(self) -> tuple[Weight, ...]:
+        """The weights, largest first; bins of a scorecard stay in order."""
+        if self.weights_are == "points of bins":
+            return self.weights
+        return tuple(sorted(self.weights, key=lambda weight: -abs(weight.value)))
+
+    @property
+    def order_in_words(self) -> str:
+        """The order of `weights_to_show`."""
+        bins = self.weights_are == "points of bins"
+        return "by column, the most important first" if bins else "largest first"
 
     @property
     def records_in_words(self) -> str:

@@ -119,12 +119,12 @@ class _Bar(NamedTuple):
 
 
 def _weights(card: ModelCard) -> list[Element]:
-    bars = [_Bar(weight, weight.value, weight.noise) for weight in card.weights]
+    bars = [_Bar(weight, weight.value, weight.noise) for weight in card.weights_to_show]
     drawn = ""
     if card.axes:  # the diagonal says little about a direction
         pairs = zip(card.weights, card.axes[0].loadings, strict=True)
         bars, drawn = [_Bar(weight, loading, None) for weight, loading in pairs], "first axis"
-    bars.sort(key=lambda bar: -abs(bar.value))
+        bars.sort(key=lambda bar: -abs(bar.value))
     largest = max(abs(bar.value) + (bar.noise or 0.0) for bar in bars) or 1.0
     head = (*_HEADS[card.weights_are], card.plus_minus, drawn)
     found = [_table(head, bars[:_SHOWN], largest)]

@@ -99,13 +99,10 @@ def _noise_words(report: ReportFacts) -> str:
 
 def _weights_table(report: ReportFacts) -> Html:
     card = report.card
-    order, sorting = list(card.weights), "by column"
-    if card.weights_are != "points of bins":
-        order.sort(key=lambda weight: -abs(weight.value))
-        sorting = "largest first"
+    order = list(card.weights_to_show)
     intercept = [] if card.intercept is None else [card.intercept]
     head = ("name", card.weights_are, "noise (standard deviation)")
-    caption = f"{card.weights_are.capitalize()}, {sorting}"
+    caption = f"{card.weights_are.capitalize()}, {card.order_in_words}"
     listed = table(head, map(_row, intercept + order), caption=caption, cls="numbers")
     what = "diagonal entries of the matrix" if report.is_metric else card.weights_are
     summary = tag("summary", f"All {count(len(order))} {what}, with their noise")

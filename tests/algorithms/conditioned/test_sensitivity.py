@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pairdp import Budget, Unit
+from pairdp import Budget, NoiseSource, Unit
 from pairdp.algorithms import Plan
 from pairdp.algorithms.conditioned import ConditionedDescent
 from pairdp.algorithms.conditioned import descent as parts
@@ -232,3 +232,11 @@ def test_units_of_two_records_pay_for_both() -> None:
         assert double.sensitivity is not None
         assert single.sensitivity is not None
         assert double.sensitivity.value == pytest.approx(2 * single.sensitivity.value, rel=1e-3)
+
+
+def test_scaling_of_features_decomposes_no_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(N, 2)) / 4
+    monkeypatch.delattr(np.linalg, "eigh")
+    fit = planned("scales").run(RANKING.records(x, np.sign(x[:, 0])), NoiseSource(0))
+    assert np.isfinite(fit.parameters).all()

@@ -205,6 +205,20 @@ def test_a_plan_says_why_there_are_no_products(
     assert any(reason in line for line in plan.reasons)
 
 
+@pytest.mark.parametrize("asked", [{"pairs": ((0, 1), (0, 2))}, {"chosen": 2}])
+def test_a_plan_warns_if_it_leaves_out_products_that_were_asked_for(asked: dict) -> None:  # type: ignore[type-arg]
+    card = Scorecard(**asked)
+    for n, budget, why in (
+        (250, Budget(1.0, 1e-6), "too small; use a larger epsilon"),
+        (125_000, Budget(1.0), "pure ε buys no products; use a delta above 0"),
+    ):
+        warnings = card.plan(PROBLEM, n, 20, budget).warnings
+        assert any("the 2 products" in line and why in line for line in warnings)
+    assert not card.plan(PROBLEM, 10**6, 20, Budget(1.0, 1e-6)).warnings
+    assert not card.plan(PROBLEM, 2500, 20, None).warnings
+    assert not Scorecard(interactions=True).plan(PROBLEM, 2500, 20, Budget(1.0, 1e-6)).warnings
+
+
 def test_a_smaller_bound_is_found_out() -> None:
     plan = _plan()
     rng = np.random.default_rng(1)

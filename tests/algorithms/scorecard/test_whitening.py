@@ -212,3 +212,13 @@ def test_runs_stay_within_the_planned_amplification(
         assert 0.05 * gradients.sensitivity.inputs["amplification"] < seen[-1]
         assert seen[-1] <= gradients.sensitivity.inputs["amplification"]
         assert verify(plan.certificate).holds
+
+
+def test_a_diagonal_matrix_needs_no_decomposition(monkeypatch: pytest.MonkeyPatch) -> None:
+    squares = np.random.default_rng(0).normal(size=7)
+    expected = Whitening.of(np.diag(squares), 0.1)
+    monkeypatch.delattr(np.linalg, "eigh")
+    found = Whitening.of_squares(squares, 0.1)
+    np.testing.assert_allclose(np.abs(found.matrix), np.abs(expected.matrix), rtol=1e-12)
+    np.testing.assert_allclose(found.matrix @ found.inverse, np.eye(7), atol=1e-12)
+    np.testing.assert_allclose(found.width, expected.width)

@@ -252,7 +252,7 @@ class Run:
         squares, numbers = mean_squares(rows), rows.features.size - rows.features.intercept
         noisy = self._release(MOMENTS, squares[:numbers])
         known = [CONSTANT**2] if rows.features.intercept else []
-        return Whitening.of(np.diag([*noisy, *known]), settings.ridge)
+        return Whitening.of_squares(np.array([*noisy, *known]), settings.ridge)
 
     def _spread(self, middle: float) -> float:
         """Return 4π(1-π) of two classes, 1 for targets."""

@@ -116,6 +116,18 @@ class Whitening:
         ``further`` is the expected squared norm of coordinates that need no whitening.
         """
         values, vectors = np.linalg.eigh(moments)
+        return Whitening._of_spectrum(values, vectors, ridge, further)
+
+    @staticmethod
+    def of_squares(squares: Array, ridge: float) -> Whitening:
+        """Return the coordinates for a diagonal matrix of noisy second moments."""
+        order = np.argsort(squares, kind="stable")
+        return Whitening._of_spectrum(squares[order], np.eye(order.size)[:, order], ridge)
+
+    @staticmethod
+    def _of_spectrum(
+        values: Array, vectors: Array, ridge: float, further: float = 0.0
+    ) -> Whitening:
         values = np.maximum(values, 0.0)
         sizes = np.sqrt(values + ridge)
         radius = float(np.sqrt(np.sum(values / (values + ridge)) + further))

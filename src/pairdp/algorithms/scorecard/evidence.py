@@ -22,6 +22,7 @@ from scipy.special import logit
 from pairdp.algorithms.scorecard.partition import onto_simplex
 from pairdp.algorithms.scorecard.pooling import pooled
 from pairdp.algorithms.scorecard.refinement import Refined
+from pairdp.algorithms.scorecard.spectrum import Spectrum
 
 Array = NDArray[np.float64]
 _SIZES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -111,8 +112,8 @@ class Smoothing:
     kernels : tuple of pairs of arrays
         K for the bins, and the covariance of the values that are wanted with those of the bins,
         which takes the place of the first K in the mean.
-    spectra : tuple of pairs of arrays
-        The eigenvalues and eigenvectors of each kernel.
+    spectra : tuple of Spectrum
+        Those of V^{-1/2}GKGV^{-1/2} for each kernel.
     """
 
     signal: Array
@@ -125,7 +126,7 @@ class Smoothing:
     is_number: bool
     missing: int
     kernels: tuple[tuple[Array, Array], ...]
-    spectra: tuple[tuple[Array, Array], ...]
+    spectra: tuple[Spectrum, ...]
 
     @staticmethod
     def of(
@@ -170,10 +171,7 @@ class Smoothing:
             variances = variances[refined.parents] * refined.shares**2
             counts = refined.counts(counts)
         scale = gain / np.sqrt(total)
-        spectra = []
-        for kernel, _ in kernels:
-            values, vectors = np.linalg.eigh(scale[:, None] * kernel * scale)
-            spectra.append((np.maximum(values, 0.0), vectors))
+        spectra = [Spectrum.of(scale[:, None] * kernel * scale) for kernel, _ in kernels]
         return Smoothing(
             signal, gain, total, noise, counts, variances, positives, is_number, missing,
             tuple(kernels), tuple(spectra),
@@ -192,9 +190,9 @@ class Smoothing:
         """The logarithms of the densities of S for kernels and sizes, up to a constant."""
         scaled = self.signal / np.sqrt(self.total)
         found = []
-        for values, vectors in self.spectra:
-            growth = 1 + np.array(_SIZES)[:, None] * values
-            squares = (vectors.T @ scaled) ** 2
+        for spectrum in self.spectra:
+            growth = 1 + np.array(_SIZES)[:, None] * spectrum.values
+            squares = spectrum.coordinates(scaled) ** 2
             found.append(-0.5 * (np.log(growth).sum(axis=1) + (squares / growth).sum(axis=1)))
         return np.array(found)
 
@@ -206,11 +204,9 @@ class Smoothing:
         sizes = np.array(_SIZES)[:, None]
         roots = np.sqrt(self.total)
         found = np.zeros((len(self.counts), len(self.signal)))
-        for (_, wanted), (values, vectors), weight in zip(
-            self.kernels, self.spectra, weights, strict=True
-        ):
-            inverse = (vectors * (weight @ (sizes / (1 + sizes * values)))) @ vectors.T
-            found += (wanted * (self.gain / roots)) @ inverse
+        for (_, wanted), spectrum, weight in zip(self.kernels, self.spectra, weights, strict=True):
+            shrinkage = weight @ (sizes / (1 + sizes * spectrum.values))
+            found += spectrum.product(wanted * (self.gain / roots), shrinkage)
         return np.asarray(found / roots)
 
     def column(self, priors: Array | None = None) -> Column:

@@ -279,6 +279,19 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
             reasons = (f"{why}: the model is additive",)
         return PlanDraft(tuple(releases), settings, reasons)
 
+    def omissions(self, plan: Plan[ScorecardSettings]) -> tuple[str, ...]:
+        """Return that there are no products, if their columns or their number are given."""
+        task, columns = plan.task, self._columns(plan.task)
+        affordable = chosen_blocks(self._block_sizes(columns), len(columns), _signal(task), 1.0)
+        asked = len(self.pairs) or self.chosen
+        if not asked or (plan.settings.steps and "products" in affordable):
+            return ()
+        why, remedy = "the budget is too small", "use a larger epsilon or more records"
+        if task.budget is not None and task.budget.is_pure:
+            why, remedy = "pure ε buys no products", "use a delta above 0"
+        products = "the product" if asked == 1 else f"the {asked} products"
+        return (f"{products} of columns that you asked for will not be learned: {why}; {remedy}",)
+
     def gather(
         self, task: Task, batches: Iterable[Batch], *, invalid: Invalid, limit: UnitLimit | None
     ) -> CellRecords:
