@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pairdp.algorithms.scorecard import spectrum
-from pairdp.algorithms.scorecard.evidence import column_of
+from pairdp.algorithms.scorecard.evidence import Smoothing
 from pairdp.algorithms.scorecard.spectrum import Spectrum
 
 
@@ -31,7 +31,7 @@ def test_categories_need_no_decomposition(monkeypatch: pytest.MonkeyPatch) -> No
     rng = np.random.default_rng(1)
     noisy, counts = rng.normal(size=50) * 5, rng.uniform(1, 100, 50)
     monkeypatch.setattr(spectrum.np.linalg, "eigh", refuse)
-    column = column_of(noisy, counts, np.ones(50), 0.4, 2.0, is_number=False, missing=0)
-    assert np.abs(column.shape).max() > 0
+    found = Smoothing.of(noisy, counts, np.ones(50), 0.4, 2.0, is_number=False, missing=0)
+    assert np.abs(found.column().shape).max() > 0
     with pytest.raises(AssertionError, match="decomposed"):
-        column_of(noisy, counts, np.ones(50), 0.4, 2.0, is_number=True, missing=0)
+        Smoothing.of(noisy, counts, np.ones(50), 0.4, 2.0, is_number=True, missing=0)
