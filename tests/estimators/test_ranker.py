@@ -68,6 +68,14 @@ def test_labels_of_any_kind(low: object, high: object) -> None:
     assert cross_val_score(given, x, labels, scoring="roc_auc", cv=3).min() > 0.85
 
 
+@pytest.mark.parametrize("kind", ["?", "u1", "<i2", ">f4", ">f8"])
+def test_labels_keep_their_type(kind: str) -> None:
+    x, y = two_classes()
+    labels = y.astype(kind)
+    ranker = PrivateRanker(3.0, random_state=0, data_norm=1.0).fit(x, labels)
+    assert ranker.classes_.dtype == ranker.predict(x).dtype == labels.dtype
+
+
 def test_given_labels_need_not_occur() -> None:
     x, _ = two_classes()
     ranker = PrivateRanker(classes=["no", "yes"], data_norm=1.0).fit(x, np.full(len(x), "no"))

@@ -55,3 +55,19 @@ def test_scores_of_a_table_are_those_of_its_rows_without_all_of_them_in_memory(n
         expected = inner.scores(rows[known])
         expected = expected if name == "scorecard" else expected + model.intercept_[0]
     np.testing.assert_allclose(found[known], expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_block_may_have_no_record_to_score(name: str) -> None:
+    model, given = MODELS[name](), table(_ROWS + 1)
+    response = given["x0"] if name == "regressor" else np.where(given["x0"] > 0, "yes", "no")
+    model.fit(given, response).set_params(invalid="null")
+    score = model.predict if name == "regressor" else model.decision_function
+    expected = score(given)
+    given["x3"][-1] = np.nan  # alone in the last block
+    found = score(given)
+    np.testing.assert_array_equal(found[:-1], expected[:-1])
+    assert np.isnan(found[-1])
+    none = {column: np.full(3, np.nan) for column in COLUMNS}
+    np.testing.assert_array_equal(score(none), np.full(3, np.nan))
+    assert score({column: cells[:0] for column, cells in given.items()}).shape == (0,)

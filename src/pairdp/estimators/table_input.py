@@ -134,5 +134,6 @@ def _scores(rows: Array, score: Callable[[Array], Array]) -> Array:
     if not null.any():
         return score(rows)
     found = np.full(len(rows), np.nan)
-    found[~null] = score(rows[~null])
+    if not null.all():  # a block may consist of null records
+        found[~null] = score(rows[~null])
     return found

@@ -237,7 +237,7 @@ class TwoClassEstimator(CalibratedMixin, ClassifierMixin, PrivateEstimator):  # 
 def _distinct(y: NDArray[Any]) -> NDArray[Any]:
     """Return ``np.unique(y)``, fast if there are two numbers."""
     if y.dtype.kind in "biuf" and y.ndim == 1 and y.size:
-        ends = np.array([y.min(), y.max()])
+        ends = np.array([y.min(), y.max()], dtype=y.dtype)
         if np.all((y == ends[0]) | (y == ends[1])):
             return np.unique(ends)
     return np.unique(y)

@@ -118,7 +118,7 @@ def products(rows: Array, weights: Array) -> Array:
     """Return Xw, which is finite for all finite rows, without warnings that depend on them."""
     with np.errstate(all="ignore"):
         found = np.asarray(rows @ weights)
-        beyond = ~np.isfinite(found).reshape(len(rows), -1).all(axis=1)
+        beyond = ~np.isfinite(found).all(axis=tuple(range(1, found.ndim)))
         if beyond.any():
             largest = np.abs(rows[beyond]).max(axis=1, keepdims=True)
             in_units = (rows[beyond] / largest) @ weights

@@ -109,6 +109,13 @@ def test_cells_are_for_the_same_columns_only() -> None:
         others.run(found)
 
 
+def test_cells_are_frozen_and_can_be_used_again() -> None:
+    found = plan().read([data()], invalid="null")
+    assert not any(array.flags.writeable for array in found.coded[:3])
+    fits = [plan().run(found, NoiseSource(0)) for _ in range(2)]
+    np.testing.assert_array_equal(fits[0].parameters, fits[1].parameters)
+
+
 def test_cells_are_not_pickled() -> None:
     found = plan().read([data()], invalid="null")
     assert repr(found) == f"CellRecords(n={N}, columns=3)"

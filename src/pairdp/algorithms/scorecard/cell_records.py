@@ -111,6 +111,8 @@ class CellRecords:
         null |= np.concatenate(unreadable)
         codes[:, null] = codes_of(columns, np.zeros((1, features)))  # as of a row of zeros
         found.y[null] = 0.0
+        for array in (codes, found.y, null):
+            array.setflags(write=False)
         return cls(facts, tuple(columns), Coded(codes, found.y, null, 0))
 
     @property
