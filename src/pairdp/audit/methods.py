@@ -54,9 +54,14 @@ class AuditSettings:
         """The number of full runs on each data set."""
         if self.runs is not None:
             return integer("runs", self.runs, at_least=FEWEST)
+        return self.usual_runs
+
+    @property
+    def usual_runs(self) -> int:
+        """The number of full runs on each data set, if none is given."""
         steps = max(
             sum(release.count for release in self.plan.certificate.releases),
-            getattr(self.plan.settings, "steps", 1),
+            getattr(self.plan.settings, "steps", None) or 1,
             self.plan.task.n if isinstance(self.plan.algorithm, OnlineAlgorithm) else 1,
         )
         return min(_RUNS, max(_FEW_RUNS, _RUN_STEPS // steps))
@@ -91,7 +96,7 @@ def is_secret(plan: Plan) -> bool:
 
 def audit_noise(settings: AuditSettings, values: list[NoisyValue], total: int) -> AuditReport:
     """Audit fixed values, out of a total number, by drawing only their noise, in blocks."""
-    samples = integer("runs", _SAMPLES if settings.runs is None else settings.runs, at_least=100)
+    samples = integer("runs", _SAMPLES if settings.runs is None else settings.runs, at_least=FEWEST)
     rng = np.random.default_rng((settings.seed, 2))
 
     def draw(count: int) -> tuple[Array, Array]:

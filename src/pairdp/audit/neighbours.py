@@ -7,6 +7,7 @@ the worst for a given plan.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -141,6 +142,7 @@ def worst_cases(problem: Problem, n: int, features: int, place: int = 0) -> Iter
     norm = problem.data_norm
     e, f = np.zeros(features), np.zeros(features)
     e[0] = f[-1] = norm
+    all_equal = np.full(features, norm / math.sqrt(features))
     zero = np.zeros(features)
     for label in (-size, size):
         for where, labels in (
@@ -152,6 +154,7 @@ def worst_cases(problem: Problem, n: int, features: int, place: int = 0) -> Iter
             for own, sign, other, other_sign in (
                 (e, -1, e, 1),  # the label of a record alone in its class flips
                 (e, -1, -e, 1),  # the label flips, and the record joins the others
+                (all_equal, -1, -all_equal, 1),  # the label flips, and every number changes
                 (e, -1, -e, -1),  # the label stays
                 (e, 1, -e, 1),  # the label stays, in the class of the others
                 (f, -1, e, -1),  # the label stays, at a right angle

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pairdp._checks import flag, integer
 from pairdp.algorithms import Algorithm, Plan
 from pairdp.algorithms.task import Calibration, Schedule
+from pairdp.audit.fixed_values import fixed_values
 from pairdp.audit.influential import influential_canaries
-from pairdp.audit.likelihood_ratios import NoisyValue, composed_distance
 from pairdp.audit.methods import (
     AuditSettings,
     audit_noise,
@@ -25,15 +25,14 @@ from pairdp.audit.methods import (
 from pairdp.audit.neighbours import Neighbours, canaries, widened, worst_cases
 from pairdp.audit.report import AuditReport, check_confidence
 from pairdp.audit.search import search
-from pairdp.audit.transcripts import distance, record_both, record_run
-from pairdp.privacy import Budget, NoMechanism, Unit
+from pairdp.audit.transcripts import distance, record_run
+from pairdp.privacy import Budget, Unit
 from pairdp.privacy.accounting.budget import check_budget
 from pairdp.problem import Problem
 
 Array = NDArray[np.float64]
 View = Literal["auto", "release", "transcript"]
 Canary = Literal["influential", "extreme"]
-_NEARLY_ALL, _COMPARED_RUNS = 0.8, 8
 _ON_DATA = (
     "on a given data set with {} canary, at record {}: the report depends on that data and is NOT "
     "private, unless the data is public"
@@ -151,7 +150,7 @@ def audit_plan(
 def _audit(settings: AuditSettings, pair: Neighbours, view: View, full: bool) -> AuditReport:
     if view == "release":
         return audit_release(settings, pair)
-    fixed = None if full else _fixed_values(settings.plan, pair)
+    fixed = None if full else fixed_values(settings, pair)
     return audit_transcript(settings, pair) if fixed is None else audit_noise(settings, *fixed)
 
 
@@ -259,29 +258,3 @@ def _view(plan: Plan, pair: Neighbours) -> View:
     accounted = sum(release.count for release in plan.certificate.releases)
     every = len(run.calls) == accounted or (bool(run.calls) and "models" in run.fit.statistics)
     return "transcript" if every else "release"
-
-
-def _fixed_values(plan: Plan, pair: Neighbours) -> tuple[list[NoisyValue], int] | None:
-    """Return the noisy values that depend only on the data, and the number of all noisy values.
-
-    Noise is continuous, so values that depend on it differ between two runs. Orders and draws of
-    records are discrete, so several runs are compared. Attacking only the fixed values is valid;
-    None if it would lose too much.
-    """
-    runs = [record_both(plan, pair, seed) for seed in range(_COMPARED_RUNS)]
-    values = [
-        NoisyValue(here.mechanism, here.value, there.value)
-        for here, there in zip(*runs[0], strict=True)
-    ]
-    fixed = [
-        value
-        for i, value in enumerate(values)
-        if all(
-            np.array_equal(value.one, one[i].value) and np.array_equal(value.other, other[i].value)
-            for one, other in runs
-        )
-    ]
-    noiseless = any(isinstance(value.mechanism, NoMechanism) for value in values)
-    if noiseless or not fixed or composed_distance(fixed) < _NEARLY_ALL * composed_distance(values):
-        return None
-    return fixed, len(values)
