@@ -61,8 +61,17 @@ def test_statistics_over_many_blocks() -> None:
     norms = np.linalg.norm((records.x[used] - center) / unit, axis=1)
     edges = [0.0, 0.25, 0.5, 1.0, math.inf]
     np.testing.assert_array_equal(scaled.norm_counts(4), np.histogram(norms, edges)[0][::-1])
+    both = scaled.bucket_sums_and_sizes(5)
+    assert both.shape == (6, 3)
     for label in range(5):
-        assert scaled.bucket_counts(5)[label] == np.sum(y[used] == label)
+        own = used[y[used] == label]
+        np.testing.assert_allclose(both[label], z[own].sum(axis=0) / n, atol=1e-14)
+        assert scaled.bucket_counts(5)[label] == len(own)
+    np.testing.assert_allclose(both[5], np.abs(z[used]).sum(axis=0) / n, atol=1e-14)
+    # Two classes in one bucket are one class.
+    merged = scaled.bucket_sums_and_sizes(2)
+    np.testing.assert_allclose(merged[0], both[0] + both[2], atol=1e-14)
+    np.testing.assert_allclose(merged[2], both[5], atol=1e-14)
 
 
 # Privacy

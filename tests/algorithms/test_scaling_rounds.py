@@ -43,29 +43,6 @@ def standardized(
     return standardized_sums(records, noisy, names, np.zeros(d), radius, code, BUCKETS)
 
 
-def test_sums_of_buckets_and_sizes_over_many_blocks() -> None:
-    rng = np.random.default_rng(0)
-    n, center, unit = 10_000, np.array([0.3, -0.1, 0.0]), np.array([0.5, 0.1, 2.0])
-    x, y = rng.normal(size=(n, 3)), rng.integers(3, size=n)
-    rows, labels = x.tolist(), y.tolist()
-    rows[7], labels[8] = [math.nan] * 3, None
-    records = METRIC.records(rows, labels, invalid="null")
-    z = (records.x - center) / unit
-    z /= np.maximum(1.0, np.linalg.norm(z, axis=1))[:, None]
-    used = np.delete(np.arange(n), [7, 8])
-    scaled = ScaledRecords(records, center, unit)
-    both = scaled.bucket_sums_and_sizes(5)
-    assert both.shape == (6, 3)
-    for label in range(5):
-        own = used[y[used] == label]
-        np.testing.assert_allclose(both[label], z[own].sum(axis=0) / n, atol=1e-14)
-    np.testing.assert_allclose(both[5], np.abs(z[used]).sum(axis=0) / n, atol=1e-14)
-    # Two classes in one bucket are one class.
-    merged = scaled.bucket_sums_and_sizes(2)
-    np.testing.assert_allclose(merged[0], both[0] + both[2], atol=1e-14)
-    np.testing.assert_allclose(merged[2], both[5], atol=1e-14)
-
-
 @pytest.mark.parametrize("budget", [None, Budget(4.0, 1e-6), Budget(40.0)], ids=str)
 def test_features_of_all_scales_are_standardised(budget: Budget | None) -> None:
     rng, n, d = np.random.default_rng(0), 20_000, 6
