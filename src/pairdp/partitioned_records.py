@@ -19,7 +19,7 @@ from pairdp.engines.base import Engine, Function
 from pairdp.engines.local import InProcess
 from pairdp.engines.parts import Part, Parts
 from pairdp.engines.scratch import Scratch
-from pairdp.records import Keys, RecordFacts, Records
+from pairdp.records import Keys, PublicFacts, RecordFacts, Records
 
 Array = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class RecordArrays(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class PartitionedRecords:
+class PartitionedRecords(PublicFacts):
     """n records in parts on an engine.
 
     Parameters
@@ -80,36 +80,6 @@ class PartitionedRecords:
             for i, (start, stop) in enumerate(pairwise(ends))
         ]
         return cls(records.facts, Parts(engine or InProcess(), parts, records.n))
-
-    @property
-    def n(self) -> int:
-        """Number of records, which is public."""
-        return self.facts.n
-
-    @property
-    def features(self) -> int:
-        """Number of features, which is public."""
-        return self.facts.features
-
-    @property
-    def data_norm(self) -> float:
-        """R, which rows are clipped to."""
-        return self.facts.data_norm
-
-    @property
-    def binary(self) -> bool:
-        """Whether labels are -1 and +1."""
-        return self.facts.binary
-
-    @property
-    def target_bound(self) -> float | None:
-        """The bound that targets are clipped to; None if labels are classes."""
-        return self.facts.target_bound
-
-    @property
-    def max_records(self) -> int | None:
-        """How many records of each unit may be used; None if they were not limited."""
-        return self.facts.max_records
 
     def targets_are_within(self, bound: float) -> bool:
         """Return whether labels are known to be numbers within a bound."""

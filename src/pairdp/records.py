@@ -43,6 +43,42 @@ class RecordFacts:
     max_records: int | None = None
 
 
+class PublicFacts:
+    """What is public of records that are stored in another form than `Records`."""
+
+    facts: RecordFacts
+
+    @property
+    def n(self) -> int:
+        """Number of records, which is public."""
+        return self.facts.n
+
+    @property
+    def features(self) -> int:
+        """Number of features of their rows, which is public."""
+        return self.facts.features
+
+    @property
+    def data_norm(self) -> float:
+        """R, which rows are clipped to."""
+        return self.facts.data_norm
+
+    @property
+    def binary(self) -> bool:
+        """Whether labels are -1 and +1."""
+        return self.facts.binary
+
+    @property
+    def target_bound(self) -> float | None:
+        """The bound that targets are clipped to; None if labels are classes."""
+        return self.facts.target_bound
+
+    @property
+    def max_records(self) -> int | None:
+        """How many records of each unit may be used; None if they were not limited."""
+        return self.facts.max_records
+
+
 class Records:
     """n records: features clipped to norm ``data_norm``, and their labels.
 

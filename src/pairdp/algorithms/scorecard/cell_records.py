@@ -18,7 +18,7 @@ from pairdp.engines.parts import Part, Parts
 from pairdp.gathering import Batch, gather
 from pairdp.partitioned_records import PartitionedRecords
 from pairdp.problem import Problem
-from pairdp.records import RecordFacts, Records
+from pairdp.records import PublicFacts, RecordFacts, Records
 from pairdp.unit_limit import UnitLimit
 
 Array = NDArray[np.float64]
@@ -45,7 +45,7 @@ class Coded(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CellRecords:
+class CellRecords(PublicFacts):
     """n records as the cells of their columns, in a quarter of the memory of their rows.
 
     Attributes
@@ -114,31 +114,6 @@ class CellRecords:
         for array in (codes, found.y, null):
             array.setflags(write=False)
         return cls(facts, tuple(columns), Coded(codes, found.y, null, 0))
-
-    @property
-    def n(self) -> int:
-        """Number of records, which is public."""
-        return self.facts.n
-
-    @property
-    def features(self) -> int:
-        """Number of features of their rows, which is public."""
-        return self.facts.features
-
-    @property
-    def data_norm(self) -> float:
-        """R, which rows are clipped to."""
-        return self.facts.data_norm
-
-    @property
-    def binary(self) -> bool:
-        """Whether labels are -1 and +1."""
-        return self.facts.binary
-
-    @property
-    def max_records(self) -> int | None:
-        """How many records of each unit may be used; None if they were not limited."""
-        return self.facts.max_records
 
     def parts(self) -> Parts:
         """Return one part with the cells of all records."""
