@@ -48,7 +48,7 @@ _CLASS_COUNTS = 20.0
 
 _COUNT_SHARES = (0.02, 0.2)
 _FALSE_ALARMS = 0.05
-"""How often an empty bucket is taken for a class; a class of noise costs about what one missed does."""
+"""How often an empty bucket is taken for a class: more lost by noise than by classes missed."""
 
 
 _LARGEST_HIDDEN, _LARGEST_SAMPLED = 0.7, 0.1
