@@ -144,8 +144,8 @@ def test_a_fit_holds_no_data(form: str) -> None:
 # What comes out
 
 
-def by_hand(x: np.ndarray, y: np.ndarray, form: str) -> np.ndarray:
-    """Return the metric without noise, from its formula."""
+def by_hand(x: np.ndarray, y: np.ndarray, form: str) -> tuple[np.ndarray, float]:
+    """Return the metric without noise, and a, from the formulas."""
     n, d = x.shape
 
     def scaled(center: np.ndarray, unit: np.ndarray | float) -> np.ndarray:
@@ -187,14 +187,14 @@ def by_hand(x: np.ndarray, y: np.ndarray, form: str) -> np.ndarray:
     flat = np.diag(deviations**2) / np.mean(deviations**2)
     own = 0.3 * flat * np.diag(scatter) / np.diag(scatter).max()
 
-    def stretched(times: float) -> np.ndarray:
+    def stretched(alone: float, times: float) -> np.ndarray:
         metric = np.zeros((d, d))
         for within in withins:
             inverse = np.linalg.inv(within)
             largest = np.linalg.eigvals(inverse @ scatter).real.max()
             part = inverse @ scatter @ inverse
-            rest = times * (0.03 + 0.1 * left / np.trace(scatter))
-            part += largest * (own + rest * flat)
+            rest = times * (0.03 / 10**alone + 0.3 * left / np.trace(scatter))
+            part += largest * (10**alone * own + rest * flat)
             metric += part / np.trace(part)
         return metric
 
@@ -204,23 +204,30 @@ def by_hand(x: np.ndarray, y: np.ndarray, form: str) -> np.ndarray:
     contrasts = Contrasts(
         apart, np.outer(sampled, np.ones(d)), np.column_stack([shares[one], shares[other]])
     )
-    errors = [neighbour_error(m, withins[-1], contrasts, n) for m in (flat, stretched(1.0))]
-    metric = stretched(min(max(0.15 / (errors[0] - errors[1]), 0.2), 8.0))
+    tried = flat, stretched(0.0, 1.0), stretched(1.0, 1.0)
+    errors = [neighbour_error(metric, withins[-1], contrasts, n) for metric in tried]
+    gain, gain_alone = errors[0] - errors[1], errors[0] - errors[2]
+    alone = min(max((gain_alone / gain - 0.85) / 0.15, 0.0), 1.0)
+    metric = stretched(alone, min(max(0.15 / gain, 0.2), 8.0))
     metric /= np.outer(deviations, deviations)
-    return metric / np.trace(metric)
+    return metric / np.trace(metric), alone
 
 
+@pytest.mark.parametrize("weak", [1.0, 0.4])
 @pytest.mark.parametrize("form", BOTH)
-def test_without_noise_it_is_the_formula(form: str) -> None:
+def test_without_noise_it_is_the_formula(form: str, weak: float) -> None:
     rng, n, d = np.random.default_rng(0), 100_000, 10
     y = rng.integers(3, size=n)
     x = 0.02 * rng.normal(size=(n, d)) @ (np.eye(d) + 0.2 * rng.normal(size=(d, d)))
     j = np.arange(d)
-    x += 0.02 * np.array([j % 3, 1 + j % 2, 4 - j % 5])[y]
+    x += 0.02 * np.array([j % 3, 1 + j % 2, 4 - j % 5])[y] * np.where(j < 5, 1.0, weak)
     x *= np.where(j < 5, 0.5, 2.0)
     found = run(form, None, x, y)
     assert np.linalg.cond(found) > 10
-    np.testing.assert_allclose(found, by_hand(x, y, form), rtol=0, atol=1e-9)
+    expected, alone = by_hand(x, y, form)
+    # Features alone say enough only if some of them separate classes better than others.
+    assert (0 < alone < 1) if weak < 1 else alone == 0
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("form", BOTH)

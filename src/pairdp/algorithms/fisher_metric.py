@@ -73,10 +73,11 @@ _TYPICAL_GAINS = (0.0, 0.12)
 
 @dataclass(frozen=True)
 class FisherSettings(Settings):
-    """The form of the metric, ξ, the number of buckets, and whether the metric is learned."""
+    """The form of the metric, ξ, h, the number of buckets, and whether the metric is learned."""
 
     form: Literal["diagonal", "full"]
     euclidean: float
+    hidden: float
     buckets: int
     learns: bool
 
@@ -89,16 +90,17 @@ class FisherMetric(Algorithm[FisherSettings]):
     covariance within classes, v_j the variance of feature j and v̄ its mean,
 
     .. math::
-        M ∝ V^{-1/2} W^{-1} D^⊤D W^{-1} V^{-1/2} + \frac{λ}{v̄} \left(0.3F + aI\right), \qquad
-        a = b\left(ξ + 0.1\,\frac{1-q}{q}\right),
+        M ∝ V^{-1/2} W^{-1} D^⊤D W^{-1} V^{-1/2} + \frac{λ}{v̄} \left(φF + wI\right), \qquad
+        w = b\left(\frac{0.3}{φ}ξ + h + 0.3\,\frac{1-q}{q}\right),
 
     where λ is the largest eigenvalue of DW⁻¹Dᵀ, F = diag(f_j/max f) with f_j the share of the
-    variance of feature j between classes, and q the share of signal in D. ξ is ``euclidean`` and
-    half the share of variance that noise hides, which is public; b depends on the gain that
-    released values predict (see `pairdp.algorithms.separating_metric`). The first term has the
-    directions of Fisher's discriminant. With ``form="diagonal"`` correlations within classes are
-    neglected, W = diag(1 - f_j). With ``form="full"`` d(d+1)/2 second moments are released too, and
-    M is the mean of the metrics with and without these correlations.
+    variance of feature j between classes, and q the share of signal in D. ξ is ``euclidean``, and
+    h half the share of variance that noise hides, which is public; b depends on the gain that
+    released values predict, and φ, from 0.3 to 3, on how much of it features alone keep (see
+    `pairdp.algorithms.separating_metric`). The first term has the directions of Fisher's
+    discriminant. With ``form="diagonal"`` correlations within classes are neglected,
+    W = diag(1 - f_j). With ``form="full"`` d(d+1)/2 second moments are released too, and M is the
+    mean of the metrics with and without these correlations.
 
     **Releases.** Counts of norms, a mean and counts of distances from it locate the records (see
     `pairdp.algorithms.center_and_radius`), and noisy counts show the classes, of sensitivity √2.
@@ -191,8 +193,8 @@ class FisherMetric(Algorithm[FisherSettings]):
         releases = tuple(wanted.release(task) for wanted in self._wanted(task, buckets))
         cut = smallest_signal(releases, task)
         learns = task.budget is None or _hidden(releases, task) < 1
-        euclidean = self.euclidean + _EUCLIDEAN_IN_NOISE * noise_on_signal(releases, task)
-        settings = FisherSettings(self.form, euclidean, buckets, learns)
+        hidden = _EUCLIDEAN_IN_NOISE * noise_on_signal(releases, task)
+        settings = FisherSettings(self.form, self.euclidean, hidden, buckets, learns)
         reasons = ["records are centred and scaled by the first releases; noise is in these units"]
         if task.budget is not None:
             reasons.append(
@@ -255,8 +257,8 @@ class FisherMetric(Algorithm[FisherSettings]):
         metric = np.eye(d)
         if plan.settings.learns:
             separation = code.separation(rows.sums, rows.noise, n)
-            weight = plan.settings.euclidean
-            metric = separating_metric(separation, rows.unit, n, weight, total, moment_noise)
+            weights = plan.settings.euclidean, plan.settings.hidden
+            metric = separating_metric(separation, rows.unit, n, *weights, total, moment_noise)
         constraint = plan.problem.constraint
         trace = constraint.radius if math.isfinite(constraint.radius) else float(d)
         return constraint.project(metric * (trace / float(np.trace(metric))))

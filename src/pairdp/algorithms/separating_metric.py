@@ -15,7 +15,7 @@ from pairdp.algorithms.neighbour_error import neighbour_error
 
 Array = NDArray[np.float64]
 _LEAST_RELIABLE = 0.5
-_UNRELIABLE = 0.1  # the weight of the Euclidean metric, times the ratio of noise to signal
+_UNRELIABLE = 0.3  # the weight of the Euclidean metric, times the ratio of noise to signal
 _MARGIN = 0.2
 """The least predicted gain in accuracy, times √n, with which the Euclidean metric is left.
 
@@ -24,7 +24,13 @@ assumes normal classes.
 """
 
 _FEATURES = 0.3
-"""The weight of features that separate classes, whatever else they do."""
+"""The weight of features that separate classes, if directions across them say more."""
+
+_FEATURES_ALONE = 10.0
+"""How many times that weight they have, if features alone say as much."""
+
+_ENOUGH = 0.85
+"""The share of the gain that features alone must keep for their weight to grow."""
 
 _TYPICAL_GAIN = 0.15
 """The predicted gain at which the Euclidean metric has its usual weight; more for smaller gains."""
@@ -37,20 +43,26 @@ def separating_metric(
     unit: Array,
     n: int,
     euclidean: float,
+    hidden: float,
     total: Array | None = None,
     noise: float = 0.0,
 ) -> Array:
     r"""Return a metric of records, whose trace is d.
 
     With S = W⁻¹DᵀDW⁻¹, λ the largest eigenvalue of DW⁻¹Dᵀ, q the reliability of D, E the Euclidean
-    metric and F = diag(f_j/max f) E, M ∝ S + λ(0.3F + b(ξ + 0.1(1-q)/q)E), in coordinates of
-    standardised features. F keeps apart what differs in features that separate classes at all: a
-    class may have more than one centre. If second moments are known, M is the mean of two such
+    metric and F = diag(f_j/max f) E,
+
+    .. math::
+        M_a ∝ S + λ\left(0.3·10^a F + b\left(10^{-a}ξ + h + 0.3\,\frac{1-q}{q}\right)E\right)
+
+    in coordinates of standardised features. If second moments are known, M is the mean of two such
     metrics of equal trace, one of which neglects correlations within classes.
 
-    The predicted gain g is the error of neighbours by E less that by M with b = 1
-    (see `pairdp.algorithms.neighbour_error`). If it is below 0.2/√n, or q below 0.5, the result is
-    E. Otherwise b = 0.15/g, from 0.2 to 8: where little is to be gained, little is risked.
+    The predicted gain g_a is the error of neighbours by E less that by M_a with b = 1 (see
+    `pairdp.algorithms.neighbour_error`). If g_0 is below 0.2/√n, or q below 0.5, the result is E.
+    Otherwise b = 0.15/g_0, from 0.2 to 8: where little is to be gained, little is risked. And a
+    rises from 0 to 1 as g_1/g_0 rises from 0.85 to 1: where features alone, of which M_1 mostly
+    consists, separate classes as well as directions across them, directions only add errors.
 
     Parameters
     ----------
@@ -60,8 +72,8 @@ def separating_metric(
         The divisors of the features by which they are standardised.
     n : int
         The number of records.
-    euclidean : float
-        The least ξ.
+    euclidean, hidden : float
+        ξ and h.
     total : array of shape (d, d), optional
         Noisy second moments of standardised features.
     noise : float
@@ -78,21 +90,25 @@ def separating_metric(
         withins.append(found.within(total, noise, n))
     stretches = [found.stretch(within) for within in withins]
     separated = np.sum(found.directions**2, axis=0)
-    own = _FEATURES * flat * (separated / separated.max())
-    unreliable = _UNRELIABLE * (1 - found.reliability) / found.reliability
+    features = _FEATURES * flat * (separated / separated.max())
+    uncertain = hidden + _UNRELIABLE * (1 - found.reliability) / found.reliability
 
-    def stretched(times: float) -> Array:
-        rest = own + times * (euclidean + unreliable) * flat
+    def stretched(alone: float, times: float) -> Array:
+        more = _FEATURES_ALONE**alone
+        rest = more * features + times * (euclidean / more + uncertain) * flat
         parts = (stretch + most * rest for stretch, most in stretches)
         return np.asarray(sum(part / np.trace(part) for part in parts))
 
     contrasts = found.contrasts()
-    errors = (
-        neighbour_error(metric, withins[-1], contrasts, n) for metric in (flat, stretched(1.0))
+    before, after, after_alone = (
+        neighbour_error(metric, withins[-1], contrasts, n)
+        for metric in (flat, stretched(0.0, 1.0), stretched(1.0, 1.0))
     )
-    gain = next(errors) - next(errors)
+    gain = before - after
     if gain <= _MARGIN / math.sqrt(n):
         return np.eye(d)
-    metric = stretched(min(max(_TYPICAL_GAIN / gain, _WEIGHTS[0]), _WEIGHTS[1]))
+    alone = ((before - after_alone) / gain - _ENOUGH) / (1 - _ENOUGH)
+    times = min(max(_TYPICAL_GAIN / gain, _WEIGHTS[0]), _WEIGHTS[1])
+    metric = stretched(min(max(alone, 0.0), 1.0), times)
     metric = metric / np.outer(divisor, divisor)
     return np.asarray(metric * (d / np.trace(metric)))
