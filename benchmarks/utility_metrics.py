@@ -23,10 +23,11 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import product
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from tests.schema.real_tables import FILES, parts
@@ -35,6 +36,7 @@ from tests.studies.data.places import DATA
 from benchmarks.auto_metric import Data
 from benchmarks.utility.metric_families import OTHERS, REDUNDANT, drawn
 from benchmarks.utility.metric_targets import targets
+from benchmarks.utility.runs import EPSILONS
 from pairdp import Schema, SchemaEncoder
 from pairdp.algorithms import FisherMetric
 from pairdp.algorithms.choice import Candidate
@@ -43,12 +45,16 @@ from pairdp.privacy import Budget, NoiseSource
 from pairdp.studies.data import DatasetError, load
 from pairdp.studies.protocols import prepare
 
-EPSILONS, DELTA, FIRST = (0.5, 2.0, 8.0), 1e-6, 1000
+DELTA, FIRST = 1e-6, 1000
 SIZES, SHAPES, TEST = (500, 4000), ((10, 3), (30, 2)), 1500
-SEEDS, SPLITS, WORSE = 8, 40, 0.005
+SEEDS, SPLITS, WORSE = 16, 40, 0.005
 WITHOUT = ("no noise", "projection", "NCA", "best", "rule")
 METHODS = ("before", "diagonal", "full", "auto", *WITHOUT)
 _ROWS_OF_NCA, _STEPS_OF_NCA, _RUNS_OF_NCA = 500, 15, 2
+
+
+Draw = Callable[[int], Data]
+"""What returns the data of a seed."""
 
 
 def split(x: np.ndarray, y: np.ndarray, n: int, seed: int) -> Data:
@@ -82,19 +88,29 @@ class Cell:
     gains: np.ndarray  # one row for each data set, a column for each method
 
 
-def cell(kind: str, sets: list[Data]) -> Iterator[Cell]:
-    """Yield the gains on some data sets at every ε, the noise of each with its own seed."""
+def measured(kinds: Iterable[tuple[str, Draw]], draws: int, first: int = FIRST) -> list[Cell]:
+    """Return the cells of some kinds of data, measured in several processes."""
+    seeds = range(first, first + draws)
+    jobs = (delayed(_cells)(kind, draw, seeds) for kind, draw in kinds)
+    return [cell for cells in Parallel(n_jobs=-1)(jobs) for cell in cells]
+
+
+def _cells(kind: str, draw: Draw, seeds: Iterable[int]) -> list[Cell]:
+    """Return the gains on data of one kind at every ε, the noise of each with its own seed."""
+    sets = [draw(seed) for seed in seeds]
     plain = [data.accuracy() for data in sets]
     without = [
         _without_noise(data, before, i < _RUNS_OF_NCA)
         for i, (data, before) in enumerate(zip(sets, plain, strict=True))
     ]
+    cells = []
     for epsilon in EPSILONS:
         rows = [
             [*_gains(data, before, Budget(epsilon, DELTA), FIRST + i), *others]
             for i, (data, before, others) in enumerate(zip(sets, plain, without, strict=True))
         ]
-        yield Cell(kind, len(sets[0].y), epsilon, float(np.mean(plain)), np.array(rows))
+        cells.append(Cell(kind, len(sets[0].y), epsilon, float(np.mean(plain)), np.array(rows)))
+    return cells
 
 
 def _gains(data: Data, before: float, budget: Budget, seed: int) -> Iterator[float]:
@@ -144,13 +160,13 @@ def _components(data: Data) -> float:
 
 def synthetic(families: Iterable[str], first: int, seeds: int = SEEDS) -> list[Cell]:
     """Return the cells of some families: each n and shape, with several draws of data and noise."""
-    return [
-        found
+    kinds = (
+        (family, partial(drawn, family, n, TEST, d, k))
         for family in families
         for n in SIZES
         for d, k in SHAPES
-        for found in cell(family, [drawn(family, n, TEST, d, k, first + i) for i in range(seeds)])
-    ]
+    )
+    return measured(kinds, seeds, first)
 
 
 def table(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -225,19 +241,20 @@ def families() -> None:
 def mixed() -> None:
     """Print gains on german and adult, whose other splits constants were chosen on."""
     head(f"tables with categories; {SPLITS} splits")
-    cells = []
-    for name, n in (("german", 700), ("adult", 2000), ("adult", 10_000)):
-        if (DATA / f"{name}.csv").is_file():
-            x, y = table(name)
-            cells += cell(f"{name} {n}", [split(x, y, n, FIRST + i) for i in range(SPLITS)])
-    both_ways(cells)
+    sizes = (("german", 700), ("adult", 2000), ("adult", 10_000))
+    kinds = (
+        (f"{name} {n}", partial(split, *table(name), n))
+        for name, n in sizes
+        if (DATA / f"{name}.csv").is_file()
+    )
+    both_ways(measured(kinds, SPLITS))
 
 
 def medical() -> None:
     """Print gains on the data sets of the papers, prepared by two protocols of the studies."""
     for protocol, title in (("honest", "by public ranges"), ("paper", "by their norms")):
         head(f"medical tables, rows scaled {title}; {SPLITS} splits")
-        cells = []
+        kinds: list[tuple[str, Draw]] = []
         for name in ("diabetes", "retinopathy", "cancer_original", "cancer_wdbc", "hepatitis"):
             try:
                 data = load(name, DATA if DATA.is_dir() else None)
@@ -246,18 +263,14 @@ def medical() -> None:
                 continue
             x, y = prepare(data, protocol)
             n = round(0.7 * len(y))
-            for size in sorted({n, n // 2}):
-                sets = [split(x, y, size, FIRST + i) for i in range(SPLITS)]
-                cells += cell(f"{name} {size}", sets)
-        both_ways(cells)
+            kinds += ((f"{name} {m}", partial(split, x, y, m)) for m in (n // 2, n))
+        both_ways(measured(kinds, SPLITS))
 
 
 def other_columns() -> None:
     """Print gains with other columns of adult and german as classes, on other splits."""
     head(f"other columns of adult and german as classes; {SEEDS} splits")
-    cells = []
-    for title, n, x, y in targets():
-        cells += cell(title, [split(x, y, n, FIRST + i) for i in range(SEEDS)])
+    cells = measured(((title, partial(split, x, y, n)) for title, n, x, y in targets()), SEEDS)
     for form in ("encoded", "raw"):
         show(form, [cell for cell in cells if cell.kind.endswith(form)])
     for epsilon in EPSILONS:
