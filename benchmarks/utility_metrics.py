@@ -181,6 +181,8 @@ def table(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def show(title: str, cells: list[Cell]) -> None:
     """Print the mean gain of each method with its standard error, and where it is worse."""
+    if not cells:
+        return
     gains = np.array([np.nanmean(cell.gains, axis=0) for cell in cells])
     everything = np.vstack([cell.gains for cell in cells])
     error = np.nanstd(everything, axis=0) / np.sqrt(np.sum(~np.isnan(everything), axis=0))
@@ -217,12 +219,17 @@ def main(options: Sequence[str] = ()) -> None:
         parser.add_argument(f"--{name}", action="store_true", help=part.__doc__)
     given = vars(parser.parse_args(options))
     start = time.perf_counter()
-    for name in [name for name in PARTS if given[name]] or ("families", "mixed", "medical"):
-        PARTS[name]()
+    names = [name for name in PARTS if given[name]] or ["families", "mixed", "medical"]
+    cells = {name: PARTS[name]() for name in names}
+    if len(names) > 1:
+        head("all of these together")
+        real = [cell for name in names if name != "families" for cell in cells[name]]
+        show("tables", real)
+        show("everything", [*cells.get("families", ()), *real])
     print(f"  {time.perf_counter() - start:.0f} s")
 
 
-def families() -> None:
+def families() -> list[Cell]:
     """Print gains on both groups of synthetic families."""
     shapes = ", ".join(f"d = {d} with {k} classes" for d, k in SHAPES)
     sizes = f"n = {', '.join(map(str, SIZES))}, {shapes}, {SEEDS} draws a cell"
@@ -236,9 +243,10 @@ def families() -> None:
             show(f"n = {n}, ε = {epsilon:g}", some)
         everything += cells
     show("both groups", everything)
+    return everything
 
 
-def mixed() -> None:
+def mixed() -> list[Cell]:
     """Print gains on german and adult, whose other splits constants were chosen on."""
     head(f"tables with categories; {SPLITS} splits")
     sizes = (("german", 700), ("adult", 2000), ("adult", 10_000))
@@ -247,11 +255,14 @@ def mixed() -> None:
         for name, n in sizes
         if (DATA / f"{name}.csv").is_file()
     )
-    both_ways(measured(kinds, SPLITS))
+    cells = measured(kinds, SPLITS)
+    both_ways(cells)
+    return cells
 
 
-def medical() -> None:
+def medical() -> list[Cell]:
     """Print gains on the data sets of the papers, prepared by two protocols of the studies."""
+    everything = []
     for protocol, title in (("honest", "by public ranges"), ("paper", "by their norms")):
         head(f"medical tables, rows scaled {title}; {SPLITS} splits")
         kinds: list[tuple[str, Draw]] = []
@@ -264,10 +275,13 @@ def medical() -> None:
             x, y = prepare(data, protocol)
             n = round(0.7 * len(y))
             kinds += ((f"{name} {m}", partial(split, x, y, m)) for m in (n // 2, n))
-        both_ways(measured(kinds, SPLITS))
+        cells = measured(kinds, SPLITS)
+        both_ways(cells)
+        everything += cells
+    return everything
 
 
-def other_columns() -> None:
+def other_columns() -> list[Cell]:
     """Print gains with other columns of adult and german as classes, on other splits."""
     head(f"other columns of adult and german as classes; {SEEDS} splits")
     cells = measured(((title, partial(split, x, y, n)) for title, n, x, y in targets()), SEEDS)
@@ -275,9 +289,10 @@ def other_columns() -> None:
         show(form, [cell for cell in cells if cell.kind.endswith(form)])
     for epsilon in EPSILONS:
         show(f"ε = {epsilon:g}", [cell for cell in cells if cell.epsilon == epsilon])
+    return cells
 
 
-PARTS: dict[str, Callable[[], None]] = {
+PARTS: dict[str, Callable[[], list[Cell]]] = {
     "families": families, "mixed": mixed, "medical": medical, "targets": other_columns,
 }  # fmt: skip
 
