@@ -73,11 +73,10 @@ _TYPICAL_GAINS = (0.0, 0.12)
 
 @dataclass(frozen=True)
 class FisherSettings(Settings):
-    """The form of the metric, ξ, h, the number of buckets, and whether the metric is learned."""
+    """The form of the metric, ξ + h, the number of buckets, and whether the metric is learned."""
 
     form: Literal["diagonal", "full"]
     euclidean: float
-    hidden: float
     buckets: int
     learns: bool
 
@@ -144,7 +143,7 @@ class FisherMetric(Algorithm[FisherSettings]):
     -----
     The loss may be any metric loss; it is not used, nor are regulariser and centre. M is scaled so
     that its trace is the radius of the constraint set (d if it is unbounded), and projected. The
-    time is O(nd), or O(nd²) for the full form.
+    time is O(nd + d³), or O(nd² + d³) for the full form.
 
     Examples
     --------
@@ -193,8 +192,8 @@ class FisherMetric(Algorithm[FisherSettings]):
         releases = tuple(wanted.release(task) for wanted in self._wanted(task, buckets))
         cut = smallest_signal(releases, task)
         learns = task.budget is None or _hidden(releases, task) < 1
-        hidden = _EUCLIDEAN_IN_NOISE * noise_on_signal(releases, task)
-        settings = FisherSettings(self.form, self.euclidean, hidden, buckets, learns)
+        euclidean = self.euclidean + _EUCLIDEAN_IN_NOISE * noise_on_signal(releases, task)
+        settings = FisherSettings(self.form, euclidean, buckets, learns)
         reasons = ["records are centred and scaled by the first releases; noise is in these units"]
         if task.budget is not None:
             reasons.append(
@@ -257,7 +256,7 @@ class FisherMetric(Algorithm[FisherSettings]):
         metric = np.eye(d)
         if plan.settings.learns:
             separation = code.separation(rows.sums, rows.noise, n)
-            weights = plan.settings.euclidean, plan.settings.hidden
+            weights = self.euclidean, plan.settings.euclidean - self.euclidean
             metric = separating_metric(separation, rows.unit, n, *weights, total, moment_noise)
         constraint = plan.problem.constraint
         trace = constraint.radius if math.isfinite(constraint.radius) else float(d)
@@ -299,7 +298,7 @@ def moment_noise(draft: PlanDraft[FisherSettings], task: MetricTask) -> float:
 register_algorithm("fisher", FisherMetric(), "metric")
 
 
-@register_candidates("metric", order=1)
+@register_candidates("metric", order=0)
 def _metric(task: MetricTask) -> Iterator[Candidate]:
     """Yield both forms, unless a loss must be minimised."""
     if task.loss is not None:

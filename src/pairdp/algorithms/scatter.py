@@ -277,7 +277,7 @@ def inverse_scatter(scatter: Array, noise: float) -> Array:
 register_algorithm("scatter", ScatterMetric(), "metric")
 
 
-@register_candidates("metric", order=0)
+@register_candidates("metric", order=1)
 def _metric(task: MetricTask) -> Iterator[Candidate]:
     """Yield both metrics, unless a loss must be minimised."""
     if task.loss is not None:

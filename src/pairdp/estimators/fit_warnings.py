@@ -29,8 +29,8 @@ class UncoveredSearchWarning(UserWarning):
 
 EUCLIDEAN = (
     "the released metric is a multiple of the Euclidean one: no direction stood out from the "
-    "noise, or nearest neighbours are not expected to gain from any; use a larger epsilon or more "
-    "records, or the Euclidean metric, which costs nothing"
+    "noise, or nearest neighbours are not expected to gain from any; use more records or a larger "
+    "epsilon, if noise hides directions, or the Euclidean metric, which costs nothing"
 )
 NO_DATA_NORM = (
     "data_norm is not given, so rows are clipped to norm 1 whatever their scale: scale features "

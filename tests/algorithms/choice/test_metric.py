@@ -86,6 +86,10 @@ def test_noise_against_signal_decides() -> None:
     assert choose_metric(1000, 10, None).best.error == 0
 
 
+def test_without_noise_the_full_form_is_chosen() -> None:
+    assert choose_metric(2000, 30, None).best.algorithm == FisherMetric("full")
+
+
 def test_the_pull_to_euclid_grows_with_the_noise() -> None:
     pulls = [
         choose_metric(1000, 5, Budget(epsilon, 1e-5), loss=LogisticMetric()).best.problem

@@ -232,7 +232,7 @@ class Scorecard(ScoreModel, Algorithm[ScorecardSettings]):
         settings = ScorecardSettings(bins, levels)
         if not shares.learns_weights:
             why = "the budget is too small to learn weights: all are 1, as in naive Bayes"
-            why += ", and there are no products" if sizes["products"] else ""
+            why += ", and there are no products" if sizes["products"] or self.interactions else ""
             return PlanDraft(tuple(releases), settings, (why,))
         steps = steps_of(task.n, mu, len(columns), len(numbers))
         features = most_features(sizes, len(columns), signal)
