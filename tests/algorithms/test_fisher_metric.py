@@ -200,6 +200,18 @@ def test_where_nothing_can_be_learned_the_plan_says_so(form: str, budget: Budget
         np.testing.assert_allclose(run(form, budget, x, y, seed), np.eye(4) / 4, atol=1e-15)
 
 
+@pytest.mark.parametrize("form", BOTH)
+def test_half_of_what_noise_hides_stays_euclidean(form: str) -> None:
+    n, d = 500, 10
+    plan = FisherMetric(form).plan(METRIC, n, d, BUDGET)  # type: ignore[arg-type]
+    rounds = [one for one in plan.certificate.releases if "round" in one.name]
+    assert len(rounds) == 3
+    # The largest of d squared numbers of noise on √p(m_c - m), of records of mean squared norm R².
+    noise = 2 * math.log(2 * d) * d * deviation(rounds[0]) ** 2 / 3
+    assert plan.settings.euclidean == pytest.approx(0.03 + noise / 2)
+    assert noise > 0.01
+
+
 def test_few_records_are_not_worth_a_metric() -> None:
     for n, learns in ((50, False), (500, True)):
         plan = FisherMetric().plan(METRIC, n, 10, Budget(20.0, 1e-5))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from pairdp.algorithms.class_separation import Separation
+from pairdp.algorithms.neighbour_error import neighbour_error
 from pairdp.algorithms.separating_metric import separating_metric
 
-D, RELEVANT = 12, 3
+N, D, RELEVANT = 2000, 12, 3
 
 
 def separation(direction: np.ndarray, reliability: float = 0.99) -> Separation:
@@ -31,7 +34,7 @@ def metric(
         within = np.sqrt(within) @ correlations @ np.sqrt(within)
     total = within + np.outer(direction, direction)
     found = separation(direction, reliability)
-    return separating_metric(found, np.ones(D), 2000, 0.03, 0.0, total)
+    return separating_metric(found, np.ones(D), N, 0.03, 0.0, total)
 
 
 def relevant(size: float = 0.6) -> np.ndarray:
@@ -72,7 +75,56 @@ def test_without_a_predicted_gain_it_is_euclidean(size: float) -> None:
 
 def test_scales_of_features_are_those_of_their_units() -> None:
     direction, unit = relevant(), np.geomspace(0.01, 1.0, D)
-    found = separating_metric(separation(direction), unit, 2000, 0.03, 0.0)
+    found = separating_metric(separation(direction), unit, N, 0.03, 0.0)
     weights = np.diag(found)[:RELEVANT] * unit[:RELEVANT] ** 2  # of standardised features
     assert np.all(np.diff(weights) > 0)
     assert np.trace(found) == pytest.approx(D)
+
+
+def by_hand(direction: np.ndarray, q: float, hidden: float) -> tuple[float, float, np.ndarray]:
+    """Return g, a and M from the formulas, without correlations and for features of equal size."""
+    inverse = 1 / (1 - direction**2)
+    stretch = np.outer(inverse * direction, inverse * direction) / (direction**2 @ inverse)
+    features = 0.3 * np.diag(direction**2) / max(direction**2)
+
+    def stretched(alone: float, times: float) -> np.ndarray:
+        more = 10.0**alone
+        rest = 0.03 / more + hidden + 0.3 * (1 - q) / q
+        return np.asarray(stretch + more * features + times * rest * np.eye(D))
+
+    tried = np.eye(D), stretched(0.0, 1.0), stretched(1.0, 1.0)
+    contrasts = separation(direction, q).contrasts()
+    plain, across, alone = (
+        neighbour_error(metric, np.diag(1 / inverse), contrasts, N) for metric in tried
+    )
+    gain = plain - across
+    a = min(max((plain - alone) / gain - 0.85, 0.0) / 0.15, 1.0)
+    found = stretched(a, min(max(0.15 / gain, 0.2), 8.0))
+    return gain, a, found * D / np.trace(found)
+
+
+@pytest.mark.parametrize("hidden", [0.0, 0.2])
+@pytest.mark.parametrize("q", [0.99, 0.6])
+@pytest.mark.parametrize(
+    ("size", "rest", "a"), [(0.6, 0.0, 1.0), (0.6, 0.15, None), (0.3, 0.3, 0.0)]
+)
+def test_it_is_the_formula(
+    size: float, rest: float, a: float | None, q: float, hidden: float
+) -> None:
+    direction = np.where(np.arange(D) < RELEVANT, size, rest)
+    _, alone, expected = by_hand(direction, q, hidden)
+    assert alone == a if a is not None else 0 < alone < 1
+    found = separating_metric(separation(direction, q), np.ones(D), N, 0.03, hidden)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_the_least_gain_is_that_of_so_many_records() -> None:
+    sizes = np.geomspace(0.01, 0.3, 400)
+    gains = [by_hand(relevant(size), 0.99, 0.0)[0] * math.sqrt(N) for size in sizes]
+    metrics = (
+        separating_metric(separation(relevant(size)), np.ones(D), N, 0.03, 0.0) for size in sizes
+    )
+    learned = [not np.array_equal(found, np.eye(D)) for found in metrics]
+    assert learned == [gain > 0.2 for gain in gains]
+    assert max(gain for gain in gains if gain <= 0.2) > 0.19
+    assert min(gain for gain in gains if gain > 0.2) < 0.21
