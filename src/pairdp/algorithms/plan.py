@@ -14,6 +14,7 @@ from pairdp._reading import Invalid
 from pairdp.algorithms.class_moments import ClassMoments
 from pairdp.algorithms.task import S, Task
 from pairdp.gathering import Batch
+from pairdp.losses import MetricLoss
 from pairdp.partitioned_records import PartitionedRecords
 from pairdp.privacy import Certificate, NoiseSource
 from pairdp.privacy.certificates.certificate import Scalar
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     from pairdp.algorithms.algorithm import Algorithm
 
 _DELAY = 2.0
+
+_ONE_FEATURE = (
+    "with one feature every metric is a multiple of the Euclidean one: use that one, which costs "
+    "nothing"
+)
 
 
 @dataclass(frozen=True)
@@ -145,6 +151,8 @@ class Plan(Generic[S]):
         """Warnings from public facts, one sentence each; empty for sensible plans."""
         budget = self.task.budget
         omissions = self.algorithm.omissions(self)
+        if isinstance(self.problem.loss, MetricLoss) and self.task.features == 1:
+            return (_ONE_FEATURE, *omissions)
         ratio = 0.0 if budget is None else self.algorithm.noise_to_signal(self)
         if budget is None or ratio < self.algorithm.max_noise_to_signal:
             return omissions

@@ -86,6 +86,12 @@ def test_noise_against_signal_decides() -> None:
     assert choose_metric(1000, 10, None).best.error == 0
 
 
+def test_of_one_feature_the_plan_says_that_nothing_can_be_learned() -> None:
+    for candidate in choose_metric(2000, 1, BUDGET).candidates:
+        plan = candidate.algorithm.plan(candidate.problem, 2000, 1, BUDGET)
+        assert "one feature" in plan.warnings[0]
+
+
 def test_without_noise_the_full_form_is_chosen() -> None:
     assert choose_metric(2000, 30, None).best.algorithm == FisherMetric("full")
 
