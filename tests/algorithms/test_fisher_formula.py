@@ -84,9 +84,10 @@ def by_hand(x: np.ndarray, y: np.ndarray, form: str) -> tuple[np.ndarray, float]
     return metric / np.trace(metric), alone
 
 
-@pytest.mark.parametrize("weak", [1.0, 0.4])
+# Where features separate less, the largest prior variance is a little less certain.
+@pytest.mark.parametrize(("weak", "atol"), [(1.0, 1e-9), (0.4, 1e-6)])
 @pytest.mark.parametrize("form", ["diagonal", "full"])
-def test_without_noise_it_is_the_formula(form: str, weak: float) -> None:
+def test_without_noise_it_is_the_formula(form: str, weak: float, atol: float) -> None:
     rng, n, d = np.random.default_rng(0), 100_000, 10
     y = rng.integers(3, size=n)
     x = 0.02 * rng.normal(size=(n, d)) @ (np.eye(d) + 0.2 * rng.normal(size=(d, d)))
@@ -100,4 +101,4 @@ def test_without_noise_it_is_the_formula(form: str, weak: float) -> None:
     expected, alone = by_hand(x, y, form)
     # Features alone say enough only if some of them separate classes better than others.
     assert (0 < alone < 1) if weak < 1 else alone == 0
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=atol)

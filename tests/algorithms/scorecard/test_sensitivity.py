@@ -195,6 +195,7 @@ def test_pure_releases_move_as_far_as_certified() -> None:
         (20, 125_000, Budget(1.0), "pure ε buys no products"),
         (20, 2500, Budget(1.5, 1e-6), "too small to learn products"),
         (31, 10**6, Budget(1.5, 1e-6), "no products of all of more than 30 columns"),
+        (40, 400, Budget(1.0, 1e-6), "naive Bayes, and there are no products"),
     ],
 )
 def test_a_plan_says_why_there_are_no_products(
